@@ -1,1 +1,14 @@
+//! pgsvm: support vector machines trained inside PostgreSQL.
+
 pgrx::pg_module_magic!();
+
+mod errors;
+mod labels;
+mod pg;
+mod settings;
+mod source;
+
+#[pgrx::prelude::pg_guard]
+extern "C-unwind" fn _PG_init() {
+    settings::register();
+}
