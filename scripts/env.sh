@@ -57,3 +57,6 @@ record_counts() {
     echo "$2 $3" > "$target/counts/$1"
     echo "$1: $2 passed, $3 failed"
 }
+
+# Real data sets, kept beside the checkout; tests that need one skip without it.
+export PGSVM_DATA=${PGSVM_DATA:-$root/../shared/data}
