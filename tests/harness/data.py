@@ -23,7 +23,7 @@ def data_file(name):
 
 
 def examples(name):
-    """(label, [(index, value), ...]) of each line of an xz-compressed LIBSVM file; indices start at 1, values are text."""
+    """(label, [(index, value), ...]) of each line of a LIBSVM file; indices start at 1, values are text."""
     with lzma.open(data_file(name), "rt") as lines:
         for line in lines:
             label, *pairs = line.split()

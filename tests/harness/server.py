@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SMALLEST_CACHE_BYTES = 2 << 20
 
 # How the server's log tells that a process died and the others were restarted.
-CRASH = re.compile(r"was terminated by signal|terminating any other active server processes|PANIC:|exited with exit code [^01]")
+CRASH = re.compile(r"was terminated by signal|terminating any other active server processes|PANIC:")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Server:
         A segment is this server's when one of its processes has it mapped, or when nobody has and it appeared after
         the server started: what a process forgot to give back.
         """
-        started = self.log_file.stat().st_ctime if not self.data_directory.exists() else self._started()
+        started = (self.data_directory / "postmaster.pid").stat().st_ctime
         own, foreign = self._mapped_segments()
         found = set()
         for path in pathlib.Path("/dev/shm").glob("PostgreSQL.*"):
@@ -103,8 +103,8 @@ class Server:
     def temporary_files(self):
         """(path, bytes) below the data directory's pgsql_tmp folders."""
         found = set()
-        for folder in [self.data_directory / "base" / "pgsql_tmp", *self.data_directory.glob("pg_tblspc/*/*/pgsql_tmp")]:
-            for path in folder.rglob("*"):
+        for folder in ["base/pgsql_tmp", "pg_tblspc/*/*/pgsql_tmp"]:
+            for path in self.data_directory.glob(f"{folder}/**/*"):
                 try:
                     if path.is_file():
                         found.add((str(path.relative_to(self.data_directory)), path.stat().st_size))
@@ -124,15 +124,9 @@ class Server:
                 return left
             time.sleep(0.05)
 
-    def _postmaster_pid(self):
-        return int((self.data_directory / "postmaster.pid").read_text().split()[0])
-
-    def _started(self):
-        return (self.data_directory / "postmaster.pid").stat().st_ctime
-
     def _mapped_segments(self):
         """Names of segments mapped by this server's processes, and by other processes."""
-        postmaster = self._postmaster_pid()
+        postmaster = int((self.data_directory / "postmaster.pid").read_text().split()[0])
         own, foreign = set(), set()
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
