@@ -12,3 +12,7 @@ mod source;
 extern "C-unwind" fn _PG_init() {
     settings::register();
 }
+
+#[cfg(feature = "in_backend_tests")]
+#[path = "../pgrx-tests/mod.rs"]
+mod in_backend_tests;

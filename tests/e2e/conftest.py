@@ -1,0 +1,49 @@
+"""Fixtures: one server for the session, one database with the extension for each test module."""
+
+import pytest
+
+from harness.server import Server, tested_version
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The session's server, stopped however the session ends; the tests fail if one of its processes crashed."""
+    server = Server(tested_version())
+    try:
+        yield server
+        crashes = server.crashes()
+    finally:
+        server.stop()
+    assert not crashes, "server processes died:\n" + "\n".join(crashes)
+
+
+@pytest.fixture(scope="module")
+def database(server, request):
+    """The name of a database of the module's own, with the extension in schema public."""
+    name = request.module.__name__.rpartition(".")[2]
+    with server.connect() as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}"')
+    with server.connect(name) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+    return name
+
+
+@pytest.fixture
+def connect(server, database):
+    """Opens connections to the module's database (`connect(user=..., autocommit=False)`); closed after the test."""
+    opened = []
+
+    def open_one(**options):
+        opened.append(server.connect(database, **options))
+        return opened[-1]
+
+    yield open_one
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def connection(connect):
+    """One connection to the module's database."""
+    return connect()
