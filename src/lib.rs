@@ -3,6 +3,7 @@
 pgrx::pg_module_magic!();
 
 mod errors;
+mod features;
 mod labels;
 mod pg;
 mod settings;
