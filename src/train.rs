@@ -10,7 +10,7 @@ use crate::models::{self, Labelled};
 use crate::pg::query::{self, Column};
 use crate::request::{Arguments, Request};
 use crate::source::Source;
-use crate::{model, settings, source};
+use crate::{model, settings};
 use pgrx::prelude::*;
 use pgrx::{pg_sys, JsonB};
 use pgsvm_core::{Scale, StopReason};
@@ -112,7 +112,6 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
         seconds: started.elapsed().as_secs_f64(),
     };
     let version = models::store(schema, &request, &trained, &labelled)?;
-    model::announce_change(schema);
     announce(&request, &trained, &labelled, version, &skipped);
     Ok(request.model)
 }
