@@ -129,6 +129,11 @@ SELECT pg_catalog.pg_extension_config_dump('svm_weight', '');
 
 -- Training
 
+-- Whose model a name is, also when the caller may not see it: names are unique in a database.
+CREATE FUNCTION svm_model_owner(model text) RETURNS name
+    LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'SELECT owner FROM @extschema@.svm_model WHERE name = $1';
+
 CREATE FUNCTION svm_train(
     relation regclass,
     label text,

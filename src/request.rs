@@ -170,26 +170,33 @@ fn solver(given: &str) -> Result<(), Failure> {
 fn cost(c: Option<f64>) -> Result<f64, Failure> {
     match c {
         Some(c) if c.is_finite() && c > 0.0 => Ok(c),
-        Some(c) => Err(
-            invalid(format!("c must be a positive finite number, not {c}"))
-                .hint("c => 1.0 is where most searches start"),
-        ),
-        None => Err(Failure::new(
-            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            "argument \"c\" must not be NULL",
-        )
-        .hint("c => 1.0 is where most searches start")),
+        Some(c) => Err(invalid(format!(
+            "c must be a positive finite number, not {}",
+            sql_float(c)
+        ))),
+        None => required(c, "c"),
+    }
+    .map_err(|failure| failure.hint("c => 1.0 is where most searches start"))
+}
+
+/// A float as SQL writes it.
+fn sql_float(value: f64) -> String {
+    match value {
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        value => value.to_string(),
     }
 }
 
 fn tolerance(tolerance: Option<f64>) -> Result<f64, Failure> {
     match required(tolerance, "tolerance")? {
         value if value > 0.0 && value < 1.0 => Ok(value),
-        value => Err(
-            invalid(format!("tolerance must lie between 0 and 1, not {value}"))
-                .detail("It bounds the relative duality gap, (primal - dual) / primal.")
-                .hint("tolerance => 1e-3"),
-        ),
+        value => Err(invalid(format!(
+            "tolerance must lie between 0 and 1, not {}",
+            sql_float(value)
+        ))
+        .detail("It bounds the relative duality gap, (primal - dual) / primal.")
+        .hint("tolerance => 1e-3")),
     }
 }
 
@@ -218,13 +225,7 @@ fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
 fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<String, Failure> {
     let name = match given {
         Some(name) => name,
-        None => source.default_model_name(label).ok_or_else(|| {
-            Failure::new(
-                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "a model trained from a query needs a name",
-            )
-            .hint("svm_train_query('SELECT …', 'label', model => 'name')")
-        })?,
+        None => source.default_model_name(label)?,
     };
     if name.is_empty() || name.len() > MODEL_NAME_BYTES || name.contains('@') {
         return Err(Failure::new(
