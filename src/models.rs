@@ -4,7 +4,7 @@
 use crate::errors::{Code, Failure};
 use crate::leader::Trained;
 use crate::request::Request;
-use crate::weights::StoredWeights;
+use crate::weights::{DualChunk, StoredWeights};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
@@ -31,6 +31,7 @@ pub fn store(
         let (model, version) = next_version(client, schema, &request.model)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_weights(client, schema, id, &trained.weights)?;
+        insert_duals(client, schema, id, trained.duals.chunks())?;
         Ok(version)
     })
     .map_err(spi_failure)
@@ -169,6 +170,28 @@ fn insert_weights(
                 chunk.weights.clone().into(),
             ],
         )?;
+    }
+    Ok(())
+}
+
+fn insert_duals(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    chunks: &[DualChunk],
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals) VALUES ($1, 0, $2, $3, $4)"
+    );
+    for chunk in chunks {
+        crate::pg::check_for_interrupts();
+        let values = [
+            version_id.into(),
+            chunk.first_row.into(),
+            chunk.offsets.clone().into(),
+            chunk.duals.clone().into(),
+        ];
+        client.update(&insert, None, &values)?;
     }
     Ok(())
 }

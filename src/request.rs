@@ -58,6 +58,8 @@ pub struct Terms {
     pub seed: u64,
     pub policy: Policy,
     pub proximal: Proximal,
+    /// Whether the dual variables are stored with the model.
+    pub keep_duals: bool,
 }
 
 /// The word given for `scale`; 'auto' is resolved once the feature columns are known.
@@ -84,7 +86,7 @@ impl Arguments {
     pub fn check(self) -> Result<Request, Failure> {
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
-        let policy_and_proximal = options(self.options.as_ref())?;
+        let choices = Choices::of(self.options.as_ref())?;
         solver(&required(self.solver, "solver")?)?;
         let terms = Terms {
             c: cost(self.c)?,
@@ -100,8 +102,9 @@ impl Arguments {
             tolerance: tolerance(self.tolerance)?,
             max_passes: max_passes(self.max_passes)?,
             seed: required(self.seed, "seed")? as u32 as u64,
-            policy: policy_and_proximal.0,
-            proximal: policy_and_proximal.1,
+            policy: choices.policy,
+            proximal: choices.proximal,
+            keep_duals: choices.duals,
         };
         let scale = word(
             "scale",
@@ -240,41 +243,55 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
     Ok(name)
 }
 
-fn options(options: Option<&JsonB>) -> Result<(Policy, Proximal), Failure> {
-    let mut policy = Policy::Cached;
-    let mut proximal = Proximal::Auto;
-    let Some(JsonB(value)) = options else {
-        return Ok((policy, proximal));
-    };
-    let object = value
-        .as_object()
-        .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
-    for (key, value) in object {
-        let text = value.as_str().unwrap_or_default();
-        match key.as_str() {
+/// What `options` may choose.
+struct Choices {
+    policy: Policy,
+    proximal: Proximal,
+    duals: bool,
+}
+
+impl Choices {
+    fn of(options: Option<&JsonB>) -> Result<Self, Failure> {
+        let mut choices = Self {
+            policy: Policy::Cached,
+            proximal: Proximal::Auto,
+            duals: false,
+        };
+        let Some(JsonB(value)) = options else {
+            return Ok(choices);
+        };
+        let object = value
+            .as_object()
+            .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
+        for (key, value) in object {
+            choices.set(key, value)?;
+        }
+        Ok(choices)
+    }
+
+    fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        match key {
             "policy" => {
-                policy = word(
-                    "policy",
-                    text,
-                    &[("cached", Policy::Cached), ("paper", Policy::Paper)],
-                )?;
+                let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
+                self.policy = word(key, &text, &known)?;
             }
             "proximal" => {
-                proximal = word(
-                    "proximal",
-                    text,
-                    &[
-                        ("auto", Proximal::Auto),
-                        ("on", Proximal::On),
-                        ("off", Proximal::Off),
-                    ],
-                )?;
+                let known = [
+                    ("auto", Proximal::Auto),
+                    ("on", Proximal::On),
+                    ("off", Proximal::Off),
+                ];
+                self.proximal = word(key, &text, &known)?;
             }
+            "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\""))
-                    .hint("options know \"policy\" and \"proximal\""));
+                    .hint("options know \"policy\", \"proximal\" and \"duals\""));
             }
         }
+        Ok(())
     }
-    Ok((policy, proximal))
 }

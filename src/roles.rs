@@ -27,6 +27,7 @@ pub struct ReaderRole {
 /// The trainer role.
 pub struct TrainerRole {
     trainer: Trainer,
+    keep_duals: bool,
 }
 
 /// The temporary file of a training, made when the first row does not fit the cache.
@@ -98,7 +99,10 @@ impl TrainerRole {
         let trainer = Trainer::new(cache, problem.or_raise(), heads)
             .map_err(train_failure)
             .or_raise();
-        Self { trainer }
+        Self {
+            trainer,
+            keep_duals: job.terms.keep_duals,
+        }
     }
 
     /// Trains on; raises what goes wrong.
@@ -116,6 +120,16 @@ impl TrainerRole {
             report: self.trainer.report(),
             intercept: weights.intercept(),
             weights: weights.len() as u64,
+            duals: self.duals().len() as u64,
+        }
+    }
+
+    /// The dual variables by row, in the order in which the source gave the rows; none when they are
+    /// not kept.
+    pub fn duals(&self) -> &[f32] {
+        match self.keep_duals {
+            true => self.trainer.duals(0),
+            false => &[],
         }
     }
 
