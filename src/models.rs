@@ -8,6 +8,7 @@ use crate::weights::{DualChunk, StoredWeights};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
+use pgsvm_core::{Loss, StopReason};
 
 /// What is stored besides the outcome of the training.
 pub struct Labelled<'a> {
@@ -196,18 +197,18 @@ fn insert_duals(
     Ok(())
 }
 
-fn loss_word(loss: pgsvm_core::Loss) -> &'static str {
+fn loss_word(loss: Loss) -> &'static str {
     match loss {
-        pgsvm_core::Loss::Hinge => "hinge",
-        pgsvm_core::Loss::SquaredHinge => "squared_hinge",
+        Loss::Hinge => "hinge",
+        Loss::SquaredHinge => "squared_hinge",
     }
 }
 
 /// How a training ended, as svm_models shows it.
-pub fn stop_word(stop: pgsvm_core::StopReason) -> &'static str {
+pub fn stop_word(stop: Option<StopReason>) -> &'static str {
     match stop {
-        pgsvm_core::StopReason::Tolerance => "tolerance",
-        pgsvm_core::StopReason::MaxPasses => "max_passes",
-        pgsvm_core::StopReason::Requested => "requested",
+        Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::MaxPasses) => "max_passes",
+        Some(StopReason::Requested) | None => "requested",
     }
 }

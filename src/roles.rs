@@ -8,6 +8,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
 use crate::pg::tempfile::TempFile;
+use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
     Cache, CacheError, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
@@ -74,6 +75,7 @@ impl ReaderRole {
             Err(ReadError::Source(failure)) => failure.raise(),
             Err(ReadError::Row(error)) => Failure::from(error).raise(),
             Err(ReadError::Spool(never)) => match never {},
+            Err(ReadError::TrainerFailed) => other_role_failed(),
         }
     }
 
@@ -107,10 +109,10 @@ impl TrainerRole {
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        self.trainer
-            .step(TRAINER_STEP_VALUES)
-            .map_err(train_failure)
-            .or_raise()
+        match self.trainer.step(TRAINER_STEP_VALUES) {
+            Err(TrainError::ReaderFailed) => other_role_failed(),
+            step => step.map_err(train_failure).or_raise(),
+        }
     }
 
     /// How the training ended; complete once the role is done.
@@ -137,6 +139,16 @@ impl TrainerRole {
     pub fn weights(&self) -> Weights<'_> {
         self.trainer.weights(0)
     }
+}
+
+/// The other process has raised the error that the user is to see: it arrives as an interrupt.
+fn other_role_failed() -> ! {
+    wait::for_interrupt();
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        "the other role of the training failed without an error",
+    )
+    .raise()
 }
 
 /// A cache that cannot be laid out.
@@ -168,6 +180,8 @@ fn train_failure(error: TrainError) -> Failure {
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for {bytes} bytes of dual variables and weights"),
         ),
-        TrainError::Head { .. } => Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string()),
+        TrainError::Head { .. } | TrainError::ReaderFailed => {
+            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
+        }
     }
 }

@@ -214,7 +214,7 @@ fn announce(
         text += &format!("; columns not used: {}", skipped.join(", "));
     }
     match head.stop {
-        StopReason::Tolerance => notice!("{text}"),
+        Some(StopReason::Tolerance) => notice!("{text}"),
         _ => warning!(
             "{text}; stopped before the tolerance {:e} was reached ({})",
             request.terms.tolerance,
