@@ -1,1 +1,54 @@
+//! Linear support vector machines by dual coordinate descent over cached rows.
+//!
+//! This crate knows nothing of PostgreSQL. It holds two roles, each a state machine that is called
+//! again and again with a small budget and never waits by itself:
+//!
+//! - [`Reader`] takes examples from a [`Source`], encodes them, learns the scaling and hands them
+//!   over, pass after pass, re-reading its own [`Spool`] when the rows do not fit the cache;
+//! - [`Trainer`] visits the rows, keeps the dual variables and the weights, and decides when to stop.
+//!
+//! They meet only in a [`Cache`], a region of position-independent memory that two processes, two
+//! threads or one thread taking turns may share. [`engine`] runs both roles inside one process.
+//!
+//! What is minimized, with y the sign of a row in a head and c its cost:
+//!
+//! primal  P(w) = 1/2 |w|^2 + C sum c L(y <w, x>),  L(m) = max(0, 1 - m) or its square
+//! dual    D(a) = sum a - 1/2 |sum a y x|^2 - 1/2 sum diag a^2,  0 <= a <= C c  (hinge, diag = 0)
+//!                                                  0 <= a  (squared hinge, diag = 1 / (2 C c))
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`problem`] | what is to be minimized and how: checked parameters |
+//! | [`source`] | examples, where they come from, where they are spilled |
+//! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
+//! | [`cache`] | the shared region: control block, who may touch what, the ring |
+//! | [`reader`], [`trainer`] | the two roles |
+//! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
+pub mod cache;
+pub mod engine;
+pub mod problem;
+pub mod reader;
+pub mod scaling;
+pub mod source;
+pub mod trainer;
+
+pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
+pub use problem::{Loss, Policy, Problem, ProblemError, Proximal, Schedule};
+pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
+pub use scaling::{Scale, Scaling};
+pub use source::{Example, RowError, Source, Spool};
+pub use trainer::{
+    Certificate, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport, Weights,
+};
+
+/// What a call of a role's `step` achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Some work was done and the other role may have become able to go on: notify it.
+    Progress,
+    /// Nothing can be done before the other role makes progress.
+    Blocked,
+    /// The role has finished; further calls return `Done` again.
+    Done,
+}

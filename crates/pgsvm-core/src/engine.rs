@@ -1,0 +1,1 @@
+//! Both roles in one process (skeleton).

@@ -1,0 +1,59 @@
+//! The learned scaling of features, x' = (x - centre) * factor, and how it folds into weights.
+//!
+//! The reader learns it in pass 1 and applies it to every row; whoever stores the model folds it
+//! into the weights so that a prediction takes raw rows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::trainer::Weights;
+
+/// How features are scaled before training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scale {
+    /// As they are.
+    None,
+    /// Dense features to mean 0 and standard deviation 1 (over n, not n - 1); sparse ones as they are.
+    Standard,
+    /// Every feature divided by its largest magnitude; nothing is centred.
+    MaxAbs,
+}
+
+/// x' = (x - centre) * factor for each dense feature, x' = x * factor for each sparse one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Centre of each dense feature; empty means all 0.
+    pub centre: Vec<f64>,
+    /// Factor of each dense feature, 0 for a constant one; empty means all 1.
+    pub factor: Vec<f64>,
+    /// Factor of each sparse feature; empty means all 1.
+    pub sparse_factor: Vec<f32>,
+    /// Length of the dense part.
+    pub dense: usize,
+}
+
+impl Scaling {
+    /// Weights and intercept for raw rows out of `weights` trained on scaled rows:
+    /// <w', x> + b' = <w, x'> + b. Features in order of their ids.
+    pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {
+        let dense = self.dense.min(weights.len());
+        let factor = move |j: usize| -> f64 {
+            if j < self.dense {
+                self.factor.get(j).copied().unwrap_or(1.0)
+            } else {
+                f64::from(
+                    self.sparse_factor
+                        .get(j - self.dense)
+                        .copied()
+                        .unwrap_or(1.0),
+                )
+            }
+        };
+        let shift: f64 = (0..dense)
+            .map(|j| weights.get(j) * factor(j) * self.centre.get(j).copied().unwrap_or(0.0))
+            .sum();
+        (
+            (0..weights.len()).map(move |j| weights.get(j) * factor(j)),
+            weights.intercept() - shift,
+        )
+    }
+}
