@@ -91,6 +91,11 @@ impl Labels {
         }
     }
 
+    /// Name of the label column.
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
     /// The classes in order of first appearance: class id = index.
     pub fn classes(&self) -> &[LabelValue] {
         &self.classes

@@ -47,7 +47,7 @@ impl Source {
         &self,
         label: &str,
         kind: LabelKind,
-        features: &[String],
+        features: &[&str],
     ) -> Result<String, Failure> {
         let mut list = quote(label);
         if kind == LabelKind::Text {

@@ -4,6 +4,7 @@
 pub mod array;
 pub mod compat;
 pub mod executor;
+pub mod memory;
 pub mod numeric;
 pub mod parallel;
 pub mod query;

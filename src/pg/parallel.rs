@@ -5,7 +5,9 @@
 //! subtransaction) aborts; so nothing here has a `Drop`.
 
 use core::ffi::CStr;
-use pgrx::pg_sys;
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
+use std::panic::AssertUnwindSafe;
 
 /// Space for shared memory asked for before it exists.
 pub struct Plan {
@@ -39,13 +41,19 @@ impl Plan {
         estimator.number_of_keys += 1;
     }
 
-    /// Creates the shared memory; raises PostgreSQL's error when there is not enough.
-    pub fn initialize(self) -> Group {
-        // SAFETY: the context is live and not yet initialized.
-        unsafe { pg_sys::InitializeParallelDSM(self.context) };
-        Group {
-            context: self.context,
-        }
+    /// Creates the shared memory; PostgreSQL's message when there is not enough, after which the
+    /// caller must raise an error. Other errors are raised as they come.
+    pub fn initialize(self) -> Result<Group, String> {
+        let context = self.context;
+        PgTryBuilder::new(AssertUnwindSafe(|| {
+            // SAFETY: the context is live and not yet initialized.
+            unsafe { pg_sys::InitializeParallelDSM(context) };
+            Ok(Group { context })
+        }))
+        .catch_when(PgSqlErrorCode::ERRCODE_DISK_FULL, no_memory)
+        .catch_when(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, no_memory)
+        .catch_when(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, no_memory)
+        .execute()
     }
 }
 
@@ -79,6 +87,13 @@ impl Group {
         }
     }
 
+    /// Raises the error with which a worker ended before it had sent its outcome.
+    pub fn raise_error_of_worker(&self) -> ! {
+        // SAFETY: the context is live; waiting raises a worker's error when it arrives.
+        unsafe { pg_sys::WaitForParallelWorkersToFinish(self.context) };
+        pgrx::error!("a training worker ended without an outcome");
+    }
+
     /// Waits for the workers to exit, frees everything and leaves parallel mode.
     pub fn finish(self) {
         // SAFETY: the context is live and ends here.
@@ -88,6 +103,16 @@ impl Group {
             pg_sys::ExitParallelMode();
         }
     }
+}
+
+/// The cause alone: PostgreSQL's message names a segment by a random number.
+fn no_memory(error: CaughtError) -> Result<Group, String> {
+    let message = match &error {
+        CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report.message(),
+        CaughtError::RustPanic { ereport, .. } => ereport.message(),
+    };
+    let cause = message.rsplit(": ").next().unwrap_or(message);
+    Err(format!("{cause}."))
 }
 
 /// The chunk that the leader published under `key`, seen from a worker.

@@ -61,6 +61,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
     pub fn step(&mut self, _budget_rows: usize) -> Result<Step, ReadError<S::Error, P::Error>> {
         todo!()
     }
+    /// The source, for what it learned itself.
+    pub fn source(&self) -> &S {
+        &self._source
+    }
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> ReaderReport {
         todo!()

@@ -32,6 +32,22 @@ pub struct Scaling {
 }
 
 impl Scaling {
+    /// Factor of a feature, dense or sparse.
+    pub fn factor_of(&self, feature: usize) -> f64 {
+        match feature.checked_sub(self.dense) {
+            None => self.factor.get(feature).copied().unwrap_or(1.0),
+            Some(sparse) => f64::from(self.sparse_factor.get(sparse).copied().unwrap_or(1.0)),
+        }
+    }
+
+    /// Centre of a feature; sparse features are never centred.
+    pub fn centre_of(&self, feature: usize) -> f64 {
+        match feature < self.dense {
+            true => self.centre.get(feature).copied().unwrap_or(0.0),
+            false => 0.0,
+        }
+    }
+
     /// Weights and intercept for raw rows out of `weights` trained on scaled rows:
     /// <w', x> + b' = <w, x'> + b. Features in order of their ids.
     pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {

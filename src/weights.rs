@@ -1,0 +1,105 @@
+//! Weights on their way into a model: the scaling is folded in, so that a prediction takes raw rows,
+//! and they are cut into chunks in which zero weights cost nothing.
+
+use pgsvm_core::Scaling;
+
+/// Features a chunk spans: 128 KB of weights at most.
+const CHUNK_FEATURES: usize = 16384;
+
+/// Weights of consecutive features, as one row of `svm_weight` holds them.
+pub struct Chunk {
+    pub first_feature: i64,
+    /// Offsets of the weights from `first_feature`; None when there is one for each feature.
+    pub offsets: Option<Vec<i32>>,
+    pub weights: Vec<f64>,
+}
+
+/// A model's weights for raw rows; all-zero chunks are absent.
+pub struct StoredWeights {
+    pub chunks: Vec<Chunk>,
+    pub intercept: f64,
+    pub features: u64,
+}
+
+/// Takes weights for scaled rows, feature after feature.
+pub struct Folding<'a> {
+    scaling: &'a Scaling,
+    /// Weights of the current chunk.
+    pending: Vec<f64>,
+    stored: StoredWeights,
+}
+
+impl<'a> Folding<'a> {
+    /// `intercept` belongs to the scaled rows.
+    pub fn new(scaling: &'a Scaling, intercept: f64) -> Self {
+        Self {
+            scaling,
+            pending: Vec::with_capacity(CHUNK_FEATURES),
+            stored: StoredWeights {
+                chunks: Vec::new(),
+                intercept,
+                features: 0,
+            },
+        }
+    }
+
+    /// Takes the next feature's weight.
+    pub fn push(&mut self, scaled: f64) {
+        let feature = self.stored.features as usize;
+        let weight = scaled * self.scaling.factor_of(feature);
+        self.stored.intercept -= weight * self.scaling.centre_of(feature);
+        self.stored.features += 1;
+        self.pending.push(weight);
+        if self.pending.len() == CHUNK_FEATURES {
+            self.close_chunk();
+        }
+    }
+
+    /// Takes the weights in a message of native-endian f64, and says how many there were.
+    pub fn extend(&mut self, message: &[u8]) -> usize {
+        let (weights, _) = message.as_chunks();
+        weights
+            .iter()
+            .for_each(|bytes| self.push(f64::from_ne_bytes(*bytes)));
+        weights.len()
+    }
+
+    /// All weights, in chunks.
+    pub fn finish(mut self) -> StoredWeights {
+        self.close_chunk();
+        self.stored
+    }
+
+    fn close_chunk(&mut self) {
+        let first_feature = self.stored.features as i64 - self.pending.len() as i64;
+        let nonzero = self.pending.iter().filter(|weight| **weight != 0.0).count();
+        if nonzero * 2 >= self.pending.len() && nonzero > 0 {
+            self.stored.chunks.push(Chunk {
+                first_feature,
+                offsets: None,
+                weights: self.pending.clone(),
+            });
+        } else if nonzero > 0 {
+            let (offsets, weights) = (0..)
+                .zip(&self.pending)
+                .filter(|(_, weight)| **weight != 0.0)
+                .unzip();
+            self.stored.chunks.push(Chunk {
+                first_feature,
+                offsets: Some(offsets),
+                weights,
+            });
+        }
+        self.pending.clear();
+    }
+}
+
+impl StoredWeights {
+    /// Exchanges the classes: the decision changes its sign.
+    pub fn flip(&mut self) {
+        self.intercept = -self.intercept;
+        for weight in self.chunks.iter_mut().flat_map(|chunk| &mut chunk.weights) {
+            *weight = -*weight;
+        }
+    }
+}
