@@ -179,13 +179,15 @@ def models():
 
 def farewell():
     heading("Where to go next")
-    print(textwrap.dedent("""\
+    print(
+        textwrap.dedent("""\
         make install PG_CONFIG=/path/to/pg_config   put the extension into a server of yours, then
                                                     CREATE EXTENSION pgsvm;
         README.md                                   every function, setting and view
         docs/architecture.md                        which process does what, in which memory
         make test                                   every test, on PostgreSQL 15, 17 and 18
-        """))
+        """)
+    )
 
 
 def main():
