@@ -43,5 +43,4 @@ mod model {
     pub fn schema_of_call(_: pgrx::pg_sys::FunctionCallInfo) -> String {
         "public".into()
     }
-    pub fn announce_change(_: &str) {}
 }
