@@ -1,4 +1,4 @@
-"""Real data sets, C = 1, no intercept, no scaling: the objective that LIBLINEAR reaches, with everything cached and with
+"""Real data sets, C = 1, no intercept, no scaling: the objective LIBLINEAR reaches, with everything cached and with
 a cache of a tenth; the stored objective recomputed from the stored weights by plain SQL; LIBLINEAR's test accuracy."""
 
 from dataclasses import dataclass
