@@ -20,6 +20,9 @@ from sklearn.svm import LinearSVC
 
 ON_TERMINAL = sys.stdout.isatty()
 SENSORS = 24
+PROGRESS = "SELECT role, phase, rows_loaded, pass, percent_of_pass, gap, seconds_left FROM svm_progress ORDER BY role"
+# of the columns of PROGRESS
+WIDTHS = [8, 9, 12, 5, 16, 8, 13]
 
 
 def heading(text):
@@ -139,7 +142,6 @@ def machines(connection):
     connection.execute("ANALYZE machines")
     run("SELECT count(*), pg_size_pretty(pg_table_size('machines')) AS table_size FROM machines")
     say("With 16 MB for the cache, a reader process streams rows past a trainer process, pass after pass.")
-    show("SET pgsvm.cache_size = '16MB';\nSELECT svm_train('machines', 'fails', C => 0.01);")
     train_and_watch("SET pgsvm.cache_size = '16MB'", "SELECT svm_train('machines', 'fails', C => 0.01)")
     run("""
         SELECT count(*) FILTER (WHERE svm_predict('machines_fails', m) = 1) AS predicted_to_fail,
@@ -148,26 +150,32 @@ def machines(connection):
 
 
 def train_and_watch(setting, statement):
-    """Trains in one psql while a second connection asks svm_progress what is going on."""
-    training = subprocess.Popen(["psql", "-X", "-q", "-P", "footer=off", "-c", setting, "-c", statement],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+    """Trains in one psql while a second connection asks svm_progress twice a second; shows each row once."""
+    show(f"{setting};\n{statement};")
+    command = ["psql", "-X", "-q", "-P", "footer=off", "-c", setting, "-c", statement]
+    training = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     print("\nMeanwhile, in a second connection:\n")
-    show("SELECT * FROM svm_progress;")
-    seen = None
+    show(PROGRESS + ";")
+    seen = set()
     with psycopg.connect(autocommit=True) as watcher:
         while training.poll() is None:
-            cursor = watcher.execute("SELECT * FROM svm_progress")
+            cursor = watcher.execute(PROGRESS)
+            if not seen:
+                seen.add(table_line(column.name for column in cursor.description))
+                print(*seen, flush=True)
             for row in cursor.fetchall():
-                line = " | ".join("" if value is None else str(value) for value in row)
-                if seen is None:
-                    print("  " + " | ".join(column.name for column in cursor.description))
-                if line != seen:
-                    print("  " + line, flush=True)
-                seen = line
-            time.sleep(0.4)
+                line = table_line(row)
+                if line not in seen:
+                    print(line, flush=True)
+                seen.add(line)
+            time.sleep(0.5)
     print("\n" + training.stdout.read())
     if training.returncode != 0:
         raise SystemExit("the training failed")
+
+
+def table_line(values):
+    return " |".join(f"{'' if value is None else str(value):>{width}}" for value, width in zip(values, WIDTHS))
 
 
 def models():
