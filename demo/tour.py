@@ -42,9 +42,10 @@ def run(statement, expanded=False):
 
 
 def show(statement):
-    lines = textwrap.dedent(statement).strip().split("\n")
-    for prompt, line in zip(["pgsvm=# "] + ["pgsvm-# "] * len(lines), lines):
+    prompt = "pgsvm=# "
+    for line in textwrap.dedent(statement).strip().split("\n"):
         print(f"\033[36m{prompt}\033[0m\033[1m{line}\033[0m" if ON_TERMINAL else prompt + line)
+        prompt = "pgsvm=# " if line.endswith(";") else "pgsvm-# "
     sys.stdout.flush()
 
 
