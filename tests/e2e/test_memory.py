@@ -18,7 +18,8 @@ def readings(server, database):
         columns = ", ".join(f"random()::real AS c{i}" for i in range(1, COLUMNS + 1))
         connection.execute(f"""
             CREATE TABLE readings AS
-            SELECT *, c1 - c2 + 0.5 * random() > 0.25 AS label FROM (SELECT {columns} FROM generate_series(1, {ROWS})) d""")
+            SELECT *, c1 - c2 + 0.5 * random() > 0.25 AS label
+            FROM (SELECT {columns} FROM generate_series(1, {ROWS})) AS drawn""")
     return "readings"
 
 
