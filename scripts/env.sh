@@ -60,3 +60,6 @@ record_counts() {
 
 # Real data sets, kept beside the checkout; tests that need one skip without it.
 export PGSVM_DATA=${PGSVM_DATA:-$root/../shared/data}
+
+# Error details are compared with expected output: no backtraces in them.
+export RUST_BACKTRACE=0

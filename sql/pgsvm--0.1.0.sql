@@ -62,10 +62,24 @@ ALTER TABLE svm_weight
     ALTER features SET STORAGE EXTERNAL,
     ALTER weights SET STORAGE EXTERNAL;
 
+-- Dual variables, when asked for by options => '{"duals": true}', in chunks of at most 16384 rows, so that
+-- anybody can recompute a certificate. Rows count from 0 in the order in which the source gave them; a row that
+-- is absent has 0.
+CREATE TABLE svm_dual (
+    version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
+    head int NOT NULL,
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    -- offsets from first_row, ascending
+    rows int[] NOT NULL,
+    duals real[] NOT NULL,
+    PRIMARY KEY (version_id, head, first_row)
+);
+
 -- A role sees, uses and changes the models of the roles whose rights it has.
 ALTER TABLE svm_model ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_version ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY svm_model_owner ON svm_model USING (
     owner = CURRENT_USER
@@ -80,8 +94,11 @@ CREATE POLICY svm_version_owner ON svm_version USING (
 CREATE POLICY svm_weight_owner ON svm_weight USING (
     EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
 );
+CREATE POLICY svm_dual_owner ON svm_dual USING (
+    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+);
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON svm_model, svm_version, svm_weight TO PUBLIC;
+GRANT SELECT, INSERT, UPDATE, DELETE ON svm_model, svm_version, svm_weight, svm_dual TO PUBLIC;
 
 -- Backends keep the models they use; any change to a model, by whatever means, tells them.
 CREATE FUNCTION svm_model_changed() RETURNS trigger
@@ -126,8 +143,14 @@ SELECT pg_catalog.pg_extension_config_dump('svm_model_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_version', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_version_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_weight', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_dual', '');
 
 -- Training
+
+-- Whose model a name is, also when the caller may not see it: names are unique in a database.
+CREATE FUNCTION svm_model_owner(model text) RETURNS name
+    LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'SELECT owner FROM @extschema@.svm_model WHERE name = $1';
 
 CREATE FUNCTION svm_train(
     relation regclass,

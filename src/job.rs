@@ -44,7 +44,7 @@ pub struct ReaderOutcome {
     pub rows_skipped: u64,
 }
 
-/// What the trainer role leaves behind, but for the weights, which follow in pieces.
+/// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrainerOutcome {
     pub report: TrainerReport,
@@ -52,6 +52,8 @@ pub struct TrainerOutcome {
     pub intercept: f64,
     /// Number of weights.
     pub weights: u64,
+    /// Number of dual variables that follow: one for each row, or none when they are not kept.
+    pub duals: u64,
 }
 
 impl Job {

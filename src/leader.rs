@@ -22,7 +22,7 @@ use crate::pg::queue::{self, Receiver, QUEUE_BYTES};
 use crate::pg::wait::WakeUp;
 use crate::progress::Progress;
 use crate::roles::{cache_failure, ReaderRole, TrainerRole};
-use crate::weights::{Folding, StoredWeights};
+use crate::weights::{DualChunks, Folding, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
@@ -35,6 +35,7 @@ pub struct Trained {
     pub reader: ReaderOutcome,
     pub trainer: TrainerOutcome,
     pub weights: StoredWeights,
+    pub duals: DualChunks,
     /// Workers that ran.
     pub workers: i32,
 }
@@ -121,8 +122,13 @@ fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Tr
     for feature in 0..scaled.len() {
         weights.push(scaled.get(feature));
     }
+    let mut duals = DualChunks::default();
+    for dual in trainer.duals() {
+        duals.push(*dual);
+    }
     Trained {
         weights: weights.finish(),
+        duals,
         reader,
         trainer: outcome,
         workers,
@@ -225,19 +231,27 @@ impl Shared {
         }
     }
 
+    /// Receives messages until they held `count` numbers; `take` says how many one held.
+    fn receive_numbers(&mut self, worker: usize, count: u64, mut take: impl FnMut(&[u8]) -> usize) {
+        let mut received = 0;
+        while received < count {
+            match self.queues[worker].receive(&mut take) {
+                Some(numbers) => received += numbers as u64,
+                None => self.group.raise_error_of_worker(),
+            }
+        }
+    }
+
     /// Receives the trainer's outcome and folds its weights piece by piece.
     fn collect(&mut self, reader: ReaderOutcome, worker: usize, workers: i32) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
-        let mut received = 0;
-        while received < outcome.weights {
-            let Some(count) = self.queues[worker].receive(|bytes| weights.extend(bytes)) else {
-                self.group.raise_error_of_worker()
-            };
-            received += count as u64;
-        }
+        self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
+        let mut duals = DualChunks::default();
+        self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
         Trained {
             weights: weights.finish(),
+            duals,
             reader,
             trainer: outcome,
             workers,

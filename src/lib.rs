@@ -17,10 +17,10 @@ mod features;
 mod job;
 mod labels;
 mod leader;
-//mod model;
+mod model;
 mod models;
 mod pg;
-//mod predict;
+mod predict;
 mod progress;
 mod request;
 mod roles;
@@ -39,8 +39,3 @@ extern "C-unwind" fn _PG_init() {
 #[cfg(feature = "in_backend_tests")]
 #[path = "../pgrx-tests/mod.rs"]
 mod in_backend_tests;
-mod model {
-    pub fn schema_of_call(_: pgrx::pg_sys::FunctionCallInfo) -> String {
-        "public".into()
-    }
-}

@@ -4,10 +4,11 @@
 use crate::errors::{Code, Failure};
 use crate::leader::Trained;
 use crate::request::Request;
-use crate::weights::StoredWeights;
+use crate::weights::{DualChunk, StoredWeights};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
+use pgsvm_core::{Loss, StopReason};
 
 /// What is stored besides the outcome of the training.
 pub struct Labelled<'a> {
@@ -31,14 +32,37 @@ pub fn store(
         let (model, version) = next_version(client, schema, &request.model)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_weights(client, schema, id, &trained.weights)?;
+        insert_duals(client, schema, id, trained.duals.chunks())?;
         Ok(version)
     })
-    .map_err(|error: SpiError| {
-        Failure::new(
-            Code::ERRCODE_INTERNAL_ERROR,
-            format!("could not store the model: {error}"),
+    .map_err(spi_failure)
+}
+
+/// Refuses a name that a model of another role has, before any work is done.
+pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
+    let owner = Spi::get_one_with_args::<String>(
+        &format!(
+            "SELECT {schema}.svm_model_owner($1)::text
+             WHERE NOT EXISTS (SELECT FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1)"
+        ),
+        &[name.into()],
+    );
+    match owner {
+        Ok(Some(owner)) => Err(Failure::new(
+            Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("model \"{name}\" belongs to role \"{owner}\""),
         )
-    })
+        .hint("Choose another name: model => 'name'")),
+        Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
+        Err(error) => Err(spi_failure(error)),
+    }
+}
+
+fn spi_failure(error: SpiError) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        format!("could not reach the table of models: {error}"),
+    )
 }
 
 /// The model's row, made or moved on to its next version; locks it until the transaction ends.
@@ -151,18 +175,40 @@ fn insert_weights(
     Ok(())
 }
 
-fn loss_word(loss: pgsvm_core::Loss) -> &'static str {
+fn insert_duals(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    chunks: &[DualChunk],
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals) VALUES ($1, 0, $2, $3, $4)"
+    );
+    for chunk in chunks {
+        crate::pg::check_for_interrupts();
+        let values = [
+            version_id.into(),
+            chunk.first_row.into(),
+            chunk.offsets.clone().into(),
+            chunk.duals.clone().into(),
+        ];
+        client.update(&insert, None, &values)?;
+    }
+    Ok(())
+}
+
+fn loss_word(loss: Loss) -> &'static str {
     match loss {
-        pgsvm_core::Loss::Hinge => "hinge",
-        pgsvm_core::Loss::SquaredHinge => "squared_hinge",
+        Loss::Hinge => "hinge",
+        Loss::SquaredHinge => "squared_hinge",
     }
 }
 
 /// How a training ended, as svm_models shows it.
-pub fn stop_word(stop: pgsvm_core::StopReason) -> &'static str {
+pub fn stop_word(stop: Option<StopReason>) -> &'static str {
     match stop {
-        pgsvm_core::StopReason::Tolerance => "tolerance",
-        pgsvm_core::StopReason::MaxPasses => "max_passes",
-        pgsvm_core::StopReason::Requested => "requested",
+        Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::MaxPasses) => "max_passes",
+        Some(StopReason::Requested) | None => "requested",
     }
 }

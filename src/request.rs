@@ -58,6 +58,8 @@ pub struct Terms {
     pub seed: u64,
     pub policy: Policy,
     pub proximal: Proximal,
+    /// Whether the dual variables are stored with the model.
+    pub keep_duals: bool,
 }
 
 /// The word given for `scale`; 'auto' is resolved once the feature columns are known.
@@ -84,7 +86,7 @@ impl Arguments {
     pub fn check(self) -> Result<Request, Failure> {
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
-        let policy_and_proximal = options(self.options.as_ref())?;
+        let choices = Choices::of(self.options.as_ref())?;
         solver(&required(self.solver, "solver")?)?;
         let terms = Terms {
             c: cost(self.c)?,
@@ -100,8 +102,9 @@ impl Arguments {
             tolerance: tolerance(self.tolerance)?,
             max_passes: max_passes(self.max_passes)?,
             seed: required(self.seed, "seed")? as u32 as u64,
-            policy: policy_and_proximal.0,
-            proximal: policy_and_proximal.1,
+            policy: choices.policy,
+            proximal: choices.proximal,
+            keep_duals: choices.duals,
         };
         let scale = word(
             "scale",
@@ -170,26 +173,33 @@ fn solver(given: &str) -> Result<(), Failure> {
 fn cost(c: Option<f64>) -> Result<f64, Failure> {
     match c {
         Some(c) if c.is_finite() && c > 0.0 => Ok(c),
-        Some(c) => Err(
-            invalid(format!("c must be a positive finite number, not {c}"))
-                .hint("c => 1.0 is where most searches start"),
-        ),
-        None => Err(Failure::new(
-            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            "argument \"c\" must not be NULL",
-        )
-        .hint("c => 1.0 is where most searches start")),
+        Some(c) => Err(invalid(format!(
+            "c must be a positive finite number, not {}",
+            sql_float(c)
+        ))),
+        None => required(c, "c"),
+    }
+    .map_err(|failure| failure.hint("c => 1.0 is where most searches start"))
+}
+
+/// A float as SQL writes it.
+fn sql_float(value: f64) -> String {
+    match value {
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        value => value.to_string(),
     }
 }
 
 fn tolerance(tolerance: Option<f64>) -> Result<f64, Failure> {
     match required(tolerance, "tolerance")? {
         value if value > 0.0 && value < 1.0 => Ok(value),
-        value => Err(
-            invalid(format!("tolerance must lie between 0 and 1, not {value}"))
-                .detail("It bounds the relative duality gap, (primal - dual) / primal.")
-                .hint("tolerance => 1e-3"),
-        ),
+        value => Err(invalid(format!(
+            "tolerance must lie between 0 and 1, not {}",
+            sql_float(value)
+        ))
+        .detail("It bounds the relative duality gap, (primal - dual) / primal.")
+        .hint("tolerance => 1e-3")),
     }
 }
 
@@ -218,13 +228,7 @@ fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
 fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<String, Failure> {
     let name = match given {
         Some(name) => name,
-        None => source.default_model_name(label).ok_or_else(|| {
-            Failure::new(
-                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "a model trained from a query needs a name",
-            )
-            .hint("svm_train_query('SELECT …', 'label', model => 'name')")
-        })?,
+        None => source.default_model_name(label)?,
     };
     if name.is_empty() || name.len() > MODEL_NAME_BYTES || name.contains('@') {
         return Err(Failure::new(
@@ -239,41 +243,55 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
     Ok(name)
 }
 
-fn options(options: Option<&JsonB>) -> Result<(Policy, Proximal), Failure> {
-    let mut policy = Policy::Cached;
-    let mut proximal = Proximal::Auto;
-    let Some(JsonB(value)) = options else {
-        return Ok((policy, proximal));
-    };
-    let object = value
-        .as_object()
-        .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
-    for (key, value) in object {
-        let text = value.as_str().unwrap_or_default();
-        match key.as_str() {
+/// What `options` may choose.
+struct Choices {
+    policy: Policy,
+    proximal: Proximal,
+    duals: bool,
+}
+
+impl Choices {
+    fn of(options: Option<&JsonB>) -> Result<Self, Failure> {
+        let mut choices = Self {
+            policy: Policy::Cached,
+            proximal: Proximal::Auto,
+            duals: false,
+        };
+        let Some(JsonB(value)) = options else {
+            return Ok(choices);
+        };
+        let object = value
+            .as_object()
+            .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
+        for (key, value) in object {
+            choices.set(key, value)?;
+        }
+        Ok(choices)
+    }
+
+    fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        match key {
             "policy" => {
-                policy = word(
-                    "policy",
-                    text,
-                    &[("cached", Policy::Cached), ("paper", Policy::Paper)],
-                )?;
+                let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
+                self.policy = word(key, &text, &known)?;
             }
             "proximal" => {
-                proximal = word(
-                    "proximal",
-                    text,
-                    &[
-                        ("auto", Proximal::Auto),
-                        ("on", Proximal::On),
-                        ("off", Proximal::Off),
-                    ],
-                )?;
+                let known = [
+                    ("auto", Proximal::Auto),
+                    ("on", Proximal::On),
+                    ("off", Proximal::Off),
+                ];
+                self.proximal = word(key, &text, &known)?;
             }
+            "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\""))
-                    .hint("options know \"policy\" and \"proximal\""));
+                    .hint("options know \"policy\", \"proximal\" and \"duals\""));
             }
         }
+        Ok(())
     }
-    Ok((policy, proximal))
 }

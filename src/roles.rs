@@ -8,6 +8,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
 use crate::pg::tempfile::TempFile;
+use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
     Cache, CacheError, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
@@ -27,6 +28,7 @@ pub struct ReaderRole {
 /// The trainer role.
 pub struct TrainerRole {
     trainer: Trainer,
+    keep_duals: bool,
 }
 
 /// The temporary file of a training, made when the first row does not fit the cache.
@@ -73,6 +75,7 @@ impl ReaderRole {
             Err(ReadError::Source(failure)) => failure.raise(),
             Err(ReadError::Row(error)) => Failure::from(error).raise(),
             Err(ReadError::Spool(never)) => match never {},
+            Err(ReadError::TrainerFailed) => other_role_failed(),
         }
     }
 
@@ -98,15 +101,18 @@ impl TrainerRole {
         let trainer = Trainer::new(cache, problem.or_raise(), heads)
             .map_err(train_failure)
             .or_raise();
-        Self { trainer }
+        Self {
+            trainer,
+            keep_duals: job.terms.keep_duals,
+        }
     }
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        self.trainer
-            .step(TRAINER_STEP_VALUES)
-            .map_err(train_failure)
-            .or_raise()
+        match self.trainer.step(TRAINER_STEP_VALUES) {
+            Err(TrainError::ReaderFailed) => other_role_failed(),
+            step => step.map_err(train_failure).or_raise(),
+        }
     }
 
     /// How the training ended; complete once the role is done.
@@ -116,6 +122,16 @@ impl TrainerRole {
             report: self.trainer.report(),
             intercept: weights.intercept(),
             weights: weights.len() as u64,
+            duals: self.duals().len() as u64,
+        }
+    }
+
+    /// The dual variables by row, in the order in which the source gave the rows; none when they are
+    /// not kept.
+    pub fn duals(&self) -> &[f32] {
+        match self.keep_duals {
+            true => self.trainer.duals(0),
+            false => &[],
         }
     }
 
@@ -123,6 +139,16 @@ impl TrainerRole {
     pub fn weights(&self) -> Weights<'_> {
         self.trainer.weights(0)
     }
+}
+
+/// The other process has raised the error that the user is to see: it arrives as an interrupt.
+fn other_role_failed() -> ! {
+    wait::for_interrupt();
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        "the other role of the training failed without an error",
+    )
+    .raise()
 }
 
 /// A cache that cannot be laid out.
@@ -154,6 +180,8 @@ fn train_failure(error: TrainError) -> Failure {
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for {bytes} bytes of dual variables and weights"),
         ),
-        TrainError::Head { .. } => Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string()),
+        TrainError::Head { .. } | TrainError::ReaderFailed => {
+            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
+        }
     }
 }

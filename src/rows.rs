@@ -130,12 +130,8 @@ impl RowDecoder {
     fn decode(&mut self, row: &Row<'_>) -> Result<Decoded, Failure> {
         let label = self.labels.class_of(row.values[0], row.nulls[0])?;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
-        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }.map_err(
-            |error| {
-                Failure::from(error)
-                    .detail(format!("It is in row {} of the source.", self.rows_seen))
-            },
-        )?;
+        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
+            .map_err(|error| error.in_row(self.rows_seen))?;
         let nulls = &self.buffer.null_parts;
         for part in nulls {
             self.null_counts[*part] += 1;

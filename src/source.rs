@@ -21,12 +21,7 @@ impl Source {
     /// The FROM item that yields the source's rows, every name in it quoted and qualified.
     fn from_item(&self) -> Result<String, Failure> {
         match self {
-            Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| {
-                Failure::new(
-                    Code::ERRCODE_UNDEFINED_TABLE,
-                    format!("relation with OID {} does not exist", oid.to_u32()),
-                )
-            }),
+            Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| missing(*oid)),
             Self::Query(text) => query::single_select(text)
                 // the line break ends a comment that the user's query may end with
                 .map(|select| format!("({select}\n) AS pgsvm_source"))
@@ -61,10 +56,16 @@ impl Source {
     }
 
     /// The name a model gets when the user gives none: relation_label.
-    pub fn default_model_name(&self, label: &str) -> Option<String> {
+    pub fn default_model_name(&self, label: &str) -> Result<String, Failure> {
         match self {
-            Self::Relation(oid) => relation_name(*oid).map(|name| format!("{name}_{label}")),
-            Self::Query(_) => None,
+            Self::Relation(oid) => relation_name(*oid)
+                .map(|name| format!("{name}_{label}"))
+                .ok_or_else(|| missing(*oid)),
+            Self::Query(_) => Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "a model trained from a query needs a name",
+            )
+            .hint("svm_train_query('SELECT …', 'label', model => 'name')")),
         }
     }
 }
@@ -78,6 +79,13 @@ pub fn estimated_bytes(planned: &Planned) -> f64 {
 /// An identifier as SQL writes it.
 pub fn quote(identifier: &str) -> String {
     pgrx::spi::quote_identifier(identifier)
+}
+
+fn missing(oid: pg_sys::Oid) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_TABLE,
+        format!("relation with OID {} does not exist", oid.to_u32()),
+    )
 }
 
 fn qualified_relation(oid: pg_sys::Oid) -> Option<String> {

@@ -96,11 +96,14 @@ fn svm_train_query(
 
 fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     let started = Instant::now();
+    // SAFETY: raises PostgreSQL's own error in a read-only transaction and on a standby.
+    unsafe { pg_sys::PreventCommandIfReadOnly(c"svm_train()".as_ptr()) };
     let request = arguments.check()?;
+    models::check_owner(schema, &request.model)?;
     let columns = request.source.columns()?;
-    let (features, skipped) = resolve_features(&request, &columns)?;
     let label = label_column(&request, &columns)?;
     let kind = LabelKind::of_type(&label.name, label.type_oid)?;
+    let (features, skipped) = resolve_features(&request, &columns)?;
     let job = plan_job(&request, &features, kind)?;
     let mut trained = leader::train(&job);
     let values = order_classes(&mut trained);
@@ -211,7 +214,7 @@ fn announce(
         text += &format!("; columns not used: {}", skipped.join(", "));
     }
     match head.stop {
-        StopReason::Tolerance => notice!("{text}"),
+        Some(StopReason::Tolerance) => notice!("{text}"),
         _ => warning!(
             "{text}; stopped before the tolerance {:e} was reached ({})",
             request.terms.tolerance,

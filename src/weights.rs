@@ -1,4 +1,4 @@
-//! Weights on their way into a model: the scaling is folded in, so that a prediction takes raw rows,
+//! Weights, and dual variables, on their way into a model. Weights: the scaling is folded in, so that a prediction takes raw rows,
 //! and they are cut into chunks in which zero weights cost nothing.
 
 use pgsvm_core::Scaling;
@@ -101,5 +101,64 @@ impl StoredWeights {
         for weight in self.chunks.iter_mut().flat_map(|chunk| &mut chunk.weights) {
             *weight = -*weight;
         }
+    }
+}
+
+/// Dual variables of consecutive rows that are not all zero, as one row of `svm_dual` holds them.
+pub struct DualChunk {
+    pub first_row: i64,
+    /// Offsets from `first_row` of the rows whose dual variable is positive.
+    pub offsets: Vec<i32>,
+    pub duals: Vec<f32>,
+}
+
+/// Rows a chunk of dual variables spans.
+const CHUNK_ROWS: usize = 16384;
+
+/// Takes dual variables row after row and keeps those that are not zero.
+#[derive(Default)]
+pub struct DualChunks {
+    chunks: Vec<DualChunk>,
+    rows: usize,
+}
+
+impl DualChunks {
+    /// Takes the next row's dual variable.
+    pub fn push(&mut self, dual: f32) {
+        let row = self.rows;
+        self.rows += 1;
+        if dual == 0.0 {
+            return;
+        }
+        let first_row = (row - row % CHUNK_ROWS) as i64;
+        if self
+            .chunks
+            .last()
+            .is_none_or(|chunk| chunk.first_row != first_row)
+        {
+            self.chunks.push(DualChunk {
+                first_row,
+                offsets: Vec::new(),
+                duals: Vec::new(),
+            });
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.offsets.push((row % CHUNK_ROWS) as i32);
+            chunk.duals.push(dual);
+        }
+    }
+
+    /// Takes the dual variables in a message of native-endian f32, and says how many there were.
+    pub fn extend(&mut self, message: &[u8]) -> usize {
+        let (duals, _) = message.as_chunks();
+        duals
+            .iter()
+            .for_each(|bytes| self.push(f32::from_ne_bytes(*bytes)));
+        duals.len()
+    }
+
+    /// The chunks taken.
+    pub fn chunks(&self) -> &[DualChunk] {
+        &self.chunks
     }
 }

@@ -23,8 +23,8 @@ pub mod key {
     pub const FIRST_QUEUE: u64 = 4;
 }
 
-/// Weights sent in one message.
-const WEIGHTS_PER_MESSAGE: usize = 4096;
+/// Weights or dual variables sent in one message.
+const NUMBERS_PER_MESSAGE: usize = 4096;
 
 /// Entry point of a worker.
 ///
@@ -54,7 +54,7 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
         Role::Trainer => {
             let mut trainer = TrainerRole::start(cache.clone(), &job);
             play(&job, "trainer", &cache, wake_up, || trainer.step());
-            send_weights(&trainer, &mut sender);
+            send_outcome(&trainer, &mut sender);
         }
     }
 }
@@ -92,18 +92,27 @@ pub fn play(
     wake_up.notify();
 }
 
-fn send_weights(trainer: &TrainerRole, sender: &mut Sender) {
-    sender.send(&job::encode(&trainer.outcome()));
+/// The outcome, then the weights, then the dual variables; stops when the leader is gone.
+fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let weights = trainer.weights();
-    let mut bytes = Vec::with_capacity(WEIGHTS_PER_MESSAGE * size_of::<f64>());
-    for start in (0..weights.len()).step_by(WEIGHTS_PER_MESSAGE) {
-        let end = weights.len().min(start + WEIGHTS_PER_MESSAGE);
+    let duals = trainer.duals();
+    sender.send(&job::encode(&trainer.outcome()))
+        && send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
+        && send_numbers(sender, duals.len(), |i| duals[i].to_ne_bytes())
+}
+
+fn send_numbers<const N: usize>(
+    sender: &mut Sender,
+    count: usize,
+    number: impl Fn(usize) -> [u8; N],
+) -> bool {
+    let mut bytes = Vec::with_capacity(NUMBERS_PER_MESSAGE * N);
+    (0..count).step_by(NUMBERS_PER_MESSAGE).all(|start| {
         bytes.clear();
-        (start..end).for_each(|feature| bytes.extend(weights.get(feature).to_ne_bytes()));
-        if !sender.send(&bytes) {
-            return;
-        }
-    }
+        let end = count.min(start + NUMBERS_PER_MESSAGE);
+        (start..end).for_each(|i| bytes.extend(number(i)));
+        sender.send(&bytes)
+    })
 }
 
 /// Bytes that a message takes in shared memory: its length, then itself.

@@ -53,6 +53,8 @@ pub enum FeatureError {
     },
     /// An index that is negative, not whole or too large.
     Index { part: String, index: f64 },
+    /// A position outside 1 to the number of dense features.
+    Position { index: i64, features: usize },
     /// An index that stands twice in one row.
     DuplicateIndex { part: String, index: u32 },
     /// NaN, infinity or a value beyond the range of `real` where features are kept as such.
@@ -94,7 +96,9 @@ impl FeatureError {
             | Self::Dimensions { .. }
             | Self::SparseLength { .. } => Code::ERRCODE_ARRAY_ELEMENT_ERROR,
             Self::UnknownLength { .. } => Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            Self::Index { .. } | Self::NotFinite { .. } => Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            Self::Index { .. } | Self::Position { .. } | Self::NotFinite { .. } => {
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+            }
             Self::DuplicateIndex { .. } => Code::ERRCODE_DATA_EXCEPTION,
             Self::LibsvmSyntax { .. } | Self::LibsvmLabel { .. } => {
                 Code::ERRCODE_INVALID_TEXT_REPRESENTATION
@@ -139,6 +143,9 @@ impl FeatureError {
             } => format!("{part} has {indices} indices and {values} values"),
             Self::Index { part, index } => {
                 format!("{part} has index {index}, outside 0 to {}", i32::MAX)
+            }
+            Self::Position { index, features } => {
+                format!("position {index} lies outside 1 to {features}")
             }
             Self::DuplicateIndex { part, index } => format!("{part} has index {index} twice"),
             Self::NotFinite {

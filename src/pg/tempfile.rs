@@ -9,7 +9,6 @@ pub struct TempFile {
     /// Where the next append goes, and whether the file stands there now.
     end: (i32, i64),
     at_end: bool,
-    bytes: u64,
 }
 
 impl TempFile {
@@ -24,13 +23,7 @@ impl TempFile {
             file,
             end: (0, 0),
             at_end: true,
-            bytes: 0,
         }
-    }
-
-    /// Bytes written so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Appends `bytes` and returns the position at which `read` finds them.
@@ -45,7 +38,6 @@ impl TempFile {
             pg_sys::BufFileWrite(self.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
             pg_sys::BufFileTell(self.file, &mut self.end.0, &mut self.end.1);
         }
-        self.bytes += bytes.len() as u64;
         position
     }
 

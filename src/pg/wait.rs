@@ -10,6 +10,24 @@ pub struct WakeUp(*mut pg_sys::ConditionVariable);
 /// Longest sleep before looking again anyway.
 const TIMEOUT_MS: core::ffi::c_long = 100;
 
+/// Sleeps until an interrupt raises an ERROR; returns after ten seconds without one.
+pub fn for_interrupt() {
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    for _ in 0..10_000 / TIMEOUT_MS {
+        // SAFETY: the latch of this process.
+        unsafe {
+            pg_sys::WaitLatch(
+                pg_sys::MyLatch,
+                events as core::ffi::c_int,
+                TIMEOUT_MS,
+                pg_sys::PG_WAIT_EXTENSION,
+            );
+            pg_sys::ResetLatch(pg_sys::MyLatch);
+        }
+        super::check_for_interrupts();
+    }
+}
+
 impl WakeUp {
     /// Bytes it takes in shared memory.
     pub const BYTES: usize = size_of::<pg_sys::ConditionVariable>();

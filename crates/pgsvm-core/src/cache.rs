@@ -1,7 +1,40 @@
-//! The shared region (skeleton).
+//! The shared region: a control block, then the cache (rows and ring).
+//!
+//! Reader and trainer meet only here, in two processes, two threads or one thread taking turns. The
+//! region holds offsets, never addresses, so each process may map it anywhere. Who may touch the words
+//! behind the control block follows from the phase, and the types enforce it:
+//!
+//! - Loading: [`Loading`] (the reader's) owns all words as the arena; the trainer holds a [`Waiting`].
+//! - Resident: the reader's side is gone; [`Arena`] (the trainer's) owns all words.
+//! - Streaming: the trainer's [`WorkingSetRegion`] owns the first seven eighths; the last eighth is the ring
+//!   between the reader's [`Producer`] and the trainer's [`Consumer`].
+//!
+//! Each side is claimed once, each phase is published once, with release and acquire, so no two of
+//! these owners can see the same words at a time. All unsafe code of the region is in this file.
+
+mod control;
+
+use std::alloc;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+
+use crate::page::PAGE_MAX_WORDS;
+use crate::row::QUAD;
+use control::{Control, MAGIC};
+pub(crate) use control::{Counters, Facts};
+
+/// Alignment of the control block; `create` and `attach` round the base up to it.
+const ALIGN: usize = 128;
+const WORD: usize = 4;
+const CONTROL_BYTES: usize = std::mem::size_of::<Control>();
+/// The smallest cache: below it the ring could not hold a few rows of ordinary width.
+const MINIMUM_BYTES: usize = 16 * 1024;
+/// The ring is this part of the cache.
+const RING_SHARE: usize = 8;
 
 /// What the region is in use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +55,7 @@ pub enum Phase {
 /// Sizes of a region, worked out before it is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheLayout {
-    pub(crate) cache_bytes: usize,
+    cache_words: usize,
 }
 
 /// Why a region cannot be laid out or claimed.
@@ -70,19 +103,36 @@ impl fmt::Display for CacheError {
 impl std::error::Error for CacheError {}
 
 impl CacheLayout {
-    /// The layout of a cache of `cache_bytes` (rows and ring together).
+    /// The layout of a cache of `cache_bytes` (rows and ring together), rounded down to whole 128 bytes.
     pub fn for_bytes(cache_bytes: usize) -> Result<Self, CacheError> {
-        Ok(Self { cache_bytes })
+        if cache_bytes < MINIMUM_BYTES {
+            return Err(CacheError::TooSmall {
+                cache_bytes: cache_bytes as u64,
+                minimum: MINIMUM_BYTES as u64,
+            });
+        }
+        let maximum = PAGE_MAX_WORDS * WORD;
+        if cache_bytes > maximum {
+            return Err(CacheError::TooLarge {
+                cache_bytes: cache_bytes as u64,
+                maximum: maximum as u64,
+            });
+        }
+        Ok(Self {
+            cache_words: cache_bytes / ALIGN * ALIGN / WORD,
+        })
     }
-    /// Bytes to allocate: the cache and its control block.
+
+    /// Bytes to allocate: the cache, its control block and room to align them.
     pub fn total_bytes(&self) -> usize {
-        self.cache_bytes + 4096
+        ALIGN + CONTROL_BYTES + self.cache_words * WORD
     }
 }
 
 /// A snapshot of the counters, for progress reports.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
+    /// What the region is in use for.
     pub phase: Phase,
     /// Rows taken from the source so far.
     pub rows_loaded: u64,
@@ -94,53 +144,507 @@ pub struct Statistics {
     pub pass: u32,
     /// Rows of the pass already visited.
     pub rows_into_pass: u64,
-    /// The smallest relative gap known, NaN before the first.
+    /// The smallest relative gap known so far; NaN before the first.
     pub gap: f64,
+    /// Rows visited by the trainer.
     pub visits: u64,
+    /// Visits that changed a dual variable.
     pub updates: u64,
     /// Rows dropped from the working set as uninformative.
     pub evictions: u64,
     /// Rows dropped from the working set to make room.
     pub replaced: u64,
+    /// Rows in the working set (streaming) or awake (resident).
     pub working_set_rows: u64,
+}
+
+/// Private memory for a region.
+struct Memory {
+    base: NonNull<u8>,
+    layout: alloc::Layout,
+}
+
+// SAFETY: the bytes belong to this value alone and have no thread affinity.
+unsafe impl Send for Memory {}
+// SAFETY: the value gives out nothing but the address.
+unsafe impl Sync for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: `base` came from `alloc_zeroed` with this layout and is freed once, with the last handle.
+        unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) }
+    }
 }
 
 /// A handle on the region; cheap to clone.
 #[derive(Clone)]
 pub struct Cache {
-    _base: *mut u8,
+    control: NonNull<Control>,
+    /// Keeps private memory alive; None for memory that the caller owns.
+    _memory: Option<Arc<Memory>>,
 }
 
-// SAFETY: skeleton, replaced by the real handle.
+// SAFETY: a handle is an address of memory that outlives it (contract of `create` and `attach`). Through it one
+// reaches only atomics; words are reached through the owners below, of which each exists once.
 unsafe impl Send for Cache {}
+// SAFETY: as above.
+unsafe impl Sync for Cache {}
 
 impl Cache {
     /// Initializes a region.
     ///
     /// # Safety
-    /// `base` points to `layout.total_bytes()` bytes that live as long as every handle and that
-    /// nobody else uses; no handle is attached to them yet.
-    pub unsafe fn create(base: *mut u8, _layout: &CacheLayout) -> Cache {
-        Cache { _base: base }
+    /// `base` points to `layout.total_bytes()` initialized bytes (any values) that live as long as every handle, that
+    /// nobody else uses and that no handle is attached to yet.
+    pub unsafe fn create(base: *mut u8, layout: &CacheLayout) -> Cache {
+        let control = base.add(base.align_offset(ALIGN)).cast::<Control>();
+        control.write(Control::default());
+        let cache = Cache {
+            control: NonNull::new_unchecked(control),
+            _memory: None,
+        };
+        let fields = cache.control();
+        fields
+            .cache_words
+            .store(layout.cache_words as u64, Ordering::Relaxed);
+        fields.gap.store(f64::NAN.to_bits(), Ordering::Relaxed);
+        fields.magic.store(MAGIC, Ordering::Release);
+        cache
     }
+
     /// Attaches to a region that [`Cache::create`] has initialized, perhaps in another process.
     ///
     /// # Safety
-    /// `base` is the same region (mapped at any address), initialized before this call, alive as
-    /// long as every handle.
+    /// `base` is the start of the same region, mapped at an address equal to the creator's modulo 128 (as page-aligned
+    /// mappings are), and alive as long as every handle.
+    ///
+    /// # Panics
+    /// When the memory does not hold a region of this build.
     pub unsafe fn attach(base: *mut u8) -> Cache {
-        Cache { _base: base }
+        let control = base.add(base.align_offset(ALIGN)).cast::<Control>();
+        let cache = Cache {
+            control: NonNull::new_unchecked(control),
+            _memory: None,
+        };
+        assert_eq!(
+            cache.control().magic.load(Ordering::Acquire),
+            MAGIC,
+            "not a region of this build"
+        );
+        cache
     }
+
     /// A region in private memory, freed with the last handle.
-    pub fn in_memory(_cache_bytes: usize) -> Result<Cache, CacheError> {
-        todo!()
+    pub fn in_memory(cache_bytes: usize) -> Result<Cache, CacheError> {
+        let layout = CacheLayout::for_bytes(cache_bytes)?;
+        let bytes = layout.total_bytes();
+        let out_of_memory = CacheError::OutOfMemory {
+            bytes: bytes as u64,
+        };
+        // an alignment that malloc keeps by itself: only then are zeroed pages left untouched
+        let shape = alloc::Layout::from_size_align(bytes, 16).map_err(|_| out_of_memory.clone())?;
+        // SAFETY: the shape has a size above 0.
+        let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or(out_of_memory)?;
+        let memory = Memory {
+            base,
+            layout: shape,
+        };
+        // SAFETY: fresh zeroed bytes of the right size, kept alive by the handle itself.
+        let cache = unsafe { Cache::create(base.as_ptr(), &layout) };
+        Ok(Cache {
+            _memory: Some(Arc::new(memory)),
+            ..cache
+        })
     }
+
     /// Asks both roles to end at their next step.
     pub fn request_stop(&self) {
-        todo!()
+        self.control().stop.store(1, Ordering::Relaxed);
     }
+
+    /// Whether somebody asked for the end.
+    pub fn stop_requested(&self) -> bool {
+        self.control().stop.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes that a role has given up, so that the other one ends too.
+    pub fn fail(&self) {
+        self.control()
+            .phase
+            .store(Phase::Failed as u32, Ordering::Release);
+    }
+
+    /// What the region is in use for.
+    pub fn phase(&self) -> Phase {
+        self.control().phase()
+    }
+
     /// The counters now. Any process may ask; the fields are read one by one.
     pub fn statistics(&self) -> Statistics {
-        todo!()
+        let fields = self.control();
+        let get = |field: &AtomicU64| field.load(Ordering::Relaxed);
+        let phase = fields.phase();
+        Statistics {
+            phase,
+            rows_loaded: get(&fields.rows_loaded),
+            bytes_loaded: get(&fields.bytes_loaded),
+            rows: Facts::load(&fields.facts).rows as u64,
+            pass: get(&fields.pass) as u32,
+            rows_into_pass: get(&fields.rows_into_pass),
+            gap: f64::from_bits(get(&fields.gap)),
+            visits: get(&fields.visits),
+            updates: get(&fields.updates),
+            evictions: get(&fields.evictions),
+            replaced: get(&fields.replaced),
+            working_set_rows: get(&fields.working_set_rows),
+        }
+    }
+
+    /// Claims the reader's side. Once only.
+    pub(crate) fn claim_reader(&self) -> Result<Loading, CacheError> {
+        self.claim(1, "reader")?;
+        Ok(Loading {
+            cache: self.clone(),
+        })
+    }
+
+    /// Claims the trainer's side. Once only.
+    pub(crate) fn claim_trainer(&self) -> Result<Waiting, CacheError> {
+        self.claim(2, "trainer")?;
+        Ok(Waiting {
+            cache: self.clone(),
+        })
+    }
+
+    pub(crate) fn publish_loaded(&self, rows: u64, bytes: u64) {
+        let fields = self.control();
+        fields.rows_loaded.store(rows, Ordering::Relaxed);
+        fields.bytes_loaded.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn publish_counters(&self, counters: &Counters) {
+        let fields = self.control();
+        let put = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
+        put(&fields.pass, u64::from(counters.pass));
+        put(&fields.rows_into_pass, counters.rows_into_pass);
+        put(&fields.gap, counters.gap.to_bits());
+        put(&fields.visits, counters.visits);
+        put(&fields.updates, counters.updates);
+        put(&fields.evictions, counters.evictions);
+        put(&fields.replaced, counters.replaced);
+        put(&fields.working_set_rows, counters.working_set_rows);
+    }
+
+    /// Says that training has ended; the reader ends too.
+    pub(crate) fn publish_finished(&self) {
+        self.publish_phase(Phase::Finished);
+    }
+
+    fn publish_phase(&self, phase: Phase) {
+        // a failure noted by the other side must not be covered up
+        let _ = self
+            .control()
+            .phase
+            .fetch_update(Ordering::Release, Ordering::Relaxed, |now| {
+                (now != Phase::Failed as u32).then_some(phase as u32)
+            });
+    }
+
+    fn claim(&self, bit: u32, role: &'static str) -> Result<(), CacheError> {
+        let before = self.control().roles.fetch_or(bit, Ordering::AcqRel);
+        if before & bit != 0 {
+            return Err(CacheError::RoleTaken { role });
+        }
+        Ok(())
+    }
+
+    fn control(&self) -> &Control {
+        // SAFETY: `create` wrote a control block there (`attach` checked it), it is only ever reached by shared
+        // reference, and the region outlives this handle.
+        unsafe { self.control.as_ref() }
+    }
+
+    fn cache_words(&self) -> usize {
+        self.control().cache_words.load(Ordering::Relaxed) as usize
+    }
+
+    /// Words of the ring: the last eighth, in whole quads.
+    fn ring_words(&self) -> usize {
+        self.cache_words() / RING_SHARE / QUAD * QUAD
+    }
+
+    /// The longest row that streaming can carry: half the ring, and one page of the working set.
+    pub(crate) fn max_streamed_row_words(&self) -> usize {
+        self.ring_words() / 2 - 2 * QUAD
+    }
+
+    /// Bytes of cache.
+    pub fn cache_bytes(&self) -> usize {
+        self.cache_words() * WORD
+    }
+
+    /// The cache that a row of this many words would need to be streamed.
+    pub(crate) fn bytes_to_stream(row_words: usize) -> usize {
+        ((row_words + 2 * QUAD) * 2 + QUAD) * RING_SHARE * WORD + ALIGN
+    }
+
+    /// The words `from..from + length` behind the control block.
+    ///
+    /// # Safety
+    /// Within the cache, and no other reference to any of them is alive in any process.
+    unsafe fn words<'a>(&self, from: usize, length: usize) -> &'a mut [u32] {
+        let base = self.control.as_ptr().add(1).cast::<u32>();
+        std::slice::from_raw_parts_mut(base.add(from), length)
+    }
+}
+
+/// The reader's side during pass 1.
+pub(crate) struct Loading {
+    cache: Cache,
+}
+
+impl Loading {
+    /// All words.
+    pub(crate) fn arena(&mut self) -> &mut [u32] {
+        // SAFETY: there is one `Loading` (claimed once) and the trainer reaches words only after a publish below,
+        // which consumes it.
+        unsafe { self.cache.words(0, self.cache.cache_words()) }
+    }
+
+    /// Hands the arena over to the trainer.
+    pub(crate) fn publish_resident(self, facts: &Facts) {
+        facts.store(&self.cache.control().facts);
+        self.cache.publish_phase(Phase::Resident);
+    }
+
+    /// Hands the working-set words over and keeps the ring's producing side.
+    pub(crate) fn publish_streaming(self, facts: &Facts) -> Producer {
+        facts.store(&self.cache.control().facts);
+        self.cache.publish_phase(Phase::Streaming);
+        Producer {
+            ring: Ring::new(self.cache),
+            head: 0,
+            reserved: None,
+        }
+    }
+}
+
+/// The trainer's side during pass 1.
+pub(crate) struct Waiting {
+    cache: Cache,
+}
+
+/// What the trainer's side has become.
+pub(crate) enum TrainerSide {
+    Waiting(Waiting),
+    Resident(Facts, Arena),
+    Streaming(Facts, WorkingSetRegion, Consumer),
+    /// The reader failed, or the region was closed.
+    Ended,
+}
+
+impl Waiting {
+    /// Looks whether pass 1 has ended.
+    pub(crate) fn poll(self) -> TrainerSide {
+        match self.cache.phase() {
+            Phase::Loading => TrainerSide::Waiting(self),
+            Phase::Resident => TrainerSide::Resident(self.facts(), Arena { cache: self.cache }),
+            Phase::Streaming => {
+                let region = WorkingSetRegion {
+                    cache: self.cache.clone(),
+                };
+                TrainerSide::Streaming(
+                    self.facts(),
+                    region,
+                    Consumer {
+                        ring: Ring::new(self.cache),
+                        tail: 0,
+                    },
+                )
+            }
+            Phase::Finished | Phase::Failed => TrainerSide::Ended,
+        }
+    }
+
+    /// The facts; call only after an acquiring load of a later phase.
+    fn facts(&self) -> Facts {
+        Facts::load(&self.cache.control().facts)
+    }
+}
+
+/// All words, once every row is in them: the trainer's.
+pub(crate) struct Arena {
+    cache: Cache,
+}
+
+impl Arena {
+    #[inline]
+    pub(crate) fn words(&self) -> &[u32] {
+        // SAFETY: made once, after the phase was acquired; the reader's side was consumed by publishing it.
+        unsafe { self.cache.words(0, self.cache.cache_words()) }
+    }
+}
+
+/// The first seven eighths while streaming: the trainer's.
+pub(crate) struct WorkingSetRegion {
+    cache: Cache,
+}
+
+impl WorkingSetRegion {
+    #[inline]
+    pub(crate) fn words(&mut self) -> &mut [u32] {
+        // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.
+        unsafe {
+            self.cache
+                .words(0, self.cache.cache_words() - self.cache.ring_words())
+        }
+    }
+}
+
+/// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
+/// the place. A batch is a header of one quad (payload words, flags) and its payload, in one piece: a batch that
+/// would cross the end starts at the beginning again, behind a header that says so.
+struct Ring {
+    cache: Cache,
+    start: usize,
+    length: usize,
+}
+
+/// Payload length that marks the rest of the ring as skipped.
+const SKIP: u32 = u32::MAX;
+/// Flag of the last batch of a pass.
+const LAST_OF_PASS: u32 = 1;
+
+impl Ring {
+    fn new(cache: Cache) -> Self {
+        let length = cache.ring_words();
+        let start = cache.cache_words() - length;
+        Self {
+            cache,
+            start,
+            length,
+        }
+    }
+
+    fn place(&self, position: u64) -> usize {
+        (position % self.length as u64) as usize
+    }
+
+    /// # Safety
+    /// The words lie between tail and head for the consumer, outside for the producer.
+    unsafe fn words<'a>(&self, place: usize, length: usize) -> &'a mut [u32] {
+        assert!(
+            place + length <= self.length,
+            "a batch reaches behind the ring"
+        );
+        self.cache.words(self.start + place, length)
+    }
+
+    fn head(&self) -> &AtomicU64 {
+        &self.cache.control().ring_head.0
+    }
+
+    fn tail(&self) -> &AtomicU64 {
+        &self.cache.control().ring_tail.0
+    }
+}
+
+/// The reader's end of the ring.
+pub(crate) struct Producer {
+    ring: Ring,
+    /// Own copy of the head.
+    head: u64,
+    /// Position and payload room of the batch being written.
+    reserved: Option<(u64, usize)>,
+}
+
+impl Producer {
+    /// The largest payload that always finds room once the consumer has taken everything.
+    pub(crate) fn max_batch_words(&self) -> usize {
+        self.ring.length / 2 - QUAD
+    }
+
+    /// Room for a payload of `words` (whole quads, at most [`Self::max_batch_words`]), or None while the ring is full.
+    /// Follow with [`Self::commit`].
+    pub(crate) fn reserve(&mut self, words: usize) -> Option<&mut [u32]> {
+        let need = words + QUAD;
+        let tail = self.ring.tail().load(Ordering::Acquire);
+        let free = self.ring.length - (self.head - tail) as usize;
+        let place = self.ring.place(self.head);
+        let to_end = self.ring.length - place;
+        let skip = if to_end < need { to_end } else { 0 };
+        if skip + need > free {
+            return None;
+        }
+        if skip > 0 {
+            // SAFETY: skip + need words from head on are free, so the consumer does not look at them.
+            let header = unsafe { self.ring.words(place, QUAD) };
+            header[0] = SKIP;
+        }
+        let at = self.head + skip as u64;
+        self.reserved = Some((at, words));
+        // SAFETY: as above; the borrow of self keeps the producer from handing them over meanwhile.
+        Some(unsafe { self.ring.words(self.ring.place(at) + QUAD, words) })
+    }
+
+    /// Hands over the first `used` words of the reserved payload.
+    pub(crate) fn commit(&mut self, used: usize, last_of_pass: bool) {
+        let (at, words) = self.reserved.take().expect("commit follows reserve");
+        assert!(
+            used <= words && used.is_multiple_of(QUAD),
+            "a batch has at most the words reserved"
+        );
+        // SAFETY: reserved and not handed over yet.
+        let header = unsafe { self.ring.words(self.ring.place(at), QUAD) };
+        header[0] = used as u32;
+        header[1] = if last_of_pass { LAST_OF_PASS } else { 0 };
+        self.head = at + (QUAD + used) as u64;
+        self.ring.head().store(self.head, Ordering::Release);
+    }
+}
+
+/// The trainer's end of the ring.
+pub(crate) struct Consumer {
+    ring: Ring,
+    /// Own copy of the tail.
+    tail: u64,
+}
+
+/// A batch in place.
+pub(crate) struct Batch<'a> {
+    pub(crate) words: &'a [u32],
+    pub(crate) last_of_pass: bool,
+}
+
+impl Consumer {
+    /// The oldest batch, or None when the ring is empty. It stays until [`Self::release`].
+    pub(crate) fn front(&mut self) -> Option<Batch<'_>> {
+        let head = self.ring.head().load(Ordering::Acquire);
+        if head == self.tail {
+            return None;
+        }
+        let mut place = self.ring.place(self.tail);
+        // SAFETY: between tail and head, where the producer does not write.
+        if unsafe { self.ring.words(place, QUAD) }[0] == SKIP {
+            self.tail += (self.ring.length - place) as u64;
+            place = 0;
+        }
+        // SAFETY: as above; the producer publishes a skipped end and the batch behind it together.
+        let header = unsafe { self.ring.words(place, QUAD) };
+        let (length, flags) = (header[0] as usize, header[1]);
+        // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
+        let words = unsafe { self.ring.words(place + QUAD, length) };
+        Some(Batch {
+            words,
+            last_of_pass: flags & LAST_OF_PASS != 0,
+        })
+    }
+
+    /// Gives the oldest batch's room back.
+    pub(crate) fn release(&mut self) {
+        if let Some(length) = self.front().map(|batch| batch.words.len()) {
+            self.tail += (QUAD + length) as u64;
+            self.ring.tail().store(self.tail, Ordering::Release);
+        }
     }
 }

@@ -1,1 +1,326 @@
-//! Both roles in one process (skeleton).
+//! Both roles in one process: for tests, benchmarks and callers without workers.
+//!
+//! One thread takes turns between the roles, or two threads run one role each and wake each other by a condition
+//! variable; the cache is private memory. Pass 1, in which the trainer has nothing to do, runs first in either form.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
+use crate::source::{Example, RowError, Source, Spool};
+use crate::trainer::{HeadSpec, TrainError, Trainer};
+use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
+
+/// Rows of a reader's step and stored words of a trainer's: a few milliseconds each.
+const READER_BUDGET: usize = 1024;
+const TRAINER_BUDGET: usize = 1 << 20;
+
+/// An example that owns its values; see [`Example`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OwnedExample {
+    /// Class id.
+    pub class: u32,
+    /// Weight of this row's loss.
+    pub cost: f32,
+    /// Dense features.
+    pub dense: Vec<f64>,
+    /// Sparse feature ids, ascending.
+    pub sparse_index: Vec<u32>,
+    /// Sparse feature values.
+    pub sparse_value: Vec<f32>,
+}
+
+impl OwnedExample {
+    /// A dense example of cost 1.
+    pub fn dense(class: u32, dense: Vec<f64>) -> Self {
+        Self {
+            class,
+            cost: 1.0,
+            dense,
+            ..Self::default()
+        }
+    }
+
+    /// A sparse example of cost 1.
+    pub fn sparse(class: u32, entries: &[(u32, f32)]) -> Self {
+        let (sparse_index, sparse_value) = entries.iter().copied().unzip();
+        Self {
+            class,
+            cost: 1.0,
+            dense: Vec::new(),
+            sparse_index,
+            sparse_value,
+        }
+    }
+
+    /// The same example, borrowed.
+    pub fn borrow(&self) -> Example<'_> {
+        Example {
+            class: self.class,
+            cost: self.cost,
+            dense: &self.dense,
+            sparse_index: &self.sparse_index,
+            sparse_value: &self.sparse_value,
+        }
+    }
+}
+
+/// Examples in memory as a source.
+pub struct SliceSource<'a> {
+    examples: &'a [OwnedExample],
+    next: usize,
+}
+
+impl<'a> SliceSource<'a> {
+    /// Delivers `examples` in order.
+    pub fn new(examples: &'a [OwnedExample]) -> Self {
+        Self { examples, next: 0 }
+    }
+}
+
+impl Source for SliceSource<'_> {
+    type Error = RowError;
+
+    fn fetch(
+        &mut self,
+        rows: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<bool, RowError> {
+        let end = (self.next + rows).min(self.examples.len());
+        for example in &self.examples[self.next..end] {
+            sink(&example.borrow())?;
+        }
+        self.next = end;
+        Ok(end < self.examples.len())
+    }
+}
+
+/// A spool in memory.
+#[derive(Debug, Default)]
+pub struct MemorySpool {
+    bytes: Vec<u8>,
+}
+
+impl Spool for MemorySpool {
+    type Error = Infallible;
+
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Infallible> {
+        let position = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        Ok(position)
+    }
+
+    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
+        let from = position as usize;
+        bytes.copy_from_slice(&self.bytes[from..from + bytes.len()]);
+        Ok(())
+    }
+}
+
+/// Who runs the roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One thread, taking turns.
+    One,
+    /// A thread for each role.
+    Two,
+}
+
+/// What to run with.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Bytes of cache.
+    pub cache_bytes: usize,
+    /// How features are scaled.
+    pub scale: Scale,
+    /// Who runs the roles.
+    pub threads: Threads,
+}
+
+/// A training that has ended.
+pub struct Trained {
+    /// The trainer, for its report, weights and dual variables.
+    pub trainer: Trainer,
+    /// What the reader saw.
+    pub reader: ReaderReport,
+    /// The counters at the end.
+    pub statistics: Statistics,
+    /// Wall time until training could begin.
+    pub loading_seconds: f64,
+}
+
+/// Why the engine gave up.
+#[derive(Debug, PartialEq)]
+pub enum EngineError<S, P> {
+    /// The cache cannot be had.
+    Cache(CacheError),
+    /// The reader failed.
+    Read(ReadError<S, P>),
+    /// The trainer failed.
+    Train(TrainError),
+}
+
+impl<S: fmt::Display, P: fmt::Display> fmt::Display for EngineError<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cache(error) => error.fmt(f),
+            Self::Read(error) => error.fmt(f),
+            Self::Train(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for EngineError<S, P>
+{
+}
+
+/// Trains on examples in memory, spilling to memory.
+pub fn train_examples(
+    problem: Problem,
+    heads: Vec<HeadSpec>,
+    examples: &[OwnedExample],
+    settings: Settings,
+) -> Result<Trained, EngineError<RowError, Infallible>> {
+    train(
+        problem,
+        heads,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+        settings,
+    )
+}
+
+/// Trains on whatever `source` delivers.
+pub fn train<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    heads: Vec<HeadSpec>,
+    source: S,
+    spool: P,
+    settings: Settings,
+) -> Result<Trained, EngineError<S::Error, P::Error>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
+    let job = ReaderJob {
+        scale: settings.scale,
+        seed: problem.seed(),
+    };
+    let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
+    let mut trainer = Trainer::new(cache.clone(), problem, heads).map_err(EngineError::Train)?;
+    let start = Instant::now();
+    while cache.phase() == Phase::Loading {
+        reader.step(READER_BUDGET).map_err(EngineError::Read)?;
+    }
+    let loading_seconds = start.elapsed().as_secs_f64();
+    match settings.threads {
+        Threads::One => take_turns(&mut reader, &mut trainer)?,
+        Threads::Two => side_by_side(&mut reader, &mut trainer)?,
+    }
+    Ok(Trained {
+        trainer,
+        reader: reader.report(),
+        statistics: cache.statistics(),
+        loading_seconds,
+    })
+}
+
+fn take_turns<S: Source, P: Spool>(
+    reader: &mut Reader<S, P>,
+    trainer: &mut Trainer,
+) -> Result<(), EngineError<S::Error, P::Error>> {
+    loop {
+        while reader.step(READER_BUDGET).map_err(EngineError::Read)? == Step::Progress {}
+        loop {
+            match trainer.step(TRAINER_BUDGET).map_err(EngineError::Train)? {
+                Step::Progress => {}
+                Step::Blocked => break,
+                Step::Done => return Ok(()),
+            }
+        }
+    }
+}
+
+/// A counter of progress that the blocked role waits on.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<u64>,
+    sound: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        self.sound.notify_all();
+    }
+
+    fn count(&self) -> u64 {
+        *self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits for a ring after `before`.
+    fn wait(&self, before: u64) {
+        let guard = self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        // the time limit only bounds the wait for a role that ended by a panic
+        let _ = self
+            .sound
+            .wait_timeout_while(guard, Duration::from_millis(50), |rung| *rung == before);
+    }
+}
+
+fn drive<E>(bell: &Bell, mut step: impl FnMut() -> Result<Step, E>) -> Result<(), E> {
+    loop {
+        let before = bell.count();
+        match step() {
+            Ok(Step::Progress) => bell.ring(),
+            Ok(Step::Blocked) => bell.wait(before),
+            Ok(Step::Done) => {
+                bell.ring();
+                return Ok(());
+            }
+            Err(error) => {
+                bell.ring();
+                return Err(error);
+            }
+        }
+    }
+}
+
+fn side_by_side<S: Source + Send, P: Spool + Send>(
+    reader: &mut Reader<S, P>,
+    trainer: &mut Trainer,
+) -> Result<(), EngineError<S::Error, P::Error>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let bell = Bell::default();
+    let (read, trained) = std::thread::scope(|scope| {
+        let reading = scope.spawn(|| drive(&bell, || reader.step(READER_BUDGET)));
+        let trained = drive(&bell, || trainer.step(TRAINER_BUDGET));
+        let read = match reading.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        (read, trained)
+    });
+    match read {
+        // the cause stands with the role that failed first
+        Err(ReadError::TrainerFailed) | Ok(()) => {}
+        Err(error) => return Err(EngineError::Read(error)),
+    }
+    trained.map_err(EngineError::Train)
+}

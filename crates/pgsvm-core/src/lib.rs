@@ -25,11 +25,17 @@
 //! | [`reader`], [`trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
+mod bits;
 pub mod cache;
 pub mod engine;
+mod kernel;
+mod page;
 pub mod problem;
+mod random;
 pub mod reader;
+mod row;
 pub mod scaling;
+mod solver;
 pub mod source;
 pub mod trainer;
 

@@ -1,35 +1,69 @@
-//! The reader role (skeleton).
+//! The reader role: takes examples from the source, packs them, learns the scaling, hands them over.
+//!
+//! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
+//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: one chunk of rows,
+//! the tables of the scaling (up to five f64 for each dense feature; two f32 and a bit for each sparse one), a word
+//! for each chunk.
+//!
+//! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
+//! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool is
+//! read pass after pass, in a fresh order each time, rows being scaled on their way into the ring.
 
-use crate::{Cache, CacheError, RowError, Scale, Scaling, Source, Spool, Step};
+mod encode;
+mod spill;
+
+use std::collections::TryReserveError;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use crate::cache::{Cache, CacheError, Facts, Loading, Producer};
+use crate::page::{Page, PageMut, PAGE_HEADER_WORDS};
+use crate::random::{Random, Stream};
+use crate::scaling::{Applier, Learner, Scale, Scaling};
+use crate::source::{Example, RowError, Source, Spool};
+use crate::{Phase, Step};
+use spill::{Replay, Spill};
+
+/// Words of a batch where the ring allows it: 128 KB.
+const BATCH_WORDS: usize = 32 * 1024;
+/// Batches that fit the ring at least, unless rows are longer.
+const BATCHES_PER_RING: usize = 4;
+/// Rows fetched at a time before their length is known.
+const FIRST_FETCH: usize = 16;
 
 /// What the reader is to do with the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReaderJob {
+    /// How features are scaled.
     pub scale: Scale,
-    /// Seed of the chunk order of each pass.
+    /// Seed of the order of each pass.
     pub seed: u64,
 }
 
 /// What the reader saw in pass 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReaderReport {
+    /// Rows in all.
     pub rows: u64,
     /// Bytes of encoded rows.
     pub bytes: u64,
+    /// Length of the dense part.
     pub dense_features: u64,
     /// Largest feature id + 1, dense part included.
     pub features: u64,
+    /// The scaling learned; empty while loading.
     pub scaling: Scaling,
     /// Rows of each class id.
     pub class_counts: Vec<u64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
+    /// Bytes written to the spool.
     pub spool_bytes: u64,
 }
 
 /// Why reading ended early.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum ReadError<S, P> {
     /// The source failed, or passed on a complaint about a row.
     Source(S),
@@ -37,36 +71,448 @@ pub enum ReadError<S, P> {
     Row(RowError),
     /// The spool failed.
     Spool(P),
+    /// The trainer gave up.
+    TrainerFailed,
+}
+
+impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(error) => error.fmt(f),
+            Self::Row(error) => error.fmt(f),
+            Self::Spool(error) => error.fmt(f),
+            Self::TrainerFailed => write!(f, "the trainer has failed"),
+        }
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for ReadError<S, P>
+{
 }
 
 /// The reader role: see the crate's head.
 pub struct Reader<S: Source, P: Spool> {
-    _cache: Cache,
-    _job: ReaderJob,
-    _source: S,
-    _spool: P,
+    cache: Cache,
+    source: S,
+    spool: P,
+    random: Random,
+    seen: Seen,
+    stage: Stage,
+    resident: bool,
+    spool_bytes: u64,
+}
+
+/// What pass 1 has found out.
+struct Seen {
+    learner: Learner,
+    scale: Scale,
+    scaling: Scaling,
+    /// Subtracted from dense values on the way in, so that 32 bits suffice; empty means nothing.
+    provisional: Vec<f64>,
+    dense: Option<usize>,
+    rows: u64,
+    words: u64,
+    class_counts: Vec<u64>,
+    last_class: u32,
+    class_changes: u64,
+    max_row_words: usize,
+}
+
+enum Stage {
+    /// Filling the arena.
+    Loading(Loading, Spill),
+    /// The arena is full: dumping its rows from this slot on. The flag says whether the source has more.
+    Dumping(Loading, Spill, usize, bool),
+    /// The rest of the source goes to the spool.
+    Spilling(Loading, Spill),
+    /// Scaling the arena's rows from this slot on.
+    Scaling(Loading, Applier, Facts, usize),
+    /// Passes over the spool.
+    Streaming(Producer, Replay, Applier),
+    Done,
 }
 
 impl<S: Source, P: Spool> Reader<S, P> {
     /// Claims the reader's side of `cache`.
     pub fn new(cache: Cache, job: ReaderJob, source: S, spool: P) -> Result<Self, CacheError> {
+        let mut loading = cache.claim_reader()?;
+        PageMut::create(loading.arena(), 0);
+        let spill = Spill::new(cache.cache_bytes());
         Ok(Self {
-            _cache: cache,
-            _job: job,
-            _source: source,
-            _spool: spool,
+            cache,
+            source,
+            spool,
+            random: Random::new(job.seed, Stream::Reader),
+            seen: Seen {
+                learner: Learner::new(job.scale),
+                scale: job.scale,
+                scaling: Scaling::default(),
+                provisional: Vec::new(),
+                dense: None,
+                rows: 0,
+                words: 0,
+                class_counts: Vec::new(),
+                last_class: 0,
+                class_changes: 0,
+                max_row_words: 0,
+            },
+            stage: Stage::Loading(loading, spill),
+            resident: true,
+            spool_bytes: 0,
         })
     }
-    /// Reads, or hands over, about `budget_rows` rows.
-    pub fn step(&mut self, _budget_rows: usize) -> Result<Step, ReadError<S::Error, P::Error>> {
-        todo!()
+
+    /// Reads, scales or hands over about `budget_rows` rows.
+    ///
+    /// An error ends the reading for good and makes the trainer end too.
+    pub fn step(&mut self, budget_rows: usize) -> Result<Step, ReadError<S::Error, P::Error>> {
+        match self.cache.phase() {
+            Phase::Finished => return Ok(Step::Done),
+            Phase::Failed => return Err(ReadError::TrainerFailed),
+            _ if self.cache.stop_requested() => return Ok(Step::Done),
+            _ => {}
+        }
+        let result = self.run(budget_rows.max(1));
+        if result.is_err() {
+            self.stage = Stage::Done;
+            self.cache.fail();
+        }
+        result
     }
+
     /// The source, for what it learned itself.
     pub fn source(&self) -> &S {
-        &self._source
+        &self.source
     }
+
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> ReaderReport {
-        todo!()
+        let dense = self.seen.dense.unwrap_or(0);
+        ReaderReport {
+            rows: self.seen.rows,
+            bytes: 4 * self.seen.words,
+            dense_features: dense as u64,
+            features: (dense + self.seen.learner.sparse()) as u64,
+            scaling: self.seen.scaling.clone(),
+            class_counts: self.seen.class_counts.clone(),
+            resident: self.resident,
+            spool_bytes: self.spool_bytes,
+        }
     }
+
+    /// The source and the spool, for the caller to look at.
+    pub fn parts(&self) -> (&S, &P) {
+        (&self.source, &self.spool)
+    }
+
+    fn run(&mut self, budget: usize) -> Result<Step, ReadError<S::Error, P::Error>> {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Loading(loading, spill) => self.load(loading, spill, budget)?,
+            Stage::Dumping(loading, spill, slot, more) => self.dump(loading, spill, slot, more)?,
+            Stage::Spilling(loading, spill) => self.spill(loading, spill, budget)?,
+            Stage::Scaling(loading, applier, facts, slot) => {
+                scale(loading, applier, facts, slot, budget)
+            }
+            Stage::Streaming(producer, replay, applier) => {
+                return self.stream(producer, replay, applier, budget)
+            }
+            Stage::Done => return Ok(Step::Done),
+        };
+        self.cache
+            .publish_loaded(self.seen.rows, 4 * self.seen.words);
+        Ok(Step::Progress)
+    }
+
+    fn load(
+        &mut self,
+        mut loading: Loading,
+        mut spill: Spill,
+        budget: usize,
+    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+        let rows = self.fetch_size(budget, &spill);
+        let seen = &mut self.seen;
+        let arena_words = loading.arena().len();
+        let cache = &self.cache;
+        let more = self.source.fetch(rows, &mut |example| {
+            let length = seen.check(example)?;
+            if length + PAGE_HEADER_WORDS + 1 > arena_words {
+                return Err(too_small(cache, seen.rows, length));
+            }
+            let dense = example.dense.len();
+            if !spill.has_staged() {
+                if let Some(words) = PageMut::open(loading.arena(), dense).push(length) {
+                    return seen.take(example, words);
+                }
+            }
+            let words = spill.stage(length).map_err(|_| out_of_memory(length))?;
+            seen.take(example, words)
+        });
+        let more = more.map_err(ReadError::Source)?;
+        if spill.has_staged() {
+            self.resident = false;
+            return Ok(Stage::Dumping(loading, spill, 0, more));
+        }
+        if more {
+            return Ok(Stage::Loading(loading, spill));
+        }
+        let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
+        Ok(Stage::Scaling(loading, applier, facts, 0))
+    }
+
+    /// Rows to ask the source for: no more than make a chunk, so that what is staged stays small.
+    fn fetch_size(&self, budget: usize, spill: &Spill) -> usize {
+        if self.seen.rows == 0 {
+            return budget.min(FIRST_FETCH);
+        }
+        let length = (self.seen.words / self.seen.rows).max(1) as usize;
+        (spill.chunk_words() / length).clamp(1, budget)
+    }
+
+    /// Writes about a chunk of the arena's rows to the spool.
+    fn dump(
+        &mut self,
+        mut loading: Loading,
+        mut spill: Spill,
+        slot: usize,
+        more: bool,
+    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+        self.check_streamable()?;
+        let dense = self.seen.dense.unwrap_or(0);
+        let page = Page::new(loading.arena(), dense);
+        let (slots, mut end, mut words) = (page.slots(), slot, 0);
+        while end < slots && words < spill.chunk_words() {
+            words += page.peek_row(end).words().len();
+            end += 1;
+        }
+        let rows = &page.peek(slot)[..words];
+        spill
+            .write(rows, &mut self.spool)
+            .map_err(ReadError::Spool)?;
+        self.spool_bytes = spill.bytes();
+        if end < slots {
+            return Ok(Stage::Dumping(loading, spill, end, more));
+        }
+        if more {
+            return Ok(Stage::Spilling(loading, spill));
+        }
+        self.finish_spill(loading, spill)
+    }
+
+    fn spill(
+        &mut self,
+        loading: Loading,
+        mut spill: Spill,
+        budget: usize,
+    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+        let rows = self.fetch_size(budget, &spill);
+        let seen = &mut self.seen;
+        let more = self.source.fetch(rows, &mut |example| {
+            let length = seen.check(example)?;
+            let words = spill.stage(length).map_err(|_| out_of_memory(length))?;
+            let taken = seen.take(example, words);
+            if taken.is_err() {
+                spill.unstage(length);
+            }
+            taken
+        });
+        let more = more.map_err(ReadError::Source)?;
+        self.check_streamable()?;
+        if spill.is_ripe() {
+            spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
+            self.spool_bytes = spill.bytes();
+        }
+        if more {
+            return Ok(Stage::Spilling(loading, spill));
+        }
+        self.finish_spill(loading, spill)
+    }
+
+    fn finish_spill(
+        &mut self,
+        loading: Loading,
+        mut spill: Spill,
+    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+        spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
+        self.spool_bytes = spill.bytes();
+        let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
+        let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
+        Ok(Stage::Streaming(
+            loading.publish_streaming(&facts),
+            replay,
+            applier,
+        ))
+    }
+
+    /// A row that the ring cannot carry ends it: the rows do not fit the cache together.
+    fn check_streamable(&self) -> Result<(), ReadError<S::Error, P::Error>> {
+        if self.seen.max_row_words > self.cache.max_streamed_row_words() {
+            return Err(ReadError::Row(too_small(
+                &self.cache,
+                self.seen.rows - 1,
+                self.seen.max_row_words,
+            )));
+        }
+        Ok(())
+    }
+
+    /// Puts batches into the ring until it is full or the budget is used up.
+    fn stream(
+        &mut self,
+        mut producer: Producer,
+        mut replay: Replay,
+        applier: Applier,
+        budget: usize,
+    ) -> Result<Step, ReadError<S::Error, P::Error>> {
+        let dense = self.seen.dense.unwrap_or(0);
+        let largest = producer.max_batch_words();
+        let batch = BATCH_WORDS
+            .min(largest / BATCHES_PER_RING * 2)
+            .max(self.seen.max_row_words)
+            .min(largest);
+        let mut rows = 0;
+        let mut full = false;
+        while rows < budget && !full {
+            let Some(words) = producer.reserve(batch) else {
+                full = true;
+                continue;
+            };
+            let (mut used, mut last) = (0, false);
+            while !last {
+                let row = replay
+                    .front(dense, &mut self.random, &mut self.spool)
+                    .map_err(ReadError::Spool)?;
+                let row = row.map_err(|_| memory(self.seen.words))?;
+                let length = row.words().len();
+                if used + length > words.len() {
+                    break;
+                }
+                words[used..used + length].copy_from_slice(row.words());
+                applier.apply(&mut words[used..used + length]);
+                used += length;
+                rows += 1;
+                last = replay.advance();
+            }
+            producer.commit(used, last);
+        }
+        self.stage = Stage::Streaming(producer, replay, applier);
+        Ok(if rows == 0 {
+            Step::Blocked
+        } else {
+            Step::Progress
+        })
+    }
+}
+
+/// Scales about `budget` rows of the arena, then hands it over.
+fn scale(
+    mut loading: Loading,
+    applier: Applier,
+    facts: Facts,
+    slot: usize,
+    budget: usize,
+) -> Stage {
+    let mut page = PageMut::open(loading.arena(), facts.dense);
+    let slots = page.read().slots();
+    let end = slots.min(slot + budget);
+    for slot in slot..end {
+        applier.apply(page.row_words_mut(slot));
+    }
+    if end < slots {
+        return Stage::Scaling(loading, applier, facts, end);
+    }
+    loading.publish_resident(&facts);
+    Stage::Done
+}
+
+impl Seen {
+    /// Checks a row and gives its length; the first row fixes the dense part.
+    fn check(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
+        let dense = match self.dense {
+            Some(dense) => dense,
+            None => self.begin(example)?,
+        };
+        encode::check(example, self.rows, dense)
+    }
+
+    fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
+        let dense = example.dense.len();
+        self.learner
+            .set_dense(dense)
+            .map_err(|_| out_of_memory(2 * dense))?;
+        if self.scale == Scale::Standard {
+            self.provisional
+                .try_reserve_exact(dense)
+                .map_err(|_| out_of_memory(2 * dense))?;
+            // a first value that is not finite is complained about by the check that follows
+            self.provisional.extend(
+                example
+                    .dense
+                    .iter()
+                    .map(|x| if x.is_finite() { *x } else { 0.0 }),
+            );
+        }
+        self.dense = Some(dense);
+        Ok(dense)
+    }
+
+    /// Packs a checked row into `words` and learns from it.
+    fn take(&mut self, example: &Example<'_>, words: &mut [u32]) -> Result<(), RowError> {
+        encode::encode(example, self.rows, &self.provisional, words)?;
+        self.learner
+            .learn(example.dense, example.sparse_index, example.sparse_value)
+            .map_err(|_| out_of_memory(words.len()))?;
+        let class = example.class as usize;
+        if class >= self.class_counts.len() {
+            let more = class + 1 - self.class_counts.len();
+            self.class_counts
+                .try_reserve(more)
+                .map_err(|_| out_of_memory(2 * more))?;
+            self.class_counts.resize(class + 1, 0);
+        }
+        self.class_counts[class] += 1;
+        self.class_changes += u64::from(self.rows > 0 && example.class != self.last_class);
+        self.last_class = example.class;
+        self.max_row_words = self.max_row_words.max(words.len());
+        self.rows += 1;
+        self.words += words.len() as u64;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
+        let dense = self.dense.unwrap_or(0);
+        let (scaling, occurring, mean_q) = self.learner.finish(dense)?;
+        let applier = Applier::new(&scaling, &self.provisional)?;
+        self.scaling = scaling;
+        let facts = Facts {
+            rows: self.rows as usize,
+            dense,
+            features: dense + self.learner.sparse(),
+            occurring,
+            classes: self.class_counts.len(),
+            class_changes: self.class_changes as usize,
+            max_row_words: self.max_row_words,
+            mean_q,
+        };
+        Ok((facts, applier))
+    }
+}
+
+fn too_small(cache: &Cache, ordinal: u64, row_words: usize) -> RowError {
+    RowError::CacheTooSmall {
+        ordinal,
+        row_bytes: 4 * row_words as u64,
+        cache_bytes: cache.cache_bytes() as u64,
+        needed_cache_bytes: Cache::bytes_to_stream(row_words) as u64,
+    }
+}
+
+fn out_of_memory(words: usize) -> RowError {
+    RowError::OutOfMemory {
+        bytes: 4 * words as u64,
+    }
+}
+
+fn memory<S, P>(words: u64) -> ReadError<S, P> {
+    ReadError::Row(RowError::OutOfMemory { bytes: 4 * words })
 }

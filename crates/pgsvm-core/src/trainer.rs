@@ -1,8 +1,29 @@
-//! The trainer role (skeleton).
+//! The trainer role: visits rows, keeps dual variables and weights, decides when to stop.
+//!
+//! It runs in the trainer's process (or wherever the caller steps it), waits for nothing and touches nothing but its
+//! side of the [`Cache`]. It holds, besides the cache: one f32 for each row and head, four vectors of weights for each
+//! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Weights
+//! are f64 up to [`WIDE_FEATURES`] features and f32 above.
 
-use crate::{Cache, CacheError, Problem, Step};
-use serde::{Deserialize, Serialize};
+mod resident;
+mod streaming;
+mod working_set;
+
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{Cache, CacheError, Counters, Facts, TrainerSide, Waiting};
+use crate::kernel::Real;
+use crate::problem::Problem;
+use crate::random::{Random, Stream};
+use crate::solver::Solver;
+use crate::Step;
+use resident::Resident;
+use streaming::Streaming;
+
+/// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.
+pub const WIDE_FEATURES: usize = 50_000;
 
 /// One binary problem over the shared rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,10 +44,12 @@ impl HeadSpec {
     }
 }
 
-/// Primal, dual and relative gap (P - D) / P at the reported weights and dual variables.
+/// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
+    /// P(w) at the reported weights.
     pub primal: f64,
+    /// D(a) at the reported dual variables.
     pub dual: f64,
     /// (primal - dual) / primal; 0 when the primal is 0.
     pub gap: f64,
@@ -39,59 +62,68 @@ pub enum StopReason {
     Tolerance,
     /// The passes allowed are used up.
     MaxPasses,
-    /// Somebody asked for the end.
+    /// Somebody asked for the end; the certificate is that of the last full pass, not verified.
     Requested,
 }
 
 /// How one head ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeadReport {
+    /// Primal, dual and gap.
     pub certificate: Certificate,
     /// Share of rows on the right side at the reported weights.
     pub training_accuracy: f64,
-    pub stop: StopReason,
+    /// Why it ended; None while it runs.
+    pub stop: Option<StopReason>,
     /// Rows whose dual variable is positive.
     pub support_vectors: u64,
     /// The proximal shift at the end.
     pub kappa: f64,
 }
 
-/// How training ended.
+/// How training ended, or stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainerReport {
+    /// One for each head.
     pub heads: Vec<HeadReport>,
+    /// Rows in all.
     pub rows: u64,
+    /// Whether every row was in the cache.
     pub resident: bool,
     /// Passes over all rows, verification included.
     pub passes: u32,
+    /// Rows visited to train, over all heads.
     pub visits: u64,
+    /// Visits that changed a dual variable.
     pub updates: u64,
+    /// Rows dropped from the working set as uninformative.
     pub evictions: u64,
+    /// Rows dropped from the working set to make room.
     pub replaced: u64,
 }
 
 /// Why training cannot go on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrainError {
+    /// The region cannot be claimed.
     Cache(CacheError),
     /// Memory for dual variables or weights could not be had.
-    OutOfMemory {
-        bytes: u64,
-    },
-    /// A head without rows of both signs, or signs for fewer classes than there are.
-    Head {
-        head: usize,
-    },
+    OutOfMemory { bytes: u64 },
+    /// A head without a sign for each class of the data.
+    Head { head: usize },
+    /// The reader gave up.
+    ReaderFailed,
 }
 
 impl fmt::Display for TrainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cache(e) => e.fmt(f),
+            Self::Cache(error) => error.fmt(f),
             Self::OutOfMemory { bytes } => {
                 write!(f, "out of memory while asking for {bytes} bytes")
             }
             Self::Head { head } => write!(f, "head {head} has no sign for a class of the data"),
+            Self::ReaderFailed => write!(f, "the reader has failed"),
         }
     }
 }
@@ -99,24 +131,54 @@ impl fmt::Display for TrainError {
 impl std::error::Error for TrainError {}
 
 /// Weights of one head, for scaled rows, by feature id.
+#[derive(Clone, Copy)]
 pub struct Weights<'a> {
-    values: &'a [f64],
+    values: Values<'a>,
     intercept: f64,
 }
 
-impl Weights<'_> {
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Wide(&'a [f64]),
+    Narrow(&'a [f32]),
+}
+
+impl<'a> Weights<'a> {
+    /// Weights out of plain numbers.
+    pub fn of(values: &'a [f64], intercept: f64) -> Self {
+        Self {
+            values: Values::Wide(values),
+            intercept,
+        }
+    }
+
     /// Number of features.
     pub fn len(&self) -> usize {
-        self.values.len()
+        match self.values {
+            Values::Wide(values) => values.len(),
+            Values::Narrow(values) => values.len(),
+        }
     }
+
     /// Whether there is no feature.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
+
     /// Weight of a feature.
     pub fn get(&self, feature: usize) -> f64 {
-        self.values[feature]
+        match self.values {
+            Values::Wide(values) => values[feature],
+            Values::Narrow(values) => f64::from(values[feature]),
+        }
     }
+
+    /// Weights in order of feature ids.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + 'a {
+        let this = *self;
+        (0..this.len()).map(move |feature| this.get(feature))
+    }
+
     /// Weight of the constant feature, 0 without intercept.
     pub fn intercept(&self) -> f64 {
         self.intercept
@@ -125,28 +187,265 @@ impl Weights<'_> {
 
 /// The trainer role: see the crate's head.
 pub struct Trainer {
-    _cache: Cache,
+    cache: Cache,
+    problem: Problem,
+    specs: Vec<HeadSpec>,
+    side: Side,
+}
+
+enum Side {
+    Waiting(Waiting),
+    Wide(Run<f64>),
+    Narrow(Run<f32>),
+    /// Ended before it could begin.
+    Ended,
+}
+
+/// A training under way, in one of its two forms.
+struct Run<T> {
+    form: Form<T>,
+    facts: Facts,
+}
+
+enum Form<T> {
+    Resident(Box<Resident<T>>),
+    Streaming(Box<Streaming<T>>),
+}
+
+/// Counters that the two forms keep by themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tallies {
+    passes: u32,
+    rows_into_pass: u64,
+    working_set_rows: u64,
+    evictions: u64,
+    replaced: u64,
 }
 
 impl Trainer {
-    /// Claims the trainer's side of `cache`. Memory for the weights is asked for when loading ends.
-    pub fn new(cache: Cache, _problem: Problem, _heads: Vec<HeadSpec>) -> Result<Self, TrainError> {
-        Ok(Self { _cache: cache })
+    /// Claims the trainer's side of `cache`. Memory for weights and dual variables is asked for when loading ends.
+    pub fn new(cache: Cache, problem: Problem, heads: Vec<HeadSpec>) -> Result<Self, TrainError> {
+        let side = Side::Waiting(cache.claim_trainer().map_err(TrainError::Cache)?);
+        Ok(Self {
+            cache,
+            problem,
+            specs: heads,
+            side,
+        })
     }
-    /// Visits rows with about `budget_values` stored values in all.
-    pub fn step(&mut self, _budget_values: usize) -> Result<Step, TrainError> {
-        todo!()
+
+    /// Visits rows with about `budget_values` stored words in all (a few words more than values).
+    ///
+    /// `Blocked` until loading ends and, while streaming, when nothing can be done before rows come.
+    pub fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let result = self.try_step(budget_values);
+        if result.is_err() {
+            self.cache.fail();
+        }
+        result
     }
+
+    fn try_step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        if matches!(self.side, Side::Waiting(_)) {
+            self.look()?;
+        }
+        let stop = self.cache.stop_requested();
+        let step = match &mut self.side {
+            Side::Waiting(_) => return Ok(if stop { Step::Done } else { Step::Blocked }),
+            Side::Ended => {
+                return if stop {
+                    Ok(Step::Done)
+                } else {
+                    Err(TrainError::ReaderFailed)
+                }
+            }
+            Side::Wide(run) => run.step(budget_values, stop)?,
+            Side::Narrow(run) => run.step(budget_values, stop)?,
+        };
+        self.publish();
+        match (step, self.cache.phase()) {
+            (Step::Done, _) => self.cache.publish_finished(),
+            (_, crate::Phase::Failed) => return Err(TrainError::ReaderFailed),
+            _ => {}
+        }
+        Ok(step)
+    }
+
+    /// Begins to train once loading has ended.
+    fn look(&mut self) -> Result<(), TrainError> {
+        let Side::Waiting(waiting) = std::mem::replace(&mut self.side, Side::Ended) else {
+            return Ok(());
+        };
+        let polled = waiting.poll();
+        let wide = match &polled {
+            TrainerSide::Waiting(_) | TrainerSide::Ended => true,
+            TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => {
+                facts.features <= WIDE_FEATURES
+            }
+        };
+        self.side = match polled {
+            TrainerSide::Waiting(waiting) => Side::Waiting(waiting),
+            TrainerSide::Ended => Side::Ended,
+            side if wide => Side::Wide(Run::new(&self.problem, &self.specs, side)?),
+            side => Side::Narrow(Run::new(&self.problem, &self.specs, side)?),
+        };
+        Ok(())
+    }
+
+    fn publish(&self) {
+        let (tallies, visits, updates, gap) = match &self.side {
+            Side::Wide(run) => run.progress(),
+            Side::Narrow(run) => run.progress(),
+            Side::Waiting(_) | Side::Ended => return,
+        };
+        self.cache.publish_counters(&Counters {
+            pass: tallies.passes,
+            rows_into_pass: tallies.rows_into_pass,
+            gap,
+            visits,
+            updates,
+            evictions: tallies.evictions,
+            replaced: tallies.replaced,
+            working_set_rows: tallies.working_set_rows,
+        });
+    }
+
     /// How training ended; before the end, how it stands.
     pub fn report(&self) -> TrainerReport {
-        todo!()
+        match &self.side {
+            Side::Wide(run) => run.report(),
+            Side::Narrow(run) => run.report(),
+            Side::Waiting(_) | Side::Ended => TrainerReport {
+                heads: Vec::new(),
+                rows: 0,
+                resident: false,
+                passes: 0,
+                visits: 0,
+                updates: 0,
+                evictions: 0,
+                replaced: 0,
+            },
+        }
     }
-    /// The weights of a head: those of the certificate.
-    pub fn weights(&self, _head: usize) -> Weights<'_> {
-        todo!()
+
+    /// The weights of a head: those of the certificate. No features before training has begun.
+    pub fn weights(&self, head: usize) -> Weights<'_> {
+        match &self.side {
+            Side::Wide(run) => {
+                let (intercept, values) = split_intercept(run.solver().heads[head].weights());
+                Weights {
+                    values: Values::Wide(values),
+                    intercept,
+                }
+            }
+            Side::Narrow(run) => {
+                let (intercept, values) = split_intercept(run.solver().heads[head].weights());
+                Weights {
+                    values: Values::Narrow(values),
+                    intercept,
+                }
+            }
+            Side::Waiting(_) | Side::Ended => Weights::of(&[], 0.0),
+        }
     }
+
     /// The dual variables of a head by ordinal: those of the certificate.
-    pub fn duals(&self, _head: usize) -> &[f32] {
-        todo!()
+    pub fn duals(&self, head: usize) -> &[f32] {
+        match &self.side {
+            Side::Wide(run) => &run.solver().heads[head].alpha,
+            Side::Narrow(run) => &run.solver().heads[head].alpha,
+            Side::Waiting(_) | Side::Ended => &[],
+        }
+    }
+}
+
+fn split_intercept<T: Real>(weights: &[T]) -> (f64, &[T]) {
+    match weights.split_last() {
+        Some((intercept, values)) => (intercept.to(), values),
+        None => (0.0, weights),
+    }
+}
+
+impl<T: Real> Run<T> {
+    fn new(problem: &Problem, specs: &[HeadSpec], side: TrainerSide) -> Result<Self, TrainError> {
+        let random = Random::new(problem.seed(), Stream::Trainer);
+        let (form, facts) = match side {
+            TrainerSide::Resident(facts, arena) => {
+                let solver = Solver::new(problem, specs, &facts)?;
+                (
+                    Form::Resident(Box::new(Resident::new(solver, facts, arena, random)?)),
+                    facts,
+                )
+            }
+            TrainerSide::Streaming(facts, region, consumer) => {
+                let solver = Solver::new(problem, specs, &facts)?;
+                let streaming = Streaming::new(solver, facts, region, consumer, problem, random)?;
+                (Form::Streaming(Box::new(streaming)), facts)
+            }
+            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
+        };
+        Ok(Self { form, facts })
+    }
+
+    fn step(&mut self, budget_values: usize, stop: bool) -> Result<Step, TrainError> {
+        if stop {
+            match &mut self.form {
+                Form::Resident(resident) => resident.solver_mut().stop(),
+                Form::Streaming(streaming) => streaming.solver_mut().stop(),
+            }
+        }
+        match &mut self.form {
+            Form::Resident(resident) => resident.step(budget_values),
+            Form::Streaming(streaming) => streaming.step(budget_values),
+        }
+    }
+
+    fn solver(&self) -> &Solver<T> {
+        match &self.form {
+            Form::Resident(resident) => resident.solver(),
+            Form::Streaming(streaming) => streaming.solver(),
+        }
+    }
+
+    fn tallies(&self) -> Tallies {
+        match &self.form {
+            Form::Resident(resident) => resident.tallies(),
+            Form::Streaming(streaming) => streaming.tallies(),
+        }
+    }
+
+    fn progress(&self) -> (Tallies, u64, u64, f64) {
+        let solver = self.solver();
+        let gap = if solver.full_passes() == 0 {
+            f64::NAN
+        } else {
+            solver.gap()
+        };
+        (self.tallies(), solver.visits(), solver.updates(), gap)
+    }
+
+    fn report(&self) -> TrainerReport {
+        let solver = self.solver();
+        let tallies = self.tallies();
+        let heads = solver.heads.iter().map(|head| HeadReport {
+            // before the first full pass nothing better is known than w = 0 and a = 0
+            certificate: head
+                .certificate()
+                .unwrap_or_else(|| head.certificate_of_zero(self.facts.rows)),
+            training_accuracy: head.accuracy(),
+            stop: head.stop,
+            support_vectors: head.support_vectors,
+            kappa: head.kappa(),
+        });
+        TrainerReport {
+            heads: heads.collect(),
+            rows: self.facts.rows as u64,
+            resident: matches!(self.form, Form::Resident(_)),
+            passes: tallies.passes,
+            visits: solver.visits(),
+            updates: solver.updates(),
+            evictions: tallies.evictions,
+            replaced: tallies.replaced,
+        }
     }
 }

@@ -1,0 +1,353 @@
+//! The inner loops over one row, compiled once plainly and once for the processor's vector unit.
+//!
+//! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
+//! picks at run time the build for AVX2 with fused multiply-add where the processor has it (NEON is part of
+//! every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
+//! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
+
+/// How a product is added: the one difference between the builds.
+pub(crate) trait Kernel {
+    const FUSED: bool;
+}
+
+/// Multiply, round, add.
+pub(crate) struct Plain;
+/// One instruction, one rounding.
+pub(crate) struct Fused;
+
+impl Kernel for Plain {
+    const FUSED: bool = false;
+}
+impl Kernel for Fused {
+    const FUSED: bool = true;
+}
+
+/// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.
+pub(crate) trait Work {
+    type Output;
+    fn run<K: Kernel>(self) -> Self::Output;
+}
+
+/// Which build to run; only [`Level::best`] makes one that needs more than the target's baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Level(Build);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Build {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Level {
+    /// The build every processor of the target can run.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Level = Level(Build::Plain);
+
+    /// The best build for this processor.
+    pub(crate) fn best() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+        {
+            return Level(Build::Avx2);
+        }
+        #[cfg(target_arch = "aarch64")]
+        return Level(Build::Neon);
+        #[cfg(not(target_arch = "aarch64"))]
+        Level(Build::Plain)
+    }
+
+    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
+        match self.0 {
+            Build::Plain => work.run::<Plain>(),
+            // SAFETY: this variant is made only after the processor was seen to have both features.
+            #[cfg(target_arch = "x86_64")]
+            Build::Avx2 => unsafe { run_avx2(work) },
+            #[cfg(target_arch = "aarch64")]
+            Build::Neon => work.run::<Fused>(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
+    work.run::<Fused>()
+}
+
+/// The precision weights are kept in.
+pub(crate) trait Real: Copy + Default + Send + 'static {
+    fn of(value: f64) -> Self;
+    fn to(self) -> f64;
+    /// sum x u
+    fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
+    /// sum x u and sum x w, reading x once
+    fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64);
+    /// u += scale x
+    fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
+}
+
+macro_rules! fuse {
+    ($kernel:ty, $a:expr, $b:expr, $c:expr) => {
+        if <$kernel>::FUSED {
+            $a.mul_add($b, $c)
+        } else {
+            $a * $b + $c
+        }
+    };
+}
+macro_rules! real {
+    ($type:ty, $lanes:literal) => {
+        impl Real for $type {
+            #[inline(always)]
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline(always)]
+            fn to(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
+                let (x_wide, x) = x.as_chunks::<$lanes>();
+                let (u_wide, u) = u.as_chunks::<$lanes>();
+                let mut sum = [0.0 as Self; $lanes];
+                for (x, u) in x_wide.iter().zip(u_wide) {
+                    for k in 0..$lanes {
+                        sum[k] = fuse!(K, x[k] as Self, u[k], sum[k]);
+                    }
+                }
+                let mut narrow = [0.0 as Self; 4];
+                let (x_four, x) = x.as_chunks::<4>();
+                let (u_four, u) = u.as_chunks::<4>();
+                for (x, u) in x_four.iter().zip(u_four) {
+                    for k in 0..4 {
+                        narrow[k] = fuse!(K, x[k] as Self, u[k], narrow[k]);
+                    }
+                }
+                let mut last = 0.0 as Self;
+                for (x, u) in x.iter().zip(u) {
+                    last = fuse!(K, *x as Self, *u, last);
+                }
+                fold(&sum) + fold(&narrow) + Self::to(last)
+            }
+
+            #[inline(always)]
+            fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64) {
+                const HALF: usize = $lanes / 2;
+                let (x_wide, x) = x.as_chunks::<HALF>();
+                let (u_wide, u) = u.as_chunks::<HALF>();
+                let (w_wide, w) = w.as_chunks::<HALF>();
+                let mut sum_u = [0.0 as Self; HALF];
+                let mut sum_w = [0.0 as Self; HALF];
+                for ((x, u), w) in x_wide.iter().zip(u_wide).zip(w_wide) {
+                    for k in 0..HALF {
+                        sum_u[k] = fuse!(K, x[k] as Self, u[k], sum_u[k]);
+                        sum_w[k] = fuse!(K, x[k] as Self, w[k], sum_w[k]);
+                    }
+                }
+                let (mut last_u, mut last_w) = (0.0 as Self, 0.0 as Self);
+                for ((x, u), w) in x.iter().zip(u).zip(w) {
+                    last_u = fuse!(K, *x as Self, *u, last_u);
+                    last_w = fuse!(K, *x as Self, *w, last_w);
+                }
+                (
+                    fold(&sum_u) + Self::to(last_u),
+                    fold(&sum_w) + Self::to(last_w),
+                )
+            }
+
+            #[inline(always)]
+            fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]) {
+                let scale = scale as Self;
+                for (u, x) in u.iter_mut().zip(x) {
+                    *u = fuse!(K, *x as Self, scale, *u);
+                }
+            }
+        }
+    };
+}
+
+real!(f64, 16);
+real!(f32, 32);
+
+/// Sums lanes pairwise, halving: the order is part of the result.
+#[inline(always)]
+fn fold<T: Real, const N: usize>(lanes: &[T; N]) -> f64 {
+    let mut sums = lanes.map(T::to);
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        for k in 0..width {
+            sums[k] += sums[k + width];
+        }
+    }
+    sums[0]
+}
+
+/// sum x u over pairs of feature id and value bits
+#[inline(always)]
+pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
+    let (wide, rest) = x.as_chunks::<4>();
+    let mut sum = [0.0f64; 4];
+    for entries in wide {
+        for k in 0..4 {
+            let [index, bits] = entries[k];
+            sum[k] = fuse!(
+                K,
+                f64::from(f32::from_bits(bits)),
+                u[index as usize].to(),
+                sum[k]
+            );
+        }
+    }
+    let mut last = 0.0;
+    for &[index, bits] in rest {
+        last = fuse!(
+            K,
+            f64::from(f32::from_bits(bits)),
+            u[index as usize].to(),
+            last
+        );
+    }
+    (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
+}
+
+/// u += scale x over pairs of feature id and value bits
+#[inline(always)]
+pub(crate) fn add_sparse<K: Kernel, T: Real>(u: &mut [T], scale: f64, x: &[[u32; 2]]) {
+    for &[index, bits] in x {
+        let place = &mut u[index as usize];
+        *place = T::of(fuse!(K, f64::from(f32::from_bits(bits)), scale, place.to()));
+    }
+}
+
+/// Asks the processor to fetch the first lines of these words.
+#[inline(always)]
+pub(crate) fn prefetch(words: &[u32], lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in words.chunks(16).take(lines) {
+        // SAFETY: a prefetch reads nothing into the program and cannot fault; the address is that of a live slice.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                line.as_ptr().cast(),
+            )
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (words, lines);
+}
+
+/// The same bits as 32-bit floats.
+#[inline(always)]
+pub(crate) fn as_floats(words: &[u32]) -> &[f32] {
+    // SAFETY: u32 and f32 have the same size and alignment, and every bit pattern is a value of both.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+}
+
+/// The same memory as bytes, for the spool.
+pub(crate) fn as_bytes(words: &[u32]) -> &[u8] {
+    // SAFETY: bytes have no alignment and every byte of a u32 is initialized.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), std::mem::size_of_val(words)) }
+}
+
+/// The same memory as bytes to be filled from the spool.
+pub(crate) fn as_bytes_mut(words: &mut [u32]) -> &mut [u8] {
+    // SAFETY: as above, and every four bytes are a u32.
+    unsafe {
+        std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), std::mem::size_of_val(words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Dots<'a, T>(&'a [f32], &'a [T], &'a [T]);
+    impl<T: Real> Work for Dots<'_, T> {
+        type Output = (f64, (f64, f64), Vec<T>);
+        #[inline(always)]
+        fn run<K: Kernel>(self) -> Self::Output {
+            let mut sum = self.2.to_vec();
+            T::add_dense::<K>(&mut sum, 0.25, self.0);
+            (
+                T::dot_dense::<K>(self.0, self.1),
+                T::dot2_dense::<K>(self.0, self.1, self.2),
+                sum,
+            )
+        }
+    }
+
+    fn agree<T: Real>(relative: f64) {
+        for length in (0..70).chain([500, 781]) {
+            let x: Vec<f32> = (0..length)
+                .map(|k| ((k * 37 % 101) as f32 - 50.0) / 7.0)
+                .collect();
+            let u: Vec<T> = (0..length)
+                .map(|k| T::of(((k * 53 % 97) as f64 - 48.0) / 9.0))
+                .collect();
+            let w: Vec<T> = (0..length)
+                .map(|k| T::of(((k * 29 % 89) as f64 - 44.0) / 5.0))
+                .collect();
+            let exact = |u: &[T]| {
+                x.iter()
+                    .zip(u)
+                    .map(|(x, u)| f64::from(*x) * u.to())
+                    .sum::<f64>()
+            };
+            let bound = relative
+                * (1.0
+                    + x.iter()
+                        .zip(&u)
+                        .map(|(x, u)| (f64::from(*x) * u.to()).abs())
+                        .sum::<f64>());
+            for level in [Level::PLAIN, Level::best()] {
+                let (one, (two_u, two_w), sum) = level.run(Dots(&x, &u, &w));
+                assert!((one - exact(&u)).abs() <= bound, "{level:?} {length}");
+                assert!((two_u - exact(&u)).abs() <= bound);
+                assert!((two_w - exact(&w)).abs() <= 4.0 * bound);
+                for ((s, w), x) in sum.iter().zip(&w).zip(&x) {
+                    assert!((s.to() - w.to() - 0.25 * f64::from(*x)).abs() <= relative * 20.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vector_code_equals_the_scalar_reference() {
+        agree::<f64>(1e-14);
+        agree::<f32>(1e-5);
+    }
+
+    #[test]
+    fn sparse_loops_equal_the_scalar_reference() {
+        struct Sparse<'a>(&'a [[u32; 2]], &'a mut [f64]);
+        impl Work for Sparse<'_> {
+            type Output = f64;
+            #[inline(always)]
+            fn run<K: Kernel>(self) -> f64 {
+                add_sparse::<K, f64>(self.1, 2.0, self.0);
+                dot_sparse::<K, f64>(self.0, self.1)
+            }
+        }
+        for length in 0..20u32 {
+            let x: Vec<[u32; 2]> = (0..length)
+                .map(|k| [3 * k, (k as f32 / 3.0).to_bits()])
+                .collect();
+            for level in [Level::PLAIN, Level::best()] {
+                let mut u = vec![1.0; 64];
+                let dot = level.run(Sparse(&x, &mut u));
+                let exact: f64 = x
+                    .iter()
+                    .map(|e| f64::from(f32::from_bits(e[1])))
+                    .map(|v| v * (1.0 + 2.0 * v))
+                    .sum();
+                assert!((dot - exact).abs() <= 1e-12 * (1.0 + exact.abs()));
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Shuffles and random picks with a stream that is fixed for ever.
+//!
+//! Used by the reader (chunk order) and the trainer (block order, replacement), each with its own
+//! stream. Only the generator comes from a crate; how numbers become picks is written here, so that
+//! a seed means the same weights in every release.
+
+use rand_pcg::rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+/// Which consumer of random numbers a stream belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stream {
+    Reader = 1,
+    Trainer = 2,
+}
+
+pub(crate) struct Random(Pcg64Mcg);
+
+impl Random {
+    pub(crate) fn new(seed: u64, stream: Stream) -> Self {
+        // the golden-ratio constant spreads neighbouring seeds over the state
+        let high = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (stream as u64);
+        let mut generator = Pcg64Mcg::new((u128::from(high) << 64) | u128::from(seed) << 3 | 5);
+        for _ in 0..4 {
+            generator.next_u64();
+        }
+        Self(generator)
+    }
+
+    /// A number in 0..bound; 0 when `bound` is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
+    }
+
+    /// Fisher and Yates.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_of_a_seed_never_changes() {
+        let mut random = Random::new(7, Stream::Trainer);
+        let mut items: Vec<u32> = (0..10).collect();
+        random.shuffle(&mut items);
+        let mut again: Vec<u32> = (0..10).collect();
+        Random::new(7, Stream::Trainer).shuffle(&mut again);
+        assert_eq!(items, again);
+        let mut other: Vec<u32> = (0..10).collect();
+        Random::new(7, Stream::Reader).shuffle(&mut other);
+        assert_ne!(items, other);
+    }
+}

@@ -1,0 +1,680 @@
+//! One binary problem: its dual variables a, its weights, and what a visit of a row does to them.
+//!
+//! primal  P(w) = 1/2 |w|^2 + C sum c L(y <w, x>)
+//! dual    D(a) = sum a - 1/2 |v|^2 - 1/2 sum diag a^2,  v = sum a y x,  0 <= a <= upper
+//!
+//! Kept are u = v + kappa z and z, the centre of the proximal shift (see [`super::rule`]); w = u / (1 + kappa).
+//! A visit minimizes the shifted dual in one coordinate:
+//!
+//! g = y <u, x> / (1 + kappa) - 1 + diag a,   a <- clip(a - g / (Q / (1 + kappa) + diag)),   u += (a' - a) y x
+//!
+//! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
+//! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
+
+use crate::bits::Bits;
+use crate::cache::Facts;
+use crate::kernel::{add_sparse, dot_sparse, Kernel, Real};
+use crate::problem::{Loss, Problem};
+use crate::row::Row;
+use crate::solver::rule::{Measured, Rule};
+use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
+
+/// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
+const SLEEP_SHARE: f64 = 0.5;
+/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
+const ESTIMATE_SLACK: f64 = 1.5;
+
+/// How a row stood when it was visited.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome {
+    /// Gradient before the step.
+    gradient: f64,
+    alpha: f32,
+    upper: f32,
+}
+
+impl Outcome {
+    /// Not a row of this head.
+    const NONE: Outcome = Outcome {
+        gradient: f64::INFINITY,
+        alpha: 0.0,
+        upper: 0.0,
+    };
+
+    /// Between its bounds, or at one with a gradient that holds it there by at most `margin`.
+    #[inline(always)]
+    pub(crate) fn matters(&self, margin: f64) -> bool {
+        if self.alpha <= 0.0 {
+            self.gradient <= margin
+        } else if self.alpha >= self.upper {
+            self.gradient >= -margin
+        } else {
+            true
+        }
+    }
+}
+
+/// Sums of a pass.
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    /// Weighted losses at the weights of the pass's start.
+    start_loss: f64,
+    /// Rows on the right side there.
+    correct: u64,
+    rows: u64,
+    /// Weighted losses at the weights of each visit.
+    visit_loss: f64,
+    /// Largest and smallest projected gradient.
+    high: f64,
+    low: f64,
+    /// Sum of a Q and number of rows with a > 0.
+    aq: f64,
+    support: u64,
+}
+
+impl Tally {
+    const EMPTY: Tally = Tally {
+        start_loss: 0.0,
+        correct: 0,
+        rows: 0,
+        visit_loss: 0.0,
+        high: f64::NEG_INFINITY,
+        low: f64::INFINITY,
+        aq: 0.0,
+        support: 0,
+    };
+}
+
+/// The best primal found and its counts.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    primal: f64,
+    correct: u64,
+    rows: u64,
+}
+
+/// A verifying pass in progress.
+struct Proof {
+    v: Vec<f64>,
+    sum: f64,
+    diag: f64,
+    support: u64,
+    /// Whether the primal at the newest weights is being summed too.
+    primal: bool,
+}
+
+pub(crate) struct Head<T> {
+    signs: Vec<i8>,
+    c: f64,
+    squared: bool,
+    intercept: f64,
+    dense: usize,
+    pub(crate) alpha: Vec<f32>,
+    u: Vec<T>,
+    z: Vec<T>,
+    /// Weights at the start of the full pass, or those being verified.
+    start: Vec<T>,
+    /// Weights of the best primal.
+    best_w: Vec<T>,
+    best: Best,
+    best_dual: f64,
+    shrink: f64,
+    sum_alpha: f64,
+    sum_diag: f64,
+    full: Tally,
+    active: Tally,
+    /// Dual value and outer part of the gap at the start of the full pass.
+    start_dual: f64,
+    start_outer: f64,
+    measured: Measured,
+    /// Gradients beyond which a row at its bound sleeps.
+    sleep_above: f64,
+    sleep_below: f64,
+    /// Rows that active passes leave out.
+    pub(crate) asleep: Bits,
+    /// Whether rows may sleep at all.
+    pub(crate) sleeps: bool,
+    rule: Rule,
+    estimate: f64,
+    slack: f64,
+    proof: Option<Proof>,
+    certificate: Option<Certificate>,
+    pub(crate) support_vectors: u64,
+    pub(crate) visits: u64,
+    pub(crate) updates: u64,
+    pub(crate) stop: Option<StopReason>,
+}
+
+impl<T: Real> Head<T> {
+    pub(crate) fn new(
+        problem: &Problem,
+        spec: &HeadSpec,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
+        let squared = problem.loss() == Loss::SquaredHinge;
+        let factor = if squared { 2.0 } else { 1.0 };
+        let intercept = if problem.intercept() { 1.0 } else { 0.0 };
+        let length = facts.features + 1;
+        let rule = Rule::new(
+            problem.proximal(),
+            factor,
+            spec.c,
+            facts.mean_q + intercept,
+            facts.rows,
+            facts.occurring,
+        );
+        Ok(Self {
+            signs: spec.signs.clone(),
+            c: spec.c,
+            squared,
+            intercept,
+            dense: facts.dense,
+            alpha: zeros(facts.rows)?,
+            u: zeros(length)?,
+            z: zeros(length)?,
+            start: zeros(length)?,
+            best_w: zeros(length)?,
+            best: Best {
+                primal: f64::INFINITY,
+                correct: 0,
+                rows: 0,
+            },
+            best_dual: 0.0,
+            shrink: 1.0,
+            sum_alpha: 0.0,
+            sum_diag: 0.0,
+            full: Tally::EMPTY,
+            active: Tally::EMPTY,
+            start_dual: 0.0,
+            start_outer: 0.0,
+            measured: Measured {
+                inner: 0.0,
+                outer: 0.0,
+                gap: 1.0,
+                mean_aq: 0.0,
+            },
+            sleep_above: f64::INFINITY,
+            sleep_below: f64::NEG_INFINITY,
+            asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+                bytes: facts.rows as u64 / 8,
+            })?,
+            sleeps: true,
+            rule,
+            estimate: f64::INFINITY,
+            slack: ESTIMATE_SLACK,
+            proof: None,
+            certificate: None,
+            support_vectors: 0,
+            visits: 0,
+            updates: 0,
+            stop: None,
+        })
+    }
+
+    pub(crate) fn kappa(&self) -> f64 {
+        self.rule.kappa()
+    }
+
+    #[inline(always)]
+    fn damp(&self) -> f64 {
+        1.0 / (1.0 + self.rule.kappa())
+    }
+
+    #[inline(always)]
+    fn sign(&self, row: &Row<'_>) -> f64 {
+        f64::from(self.signs[row.class()])
+    }
+
+    #[inline(always)]
+    fn loss(&self, margin: f64) -> f64 {
+        let slack = (1.0 - margin).max(0.0);
+        if self.squared {
+            slack * slack
+        } else {
+            slack
+        }
+    }
+
+    /// A visit that also sums the loss at the weights of the pass's start.
+    #[inline(always)]
+    pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
+        let y = self.sign(row);
+        if y == 0.0 {
+            self.asleep.set(row.ordinal(), true);
+            return Outcome::NONE;
+        }
+        let last = self.u.len() - 1;
+        let dense = self.dense;
+        let (mut at_u, mut at_start) =
+            T::dot2_dense::<K>(row.dense(), &self.u[..dense], &self.start[..dense]);
+        at_u += dot_sparse::<K, T>(row.sparse(), &self.u) + self.intercept * self.u[last].to();
+        at_start +=
+            dot_sparse::<K, T>(row.sparse(), &self.start) + self.intercept * self.start[last].to();
+        let cost = f64::from(row.cost());
+        let margin = y * at_start;
+        self.full.start_loss += cost * self.loss(margin);
+        self.full.correct += u64::from(right_side(margin, y));
+        self.full.rows += 1;
+        let margin = y * at_u * self.damp();
+        self.full.visit_loss += cost * self.loss(margin);
+        let outcome = self.step::<K>(row, y, margin);
+        let tally = &mut self.full;
+        let q = f64::from(row.q()) + self.intercept;
+        if outcome.alpha > 0.0 {
+            tally.aq += f64::from(outcome.alpha) * q;
+            tally.support += 1;
+        }
+        outcome
+    }
+
+    /// A visit between full passes.
+    #[inline(always)]
+    pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
+        let y = self.sign(row);
+        if y == 0.0 || self.asleep.get(row.ordinal()) {
+            return Outcome::NONE;
+        }
+        let last = self.u.len() - 1;
+        let at_u = T::dot_dense::<K>(row.dense(), &self.u[..self.dense])
+            + dot_sparse::<K, T>(row.sparse(), &self.u)
+            + self.intercept * self.u[last].to();
+        self.step::<K>(row, y, y * at_u * self.damp())
+    }
+
+    /// The coordinate step, its tallies, and whether the row sleeps from now on.
+    #[inline(always)]
+    fn step<K: Kernel>(&mut self, row: &Row<'_>, y: f64, margin: f64) -> Outcome {
+        let ordinal = row.ordinal();
+        let cost = f64::from(row.cost());
+        let (diag, upper) = if self.squared {
+            (0.5 / (self.c * cost), f32::MAX)
+        } else {
+            (0.0, bound(self.c * cost))
+        };
+        let before = self.alpha[ordinal];
+        let old = f64::from(before);
+        let gradient = margin - 1.0 + diag * old;
+        self.visits += 1;
+        let (at_zero, at_upper) = (before <= 0.0, before >= upper);
+        let projected = if at_zero {
+            gradient.min(0.0)
+        } else if at_upper {
+            gradient.max(0.0)
+        } else {
+            gradient
+        };
+        self.active.high = self.active.high.max(projected);
+        self.active.low = self.active.low.min(projected);
+        let sleeps =
+            (at_zero && gradient > self.sleep_above) || (at_upper && gradient < self.sleep_below);
+        self.asleep.set(ordinal, sleeps);
+        let mut outcome = Outcome {
+            gradient,
+            alpha: before,
+            upper,
+        };
+        if projected == 0.0 || !projected.is_finite() {
+            return outcome;
+        }
+        let curvature = (f64::from(row.q()) + self.intercept) * self.damp() + diag;
+        let wanted = old - gradient / curvature;
+        let after = if wanted.is_nan() {
+            before
+        } else {
+            wanted.clamp(0.0, f64::from(upper)) as f32
+        };
+        let delta = f64::from(after) - old;
+        if delta != 0.0 {
+            self.move_to::<K>(
+                row,
+                y,
+                delta,
+                diag * (f64::from(after) * f64::from(after) - old * old),
+            );
+            self.alpha[ordinal] = after;
+            outcome.alpha = after;
+        }
+        outcome
+    }
+
+    #[inline(always)]
+    fn move_to<K: Kernel>(&mut self, row: &Row<'_>, y: f64, delta: f64, diag_delta: f64) {
+        let scale = y * delta;
+        T::add_dense::<K>(&mut self.u[..self.dense], scale, row.dense());
+        add_sparse::<K, T>(&mut self.u, scale, row.sparse());
+        let last = self.u.len() - 1;
+        self.u[last] = T::of(self.u[last].to() + self.intercept * scale);
+        self.sum_alpha += delta;
+        self.sum_diag += diag_delta;
+        self.updates += 1;
+    }
+
+    pub(crate) fn begin_full(&mut self) {
+        let (damp, kappa) = (self.damp(), self.kappa());
+        let (mut norm, mut outer) = (0.0, 0.0);
+        for ((start, u), z) in self.start.iter_mut().zip(&self.u).zip(&self.z) {
+            *start = T::of(u.to() * damp);
+            let v = u.to() - kappa * z.to();
+            norm += v * v;
+            outer += (v - start.to()) * (v - start.to());
+        }
+        self.start_dual = self.sum_alpha - 0.5 * norm - 0.5 * self.sum_diag;
+        self.start_outer = 0.5 * outer;
+        self.full = Tally::EMPTY;
+        self.active = Tally::EMPTY;
+    }
+
+    pub(crate) fn end_full(&mut self) {
+        let primal = self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
+        self.note_limits();
+        let (dual, squared_w) = self.dual_now();
+        let estimate = (0.5 * squared_w + self.c * self.full.visit_loss).min(self.best.primal);
+        self.estimate = relative(estimate, dual);
+        self.support_vectors = self.full.support;
+        let mean_aq = if self.full.support > 0 {
+            self.full.aq / self.full.support as f64
+        } else {
+            0.0
+        };
+        let inner = primal - self.start_dual - self.start_outer;
+        self.measured = Measured {
+            inner,
+            outer: self.start_outer,
+            gap: self.gap(),
+            mean_aq,
+        };
+        self.certificate = Some(self.certify(dual));
+    }
+
+    /// The primal at `start`, which becomes the best weights if it is the smallest.
+    fn take_start(&mut self, loss: f64, correct: u64, rows: u64) -> f64 {
+        let norm: f64 = self.start.iter().map(|w| w.to() * w.to()).sum();
+        let primal = 0.5 * norm + self.c * loss;
+        if primal < self.best.primal {
+            std::mem::swap(&mut self.start, &mut self.best_w);
+            self.best = Best {
+                primal,
+                correct,
+                rows,
+            };
+        }
+        primal
+    }
+
+    /// The dual at the current dual variables shrunk as is best, and |w|^2.
+    fn dual_now(&mut self) -> (f64, f64) {
+        let (damp, kappa) = (self.damp(), self.kappa());
+        let (mut norm, mut squared_w) = (0.0, 0.0);
+        for (u, z) in self.u.iter().zip(&self.z) {
+            let v = u.to() - kappa * z.to();
+            norm += v * v;
+            squared_w += u.to() * u.to();
+        }
+        let (dual, _) = shrunk_dual(self.sum_alpha, norm, self.sum_diag, self.squared);
+        self.best_dual = self.best_dual.max(dual);
+        (dual, squared_w * damp * damp)
+    }
+
+    fn note_limits(&mut self) {
+        let Tally { high, low, .. } = self.active;
+        self.active = Tally::EMPTY;
+        if !self.sleeps {
+            return;
+        }
+        self.sleep_above = if high > 0.0 {
+            SLEEP_SHARE * high
+        } else {
+            f64::INFINITY
+        };
+        self.sleep_below = if low < 0.0 {
+            SLEEP_SHARE * low
+        } else {
+            f64::NEG_INFINITY
+        };
+    }
+
+    /// The smallest relative gap known.
+    pub(crate) fn gap(&self) -> f64 {
+        relative(self.best.primal, self.best_dual)
+    }
+
+    /// The range of projected gradients in the pass so far.
+    pub(crate) fn violation(&self) -> f64 {
+        (self.active.high.max(0.0) - self.active.low.min(0.0)).max(0.0)
+    }
+
+    fn certify(&self, dual: f64) -> Certificate {
+        let primal = self.best.primal;
+        Certificate {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
+    }
+
+    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
+    pub(crate) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
+        last || self.known(tolerance) || self.estimate < self.slack * tolerance
+    }
+
+    fn known(&self, tolerance: f64) -> bool {
+        self.certificate.is_some_and(|c| c.gap <= tolerance)
+    }
+
+    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
+    pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
+        let primal = !self.known(tolerance);
+        let damp = self.damp();
+        for (start, u) in self.start.iter_mut().zip(&self.u) {
+            *start = T::of(u.to() * damp);
+        }
+        self.full = Tally::EMPTY;
+        self.proof = Some(Proof {
+            v: zeros(self.u.len())?,
+            sum: 0.0,
+            diag: 0.0,
+            support: 0,
+            primal,
+        });
+        Ok(primal)
+    }
+
+    #[inline(always)]
+    pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
+        let y = self.sign(row);
+        let Some(proof) = self.proof.as_mut() else {
+            return;
+        };
+        if y == 0.0 {
+            return;
+        }
+        let alpha = f64::from(self.alpha[row.ordinal()]);
+        let cost = f64::from(row.cost());
+        if alpha > 0.0 {
+            f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
+            add_sparse::<K, f64>(&mut proof.v, y * alpha, row.sparse());
+            let last = proof.v.len() - 1;
+            proof.v[last] += self.intercept * y * alpha;
+            proof.sum += alpha;
+            proof.diag += if self.squared {
+                0.5 / (self.c * cost) * alpha * alpha
+            } else {
+                0.0
+            };
+            proof.support += 1;
+        }
+        if proof.primal {
+            let last = self.start.len() - 1;
+            let margin = y
+                * (T::dot_dense::<K>(row.dense(), &self.start[..self.dense])
+                    + dot_sparse::<K, T>(row.sparse(), &self.start)
+                    + self.intercept * self.start[last].to());
+            self.full.start_loss += cost * self.loss(margin);
+            self.full.correct += u64::from(right_side(margin, y));
+            self.full.rows += 1;
+        }
+    }
+
+    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact v.
+    pub(crate) fn end_verify(&mut self, tolerance: f64, last: bool) {
+        let Some(proof) = self.proof.take() else {
+            return;
+        };
+        if proof.primal {
+            self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
+        }
+        let norm: f64 = proof.v.iter().map(|v| v * v).sum();
+        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.squared);
+        let certificate = self.certify(dual);
+        self.certificate = Some(certificate);
+        self.support_vectors = proof.support;
+        self.best_dual = self.best_dual.max(dual);
+        if certificate.gap <= tolerance || last {
+            self.finish(
+                shrink,
+                if certificate.gap <= tolerance {
+                    StopReason::Tolerance
+                } else {
+                    StopReason::MaxPasses
+                },
+            );
+            return;
+        }
+        if proof.primal && self.estimate > 0.0 {
+            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
+        }
+        let kappa = self.kappa();
+        for ((u, z), v) in self.u.iter_mut().zip(&self.z).zip(&proof.v) {
+            *u = T::of(v + kappa * z.to());
+        }
+        self.sum_alpha = proof.sum;
+        self.sum_diag = proof.diag;
+    }
+
+    fn finish(&mut self, shrink: f64, stop: StopReason) {
+        if shrink != 1.0 {
+            for alpha in &mut self.alpha {
+                *alpha = (f64::from(*alpha) * shrink) as f32;
+            }
+        }
+        self.shrink = shrink;
+        self.stop = Some(stop);
+    }
+
+    /// Corrects kappa and moves the centre after a full pass.
+    pub(crate) fn advance(&mut self) {
+        let kappa = self.kappa();
+        if let Some(new) = self.rule.adapt(self.measured) {
+            self.move_centre(kappa, new);
+            self.sleep_above = f64::INFINITY;
+            self.sleep_below = f64::NEG_INFINITY;
+        } else if self.rule.pass_done() {
+            self.move_centre(kappa, kappa);
+        }
+    }
+
+    pub(crate) fn begin_active(&mut self) {
+        self.active = Tally::EMPTY;
+    }
+
+    pub(crate) fn end_active(&mut self) {
+        self.note_limits();
+        if self.rule.pass_done() {
+            let kappa = self.kappa();
+            self.move_centre(kappa, kappa);
+        }
+    }
+
+    /// z := w, keeping v, for the shift `new` after `old`.
+    fn move_centre(&mut self, old: f64, new: f64) {
+        let damp = 1.0 / (1.0 + old);
+        for (u, z) in self.u.iter_mut().zip(&mut self.z) {
+            let w = u.to() * damp;
+            let v = u.to() - old * z.to();
+            *z = T::of(w);
+            *u = T::of(v + new * z.to());
+        }
+    }
+
+    pub(crate) fn weights(&self) -> &[T] {
+        &self.best_w
+    }
+
+    pub(crate) fn certificate(&self) -> Option<Certificate> {
+        self.certificate
+    }
+
+    /// Primal and dual at w = 0, a = 0, every cost taken as 1.
+    pub(crate) fn certificate_of_zero(&self, rows: usize) -> Certificate {
+        Certificate {
+            primal: self.c * rows as f64,
+            dual: 0.0,
+            gap: 1.0,
+        }
+    }
+
+    /// Share of rows on the right side at the best weights.
+    pub(crate) fn accuracy(&self) -> f64 {
+        if self.best.rows == 0 {
+            return 0.0;
+        }
+        self.best.correct as f64 / self.best.rows as f64
+    }
+}
+
+/// A margin of 0 counts for the positive side, as in prediction.
+#[inline(always)]
+fn right_side(margin: f64, y: f64) -> bool {
+    margin > 0.0 || (margin == 0.0 && y > 0.0)
+}
+
+/// The largest f32 not above `value`, so that a dual variable at it is feasible.
+#[inline(always)]
+fn bound(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value {
+        near.next_down()
+    } else {
+        near
+    }
+}
+
+/// max over t of D(t a), where 0 <= t <= 1 (any t >= 0 without upper bounds), and that t.
+fn shrunk_dual(sum: f64, norm: f64, diag: f64, unbounded: bool) -> (f64, f64) {
+    let full = sum - 0.5 * (norm + diag);
+    let best = sum / (norm + diag);
+    if !full.is_finite() || !best.is_finite() {
+        return if full.is_finite() {
+            (full, 1.0)
+        } else {
+            (0.0, 0.0)
+        };
+    }
+    if best < 1.0 || unbounded {
+        let t = best.max(0.0);
+        return (t * sum - 0.5 * t * t * (norm + diag), t);
+    }
+    (full, 1.0)
+}
+
+/// (primal - dual) / primal, never negative; 0 for a primal of 0.
+fn relative(primal: f64, dual: f64) -> f64 {
+    if primal == f64::INFINITY {
+        return 1.0;
+    }
+    if primal > 0.0 {
+        ((primal - dual) / primal).max(0.0)
+    } else {
+        0.0
+    }
+}
+
+fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
+    let mut values = Vec::new();
+    let bytes = (length * std::mem::size_of::<V>()) as u64;
+    values
+        .try_reserve_exact(length)
+        .map_err(|_| TrainError::OutOfMemory { bytes })?;
+    values.resize(length, V::default());
+    Ok(values)
+}

@@ -1,0 +1,150 @@
+//! How strong the proximal shift is, and how often its centre moves: a rule without parameters.
+//!
+//! The subproblem solved between two moves of the centre z is P(w) + kappa/2 |w - z|^2. With v = sum a y x the
+//! solver keeps u = v + kappa z, so that w = u / (1 + kappa). What is measured once per full pass, at its start:
+//!
+//! - inner = P(w) - D - outer, the part of the gap that more visits at this centre would close,
+//! - outer = 1/2 |v - w|^2, the part that only moving the centre closes.
+//!
+//! The right kappa keeps a Q / (1 + kappa) near a constant s0 for the rows with a > 0: it follows the scale of the
+//! dual variables, not C. It starts as if every row stood at its bound and is corrected from the mean of a Q.
+
+use crate::problem::Proximal;
+
+/// Stalls: a full pass that shrinks the gap by less than this is slow.
+const SLOW_PROGRESS: f64 = 1.6;
+
+/// What a full pass measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured {
+    pub(crate) inner: f64,
+    pub(crate) outer: f64,
+    /// Best relative gap known.
+    pub(crate) gap: f64,
+    /// Mean of a Q over rows with a > 0; 0 when there is none.
+    pub(crate) mean_aq: f64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Rule {
+    proximal: Proximal,
+    /// 1 for hinge, 2 for squared hinge.
+    factor: f64,
+    target: f64,
+    kappa: f64,
+    /// Correction of the target by the balance of inner and outer.
+    boost: f64,
+    /// Passes between moves of the centre.
+    need: u32,
+    passes: u32,
+    slow: u32,
+    last_gap: f64,
+    /// Gap and age of the stall watch.
+    watched: (f64, u32),
+}
+
+impl Rule {
+    /// `mean_q`: mean squared norm, intercept included; `occurring`: features that occur.
+    pub(crate) fn new(
+        proximal: Proximal,
+        factor: f64,
+        c: f64,
+        mean_q: f64,
+        rows: usize,
+        occurring: usize,
+    ) -> Self {
+        let target = (4.0 / (rows as f64 / occurring.max(1) as f64).max(1e-9).sqrt()).max(0.05);
+        let start = (factor * c * mean_q / target.max(0.5) - 1.0).clamp(0.0, 1e12);
+        let kappa = match proximal {
+            Proximal::Auto => start,
+            Proximal::On => start.max(1.0),
+            Proximal::Off => 0.0,
+        };
+        Self {
+            proximal,
+            factor,
+            target,
+            kappa: if kappa.is_finite() { kappa } else { 0.0 },
+            boost: 1.0,
+            need: 1,
+            passes: 0,
+            slow: 0,
+            last_gap: f64::INFINITY,
+            watched: (f64::INFINITY, 0),
+        }
+    }
+
+    pub(crate) fn kappa(&self) -> f64 {
+        self.kappa
+    }
+
+    /// Counts a pass (over all rows or over those awake); true when the centre is to move now.
+    pub(crate) fn pass_done(&mut self) -> bool {
+        self.passes += 1;
+        if self.passes < self.need {
+            return false;
+        }
+        self.passes = 0;
+        self.kappa > 0.0
+    }
+
+    /// Corrects the rule after a full pass. Returns the new kappa when it changes; the centre then moves too.
+    pub(crate) fn adapt(&mut self, measured: Measured) -> Option<f64> {
+        if self.proximal == Proximal::Off {
+            return None;
+        }
+        let share = measured.inner / (measured.inner + measured.outer);
+        self.balance(share, measured.gap);
+        self.watch(share, measured.gap);
+        let floor = if self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2 {
+            0.0
+        } else {
+            1.0
+        };
+        let wanted = (self.factor * self.boost * measured.mean_aq / self.target - 1.0).max(floor);
+        let limited = wanted.clamp(self.kappa / 4.0, (4.0 * self.kappa).max(floor));
+        let changes =
+            limited.is_finite() && (limited > 1.5 * self.kappa || self.kappa > 1.5 * limited);
+        if !changes {
+            return None;
+        }
+        self.kappa = limited;
+        self.passes = 0;
+        Some(limited)
+    }
+
+    fn balance(&mut self, share: f64, gap: f64) {
+        if self.last_gap < SLOW_PROGRESS * gap {
+            self.slow += 1;
+        } else {
+            self.slow = 0;
+        }
+        self.last_gap = gap;
+        if self.slow < 2 || self.kappa == 0.0 {
+            return;
+        }
+        if share > 0.6 {
+            self.boost = (2.0 * self.boost).min(16.0);
+            self.slow = 0;
+        } else if share < 0.18 {
+            self.boost /= if share < 0.045 { 4.0 } else { 2.0 };
+            self.slow = 0;
+        }
+    }
+
+    fn watch(&mut self, share: f64, gap: f64) {
+        let (before, age) = self.watched;
+        if gap < 0.9 * before {
+            self.watched = (gap, 0);
+        } else if age + 1 < 3 {
+            self.watched = (before, age + 1);
+        } else {
+            self.need = if share > 0.5 {
+                (2 * self.need).min(64)
+            } else {
+                (self.need / 2).max(1)
+            };
+            self.watched = (gap, 0);
+        }
+    }
+}

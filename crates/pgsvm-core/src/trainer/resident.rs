@@ -1,0 +1,275 @@
+//! Training over rows that are all in the arena: shuffled blocks of consecutive rows, sleeping rows left out.
+
+use crate::cache::{Arena, Facts};
+use crate::kernel::{prefetch, Kernel, Level, Real, Work};
+use crate::page::Page;
+use crate::random::Random;
+use crate::solver::Solver;
+use crate::trainer::{Tallies, TrainError};
+use crate::Step;
+
+/// Rows of a block, visited in order; blocks are shuffled.
+const BLOCK: usize = 16;
+/// The same when d is near n, or when rows come sorted by class.
+const SMALL_BLOCK: usize = 4;
+/// Visits of awake rows between full passes, as a multiple of the rows.
+const ACTIVE_VISITS: usize = 2;
+/// Active passes between full passes.
+const ACTIVE_PASSES: u32 = 20;
+/// Below this share of awake rows an active pass is not worth its O(d) work.
+const ACTIVE_SHARE: f64 = 0.002;
+/// Cache lines of the next row to ask for in advance.
+const PREFETCH_LINES: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Full,
+    Verify { everything: bool },
+    Active,
+}
+
+pub(super) struct Resident<T> {
+    solver: Solver<T>,
+    arena: Arena,
+    facts: Facts,
+    level: Level,
+    random: Random,
+    block: usize,
+    /// Blocks of this pass, shuffled.
+    order: Vec<u32>,
+    cursor: usize,
+    /// Rows of this pass.
+    pass_rows: usize,
+    pass: Pass,
+    active_passes: u32,
+    active_visits: usize,
+    passes: u32,
+}
+
+impl<T: Real> Resident<T> {
+    pub(super) fn new(
+        solver: Solver<T>,
+        facts: Facts,
+        arena: Arena,
+        random: Random,
+    ) -> Result<Self, TrainError> {
+        let block = block_of(&facts);
+        let blocks = facts.rows.div_ceil(block);
+        let mut order = Vec::new();
+        order
+            .try_reserve_exact(blocks)
+            .map_err(|_| TrainError::OutOfMemory {
+                bytes: 4 * blocks as u64,
+            })?;
+        let mut this = Self {
+            solver,
+            arena,
+            facts,
+            level: Level::best(),
+            random,
+            block,
+            order,
+            cursor: 0,
+            pass_rows: 0,
+            pass: Pass::Full,
+            active_passes: 0,
+            active_visits: 0,
+            passes: 0,
+        };
+        this.begin_full();
+        Ok(this)
+    }
+
+    pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            if self.cursor == self.order.len() {
+                self.end_pass()?;
+                continue;
+            }
+            let page = Page::new(self.arena.words(), self.facts.dense);
+            let visit = Visit {
+                solver: &mut self.solver,
+                page,
+                blocks: &self.order[self.cursor..],
+                block: self.block,
+                pass: self.pass,
+                budget: left,
+            };
+            let (blocks, values) = self.level.run(visit);
+            self.cursor += blocks;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn end_pass(&mut self) -> Result<(), TrainError> {
+        match self.pass {
+            Pass::Full => {
+                if self.solver.end_full() {
+                    let everything = self.solver.begin_verify()?;
+                    self.passes += 1;
+                    self.order_all();
+                    self.pass = Pass::Verify { everything };
+                    return Ok(());
+                }
+                self.solver.advance();
+                self.active_passes = 0;
+                self.active_visits = 0;
+            }
+            Pass::Verify { .. } => {
+                self.solver.end_verify();
+                if self.solver.done() {
+                    return Ok(());
+                }
+                self.solver.advance();
+                self.active_passes = 0;
+                self.active_visits = 0;
+            }
+            Pass::Active => {
+                self.solver.end_active();
+                self.active_passes += 1;
+                self.active_visits += self.pass_rows;
+            }
+        }
+        self.begin_active();
+        Ok(())
+    }
+
+    fn begin_full(&mut self) {
+        self.solver.begin_full();
+        self.passes += 1;
+        self.order_all();
+        self.pass = Pass::Full;
+    }
+
+    fn order_all(&mut self) {
+        self.order.clear();
+        self.order
+            .extend(0..self.facts.rows.div_ceil(self.block) as u32);
+        self.random.shuffle(&mut self.order);
+        self.cursor = 0;
+        self.pass_rows = self.facts.rows;
+    }
+
+    /// Begins an active pass, or a full one when enough of them are done.
+    fn begin_active(&mut self) {
+        let enough = self.active_passes >= ACTIVE_PASSES
+            || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
+        if !enough {
+            self.order.clear();
+            self.cursor = 0;
+            self.pass_rows = 0;
+            for block in 0..self.facts.rows.div_ceil(self.block) {
+                let awake = self
+                    .solver
+                    .awake(block * self.block, self.block)
+                    .count_ones() as usize;
+                if awake > 0 {
+                    self.order.push(block as u32);
+                    self.pass_rows += awake;
+                }
+            }
+            if self.pass_rows as f64 >= ACTIVE_SHARE * self.facts.rows as f64 && self.pass_rows > 0
+            {
+                self.random.shuffle(&mut self.order);
+                self.solver.begin_active();
+                self.pass = Pass::Active;
+                return;
+            }
+        }
+        self.begin_full();
+    }
+
+    pub(super) fn solver(&self) -> &Solver<T> {
+        &self.solver
+    }
+
+    pub(super) fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    pub(super) fn tallies(&self) -> Tallies {
+        let share = self.cursor as f64 / self.order.len().max(1) as f64;
+        Tallies {
+            passes: self.passes,
+            rows_into_pass: (share * self.pass_rows as f64) as u64,
+            working_set_rows: self.pass_rows as u64,
+            ..Tallies::default()
+        }
+    }
+}
+
+fn block_of(facts: &Facts) -> usize {
+    // a shuffled table of two even classes changes class at every other row; a sorted one never
+    let sorted = facts.class_changes * BLOCK < facts.rows;
+    if sorted || facts.rows < 4 * facts.occurring {
+        SMALL_BLOCK
+    } else {
+        BLOCK
+    }
+}
+
+/// Visits blocks until the budget is used up; gives back how many blocks and values that was.
+struct Visit<'a, T> {
+    solver: &'a mut Solver<T>,
+    page: Page<'a>,
+    blocks: &'a [u32],
+    block: usize,
+    pass: Pass,
+    budget: usize,
+}
+
+impl<T: Real> Work for Visit<'_, T> {
+    type Output = (usize, usize);
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> (usize, usize) {
+        let mut values = 0;
+        let rows = self.page.slots();
+        for (done, &block) in self.blocks.iter().enumerate() {
+            if values >= self.budget {
+                return (done, values);
+            }
+            let first = block as usize * self.block;
+            let end = (first + self.block).min(rows);
+            if let Some(&next) = self.blocks.get(done + 1) {
+                prefetch(self.page.peek(next as usize * self.block), PREFETCH_LINES);
+            }
+            match self.pass {
+                Pass::Full => {
+                    for row in (first..end).filter_map(|slot| self.page.row(slot)) {
+                        values += row.values();
+                        self.solver.visit_full::<K>(&row, 0.0);
+                    }
+                }
+                Pass::Verify { everything } => {
+                    for slot in first..end {
+                        if everything || self.solver.needs_check(slot) {
+                            let row = Page::row(&self.page, slot)
+                                .expect("rows of the arena are never dropped");
+                            values += row.values();
+                            self.solver.check::<K>(&row);
+                        }
+                    }
+                    values += end - first;
+                }
+                Pass::Active => {
+                    let mut awake = self.solver.awake(first, self.block);
+                    while awake != 0 {
+                        let slot = first + awake.trailing_zeros() as usize;
+                        awake &= awake - 1;
+                        if let Some(row) = (slot < end).then(|| self.page.row(slot)).flatten() {
+                            values += row.values();
+                            self.solver.visit_active::<K>(&row, 0.0);
+                        }
+                    }
+                }
+            }
+        }
+        (self.blocks.len(), values)
+    }
+}

@@ -1,0 +1,336 @@
+//! Training over rows that arrive pass after pass: the dual cached loops.
+//!
+//! Every fresh row is visited once, then kept in the working set or dropped. Kept rows are swept again while no fresh
+//! row waits (timed), or a fixed number of times for each fresh row (lockstep). A pass of the reader is a full pass
+//! of the solver; sweeps of the working set are its active passes, in between.
+
+use crate::cache::{Consumer, Facts, WorkingSetRegion};
+use crate::kernel::{prefetch, Kernel, Level, Real, Work};
+use crate::page::Page;
+use crate::problem::{Problem, Schedule};
+use crate::random::Random;
+use crate::row::Row;
+use crate::solver::Solver;
+use crate::trainer::working_set::{WorkingSet, GROUP};
+use crate::trainer::{Tallies, TrainError};
+use crate::Step;
+
+/// Cached visits for each fresh row in lockstep, unless the working set is so small that sweeps are limited.
+const CACHED_VISITS: f64 = 2.0;
+/// Sweeps of the working set in a pass.
+const SWEEPS: f64 = 20.0;
+/// The working set rests once its gradients are within this share of the tolerance.
+const REST_SHARE: f64 = 0.1;
+/// How the threshold for keeping a row adapts, and between which fills.
+const MARGIN_DOWN: f64 = 0.7;
+const MARGIN_UP: f64 = 1.15;
+const FULL_ABOVE: f64 = 0.9;
+const SPACIOUS_BELOW: f64 = 0.7;
+const MARGIN_RANGE: (f64, f64) = (1e-4, 10.0);
+/// Groups swept before the ring is looked at again.
+const SWEEP_GROUPS: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Full,
+    Verify,
+}
+
+pub(super) struct Streaming<T> {
+    solver: Solver<T>,
+    consumer: Consumer,
+    set: WorkingSet,
+    facts: Facts,
+    level: Level,
+    random: Random,
+    schedule: Schedule,
+    pass: Pass,
+    passes: u32,
+    rows_into_pass: usize,
+    /// Rows are kept at a bound when their gradient is within this of it.
+    margin: f64,
+    sweep: Vec<(u32, u32)>,
+    cursor: usize,
+    /// Cached visits owed (lockstep).
+    owed: f64,
+    /// Nothing to gain from another sweep before fresh rows come.
+    rested: bool,
+    /// Flags of the rows of a batch or group to keep.
+    keep: Vec<bool>,
+}
+
+impl<T: Real> Streaming<T> {
+    pub(super) fn new(
+        mut solver: Solver<T>,
+        facts: Facts,
+        region: WorkingSetRegion,
+        consumer: Consumer,
+        problem: &Problem,
+        random: Random,
+    ) -> Result<Self, TrainError> {
+        solver.let_rows_sleep(false);
+        solver.begin_full();
+        Ok(Self {
+            solver,
+            consumer,
+            set: WorkingSet::new(region, &facts)?,
+            facts,
+            level: Level::best(),
+            random,
+            schedule: problem.schedule(),
+            pass: Pass::Full,
+            passes: 1,
+            rows_into_pass: 0,
+            margin: 1.0,
+            sweep: Vec::new(),
+            cursor: 0,
+            owed: 0.0,
+            rested: false,
+            keep: Vec::new(),
+        })
+    }
+
+    pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let mut moved = false;
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let values = if self.owes_sweep() {
+                self.sweep_some()?
+            } else if let Some(values) = self.take_batch()? {
+                values
+            } else if self.pass == Pass::Full && self.schedule == Schedule::Timed && !self.rested {
+                self.sweep_some()?
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn owes_sweep(&self) -> bool {
+        self.schedule == Schedule::Lockstep
+            && self.pass == Pass::Full
+            && self.owed >= GROUP as f64
+            && !self.rested
+    }
+
+    /// Visits the oldest batch of fresh rows; None when there is none.
+    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
+        let Some(batch) = self.consumer.front() else {
+            return Ok(None);
+        };
+        let last = batch.last_of_pass;
+        let values = batch.words.len();
+        let dense = self.facts.dense;
+        self.keep.clear();
+        let fresh = Fresh {
+            solver: &mut self.solver,
+            words: batch.words,
+            dense,
+            margin: self.margin,
+            pass: self.pass,
+            keep: &mut self.keep,
+        };
+        self.level.run(fresh);
+        self.rows_into_pass += self.keep.len();
+        if self.pass == Pass::Full {
+            let mut at = 0;
+            for &keep in &self.keep {
+                let row = Row::new(&batch.words[at..], dense);
+                at += row.values();
+                if keep {
+                    self.set.insert(&row, &mut self.random);
+                    self.rested = false;
+                }
+            }
+            let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
+            self.owed += self.keep.len() as f64 * CACHED_VISITS.min(limit);
+        }
+        self.consumer.release();
+        if last {
+            self.end_pass()?;
+        }
+        Ok(Some(values))
+    }
+
+    fn end_pass(&mut self) -> Result<(), TrainError> {
+        self.rows_into_pass = 0;
+        self.owed = 0.0;
+        match self.pass {
+            Pass::Full => {
+                if self.solver.end_full() {
+                    self.solver.begin_verify()?;
+                    self.pass = Pass::Verify;
+                    self.passes += 1;
+                    return Ok(());
+                }
+            }
+            Pass::Verify => {
+                self.solver.end_verify();
+                if self.solver.done() {
+                    return Ok(());
+                }
+            }
+        }
+        self.solver.advance();
+        self.solver.begin_full();
+        self.pass = Pass::Full;
+        self.passes += 1;
+        self.rested = false;
+        Ok(())
+    }
+
+    /// Visits a few groups of the working set.
+    fn sweep_some(&mut self) -> Result<usize, TrainError> {
+        if self.cursor >= self.sweep.len() {
+            self.begin_sweep()?;
+            if self.sweep.is_empty() {
+                self.rested = true;
+                return Ok(0);
+            }
+        }
+        let mut values = 0;
+        let end = (self.cursor + SWEEP_GROUPS).min(self.sweep.len());
+        for at in self.cursor..end {
+            let (page, first) = self.sweep[at];
+            let next = self.sweep.get(at + 1).copied();
+            values += self.sweep_group(page as usize, first as usize, next);
+        }
+        self.cursor = end;
+        if self.cursor == self.sweep.len() {
+            self.end_sweep();
+        }
+        Ok(values)
+    }
+
+    fn sweep_group(&mut self, page: usize, first: usize, next: Option<(u32, u32)>) -> usize {
+        if let Some((page, slot)) = next {
+            let page = self.set.read(page as usize);
+            if (slot as usize) < page.slots() {
+                prefetch(page.peek(slot as usize), 8);
+            }
+        }
+        self.keep.clear();
+        let group = Group {
+            solver: &mut self.solver,
+            page: self.set.read(page),
+            first,
+            margin: self.margin,
+            keep: &mut self.keep,
+        };
+        let values = self.level.run(group);
+        self.owed -= self.keep.len() as f64;
+        for offset in 0..self.keep.len() {
+            if !self.keep[offset] {
+                self.set.evict(page, first + offset);
+            }
+        }
+        values
+    }
+
+    fn begin_sweep(&mut self) -> Result<(), TrainError> {
+        self.set.order(&mut self.sweep, &mut self.random)?;
+        self.cursor = 0;
+        self.solver.begin_active();
+        Ok(())
+    }
+
+    fn end_sweep(&mut self) {
+        self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
+        self.solver.end_active();
+        let fill = self.set.fill();
+        let factor = if fill > FULL_ABOVE {
+            MARGIN_DOWN
+        } else if fill < SPACIOUS_BELOW {
+            MARGIN_UP
+        } else {
+            1.0
+        };
+        self.margin = (self.margin * factor).clamp(MARGIN_RANGE.0, MARGIN_RANGE.1);
+    }
+
+    pub(super) fn solver(&self) -> &Solver<T> {
+        &self.solver
+    }
+
+    pub(super) fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    pub(super) fn tallies(&self) -> Tallies {
+        Tallies {
+            passes: self.passes,
+            rows_into_pass: self.rows_into_pass as u64,
+            working_set_rows: self.set.len() as u64,
+            evictions: self.set.evicted,
+            replaced: self.set.replaced,
+        }
+    }
+}
+
+/// The rows of a batch, visited once each.
+struct Fresh<'a, T> {
+    solver: &'a mut Solver<T>,
+    words: &'a [u32],
+    dense: usize,
+    margin: f64,
+    pass: Pass,
+    keep: &'a mut Vec<bool>,
+}
+
+impl<T: Real> Work for Fresh<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) {
+        let mut at = 0;
+        while at < self.words.len() {
+            let row = Row::new(&self.words[at..], self.dense);
+            at += row.values();
+            let keep = match self.pass {
+                Pass::Full => self.solver.visit_full::<K>(&row, self.margin),
+                Pass::Verify => {
+                    self.solver.check::<K>(&row);
+                    false
+                }
+            };
+            self.keep.push(keep);
+        }
+    }
+}
+
+/// A group of slots of the working set.
+struct Group<'a, T> {
+    solver: &'a mut Solver<T>,
+    page: Page<'a>,
+    first: usize,
+    margin: f64,
+    keep: &'a mut Vec<bool>,
+}
+
+impl<T: Real> Work for Group<'_, T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> usize {
+        let mut values = 0;
+        let end = (self.first + GROUP).min(self.page.slots());
+        for slot in self.first..end {
+            // a dead slot counts as kept: there is nothing to drop
+            let keep = match self.page.row(slot) {
+                Some(row) => {
+                    values += row.values();
+                    self.solver.visit_active::<K>(&row, self.margin)
+                }
+                None => true,
+            };
+            self.keep.push(keep);
+        }
+        values
+    }
+}
