@@ -108,7 +108,7 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     let mut trained = leader::train(&job);
     let values = order_classes(&mut trained);
     let labelled = Labelled {
-        label_type: &labels::type_name(label.type_oid),
+        label_type: &labels::qualified_type_name(label.type_oid),
         values: [&values[0], &values[1]],
         scale: scale_word(job.scale),
         cache_bytes: job.cache_bytes,
