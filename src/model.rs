@@ -53,6 +53,11 @@ impl Model {
         dense + sparse + self.intercept
     }
 
+    /// The name without the version.
+    pub fn base_name(&self) -> &str {
+        self.name.rsplit_once('@').map_or("", |(name, _)| name)
+    }
+
     /// Bytes it takes, about.
     fn bytes(&self) -> usize {
         let fixed = 4096;

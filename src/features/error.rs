@@ -212,7 +212,7 @@ impl FeatureError {
                 near: Some(near), ..
             } => format!("There is a column \"{near}\"; write its name exactly so."),
             Self::AmbiguousColumn { column } => {
-                format!("Give the columns different names: SELECT ... AS {column}_2.")
+                format!("Give the columns different names: SELECT … AS {column}_2.")
             }
             Self::Category { usable, .. } if !usable.is_empty() => format!(
                 "Name the columns to use: features => ARRAY[{}].",
@@ -232,7 +232,7 @@ impl FeatureError {
             }
             Self::InRow { error, .. } => match **error {
                 Self::NotFinite { .. } => {
-                    "Leave such rows out with svm_train_query('SELECT ... WHERE ...', ...)."
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …)."
                         .to_owned()
                 }
                 _ => return error.hint(),
