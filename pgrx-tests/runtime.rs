@@ -41,7 +41,10 @@ fn values_are_dropped_when_the_server_raises_an_error() {
     })
     .catch_when(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, |_| true)
     .execute();
-    assert!(raised, "looking up a schema that is not there raised nothing");
+    assert!(
+        raised,
+        "looking up a schema that is not there raised nothing"
+    );
     assert_eq!(DROPS.load(Ordering::Relaxed), 1);
 }
 
@@ -67,14 +70,14 @@ fn every_function_of_the_extension_resolves_in_the_library() {
          DECLARE definition text;
          BEGIN
              FOR definition IN
-                 SELECT pg_get_functiondef(p.oid)
+                 SELECT regexp_replace(pg_get_functiondef(p.oid), 'FUNCTION [^(]+', 'FUNCTION pg_temp.copied_' || p.oid)
                  FROM pg_proc p
                  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
                  JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
                  JOIN pg_language l ON l.oid = p.prolang
                  WHERE e.extname = 'pgsvm' AND l.lanname = 'c' AND p.prokind = 'f'
              LOOP
-                 EXECUTE regexp_replace(definition, 'FUNCTION [^(]+', 'FUNCTION pg_temp.copied');
+                 EXECUTE definition;
              END LOOP;
          END $$",
     )

@@ -5,7 +5,7 @@
 mod cache;
 mod changes;
 mod load;
-mod weights;
+pub mod weights;
 
 pub use cache::find;
 pub use changes::{relation_changes, Freshness};
