@@ -232,8 +232,7 @@ impl FeatureError {
             }
             Self::InRow { error, .. } => match **error {
                 Self::NotFinite { .. } => {
-                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …)."
-                        .to_owned()
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
                 }
                 _ => return error.hint(),
             },
