@@ -1,8 +1,9 @@
--- The SQL of docs/tutorial.md, in the same order: psql -f docs/tutorial.sql runs the whole tutorial.
+-- The SQL of docs/tutorial.md, in the same order.
+SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS pgsvm;
 
 -- Data
-SELECT setseed(0.25);
+DO $$ BEGIN PERFORM setseed(0.25); END $$;
 CREATE TABLE machines AS
 SELECT id, site, temperature, vibration, hours, serviced,
        CASE WHEN 0.1 * (temperature - 60) + vibration + hours / 4000.0 - 1.5 * serviced::int + noise > 3.5
@@ -37,25 +38,38 @@ SELECT width_bucket(abs(svm_decision('machines_state', m)), 0, 3, 3) AS distance
 FROM new_machines AS m GROUP BY 1 ORDER BY 1;
 
 -- The certificate
-SELECT svm_train('machines', 'state', ARRAY['vibration', 'serviced'], 'raw', scale => 'none', intercept => false);
-SELECT abs(primal - recomputed) < 1e-5 * primal AS agrees, dual <= recomputed AS below
-FROM svm_models,
-     LATERAL (
-         SELECT 0.5 * (SELECT sum(x ^ 2)
-                       FROM svm_model AS model
-                       JOIN svm_version AS version ON version.model_id = model.id
-                       JOIN svm_weight AS weight ON weight.version_id = version.id,
-                            unnest(weight.weights) AS x
-                       WHERE model.name = 'raw')
-                + sum(greatest(0, 1 - CASE m.state WHEN 'runs' THEN 1 ELSE -1 END * svm_decision('raw', m)))
-         FROM machines AS m
-     ) AS loss (recomputed)
-WHERE name = 'raw';
+SELECT svm_train_query('SELECT vibration, serviced, state FROM machines ORDER BY id', 'state', model => 'raw',
+                       scale => 'none', intercept => false, options => '{"duals": true}');
+CREATE VIEW raw_version AS
+SELECT version.*
+FROM svm_model AS model
+JOIN svm_version AS version ON version.model_id = model.id AND version.version = model.current_version
+WHERE model.name = 'raw';
+CREATE VIEW signed AS
+SELECT row_number() OVER (ORDER BY id) - 1 AS row, CASE state WHEN 'runs' THEN 1 ELSE -1 END AS y, vibration, serviced
+FROM machines;
+WITH recomputed AS (
+    SELECT 0.5 * (SELECT sum(w ^ 2) FROM raw_version JOIN svm_weight ON version_id = id, unnest(weights) AS w)
+           + sum(greatest(0, 1 - y * svm_decision('raw', signed))) AS primal
+    FROM signed
+)
+SELECT abs(stored.primal - recomputed.primal) < 1e-6 * stored.primal AS primal_agrees
+FROM svm_models AS stored, recomputed WHERE name = 'raw';
+WITH duals AS (
+    SELECT first_row + rows.at AS row, rows.a
+    FROM raw_version JOIN svm_dual ON version_id = id, unnest(rows, duals) AS rows (at, a)
+), recomputed AS (
+    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced::int) ^ 2) AS dual,
+           min(a) >= 0 AND max(a) <= 1 AS feasible
+    FROM duals JOIN signed USING (row)
+)
+SELECT abs(stored.dual - recomputed.dual) < 1e-6 * stored.dual AS dual_agrees, feasible
+FROM svm_models AS stored, recomputed WHERE name = 'raw';
 
 -- Versions
 SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced'], c => 0.01);
 SELECT name, version, c FROM svm_models WHERE name = 'machines_state';
-SELECT count(*) FILTER (WHERE svm_classify('machines_state@1', m) = svm_classify('machines_state@2', m)) > 950 AS mostly_agree
+SELECT avg((svm_classify('machines_state@1', m) = svm_classify('machines_state@2', m))::int) > 0.95 AS mostly_agree
 FROM new_machines AS m;
 
 -- Arrays, sparse rows, LIBSVM text
@@ -84,6 +98,8 @@ SELECT max(gap) <= 1e-3 AS certified, (max(primal) - min(primal)) / min(primal) 
 FROM svm_models WHERE name IN ('streamed', 'cached');
 
 -- Cleaning up
-DELETE FROM svm_model WHERE name IN ('machines_state', 'raw', 'readings_failed', 'notes_good', 'patchy_state', 'streamed', 'cached');
-DROP VIEW patchy;
+DELETE FROM svm_model
+WHERE name IN ('machines_state', 'raw', 'readings_failed', 'notes_good', 'patchy_state', 'streamed', 'cached');
+DROP VIEW patchy, raw_version, signed;
 DROP TABLE machines, new_machines, readings, notes;
+RESET client_min_messages;
