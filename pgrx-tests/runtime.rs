@@ -41,7 +41,10 @@ fn values_are_dropped_when_the_server_raises_an_error() {
     })
     .catch_when(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, |_| true)
     .execute();
-    assert!(raised, "looking up a schema that is not there raised nothing");
+    assert!(
+        raised,
+        "looking up a schema that is not there raised nothing"
+    );
     assert_eq!(DROPS.load(Ordering::Relaxed), 1);
 }
 
