@@ -35,10 +35,11 @@ def say(text):
 
 def run(statement, expanded=False):
     """Shows a statement as psql's prompt would and what psql prints for it."""
-    show(statement + (" \\gx" if expanded else ";"))
-    command = ["psql", "-X", "-q", "-P", "pager=off", "-P", "footer=off"] + ["-x"] * expanded
-    subprocess.run(command + ["-c", statement], check=True, stderr=subprocess.STDOUT)
-    print()
+    show(statement + ("\n\\gx" if expanded else ";"))
+    command = ["psql", "-X", "-q", "-P", "footer=off"] + ["-x"] * expanded + ["-c", statement]
+    output = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(output.stdout.rstrip() + "\n")
+    output.check_returncode()
 
 
 def show(statement):
@@ -170,7 +171,7 @@ def train_and_watch(setting, statement):
                     print(line, flush=True)
                 seen.add(line)
             time.sleep(0.5)
-    print("\n" + training.stdout.read())
+    print("\n" + training.stdout.read().rstrip() + "\n")
     if training.returncode != 0:
         raise SystemExit("the training failed")
 

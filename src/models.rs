@@ -76,7 +76,7 @@ fn next_version(
             "INSERT INTO {schema}.svm_model AS m (name, owner, current_version)
              VALUES ($1, current_user, 1)
              ON CONFLICT (name) DO UPDATE SET current_version =
-                 (SELECT coalesce(max(v.version), 0) FROM {schema}.svm_version v WHERE v.model_id = m.id)
+                 (SELECT coalesce(pg_catalog.max(v.version), 0) FROM {schema}.svm_version v WHERE v.model_id = m.id)
                  OPERATOR(pg_catalog.+) 1
              RETURNING id, current_version"
         ),

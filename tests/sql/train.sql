@@ -23,6 +23,19 @@ SELECT abs(primal - (
     + 0.5 * (SELECT sum(greatest(0, 1 - label * svm_decision('plain', f))) FROM flowers AS f))) < 1e-5 * primal AS primal_agrees
 FROM svm_models WHERE name = 'plain';
 
+-- and the dual, recomputed from the kept dual variables: D = sum a - |sum a y x|^2 / 2, with 0 <= a <= C
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'proof', scale => 'none', c => 0.5, options => '{"duals": true}');
+WITH alpha AS (
+    SELECT first_row + "offset" AS row, a FROM svm_dual JOIN svm_version ON svm_version.id = version_id JOIN svm_model ON svm_model.id = model_id,
+        LATERAL unnest(rows, duals) AS pair ("offset", a) WHERE name = 'proof'
+), visited AS (
+    SELECT row_number() OVER () - 1 AS row, label, length, width FROM flowers
+), dual AS (
+    SELECT sum(a) - (sum(a * label * length) ^ 2 + sum(a * label * width) ^ 2 + sum(a * label) ^ 2) / 2 AS value, min(a) AS least, max(a) AS most
+    FROM alpha JOIN visited USING (row)
+)
+SELECT abs(dual - value) < 1e-5 * dual AS dual_agrees, least > 0 AND most <= 0.5 AS within_bounds FROM svm_models, dual WHERE name = 'proof';
+
 -- a new version of the same model
 SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', c => 2);
 SELECT * FROM summary('plain');
