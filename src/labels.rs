@@ -217,10 +217,23 @@ pub fn second_is_positive(classes: &[LabelValue; 2]) -> bool {
     }
 }
 
-/// A type's name as SQL writes it, schema-qualified where the search path demands it.
-pub fn type_name(oid: pg_sys::Oid) -> String {
-    // SAFETY: a catalog look-up inside a transaction; the result is a terminated string.
-    unsafe { core::ffi::CStr::from_ptr(pg_sys::format_type_be(oid)) }
+/// A type's name as SQL writes it: for the session's search path, for messages.
+fn type_name(oid: pg_sys::Oid) -> String {
+    formatted(oid, 0)
+}
+
+/// A type's name as SQL writes it whatever the search path is, as models store it.
+pub fn qualified_type_name(oid: pg_sys::Oid) -> String {
+    match oid.to_u32() < pg_sys::FirstNormalObjectId {
+        true => formatted(oid, 0),
+        false => formatted(oid, pg_sys::FORMAT_TYPE_FORCE_QUALIFY),
+    }
+}
+
+fn formatted(oid: pg_sys::Oid, flags: u32) -> String {
+    // SAFETY: a catalog look-up inside a transaction; without INVALID_AS_NULL the result is a
+    // terminated string.
+    unsafe { core::ffi::CStr::from_ptr(pg_sys::format_type_extended(oid, -1, flags as u16)) }
         .to_string_lossy()
         .into_owned()
 }

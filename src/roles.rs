@@ -34,17 +34,19 @@ pub struct TrainerRole {
 /// The temporary file of a training, made when the first row does not fit the cache.
 struct SpoolFile(Option<TempFile>);
 
-/// PostgreSQL raises the errors of its files itself.
-enum NoError {}
-
 impl Spool for SpoolFile {
-    type Error = NoError;
+    type Error = Failure;
 
-    fn append(&mut self, bytes: &[u8]) -> Result<u64, NoError> {
-        Ok(self.0.get_or_insert_with(TempFile::create).append(bytes))
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
+        let file = self.0.get_or_insert_with(TempFile::create);
+        file.append(bytes).map_err(|reason| {
+            Failure::new(reason.code, reason.message)
+                .detail("The rows do not fit pgsvm.cache_size and are spooled to a temporary file.")
+                .hint("Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'")
+        })
     }
 
-    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), NoError> {
+    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Failure> {
         self.0
             .as_mut()
             .expect("positions come from append, which creates the file")
@@ -72,9 +74,8 @@ impl ReaderRole {
     pub fn step(&mut self) -> Step {
         match self.reader.step(READER_STEP_ROWS) {
             Ok(step) => step,
-            Err(ReadError::Source(failure)) => failure.raise(),
+            Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
             Err(ReadError::Row(error)) => Failure::from(error).raise(),
-            Err(ReadError::Spool(never)) => match never {},
             Err(ReadError::TrainerFailed) => other_role_failed(),
         }
     }

@@ -128,7 +128,6 @@ impl RowDecoder {
     }
 
     fn decode(&mut self, row: &Row<'_>) -> Result<Decoded, Failure> {
-        let label = self.labels.class_of(row.values[0], row.nulls[0])?;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| error.in_row(self.rows_seen))?;
@@ -139,11 +138,10 @@ impl RowDecoder {
         let usable = nulls.is_empty() || self.nulls == Nulls::Zero;
         if !usable {
             self.rows_skipped += 1;
+            return Ok(Decoded::Skipped);
         }
-        match label {
-            Some(class) if usable => Ok(Decoded::Example { class }),
-            _ => Ok(Decoded::Skipped),
-        }
+        let label = self.labels.class_of(row.values[0], row.nulls[0])?;
+        Ok(label.map_or(Decoded::Skipped, |class| Decoded::Example { class }))
     }
 
     /// What can be said only after the last row.
@@ -231,7 +229,7 @@ impl RowDecoder {
             RowError::NonFinite { feature, value, .. } => Failure::new(
                 Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
                 format!(
-                    "{} holds {value:e}, which is out of range for training",
+                    "feature {} holds {value:e}, which is out of range for training",
                     self.decoder.learned().feature_name(feature)
                 ),
             )

@@ -3,9 +3,6 @@
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 
-/// Smallest cache that still has room for a ring of useful batches.
-const CACHE_SIZE_MIN_KB: i32 = 256;
-
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(8 * 1024);
@@ -51,7 +48,7 @@ pub fn cache_bytes() -> usize {
         -1 => unsafe { pg_sys::maintenance_work_mem },
         kb => kb,
     };
-    kb.max(CACHE_SIZE_MIN_KB) as usize * 1024
+    kb as usize * 1024
 }
 
 /// How many workers a training may start, 0 to 2.

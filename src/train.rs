@@ -108,7 +108,7 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     let mut trained = leader::train(&job);
     let values = order_classes(&mut trained);
     let labelled = Labelled {
-        label_type: &labels::type_name(label.type_oid),
+        label_type: &labels::qualified_type_name(label.type_oid),
         values: [&values[0], &values[1]],
         scale: scale_word(job.scale),
         cache_bytes: job.cache_bytes,
@@ -225,17 +225,26 @@ fn announce(
 
 fn memory(trained: &Trained, cache_bytes: usize) -> String {
     let reader = &trained.reader.report;
-    let mb = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let rows = readable_bytes(reader.bytes);
+    let cache = readable_bytes(cache_bytes as u64);
     match reader.resident {
-        true => format!(
-            "{:.1} MB of the {:.0} MB cache",
-            mb(reader.bytes),
-            mb(cache_bytes as u64)
-        ),
-        false => format!(
-            "{:.1} MB through a {:.0} MB cache",
-            mb(reader.bytes),
-            mb(cache_bytes as u64)
-        ),
+        true => format!("{rows} of the {cache} cache"),
+        false => format!("{rows} through a {cache} cache"),
     }
+}
+
+/// Bytes as PostgreSQL's settings write them, with one decimal.
+fn readable_bytes(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    let (unit, name) = [
+        (1e0, "B"),
+        (1024.0, "kB"),
+        (1048576.0, "MB"),
+        (1073741824.0, "GB"),
+    ]
+    .into_iter()
+    .rfind(|(unit, _)| bytes >= *unit)
+    .unwrap_or((1.0, "B"));
+    let number = format!("{:.1}", bytes / unit);
+    format!("{} {name}", number.trim_end_matches(".0"))
 }

@@ -226,7 +226,7 @@ impl FeatureError {
                 "Leave it out, or leave features out to use every other column.".to_owned()
             }
             Self::NotFinite { .. } => {
-                "Leave such rows out with svm_train_query('SELECT ... WHERE ...', ...).".to_owned()
+                "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
             }
             Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
             Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),

@@ -17,6 +17,8 @@ pub mod types;
 pub mod varlena;
 pub mod wait;
 
+use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
+
 /// Lets PostgreSQL act on cancel, termination and worker messages; raises the ERROR if so.
 /// Every loop of ours calls it at least every few milliseconds.
 #[inline]
@@ -45,3 +47,11 @@ macro_rules! c_function {
     };
 }
 pub(crate) use c_function;
+
+/// The report of an error that `PgTryBuilder` caught.
+fn caught(error: &CaughtError) -> &ErrorReportWithLevel {
+    match error {
+        CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report,
+        CaughtError::RustPanic { ereport, .. } => ereport,
+    }
+}

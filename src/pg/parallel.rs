@@ -107,10 +107,7 @@ impl Group {
 
 /// The cause alone: PostgreSQL's message names a segment by a random number.
 fn no_memory(error: CaughtError) -> Result<Group, String> {
-    let message = match &error {
-        CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report.message(),
-        CaughtError::RustPanic { ereport, .. } => ereport.message(),
-    };
+    let message = super::caught(&error).message();
     let cause = message.rsplit(": ").next().unwrap_or(message);
     Err(format!("{cause}."))
 }

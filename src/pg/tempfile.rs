@@ -1,7 +1,10 @@
 //! A temporary file of PostgreSQL (`BufFile`): counted by `temp_file_limit`, placed by
 //! `temp_tablespaces`, and removed at the end of the transaction whatever happens.
 
-use pgrx::pg_sys;
+use super::caught;
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
+use std::panic::AssertUnwindSafe;
 
 /// An append-and-read temporary file of this process.
 pub struct TempFile {
@@ -9,6 +12,23 @@ pub struct TempFile {
     /// Where the next append goes, and whether the file stands there now.
     end: (i32, i64),
     at_end: bool,
+}
+
+/// Why a temporary file cannot grow.
+#[derive(Debug)]
+pub struct NoRoom {
+    pub code: PgSqlErrorCode,
+    pub message: String,
+}
+
+impl NoRoom {
+    fn of(error: &CaughtError) -> Self {
+        let report = caught(error);
+        Self {
+            code: report.sql_error_code(),
+            message: report.message().to_owned(),
+        }
+    }
 }
 
 impl TempFile {
@@ -26,8 +46,20 @@ impl TempFile {
         }
     }
 
-    /// Appends `bytes` and returns the position at which `read` finds them.
-    pub fn append(&mut self, bytes: &[u8]) -> u64 {
+    /// Appends `bytes` and returns the position at which `read` finds them; PostgreSQL's message when
+    /// `temp_file_limit` or the disk has no room, after which the caller must raise an error.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<u64, NoRoom> {
+        let no_room = |error: CaughtError| Err(NoRoom::of(&error));
+        PgTryBuilder::new(AssertUnwindSafe(|| Ok(self.write(bytes))))
+            .catch_when(
+                PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                no_room,
+            )
+            .catch_when(PgSqlErrorCode::ERRCODE_DISK_FULL, no_room)
+            .execute()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> u64 {
         if !self.at_end {
             self.seek(self.end);
             self.at_end = true;
@@ -61,6 +93,16 @@ impl TempFile {
         // SAFETY: the file is open; positions come from BufFileTell.
         if unsafe { pg_sys::BufFileSeek(self.file, fileno, offset, SEEK_SET) } != 0 {
             pgrx::error!("could not seek in the training's temporary file");
+        }
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        // While an ERROR unwinds, the file belongs to the resource owner that the abort releases.
+        if !std::thread::panicking() {
+            // SAFETY: opened by `create` and closed once.
+            unsafe { pg_sys::BufFileClose(self.file) };
         }
     }
 }

@@ -7,14 +7,14 @@ from harness.server import Server, tested_version
 
 @pytest.fixture(scope="session")
 def server():
-    """The session's server, stopped however the session ends; the tests fail if one of its processes crashed."""
+    """The session's server, stopped however the session ends; the tests fail if a process crashed or leaked."""
     server = Server(tested_version())
     try:
         yield server
-        crashes = server.crashes()
+        complaints = server.crashes() + server.leaks()
     finally:
         server.stop()
-    assert not crashes, "server processes died:\n" + "\n".join(crashes)
+    assert not complaints, "the server's log says:\n" + "\n".join(complaints)
 
 
 @pytest.fixture(scope="module")

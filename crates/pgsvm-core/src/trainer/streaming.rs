@@ -1,7 +1,8 @@
 //! Training over rows that arrive pass after pass: the dual cached loops.
 //!
 //! Every fresh row is visited once, then kept in the working set or dropped. Kept rows are swept again while no fresh
-//! row waits (timed), or a fixed number of times for each fresh row (lockstep). A pass of the reader is a full pass
+//! row waits (timed), and in any case a certain number of times for each fresh row, without which a fast reader would
+//! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
 //! of the solver; sweeps of the working set are its active passes, in between.
 
 use crate::cache::{Consumer, Facts, WorkingSetRegion};
@@ -15,10 +16,12 @@ use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
 
-/// Cached visits for each fresh row in lockstep, unless the working set is so small that sweeps are limited.
+/// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
 const CACHED_VISITS: f64 = 2.0;
 /// Sweeps of the working set in a pass.
 const SWEEPS: f64 = 20.0;
+/// While it waits for a slow reader a trainer may do this many times as much again.
+const SPARE: f64 = 4.0;
 /// The working set rests once its gradients are within this share of the tolerance.
 const REST_SHARE: f64 = 0.1;
 /// How the threshold for keeping a row adapts, and between which fills.
@@ -51,8 +54,10 @@ pub(super) struct Streaming<T> {
     margin: f64,
     sweep: Vec<(u32, u32)>,
     cursor: usize,
-    /// Cached visits owed (lockstep).
+    /// Cached visits owed for the rows of this pass so far.
     owed: f64,
+    /// Cached visits allowed besides, while no fresh row waits.
+    spare: f64,
     /// Nothing to gain from another sweep before fresh rows come.
     rested: bool,
     /// Flags of the rows of a batch or group to keep.
@@ -85,6 +90,7 @@ impl<T: Real> Streaming<T> {
             sweep: Vec::new(),
             cursor: 0,
             owed: 0.0,
+            spare: 0.0,
             rested: false,
             keep: Vec::new(),
         })
@@ -92,16 +98,20 @@ impl<T: Real> Streaming<T> {
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let mut left = budget_values.max(1);
-        let mut moved = false;
+        let (mut took, mut moved) = (false, false);
         while left > 0 {
             if self.solver.done() {
                 return Ok(Step::Done);
             }
-            let values = if self.owes_sweep() {
+            let values = if self.may_sweep(self.owed) {
                 self.sweep_some()?
             } else if let Some(values) = self.take_batch()? {
+                took = true;
                 values
-            } else if self.pass == Pass::Full && self.schedule == Schedule::Timed && !self.rested {
+            } else if took {
+                // the reader must hear of the room before the waiting time is used for sweeps
+                return Ok(Step::Progress);
+            } else if self.schedule == Schedule::Timed && self.may_sweep(self.spare) {
                 self.sweep_some()?
             } else {
                 return Ok(if moved { Step::Progress } else { Step::Blocked });
@@ -112,18 +122,13 @@ impl<T: Real> Streaming<T> {
         Ok(Step::Progress)
     }
 
-    fn owes_sweep(&self) -> bool {
-        self.schedule == Schedule::Lockstep
-            && self.pass == Pass::Full
-            && self.owed >= GROUP as f64
-            && !self.rested
+    fn may_sweep(&self, visits: f64) -> bool {
+        self.pass == Pass::Full && visits >= GROUP as f64 && !self.rested
     }
 
     /// Visits the oldest batch of fresh rows; None when there is none.
     fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
-        let Some(batch) = self.consumer.front() else {
-            return Ok(None);
-        };
+        let Some(batch) = self.consumer.front() else { return Ok(None) };
         let last = batch.last_of_pass;
         let values = batch.words.len();
         let dense = self.facts.dense;
@@ -149,7 +154,9 @@ impl<T: Real> Streaming<T> {
                 }
             }
             let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
-            self.owed += self.keep.len() as f64 * CACHED_VISITS.min(limit);
+            let visits = self.keep.len() as f64 * CACHED_VISITS.min(limit);
+            self.owed += visits;
+            self.spare += SPARE * visits;
         }
         self.consumer.release();
         if last {
@@ -161,6 +168,7 @@ impl<T: Real> Streaming<T> {
     fn end_pass(&mut self) -> Result<(), TrainError> {
         self.rows_into_pass = 0;
         self.owed = 0.0;
+        self.spare = 0.0;
         match self.pass {
             Pass::Full => {
                 if self.solver.end_full() {
@@ -224,7 +232,12 @@ impl<T: Real> Streaming<T> {
             keep: &mut self.keep,
         };
         let values = self.level.run(group);
-        self.owed -= self.keep.len() as f64;
+        let visits = self.keep.len() as f64;
+        if self.owed >= visits {
+            self.owed -= visits;
+        } else {
+            self.spare -= visits;
+        }
         for offset in 0..self.keep.len() {
             if !self.keep[offset] {
                 self.set.evict(page, first + offset);
