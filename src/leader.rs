@@ -27,9 +27,6 @@ use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
 
-/// Alignment of the cache: a cache line, so that no counter shares one with rows.
-const CACHE_ALIGN: usize = 64;
-
 /// A finished training.
 pub struct Trained {
     pub reader: ReaderOutcome,
@@ -72,8 +69,7 @@ pub fn train(job: &Job) -> Trained {
 }
 
 fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
-    let bytes = layout.total_bytes() + CACHE_ALIGN;
-    let Some(memory) = memory::Huge::allocate(bytes) else {
+    let Some(memory) = memory::Huge::allocate(layout.total_bytes()) else {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for a cache of {} bytes", job.cache_bytes),
@@ -81,8 +77,8 @@ fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
         .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
         .raise()
     };
-    // SAFETY: the region is private, large enough, aligned, and outlives both roles.
-    let cache = unsafe { Cache::create(aligned(memory.address()), layout) };
+    // SAFETY: the region is private, large enough and outlives both roles.
+    let cache = unsafe { Cache::create(memory.address(), layout) };
     take_turns(job, &cache)
 }
 
@@ -176,7 +172,7 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
 /// Creates the shared memory and puts the job, the cache and the queues there.
 fn share(job: &Job, layout: &CacheLayout) -> Shared {
     let message = job::encode(job);
-    let cache_bytes = layout.total_bytes() + CACHE_ALIGN;
+    let cache_bytes = layout.total_bytes();
     let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
     plan.reserve(job_bytes(&message));
     plan.reserve(cache_bytes);
@@ -188,8 +184,8 @@ fn share(job: &Job, layout: &CacheLayout) -> Shared {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             format!(
-                "could not get {} bytes of shared memory for the training",
-                cache_bytes
+                "could not get shared memory for a cache of {} bytes",
+                job.cache_bytes
             ),
         )
         .detail(reason)
@@ -202,10 +198,7 @@ fn share(job: &Job, layout: &CacheLayout) -> Shared {
     // SAFETY: each chunk has the room that was reserved for it; no worker runs yet.
     let (cache, wake_up) = unsafe {
         worker::put_message(job_at, &message);
-        (
-            Cache::create(aligned(cache_at), layout),
-            WakeUp::create(wake_up_at),
-        )
+        (Cache::create(cache_at, layout), WakeUp::create(wake_up_at))
     };
     let queues = (0..job.roles.len())
         .map(|worker| {
@@ -257,9 +250,4 @@ impl Shared {
             workers,
         }
     }
-}
-
-/// The first address at or after `at` on which a cache may start; CACHE_ALIGN spare bytes follow.
-pub fn aligned(at: *mut u8) -> *mut u8 {
-    at.wrapping_add(at.align_offset(CACHE_ALIGN))
 }

@@ -40,7 +40,7 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
     // SAFETY: the leader put these chunks there before it started this worker, each as read here.
     let (job, cache, wake_up, mut sender) = unsafe {
         let job: Job = job::decode(get_message(parallel::lookup(toc, key::JOB)));
-        let cache = Cache::attach(crate::leader::aligned(parallel::lookup(toc, key::CACHE)));
+        let cache = Cache::attach(parallel::lookup(toc, key::CACHE));
         let wake_up = WakeUp::attach(parallel::lookup(toc, key::WAKE_UP));
         let queue = parallel::lookup(toc, key::FIRST_QUEUE + worker as u64);
         (job, cache, wake_up, queue::attach_sender(queue, segment))

@@ -157,7 +157,7 @@ impl FeatureError {
                 column,
                 element: Some(element),
                 value,
-            } => format!("column \"{column}\" is {} at {element}", sql_float(*value)),
+            } => format!("element {element} of \"{column}\" is {}", sql_float(*value)),
             Self::LibsvmSyntax { token } => {
                 format!("\"{token}\" is no index:value pair of LIBSVM notation")
             }
@@ -225,15 +225,17 @@ impl FeatureError {
             Self::Label { .. } => {
                 "Leave it out, or leave features out to use every other column.".to_owned()
             }
-            Self::NotFinite { .. } => {
-                "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
-            }
             Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
             Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),
             Self::UnknownLength { .. } => {
                 "Use nulls => 'skip', or replace NULL with zeros in svm_train_query.".to_owned()
             }
-            Self::InRow { error, .. } => return error.hint(),
+            Self::InRow { error, .. } => match **error {
+                Self::NotFinite { .. } => {
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
+                }
+                _ => return error.hint(),
+            },
             _ => return None,
         })
     }

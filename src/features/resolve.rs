@@ -43,7 +43,7 @@ fn all_parts(
                 type_name,
                 length: None,
             }),
-            TypeKind::Text | TypeKind::Enum => {
+            TypeKind::Text | TypeKind::Category => {
                 return Err(category(column, columns, label));
             }
             TypeKind::Row | TypeKind::Other => skipped.push(SkippedColumn { name, type_name }),
@@ -101,7 +101,9 @@ fn named_part(entry: &str, columns: &[Column], label: &str) -> Result<FeaturePar
             type_name,
             length: None,
         }),
-        TypeKind::Text | TypeKind::Enum if name != label => Err(category(column, columns, label)),
+        TypeKind::Text | TypeKind::Category if name != label => {
+            Err(category(column, columns, label))
+        }
         _ if name == label => Err(FeatureError::Label { column: name }),
         _ => Err(FeatureError::Type {
             column: name,

@@ -22,9 +22,10 @@ pub enum TypeKind {
     Number(NumberKind),
     /// An array of numbers.
     Array(NumberKind),
-    /// Text, varchar, char and other string types.
+    /// Text, varchar, char and other string types of variable length.
     Text,
-    Enum,
+    /// An enum, `name` or `"char"`: categories that are not text.
+    Category,
     /// A named row type or `record`.
     Row,
     Other,
@@ -47,16 +48,17 @@ pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
         Some(number) => return TypeKind::Array(number),
     }
     // SAFETY: as above.
-    let (category, kind) = unsafe {
+    let (category, kind, length) = unsafe {
         (
             pg_sys::TypeCategory(base) as u8,
             pg_sys::get_typtype(base) as u8,
+            pg_sys::get_typlen(base),
         )
     };
     match (category, kind) {
-        (pg_sys::TYPCATEGORY_STRING | pg_sys::TYPCATEGORY_UNKNOWN, _) => TypeKind::Text,
-        _ if base == pg_sys::CHAROID => TypeKind::Text,
-        (_, pg_sys::TYPTYPE_ENUM) => TypeKind::Enum,
+        (pg_sys::TYPCATEGORY_STRING, _) if length == -1 => TypeKind::Text,
+        (pg_sys::TYPCATEGORY_STRING, _) | (_, pg_sys::TYPTYPE_ENUM) => TypeKind::Category,
+        _ if base == pg_sys::CHAROID => TypeKind::Category,
         (_, pg_sys::TYPTYPE_COMPOSITE) => TypeKind::Row,
         _ if base == pg_sys::RECORDOID => TypeKind::Row,
         _ => TypeKind::Other,

@@ -19,7 +19,7 @@ impl Varlena<'_> {
     /// # Safety
     /// `datum` is a valid, non-null value of a variable-length type and stays where it is, unchanged,
     /// for the lifetime the caller picks.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn open(datum: pg_sys::Datum) -> Self {
         let pointer = datum.cast_mut_ptr::<pg_sys::varlena>();
         // SAFETY: the header is valid as the caller promises, and says how many bytes follow it.
@@ -38,6 +38,16 @@ impl Varlena<'_> {
                     detoasted: None,
                 };
             }
+            Self::detoast(pointer)
+        }
+    }
+
+    /// # Safety
+    /// As for `open`.
+    #[cold]
+    unsafe fn detoast(pointer: *mut pg_sys::varlena) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe {
             let copy = pg_sys::pg_detoast_datum(pointer);
             Self {
                 payload: long_payload(copy),
@@ -54,14 +64,19 @@ impl Varlena<'_> {
 }
 
 impl Drop for Varlena<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(copy) = self.detoasted {
-            // SAFETY: the copy was allocated by `open` and nothing else knows it; while an error
-            // unwinds this stack PostgreSQL has not yet reset the context that holds it.
-            unsafe { pg_sys::pfree(copy.as_ptr().cast()) };
+            free(copy);
         }
     }
+}
+
+#[cold]
+fn free(copy: NonNull<pg_sys::varlena>) {
+    // SAFETY: the copy was allocated by `detoast` and nothing else knows it; while an error unwinds
+    // this stack PostgreSQL has not yet reset the context that holds it.
+    unsafe { pg_sys::pfree(copy.as_ptr().cast()) };
 }
 
 /// # Safety

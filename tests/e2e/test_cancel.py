@@ -68,7 +68,7 @@ def nothing_left(server, connect):
         assert not server.left_over(before, within_seconds=BACK_WITHIN_SECONDS)
         assert stored_rows(watcher) == rows_before
         assert one(watcher, "SELECT count(*) FROM svm_progress") == 0
-        assert not server.crashes()
+        assert not server.complaints()
 
     return check
 
