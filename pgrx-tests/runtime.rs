@@ -67,17 +67,17 @@ fn spi_sees_rows_written_earlier_in_the_same_transaction() {
 fn every_function_of_the_extension_resolves_in_the_library() {
     Spi::run(
         "DO $$
-         DECLARE definition text;
+         DECLARE definition text; id oid;
          BEGIN
-             FOR definition IN
-                 SELECT pg_get_functiondef(p.oid)
+             FOR definition, id IN
+                 SELECT pg_get_functiondef(p.oid), p.oid
                  FROM pg_proc p
                  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
                  JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
                  JOIN pg_language l ON l.oid = p.prolang
                  WHERE e.extname = 'pgsvm' AND l.lanname = 'c' AND p.prokind = 'f'
              LOOP
-                 EXECUTE regexp_replace(definition, 'FUNCTION [^(]+', 'FUNCTION pg_temp.copied');
+                 EXECUTE regexp_replace(definition, 'FUNCTION [^(]+', 'FUNCTION pg_temp.copied_' || id);
              END LOOP;
          END $$",
     )

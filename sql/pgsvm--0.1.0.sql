@@ -206,9 +206,11 @@ SELECT
     pg_catalog.substring(activity.application_name, '(\d+)%')::int AS percent_of_pass,
     pg_catalog.substring(activity.application_name, 'gap ([-+0-9.e]+)')::float8 AS gap,
     pg_catalog.substring(activity.application_name, '(\d+) s left')::bigint AS seconds_left,
-    pg_catalog.clock_timestamp() - activity.query_start AS running_for,
-    activity.query
+    pg_catalog.clock_timestamp() - leader.query_start AS running_for,
+    leader.query
 FROM pg_catalog.pg_stat_activity AS activity
+-- a worker shows neither the statement nor its start
+LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)
 WHERE activity.application_name LIKE 'pgsvm %:%';
 GRANT SELECT ON svm_progress TO PUBLIC;
 

@@ -184,8 +184,8 @@ fn share(job: &Job, layout: &CacheLayout) -> Shared {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             format!(
-                "could not get {} bytes of shared memory for the training",
-                cache_bytes
+                "could not get shared memory for a cache of {} bytes",
+                job.cache_bytes
             ),
         )
         .detail(reason)

@@ -66,18 +66,28 @@ fn spi_failure(error: SpiError) -> Failure {
 }
 
 /// The model's row, made or moved on to its next version; locks it until the transaction ends.
+///
+/// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
+/// they stored.
 fn next_version(
     client: &mut SpiClient<'_>,
     schema: &str,
     name: &str,
 ) -> Result<(i64, i32), SpiError> {
+    client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
+             ON CONFLICT (name) DO UPDATE SET name = excluded.name"
+        ),
+        None,
+        &[name.into()],
+    )?;
     let row = client.update(
         &format!(
-            "INSERT INTO {schema}.svm_model AS m (name, owner, current_version)
-             VALUES ($1, current_user, 1)
-             ON CONFLICT (name) DO UPDATE SET current_version =
-                 (SELECT coalesce(pg_catalog.max(v.version), 0) FROM {schema}.svm_version v WHERE v.model_id = m.id)
-                 OPERATOR(pg_catalog.+) 1
+            "UPDATE {schema}.svm_model AS m SET current_version =
+                 (SELECT coalesce(pg_catalog.max(v.version), 0) FROM {schema}.svm_version v
+                  WHERE v.model_id OPERATOR(pg_catalog.=) m.id) OPERATOR(pg_catalog.+) 1
+             WHERE name OPERATOR(pg_catalog.=) $1
              RETURNING id, current_version"
         ),
         None,

@@ -19,7 +19,7 @@ pub enum Source {
 
 impl Source {
     /// The FROM item that yields the source's rows, every name in it quoted and qualified.
-    fn from_item(&self) -> Result<String, Failure> {
+    fn table_expression(&self) -> Result<String, Failure> {
         match self {
             Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| missing(*oid)),
             Self::Query(text) => query::single_select(text)
@@ -34,7 +34,7 @@ impl Source {
         if let Self::Relation(oid) = self {
             check_relation_kind(*oid)?;
         }
-        Ok(query::plan(&format!("SELECT * FROM {}", self.from_item()?)).columns)
+        Ok(query::plan(&format!("SELECT * FROM {}", self.table_expression()?)).columns)
     }
 
     /// `SELECT label, features… FROM source`: column 0 is the label, text-like labels cast to text.
@@ -52,7 +52,7 @@ impl Source {
             list.push_str(", ");
             list.push_str(&quote(name));
         }
-        Ok(format!("SELECT {list} FROM {}", self.from_item()?))
+        Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
     }
 
     /// The name a model gets when the user gives none: relation_label.

@@ -11,7 +11,7 @@ def server():
     server = Server(tested_version())
     try:
         yield server
-        complaints = server.crashes() + server.leaks()
+        complaints = server.complaints()
     finally:
         server.stop()
     assert not complaints, "the server's log says:\n" + "\n".join(complaints)

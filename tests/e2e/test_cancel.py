@@ -94,7 +94,7 @@ def test_cancel_is_back_within_a_second_and_leaves_nothing(server, connect, larg
     assert not server.left_over(before)
     assert models(connect) == 0
     assert connection.execute("SELECT 1").fetchone() == (1,)
-    assert not server.crashes()
+    assert not server.complaints()
 
 
 def test_cancel_while_the_model_is_stored_leaves_no_row(server, connect, large):
@@ -126,7 +126,7 @@ def test_a_terminated_backend_takes_its_workers_along(server, connect, large):
     assert isinstance(error, psycopg.OperationalError), error
     assert seconds < SECONDS_TO_RETURN
     assert not server.left_over(before)
-    assert not server.crashes()
+    assert not server.complaints()
 
 
 def test_a_terminated_worker_ends_the_training_with_an_error(server, connect, large):

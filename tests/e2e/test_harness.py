@@ -36,7 +36,7 @@ def test_a_parallel_query_shows_up_and_leaves_nothing(server, connect):
         connection.cancel_safe()
         query.join()
     assert not server.left_over(before)
-    assert not server.crashes()
+    assert not server.complaints()
 
 
 def test_a_sort_that_spills_shows_its_temporary_file(server, connect):

@@ -17,11 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Segments below this size may be the server's own growing statistics; the extension's hold a cache.
 SMALLEST_CACHE_BYTES = 2 << 20
 
-# How the server's log tells that a process died and the others were restarted, and that a transaction ended with
-# something of it still open.
-CRASH = re.compile(r"was terminated by signal|terminating any other active server processes|PANIC:")
-LEAK = re.compile(r"WARNING:.* leak|WARNING:.*still referenced")
-
 
 @dataclass(frozen=True)
 class Leftovers:
@@ -70,13 +65,10 @@ class Server:
             host=self.socket_directory, port=5432, dbname=dbname, user=user, autocommit=autocommit, **more
         )
 
-    def crashes(self):
-        """Lines of the server's log which say that a server process died; empty is how it should be."""
-        return [line for line in self.log_file.read_text(errors="replace").splitlines() if CRASH.search(line)]
-
-    def leaks(self):
-        """Lines of the server's log about files, buffers, cache entries or locks left open by a transaction."""
-        return [line for line in self.log_file.read_text(errors="replace").splitlines() if LEAK.search(line)]
+    def complaints(self):
+        """Lines of the server's log about processes that died and about files, buffers, cache entries or locks that a
+        transaction left open; empty is how it should be."""
+        return self._script("complaints").splitlines()
 
     def workers(self):
         """Pids of processes that work for some backend: parallel workers and background workers of extensions."""

@@ -17,19 +17,40 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: solve FILE [key=value …]")?;
     let options: HashMap<String, String> = arguments
-        .filter_map(|argument| argument.split_once('=').map(|(key, value)| (key.to_string(), value.to_string())))
+        .filter_map(|argument| {
+            argument
+                .split_once('=')
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+        })
         .collect();
-    let get = |key: &str, default: &str| options.get(key).cloned().unwrap_or_else(|| default.to_string());
-    let examples = load(&path, get("positive", "").as_str(), get("rows", "sparse") == "dense")?;
+    let get = |key: &str, default: &str| {
+        options
+            .get(key)
+            .cloned()
+            .unwrap_or_else(|| default.to_string())
+    };
+    let examples = load(
+        &path,
+        get("positive", "").as_str(),
+        get("rows", "sparse") == "dense",
+    )?;
 
-    let loss = if get("loss", "hinge") == "squared" { Loss::SquaredHinge } else { Loss::Hinge };
+    let loss = if get("loss", "hinge") == "squared" {
+        Loss::SquaredHinge
+    } else {
+        Loss::Hinge
+    };
     let c: f64 = get("c", "1").parse()?;
     let proximal = match get("proximal", "auto").as_str() {
         "on" => Proximal::On,
         "off" => Proximal::Off,
         _ => Proximal::Auto,
     };
-    let schedule = if get("schedule", "timed") == "lockstep" { Schedule::Lockstep } else { Schedule::Timed };
+    let schedule = if get("schedule", "timed") == "lockstep" {
+        Schedule::Lockstep
+    } else {
+        Schedule::Timed
+    };
     let problem = Problem::new(loss, c, get("tolerance", "1e-3").parse()?)?
         .with_max_passes(get("passes", "1000").parse()?)?
         .with_intercept(get("intercept", "0") == "1")
@@ -44,7 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings {
         cache_bytes: get("cache", "2000000000").parse()?,
         scale,
-        threads: if get("threads", "1") == "2" { Threads::Two } else { Threads::One },
+        threads: if get("threads", "1") == "2" {
+            Threads::Two
+        } else {
+            Threads::One
+        },
     };
     for _ in 0..get("repeat", "1").parse::<usize>()? {
         let start = Instant::now();
@@ -81,7 +106,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Class 1 is the label `positive`, or when that is empty the largest one.
 fn load(path: &str, positive: &str, dense: bool) -> Result<Vec<OwnedExample>, Box<dyn Error>> {
     let input: Box<dyn Read> = if path.ends_with(".xz") {
-        let child = Command::new("xz").args(["-dc", path]).stdout(Stdio::piped()).spawn()?;
+        let child = Command::new("xz")
+            .args(["-dc", path])
+            .stdout(Stdio::piped())
+            .spawn()?;
         Box::new(child.stdout.ok_or("xz gives no output")?)
     } else {
         Box::new(std::fs::File::open(path)?)
@@ -99,8 +127,17 @@ fn load(path: &str, positive: &str, dense: bool) -> Result<Vec<OwnedExample>, Bo
         rows.push((label.parse()?, entries));
     }
     let largest = rows.iter().map(|row| row.0).fold(f64::MIN, f64::max);
-    let positive = if positive.is_empty() { largest } else { positive.parse()? };
-    let width = rows.iter().filter_map(|row| row.1.last()).map(|entry| entry.0 as usize + 1).max().unwrap_or(0);
+    let positive = if positive.is_empty() {
+        largest
+    } else {
+        positive.parse()?
+    };
+    let width = rows
+        .iter()
+        .filter_map(|row| row.1.last())
+        .map(|entry| entry.0 as usize + 1)
+        .max()
+        .unwrap_or(0);
     let example = |(label, entries): &(f64, Vec<(u32, f32)>)| {
         let class = u32::from(*label == positive);
         if !dense {

@@ -74,11 +74,23 @@ pub enum CacheError {
 impl fmt::Display for CacheError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooSmall { cache_bytes, minimum } => {
-                write!(f, "a cache of {cache_bytes} bytes is too small, at least {minimum} are needed")
+            Self::TooSmall {
+                cache_bytes,
+                minimum,
+            } => {
+                write!(
+                    f,
+                    "a cache of {cache_bytes} bytes is too small, at least {minimum} are needed"
+                )
             }
-            Self::TooLarge { cache_bytes, maximum } => {
-                write!(f, "a cache of {cache_bytes} bytes is too large, at most {maximum} can be used")
+            Self::TooLarge {
+                cache_bytes,
+                maximum,
+            } => {
+                write!(
+                    f,
+                    "a cache of {cache_bytes} bytes is too large, at most {maximum} can be used"
+                )
             }
             Self::OutOfMemory { bytes } => {
                 write!(f, "out of memory while asking for {bytes} bytes")
@@ -94,13 +106,21 @@ impl CacheLayout {
     /// The layout of a cache of `cache_bytes` (rows and ring together), rounded down to whole 128 bytes.
     pub fn for_bytes(cache_bytes: usize) -> Result<Self, CacheError> {
         if cache_bytes < MINIMUM_BYTES {
-            return Err(CacheError::TooSmall { cache_bytes: cache_bytes as u64, minimum: MINIMUM_BYTES as u64 });
+            return Err(CacheError::TooSmall {
+                cache_bytes: cache_bytes as u64,
+                minimum: MINIMUM_BYTES as u64,
+            });
         }
         let maximum = PAGE_MAX_WORDS * WORD;
         if cache_bytes > maximum {
-            return Err(CacheError::TooLarge { cache_bytes: cache_bytes as u64, maximum: maximum as u64 });
+            return Err(CacheError::TooLarge {
+                cache_bytes: cache_bytes as u64,
+                maximum: maximum as u64,
+            });
         }
-        Ok(Self { cache_words: cache_bytes / ALIGN * ALIGN / WORD })
+        Ok(Self {
+            cache_words: cache_bytes / ALIGN * ALIGN / WORD,
+        })
     }
 
     /// Bytes to allocate: the cache, its control block and room to align them.
@@ -179,9 +199,14 @@ impl Cache {
     pub unsafe fn create(base: *mut u8, layout: &CacheLayout) -> Cache {
         let control = base.add(base.align_offset(ALIGN)).cast::<Control>();
         control.write(Control::default());
-        let cache = Cache { control: NonNull::new_unchecked(control), _memory: None };
+        let cache = Cache {
+            control: NonNull::new_unchecked(control),
+            _memory: None,
+        };
         let fields = cache.control();
-        fields.cache_words.store(layout.cache_words as u64, Ordering::Relaxed);
+        fields
+            .cache_words
+            .store(layout.cache_words as u64, Ordering::Relaxed);
         fields.gap.store(f64::NAN.to_bits(), Ordering::Relaxed);
         fields.magic.store(MAGIC, Ordering::Release);
         cache
@@ -197,8 +222,15 @@ impl Cache {
     /// When the memory does not hold a region of this build.
     pub unsafe fn attach(base: *mut u8) -> Cache {
         let control = base.add(base.align_offset(ALIGN)).cast::<Control>();
-        let cache = Cache { control: NonNull::new_unchecked(control), _memory: None };
-        assert_eq!(cache.control().magic.load(Ordering::Acquire), MAGIC, "not a region of this build");
+        let cache = Cache {
+            control: NonNull::new_unchecked(control),
+            _memory: None,
+        };
+        assert_eq!(
+            cache.control().magic.load(Ordering::Acquire),
+            MAGIC,
+            "not a region of this build"
+        );
         cache
     }
 
@@ -206,15 +238,23 @@ impl Cache {
     pub fn in_memory(cache_bytes: usize) -> Result<Cache, CacheError> {
         let layout = CacheLayout::for_bytes(cache_bytes)?;
         let bytes = layout.total_bytes();
-        let out_of_memory = CacheError::OutOfMemory { bytes: bytes as u64 };
+        let out_of_memory = CacheError::OutOfMemory {
+            bytes: bytes as u64,
+        };
         // an alignment that malloc keeps by itself: only then are zeroed pages left untouched
         let shape = alloc::Layout::from_size_align(bytes, 16).map_err(|_| out_of_memory.clone())?;
         // SAFETY: the shape has a size above 0.
         let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or(out_of_memory)?;
-        let memory = Memory { base, layout: shape };
+        let memory = Memory {
+            base,
+            layout: shape,
+        };
         // SAFETY: fresh zeroed bytes of the right size, kept alive by the handle itself.
         let cache = unsafe { Cache::create(base.as_ptr(), &layout) };
-        Ok(Cache { _memory: Some(Arc::new(memory)), ..cache })
+        Ok(Cache {
+            _memory: Some(Arc::new(memory)),
+            ..cache
+        })
     }
 
     /// Asks both roles to end at their next step.
@@ -229,7 +269,9 @@ impl Cache {
 
     /// Notes that a role has given up, so that the other one ends too.
     pub fn fail(&self) {
-        self.control().phase.store(Phase::Failed as u32, Ordering::Release);
+        self.control()
+            .phase
+            .store(Phase::Failed as u32, Ordering::Release);
     }
 
     /// What the region is in use for.
@@ -261,13 +303,17 @@ impl Cache {
     /// Claims the reader's side. Once only.
     pub(crate) fn claim_reader(&self) -> Result<Loading, CacheError> {
         self.claim(1, "reader")?;
-        Ok(Loading { cache: self.clone() })
+        Ok(Loading {
+            cache: self.clone(),
+        })
     }
 
     /// Claims the trainer's side. Once only.
     pub(crate) fn claim_trainer(&self) -> Result<Waiting, CacheError> {
         self.claim(2, "trainer")?;
-        Ok(Waiting { cache: self.clone() })
+        Ok(Waiting {
+            cache: self.clone(),
+        })
     }
 
     pub(crate) fn publish_loaded(&self, rows: u64, bytes: u64) {
@@ -296,9 +342,12 @@ impl Cache {
 
     fn publish_phase(&self, phase: Phase) {
         // a failure noted by the other side must not be covered up
-        let _ = self.control().phase.fetch_update(Ordering::Release, Ordering::Relaxed, |now| {
-            (now != Phase::Failed as u32).then_some(phase as u32)
-        });
+        let _ = self
+            .control()
+            .phase
+            .fetch_update(Ordering::Release, Ordering::Relaxed, |now| {
+                (now != Phase::Failed as u32).then_some(phase as u32)
+            });
     }
 
     fn claim(&self, bit: u32, role: &'static str) -> Result<(), CacheError> {
@@ -372,7 +421,11 @@ impl Loading {
     pub(crate) fn publish_streaming(self, facts: &Facts) -> Producer {
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Streaming);
-        Producer { ring: Ring::new(self.cache), head: 0, reserved: None }
+        Producer {
+            ring: Ring::new(self.cache),
+            head: 0,
+            reserved: None,
+        }
     }
 }
 
@@ -397,8 +450,17 @@ impl Waiting {
             Phase::Loading => TrainerSide::Waiting(self),
             Phase::Resident => TrainerSide::Resident(self.facts(), Arena { cache: self.cache }),
             Phase::Streaming => {
-                let region = WorkingSetRegion { cache: self.cache.clone() };
-                TrainerSide::Streaming(self.facts(), region, Consumer { ring: Ring::new(self.cache), tail: 0 })
+                let region = WorkingSetRegion {
+                    cache: self.cache.clone(),
+                };
+                TrainerSide::Streaming(
+                    self.facts(),
+                    region,
+                    Consumer {
+                        ring: Ring::new(self.cache),
+                        tail: 0,
+                    },
+                )
             }
             Phase::Finished | Phase::Failed => TrainerSide::Ended,
         }
@@ -432,7 +494,10 @@ impl WorkingSetRegion {
     #[inline]
     pub(crate) fn words(&mut self) -> &mut [u32] {
         // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.
-        unsafe { self.cache.words(0, self.cache.cache_words() - self.cache.ring_words()) }
+        unsafe {
+            self.cache
+                .words(0, self.cache.cache_words() - self.cache.ring_words())
+        }
     }
 }
 
@@ -454,7 +519,11 @@ impl Ring {
     fn new(cache: Cache) -> Self {
         let length = cache.ring_words();
         let start = cache.cache_words() - length;
-        Self { cache, start, length }
+        Self {
+            cache,
+            start,
+            length,
+        }
     }
 
     fn place(&self, position: u64) -> usize {
@@ -464,7 +533,10 @@ impl Ring {
     /// # Safety
     /// The words lie between tail and head for the consumer, outside for the producer.
     unsafe fn words<'a>(&self, place: usize, length: usize) -> &'a mut [u32] {
-        assert!(place + length <= self.length, "a batch reaches behind the ring");
+        assert!(
+            place + length <= self.length,
+            "a batch reaches behind the ring"
+        );
         self.cache.words(self.start + place, length)
     }
 
@@ -518,7 +590,10 @@ impl Producer {
     /// Hands over the first `used` words of the reserved payload.
     pub(crate) fn commit(&mut self, used: usize, last_of_pass: bool) {
         let (at, words) = self.reserved.take().expect("commit follows reserve");
-        assert!(used <= words && used.is_multiple_of(QUAD), "a batch has at most the words reserved");
+        assert!(
+            used <= words && used.is_multiple_of(QUAD),
+            "a batch has at most the words reserved"
+        );
         // SAFETY: reserved and not handed over yet.
         let header = unsafe { self.ring.words(self.ring.place(at), QUAD) };
         header[0] = used as u32;
@@ -559,7 +634,10 @@ impl Consumer {
         let (length, flags) = (header[0] as usize, header[1]);
         // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
         let words = unsafe { self.ring.words(place + QUAD, length) };
-        Some(Batch { words, last_of_pass: flags & LAST_OF_PASS != 0 })
+        Some(Batch {
+            words,
+            last_of_pass: flags & LAST_OF_PASS != 0,
+        })
     }
 
     /// Gives the oldest batch's room back.

@@ -35,13 +35,24 @@ pub struct OwnedExample {
 impl OwnedExample {
     /// A dense example of cost 1.
     pub fn dense(class: u32, dense: Vec<f64>) -> Self {
-        Self { class, cost: 1.0, dense, ..Self::default() }
+        Self {
+            class,
+            cost: 1.0,
+            dense,
+            ..Self::default()
+        }
     }
 
     /// A sparse example of cost 1.
     pub fn sparse(class: u32, entries: &[(u32, f32)]) -> Self {
         let (sparse_index, sparse_value) = entries.iter().copied().unzip();
-        Self { class, cost: 1.0, dense: Vec::new(), sparse_index, sparse_value }
+        Self {
+            class,
+            cost: 1.0,
+            dense: Vec::new(),
+            sparse_index,
+            sparse_value,
+        }
     }
 
     /// The same example, borrowed.
@@ -161,7 +172,10 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for EngineError<S, P> {
     }
 }
 
-impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error for EngineError<S, P> {}
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for EngineError<S, P>
+{
+}
 
 /// Trains on examples in memory, spilling to memory.
 pub fn train_examples(
@@ -170,7 +184,13 @@ pub fn train_examples(
     examples: &[OwnedExample],
     settings: Settings,
 ) -> Result<Trained, EngineError<RowError, Infallible>> {
-    train(problem, heads, SliceSource::new(examples), MemorySpool::default(), settings)
+    train(
+        problem,
+        heads,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+        settings,
+    )
 }
 
 /// Trains on whatever `source` delivers.
@@ -186,7 +206,10 @@ where
     P::Error: Send,
 {
     let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
-    let job = ReaderJob { scale: settings.scale, seed: problem.seed() };
+    let job = ReaderJob {
+        scale: settings.scale,
+        seed: problem.seed(),
+    };
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
     let mut trainer = Trainer::new(cache.clone(), problem, heads).map_err(EngineError::Train)?;
     let start = Instant::now();
@@ -198,7 +221,12 @@ where
         Threads::One => take_turns(&mut reader, &mut trainer)?,
         Threads::Two => side_by_side(&mut reader, &mut trainer)?,
     }
-    Ok(Trained { trainer, reader: reader.report(), statistics: cache.statistics(), loading_seconds })
+    Ok(Trained {
+        trainer,
+        reader: reader.report(),
+        statistics: cache.statistics(),
+        loading_seconds,
+    })
 }
 
 fn take_turns<S: Source, P: Spool>(
@@ -226,19 +254,30 @@ struct Bell {
 
 impl Bell {
     fn ring(&self) {
-        *self.rung.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        *self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
         self.sound.notify_all();
     }
 
     fn count(&self) -> u64 {
-        *self.rung.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        *self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Waits for a ring after `before`.
     fn wait(&self, before: u64) {
-        let guard = self.rung.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let guard = self
+            .rung
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         // the time limit only bounds the wait for a role that ended by a panic
-        let _ = self.sound.wait_timeout_while(guard, Duration::from_millis(50), |rung| *rung == before);
+        let _ = self
+            .sound
+            .wait_timeout_while(guard, Duration::from_millis(50), |rung| *rung == before);
     }
 }
 

@@ -49,7 +49,8 @@ impl Level {
     /// The best build for this processor.
     pub(crate) fn best() -> Level {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+        {
             return Level(Build::Avx2);
         }
         #[cfg(target_arch = "aarch64")]
@@ -154,7 +155,10 @@ macro_rules! real {
                     last_u = fuse!(K, *x as Self, *u, last_u);
                     last_w = fuse!(K, *x as Self, *w, last_w);
                 }
-                (fold(&sum_u) + Self::to(last_u), fold(&sum_w) + Self::to(last_w))
+                (
+                    fold(&sum_u) + Self::to(last_u),
+                    fold(&sum_w) + Self::to(last_w),
+                )
             }
 
             #[inline(always)]
@@ -193,12 +197,22 @@ pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
     for entries in wide {
         for k in 0..4 {
             let [index, bits] = entries[k];
-            sum[k] = fuse!(K, f64::from(f32::from_bits(bits)), u[index as usize].to(), sum[k]);
+            sum[k] = fuse!(
+                K,
+                f64::from(f32::from_bits(bits)),
+                u[index as usize].to(),
+                sum[k]
+            );
         }
     }
     let mut last = 0.0;
     for &[index, bits] in rest {
-        last = fuse!(K, f64::from(f32::from_bits(bits)), u[index as usize].to(), last);
+        last = fuse!(
+            K,
+            f64::from(f32::from_bits(bits)),
+            u[index as usize].to(),
+            last
+        );
     }
     (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
 }
@@ -218,7 +232,11 @@ pub(crate) fn prefetch(words: &[u32], lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in words.chunks(16).take(lines) {
         // SAFETY: a prefetch reads nothing into the program and cannot fault; the address is that of a live slice.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast()) }
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                line.as_ptr().cast(),
+            )
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (words, lines);
@@ -240,7 +258,9 @@ pub(crate) fn as_bytes(words: &[u32]) -> &[u8] {
 /// The same memory as bytes to be filled from the spool.
 pub(crate) fn as_bytes_mut(words: &mut [u32]) -> &mut [u8] {
     // SAFETY: as above, and every four bytes are a u32.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), std::mem::size_of_val(words)) }
+    unsafe {
+        std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), std::mem::size_of_val(words))
+    }
 }
 
 #[cfg(test)]
@@ -254,17 +274,37 @@ mod tests {
         fn run<K: Kernel>(self) -> Self::Output {
             let mut sum = self.2.to_vec();
             T::add_dense::<K>(&mut sum, 0.25, self.0);
-            (T::dot_dense::<K>(self.0, self.1), T::dot2_dense::<K>(self.0, self.1, self.2), sum)
+            (
+                T::dot_dense::<K>(self.0, self.1),
+                T::dot2_dense::<K>(self.0, self.1, self.2),
+                sum,
+            )
         }
     }
 
     fn agree<T: Real>(relative: f64) {
         for length in (0..70).chain([500, 781]) {
-            let x: Vec<f32> = (0..length).map(|k| ((k * 37 % 101) as f32 - 50.0) / 7.0).collect();
-            let u: Vec<T> = (0..length).map(|k| T::of(((k * 53 % 97) as f64 - 48.0) / 9.0)).collect();
-            let w: Vec<T> = (0..length).map(|k| T::of(((k * 29 % 89) as f64 - 44.0) / 5.0)).collect();
-            let exact = |u: &[T]| x.iter().zip(u).map(|(x, u)| f64::from(*x) * u.to()).sum::<f64>();
-            let bound = relative * (1.0 + x.iter().zip(&u).map(|(x, u)| (f64::from(*x) * u.to()).abs()).sum::<f64>());
+            let x: Vec<f32> = (0..length)
+                .map(|k| ((k * 37 % 101) as f32 - 50.0) / 7.0)
+                .collect();
+            let u: Vec<T> = (0..length)
+                .map(|k| T::of(((k * 53 % 97) as f64 - 48.0) / 9.0))
+                .collect();
+            let w: Vec<T> = (0..length)
+                .map(|k| T::of(((k * 29 % 89) as f64 - 44.0) / 5.0))
+                .collect();
+            let exact = |u: &[T]| {
+                x.iter()
+                    .zip(u)
+                    .map(|(x, u)| f64::from(*x) * u.to())
+                    .sum::<f64>()
+            };
+            let bound = relative
+                * (1.0
+                    + x.iter()
+                        .zip(&u)
+                        .map(|(x, u)| (f64::from(*x) * u.to()).abs())
+                        .sum::<f64>());
             for level in [Level::PLAIN, Level::best()] {
                 let (one, (two_u, two_w), sum) = level.run(Dots(&x, &u, &w));
                 assert!((one - exact(&u)).abs() <= bound, "{level:?} {length}");
@@ -295,11 +335,17 @@ mod tests {
             }
         }
         for length in 0..20u32 {
-            let x: Vec<[u32; 2]> = (0..length).map(|k| [3 * k, (k as f32 / 3.0).to_bits()]).collect();
+            let x: Vec<[u32; 2]> = (0..length)
+                .map(|k| [3 * k, (k as f32 / 3.0).to_bits()])
+                .collect();
             for level in [Level::PLAIN, Level::best()] {
                 let mut u = vec![1.0; 64];
                 let dot = level.run(Sparse(&x, &mut u));
-                let exact: f64 = x.iter().map(|e| f64::from(f32::from_bits(e[1]))).map(|v| v * (1.0 + 2.0 * v)).sum();
+                let exact: f64 = x
+                    .iter()
+                    .map(|e| f64::from(f32::from_bits(e[1])))
+                    .map(|v| v * (1.0 + 2.0 * v))
+                    .sum();
                 assert!((dot - exact).abs() <= 1e-12 * (1.0 + exact.abs()));
             }
         }

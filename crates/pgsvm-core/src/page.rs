@@ -143,8 +143,14 @@ mod tests {
     fn push(page: &mut PageMut<'_>, ordinal: u32, sparse: usize) -> bool {
         match page.push(row_words(2, sparse)) {
             Some(words) => {
-                let head = RowHead { ordinal, class: 0, cost: 1.0 };
-                let entries: Vec<_> = (0..sparse).map(|k| (2 + k as u32, ordinal as f32)).collect();
+                let head = RowHead {
+                    ordinal,
+                    class: 0,
+                    cost: 1.0,
+                };
+                let entries: Vec<_> = (0..sparse)
+                    .map(|k| (2 + k as u32, ordinal as f32))
+                    .collect();
                 write(words, head, [0.5f32, 1.5].into_iter(), entries.into_iter());
                 true
             }
@@ -168,8 +174,13 @@ mod tests {
         let live = page.read().live_words();
         page.compact();
         assert_eq!(page.read().live_words(), live);
-        let ordinals: Vec<_> = (0..page.read().slots()).map(|k| page.read().row(k).unwrap().ordinal() as u32).collect();
-        assert_eq!(ordinals, (0..pushed).filter(|k| k % 2 == 1).collect::<Vec<_>>());
+        let ordinals: Vec<_> = (0..page.read().slots())
+            .map(|k| page.read().row(k).unwrap().ordinal() as u32)
+            .collect();
+        assert_eq!(
+            ordinals,
+            (0..pushed).filter(|k| k % 2 == 1).collect::<Vec<_>>()
+        );
         assert!(push(&mut page, 99, 1));
     }
 }

@@ -86,7 +86,10 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
     }
 }
 
-impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error for ReadError<S, P> {}
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for ReadError<S, P>
+{
+}
 
 /// The reader role: see the crate's head.
 pub struct Reader<S: Source, P: Spool> {
@@ -208,11 +211,16 @@ impl<S: Source, P: Spool> Reader<S, P> {
             Stage::Loading(loading, spill) => self.load(loading, spill, budget)?,
             Stage::Dumping(loading, spill, slot, more) => self.dump(loading, spill, slot, more)?,
             Stage::Spilling(loading, spill) => self.spill(loading, spill, budget)?,
-            Stage::Scaling(loading, applier, facts, slot) => scale(loading, applier, facts, slot, budget),
-            Stage::Streaming(producer, replay, applier) => return self.stream(producer, replay, applier, budget),
+            Stage::Scaling(loading, applier, facts, slot) => {
+                scale(loading, applier, facts, slot, budget)
+            }
+            Stage::Streaming(producer, replay, applier) => {
+                return self.stream(producer, replay, applier, budget)
+            }
             Stage::Done => return Ok(Step::Done),
         };
-        self.cache.publish_loaded(self.seen.rows, 4 * self.seen.words);
+        self.cache
+            .publish_loaded(self.seen.rows, 4 * self.seen.words);
         Ok(Step::Progress)
     }
 
@@ -278,7 +286,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
             end += 1;
         }
         let rows = &page.peek(slot)[..words];
-        spill.write(rows, &mut self.spool).map_err(ReadError::Spool)?;
+        spill
+            .write(rows, &mut self.spool)
+            .map_err(ReadError::Spool)?;
         self.spool_bytes = spill.bytes();
         if end < slots {
             return Ok(Stage::Dumping(loading, spill, end, more));
@@ -318,18 +328,30 @@ impl<S: Source, P: Spool> Reader<S, P> {
         self.finish_spill(loading, spill)
     }
 
-    fn finish_spill(&mut self, loading: Loading, mut spill: Spill) -> Result<Stage, ReadError<S::Error, P::Error>> {
+    fn finish_spill(
+        &mut self,
+        loading: Loading,
+        mut spill: Spill,
+    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
         spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
         self.spool_bytes = spill.bytes();
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
-        Ok(Stage::Streaming(loading.publish_streaming(&facts), replay, applier))
+        Ok(Stage::Streaming(
+            loading.publish_streaming(&facts),
+            replay,
+            applier,
+        ))
     }
 
     /// A row that the ring cannot carry ends it: the rows do not fit the cache together.
     fn check_streamable(&self) -> Result<(), ReadError<S::Error, P::Error>> {
         if self.seen.max_row_words > self.cache.max_streamed_row_words() {
-            return Err(ReadError::Row(too_small(&self.cache, self.seen.rows - 1, self.seen.max_row_words)));
+            return Err(ReadError::Row(too_small(
+                &self.cache,
+                self.seen.rows - 1,
+                self.seen.max_row_words,
+            )));
         }
         Ok(())
     }
@@ -344,7 +366,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
     ) -> Result<Step, ReadError<S::Error, P::Error>> {
         let dense = self.seen.dense.unwrap_or(0);
         let largest = producer.max_batch_words();
-        let batch = BATCH_WORDS.min(largest / BATCHES_PER_RING * 2).max(self.seen.max_row_words).min(largest);
+        let batch = BATCH_WORDS
+            .min(largest / BATCHES_PER_RING * 2)
+            .max(self.seen.max_row_words)
+            .min(largest);
         let mut rows = 0;
         let mut full = false;
         while rows < budget && !full {
@@ -354,7 +379,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
             };
             let (mut used, mut last) = (0, false);
             while !last {
-                let row = replay.front(dense, &mut self.random, &mut self.spool).map_err(ReadError::Spool)?;
+                let row = replay
+                    .front(dense, &mut self.random, &mut self.spool)
+                    .map_err(ReadError::Spool)?;
                 let row = row.map_err(|_| memory(self.seen.words))?;
                 let length = row.words().len();
                 if used + length > words.len() {
@@ -369,12 +396,22 @@ impl<S: Source, P: Spool> Reader<S, P> {
             producer.commit(used, last);
         }
         self.stage = Stage::Streaming(producer, replay, applier);
-        Ok(if rows == 0 { Step::Blocked } else { Step::Progress })
+        Ok(if rows == 0 {
+            Step::Blocked
+        } else {
+            Step::Progress
+        })
     }
 }
 
 /// Scales about `budget` rows of the arena, then hands it over.
-fn scale(mut loading: Loading, applier: Applier, facts: Facts, slot: usize, budget: usize) -> Stage {
+fn scale(
+    mut loading: Loading,
+    applier: Applier,
+    facts: Facts,
+    slot: usize,
+    budget: usize,
+) -> Stage {
     let mut page = PageMut::open(loading.arena(), facts.dense);
     let slots = page.read().slots();
     let end = slots.min(slot + budget);
@@ -400,11 +437,20 @@ impl Seen {
 
     fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
         let dense = example.dense.len();
-        self.learner.set_dense(dense).map_err(|_| out_of_memory(2 * dense))?;
+        self.learner
+            .set_dense(dense)
+            .map_err(|_| out_of_memory(2 * dense))?;
         if self.scale == Scale::Standard {
-            self.provisional.try_reserve_exact(dense).map_err(|_| out_of_memory(2 * dense))?;
+            self.provisional
+                .try_reserve_exact(dense)
+                .map_err(|_| out_of_memory(2 * dense))?;
             // a first value that is not finite is complained about by the check that follows
-            self.provisional.extend(example.dense.iter().map(|x| if x.is_finite() { *x } else { 0.0 }));
+            self.provisional.extend(
+                example
+                    .dense
+                    .iter()
+                    .map(|x| if x.is_finite() { *x } else { 0.0 }),
+            );
         }
         self.dense = Some(dense);
         Ok(dense)
@@ -419,7 +465,9 @@ impl Seen {
         let class = example.class as usize;
         if class >= self.class_counts.len() {
             let more = class + 1 - self.class_counts.len();
-            self.class_counts.try_reserve(more).map_err(|_| out_of_memory(2 * more))?;
+            self.class_counts
+                .try_reserve(more)
+                .map_err(|_| out_of_memory(2 * more))?;
             self.class_counts.resize(class + 1, 0);
         }
         self.class_counts[class] += 1;
@@ -460,7 +508,9 @@ fn too_small(cache: &Cache, ordinal: u64, row_words: usize) -> RowError {
 }
 
 fn out_of_memory(words: usize) -> RowError {
-    RowError::OutOfMemory { bytes: 4 * words as u64 }
+    RowError::OutOfMemory {
+        bytes: 4 * words as u64,
+    }
 }
 
 fn memory<S, P>(words: u64) -> ReadError<S, P> {

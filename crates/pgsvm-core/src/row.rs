@@ -43,7 +43,10 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
         let length = row_words(dense, words[SPARSE] as usize);
-        Self { words: &words[..length], dense }
+        Self {
+            words: &words[..length],
+            dense,
+        }
     }
 
     #[inline(always)]
@@ -76,7 +79,9 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub(crate) fn sparse(&self) -> &'a [[u32; 2]] {
         let from = HEADER_WORDS + self.dense;
-        self.words[from..from + 2 * self.words[SPARSE] as usize].as_chunks::<2>().0
+        self.words[from..from + 2 * self.words[SPARSE] as usize]
+            .as_chunks::<2>()
+            .0
     }
 
     /// The whole row, padding included.
@@ -126,9 +131,16 @@ pub(crate) fn write(
 }
 
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
-pub(crate) fn parts_mut(words: &mut [u32], dense: usize) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
+pub(crate) fn parts_mut(
+    words: &mut [u32],
+    dense: usize,
+) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
     let sparse = words[SPARSE] as usize;
     let (head, rest) = words.split_at_mut(HEADER_WORDS);
     let (dense, rest) = rest.split_at_mut(dense);
-    (&mut head[Q], dense, rest[..2 * sparse].as_chunks_mut::<2>().0)
+    (
+        &mut head[Q],
+        dense,
+        rest[..2 * sparse].as_chunks_mut::<2>().0,
+    )
 }

@@ -112,7 +112,12 @@ impl Learner {
     }
 
     /// Learns from one row.
-    pub(crate) fn learn(&mut self, dense: &[f64], index: &[u32], value: &[f32]) -> Result<(), TryReserveError> {
+    pub(crate) fn learn(
+        &mut self,
+        dense: &[f64],
+        index: &[u32],
+        value: &[f32],
+    ) -> Result<(), TryReserveError> {
         self.rows += 1;
         match self.scale {
             Scale::None => {
@@ -125,7 +130,11 @@ impl Learner {
             }
             Scale::Standard | Scale::MaxAbs => {
                 let share = 1.0 / self.rows as f64;
-                let columns = self.mean.iter_mut().zip(&mut self.deviation).zip(&mut self.largest);
+                let columns = self
+                    .mean
+                    .iter_mut()
+                    .zip(&mut self.deviation)
+                    .zip(&mut self.largest);
                 for (((mean, deviation), largest), x) in columns.zip(dense) {
                     let before = x - *mean;
                     *mean += before * share;
@@ -171,20 +180,33 @@ impl Learner {
     /// The scaling learned so far, the number of features that occur after it, and the mean of Q.
     pub(crate) fn finish(&self, dense: usize) -> Result<(Scaling, usize, f64), TryReserveError> {
         let n = self.rows.max(1) as f64;
-        let mut scaling = Scaling { dense, ..Scaling::default() };
+        let mut scaling = Scaling {
+            dense,
+            ..Scaling::default()
+        };
         let mut squares = self.plain_squares;
         let mut occurring = self.seen.ones() + self.dense_seen.ones();
         if self.scale != Scale::None {
             scaling.factor.try_reserve_exact(dense)?;
-            for ((mean, deviation), largest) in self.mean.iter().zip(&self.deviation).zip(&self.largest) {
+            for ((mean, deviation), largest) in
+                self.mean.iter().zip(&self.deviation).zip(&self.largest)
+            {
                 let (divisor, second_moment) = match self.scale {
                     Scale::Standard => ((deviation / n).sqrt(), *deviation),
                     _ => (*largest, deviation + n * mean * mean),
                 };
-                let factor = if divisor > 0.0 && divisor.is_finite() { 1.0 / divisor } else { 0.0 };
+                let factor = if divisor > 0.0 && divisor.is_finite() {
+                    1.0 / divisor
+                } else {
+                    0.0
+                };
                 let factor = if factor.is_finite() { factor } else { 0.0 };
                 occurring += usize::from(factor != 0.0);
-                squares += if factor == 0.0 { 0.0 } else { second_moment / divisor / divisor };
+                squares += if factor == 0.0 {
+                    0.0
+                } else {
+                    second_moment / divisor / divisor
+                };
                 scaling.factor.push(factor);
             }
         }
@@ -195,13 +217,25 @@ impl Learner {
         if self.scale == Scale::MaxAbs {
             scaling.sparse_factor.try_reserve_exact(self.sparse)?;
             for (&largest, &sum) in self.sparse_largest.iter().zip(&self.sparse_squares) {
-                let factor = if largest > 0.0 && (1.0 / largest).is_finite() { 1.0 / largest } else { 1.0 };
+                let factor = if largest > 0.0 && (1.0 / largest).is_finite() {
+                    1.0 / largest
+                } else {
+                    1.0
+                };
                 squares += f64::from(sum) * f64::from(factor) * f64::from(factor);
                 scaling.sparse_factor.push(factor);
             }
         }
         let mean_q = squares / n;
-        Ok((scaling, occurring.max(1), if mean_q.is_finite() { mean_q } else { f64::from(f32::MAX) }))
+        Ok((
+            scaling,
+            occurring.max(1),
+            if mean_q.is_finite() {
+                mean_q
+            } else {
+                f64::from(f32::MAX)
+            },
+        ))
     }
 }
 
@@ -217,16 +251,25 @@ pub(crate) struct Applier {
 impl Applier {
     /// `provisional`: what was subtracted from the dense values already; empty means nothing.
     pub(crate) fn new(scaling: &Scaling, provisional: &[f64]) -> Result<Self, TryReserveError> {
-        let mut applier = Self { dense: scaling.dense, ..Self::default() };
+        let mut applier = Self {
+            dense: scaling.dense,
+            ..Self::default()
+        };
         applier.shift.try_reserve_exact(scaling.factor.len())?;
         applier.factor.try_reserve_exact(scaling.factor.len())?;
-        applier.sparse_factor.try_reserve_exact(scaling.sparse_factor.len())?;
+        applier
+            .sparse_factor
+            .try_reserve_exact(scaling.sparse_factor.len())?;
         for j in 0..scaling.factor.len() {
             let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
-            applier.shift.push(centre - provisional.get(j).copied().unwrap_or(0.0));
+            applier
+                .shift
+                .push(centre - provisional.get(j).copied().unwrap_or(0.0));
         }
         applier.factor.extend_from_slice(&scaling.factor);
-        applier.sparse_factor.extend_from_slice(&scaling.sparse_factor);
+        applier
+            .sparse_factor
+            .extend_from_slice(&scaling.sparse_factor);
         Ok(applier)
     }
 
@@ -240,7 +283,12 @@ impl Applier {
                 squares[k % 4] += x * x;
             }
         } else {
-            for (k, ((bits, shift), factor)) in dense.iter_mut().zip(&self.shift).zip(&self.factor).enumerate() {
+            for (k, ((bits, shift), factor)) in dense
+                .iter_mut()
+                .zip(&self.shift)
+                .zip(&self.factor)
+                .enumerate()
+            {
                 let x = ((f64::from(f32::from_bits(*bits)) - shift) * factor) as f32;
                 *bits = x.to_bits();
                 squares[k % 4] += f64::from(x) * f64::from(x);

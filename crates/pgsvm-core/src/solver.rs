@@ -29,7 +29,11 @@ pub(crate) struct Solver<T> {
 }
 
 impl<T: Real> Solver<T> {
-    pub(crate) fn new(problem: &Problem, specs: &[HeadSpec], facts: &Facts) -> Result<Self, TrainError> {
+    pub(crate) fn new(
+        problem: &Problem,
+        specs: &[HeadSpec],
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
         let mut heads = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             if spec.signs.len() < facts.classes {
@@ -37,7 +41,12 @@ impl<T: Real> Solver<T> {
             }
             heads.push(Head::new(problem, spec, facts)?);
         }
-        Ok(Self { heads, tolerance: problem.tolerance(), max_passes: problem.max_passes(), full_passes: 0 })
+        Ok(Self {
+            heads,
+            tolerance: problem.tolerance(),
+            max_passes: problem.max_passes(),
+            full_passes: 0,
+        })
     }
 
     /// Whether rows may sleep between full passes (otherwise the caller chooses the rows by `margin`).
@@ -68,12 +77,18 @@ impl<T: Real> Solver<T> {
     pub(crate) fn awake(&self, first: usize, width: usize) -> u32 {
         let all = (1u32 << width) - 1;
         let running = self.heads.iter().filter(|head| head.stop.is_none());
-        running.fold(0, |awake, head| awake | (all & !head.asleep.group(first, width)))
+        running.fold(0, |awake, head| {
+            awake | (all & !head.asleep.group(first, width))
+        })
     }
 
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
-        self.heads.iter().filter(|head| head.stop.is_none()).map(Head::violation).fold(0.0, f64::max)
+        self.heads
+            .iter()
+            .filter(|head| head.stop.is_none())
+            .map(Head::violation)
+            .fold(0.0, f64::max)
     }
 
     pub(crate) fn visits(&self) -> u64 {
@@ -155,7 +170,9 @@ impl<T: Real> Solver<T> {
     /// Whether some head needs this row in a verifying pass that skips what it can.
     #[inline(always)]
     pub(crate) fn needs_check(&self, ordinal: usize) -> bool {
-        self.heads.iter().any(|head| head.stop.is_none() && head.alpha[ordinal] > 0.0)
+        self.heads
+            .iter()
+            .any(|head| head.stop.is_none() && head.alpha[ordinal] > 0.0)
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.

@@ -37,7 +37,10 @@ pub struct HeadSpec {
 impl HeadSpec {
     /// Class 0 against class 1: signs -1 and +1.
     pub fn binary(c: f64) -> Self {
-        Self { signs: vec![-1, 1], c }
+        Self {
+            signs: vec![-1, 1],
+            c,
+        }
     }
 }
 
@@ -143,7 +146,10 @@ enum Values<'a> {
 impl<'a> Weights<'a> {
     /// Weights out of plain numbers.
     pub fn of(values: &'a [f64], intercept: f64) -> Self {
-        Self { values: Values::Wide(values), intercept }
+        Self {
+            values: Values::Wide(values),
+            intercept,
+        }
     }
 
     /// Number of features.
@@ -220,7 +226,12 @@ impl Trainer {
     /// Claims the trainer's side of `cache`. Memory for weights and dual variables is asked for when loading ends.
     pub fn new(cache: Cache, problem: Problem, heads: Vec<HeadSpec>) -> Result<Self, TrainError> {
         let side = Side::Waiting(cache.claim_trainer().map_err(TrainError::Cache)?);
-        Ok(Self { cache, problem, specs: heads, side })
+        Ok(Self {
+            cache,
+            problem,
+            specs: heads,
+            side,
+        })
     }
 
     /// Visits rows with about `budget_values` stored words in all (a few words more than values).
@@ -241,7 +252,13 @@ impl Trainer {
         let stop = self.cache.stop_requested();
         let step = match &mut self.side {
             Side::Waiting(_) => return Ok(if stop { Step::Done } else { Step::Blocked }),
-            Side::Ended => return if stop { Ok(Step::Done) } else { Err(TrainError::ReaderFailed) },
+            Side::Ended => {
+                return if stop {
+                    Ok(Step::Done)
+                } else {
+                    Err(TrainError::ReaderFailed)
+                }
+            }
             Side::Wide(run) => run.step(budget_values, stop)?,
             Side::Narrow(run) => run.step(budget_values, stop)?,
         };
@@ -262,7 +279,9 @@ impl Trainer {
         let polled = waiting.poll();
         let wide = match &polled {
             TrainerSide::Waiting(_) | TrainerSide::Ended => true,
-            TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => facts.features <= WIDE_FEATURES,
+            TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => {
+                facts.features <= WIDE_FEATURES
+            }
         };
         self.side = match polled {
             TrainerSide::Waiting(waiting) => Side::Waiting(waiting),
@@ -314,11 +333,17 @@ impl Trainer {
         match &self.side {
             Side::Wide(run) => {
                 let (intercept, values) = split_intercept(run.solver().heads[head].weights());
-                Weights { values: Values::Wide(values), intercept }
+                Weights {
+                    values: Values::Wide(values),
+                    intercept,
+                }
             }
             Side::Narrow(run) => {
                 let (intercept, values) = split_intercept(run.solver().heads[head].weights());
-                Weights { values: Values::Narrow(values), intercept }
+                Weights {
+                    values: Values::Narrow(values),
+                    intercept,
+                }
             }
             Side::Waiting(_) | Side::Ended => Weights::of(&[], 0.0),
         }
@@ -347,7 +372,10 @@ impl<T: Real> Run<T> {
         let (form, facts) = match side {
             TrainerSide::Resident(facts, arena) => {
                 let solver = Solver::new(problem, specs, &facts)?;
-                (Form::Resident(Box::new(Resident::new(solver, facts, arena, random)?)), facts)
+                (
+                    Form::Resident(Box::new(Resident::new(solver, facts, arena, random)?)),
+                    facts,
+                )
             }
             TrainerSide::Streaming(facts, region, consumer) => {
                 let solver = Solver::new(problem, specs, &facts)?;
@@ -388,7 +416,11 @@ impl<T: Real> Run<T> {
 
     fn progress(&self) -> (Tallies, u64, u64, f64) {
         let solver = self.solver();
-        let gap = if solver.full_passes() == 0 { f64::NAN } else { solver.gap() };
+        let gap = if solver.full_passes() == 0 {
+            f64::NAN
+        } else {
+            solver.gap()
+        };
         (self.tallies(), solver.visits(), solver.updates(), gap)
     }
 
@@ -397,7 +429,9 @@ impl<T: Real> Run<T> {
         let tallies = self.tallies();
         let heads = solver.heads.iter().map(|head| HeadReport {
             // before the first full pass nothing better is known than w = 0 and a = 0
-            certificate: head.certificate().unwrap_or_else(|| head.certificate_of_zero(self.facts.rows)),
+            certificate: head
+                .certificate()
+                .unwrap_or_else(|| head.certificate_of_zero(self.facts.rows)),
             training_accuracy: head.accuracy(),
             stop: head.stop,
             support_vectors: head.support_vectors,

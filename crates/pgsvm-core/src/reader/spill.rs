@@ -31,7 +31,12 @@ pub(super) struct Spill {
 impl Spill {
     pub(super) fn new(cache_bytes: usize) -> Self {
         let chunk = (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES);
-        Self { chunks: Vec::new(), staging: Vec::new(), chunk_words: chunk / 4, bytes: 0 }
+        Self {
+            chunks: Vec::new(),
+            staging: Vec::new(),
+            chunk_words: chunk / 4,
+            bytes: 0,
+        }
     }
 
     pub(super) fn chunk_words(&self) -> usize {
@@ -80,7 +85,10 @@ impl Spill {
     /// Writes whole rows as a chunk.
     pub(super) fn write<P: Spool>(&mut self, rows: &[u32], spool: &mut P) -> Result<(), P::Error> {
         let position = spool.append(as_bytes(rows))?;
-        self.chunks.push(Chunk { position, words: rows.len() });
+        self.chunks.push(Chunk {
+            position,
+            words: rows.len(),
+        });
         self.bytes += std::mem::size_of_val(rows) as u64;
         Ok(())
     }
@@ -92,7 +100,14 @@ impl Spill {
         order.try_reserve_exact(self.chunks.len())?;
         order.extend(0..self.chunks.len() as u32);
         let next = order.len();
-        Ok(Replay { chunks: self.chunks, order, next, words: Vec::new(), starts: Vec::new(), row: 0 })
+        Ok(Replay {
+            chunks: self.chunks,
+            order,
+            next,
+            words: Vec::new(),
+            starts: Vec::new(),
+            row: 0,
+        })
     }
 }
 
@@ -123,7 +138,10 @@ impl Replay {
             }
             let chunk = &self.chunks[self.order[self.next] as usize];
             self.next += 1;
-            if let Err(error) = self.words.try_reserve(chunk.words.saturating_sub(self.words.len())) {
+            if let Err(error) = self
+                .words
+                .try_reserve(chunk.words.saturating_sub(self.words.len()))
+            {
                 return Ok(Err(error));
             }
             self.words.resize(chunk.words, 0);
@@ -132,7 +150,10 @@ impl Replay {
                 return Ok(Err(error));
             }
         }
-        Ok(Ok(Row::new(&self.words[self.starts[self.row] as usize..], dense)))
+        Ok(Ok(Row::new(
+            &self.words[self.starts[self.row] as usize..],
+            dense,
+        )))
     }
 
     /// Finds the rows of the chunk and shuffles their blocks.
@@ -152,7 +173,8 @@ impl Replay {
         self.starts.try_reserve_exact(in_order.len())?;
         for block in blocks {
             let from = block as usize * BLOCK;
-            self.starts.extend_from_slice(&in_order[from..(from + BLOCK).min(in_order.len())]);
+            self.starts
+                .extend_from_slice(&in_order[from..(from + BLOCK).min(in_order.len())]);
         }
         self.row = 0;
         Ok(())

@@ -35,7 +35,11 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// Not a row of this head.
-    const NONE: Outcome = Outcome { gradient: f64::INFINITY, alpha: 0.0, upper: 0.0 };
+    const NONE: Outcome = Outcome {
+        gradient: f64::INFINITY,
+        alpha: 0.0,
+        upper: 0.0,
+    };
 
     /// Between its bounds, or at one with a gradient that holds it there by at most `margin`.
     #[inline(always)]
@@ -142,12 +146,23 @@ pub(crate) struct Head<T> {
 }
 
 impl<T: Real> Head<T> {
-    pub(crate) fn new(problem: &Problem, spec: &HeadSpec, facts: &Facts) -> Result<Self, TrainError> {
+    pub(crate) fn new(
+        problem: &Problem,
+        spec: &HeadSpec,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
         let squared = problem.loss() == Loss::SquaredHinge;
         let factor = if squared { 2.0 } else { 1.0 };
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let length = facts.features + 1;
-        let rule = Rule::new(problem.proximal(), factor, spec.c, facts.mean_q + intercept, facts.rows, facts.occurring);
+        let rule = Rule::new(
+            problem.proximal(),
+            factor,
+            spec.c,
+            facts.mean_q + intercept,
+            facts.rows,
+            facts.occurring,
+        );
         Ok(Self {
             signs: spec.signs.clone(),
             c: spec.c,
@@ -159,7 +174,11 @@ impl<T: Real> Head<T> {
             z: zeros(length)?,
             start: zeros(length)?,
             best_w: zeros(length)?,
-            best: Best { primal: f64::INFINITY, correct: 0, rows: 0 },
+            best: Best {
+                primal: f64::INFINITY,
+                correct: 0,
+                rows: 0,
+            },
             best_dual: 0.0,
             shrink: 1.0,
             sum_alpha: 0.0,
@@ -168,10 +187,17 @@ impl<T: Real> Head<T> {
             active: Tally::EMPTY,
             start_dual: 0.0,
             start_outer: 0.0,
-            measured: Measured { inner: 0.0, outer: 0.0, gap: 1.0, mean_aq: 0.0 },
+            measured: Measured {
+                inner: 0.0,
+                outer: 0.0,
+                gap: 1.0,
+                mean_aq: 0.0,
+            },
             sleep_above: f64::INFINITY,
             sleep_below: f64::NEG_INFINITY,
-            asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory { bytes: facts.rows as u64 / 8 })?,
+            asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+                bytes: facts.rows as u64 / 8,
+            })?,
             sleeps: true,
             rule,
             estimate: f64::INFINITY,
@@ -219,9 +245,11 @@ impl<T: Real> Head<T> {
         }
         let last = self.u.len() - 1;
         let dense = self.dense;
-        let (mut at_u, mut at_start) = T::dot2_dense::<K>(row.dense(), &self.u[..dense], &self.start[..dense]);
+        let (mut at_u, mut at_start) =
+            T::dot2_dense::<K>(row.dense(), &self.u[..dense], &self.start[..dense]);
         at_u += dot_sparse::<K, T>(row.sparse(), &self.u) + self.intercept * self.u[last].to();
-        at_start += dot_sparse::<K, T>(row.sparse(), &self.start) + self.intercept * self.start[last].to();
+        at_start +=
+            dot_sparse::<K, T>(row.sparse(), &self.start) + self.intercept * self.start[last].to();
         let cost = f64::from(row.cost());
         let margin = y * at_start;
         self.full.start_loss += cost * self.loss(margin);
@@ -258,7 +286,11 @@ impl<T: Real> Head<T> {
     fn step<K: Kernel>(&mut self, row: &Row<'_>, y: f64, margin: f64) -> Outcome {
         let ordinal = row.ordinal();
         let cost = f64::from(row.cost());
-        let (diag, upper) = if self.squared { (0.5 / (self.c * cost), f32::MAX) } else { (0.0, bound(self.c * cost)) };
+        let (diag, upper) = if self.squared {
+            (0.5 / (self.c * cost), f32::MAX)
+        } else {
+            (0.0, bound(self.c * cost))
+        };
         let before = self.alpha[ordinal];
         let old = f64::from(before);
         let gradient = margin - 1.0 + diag * old;
@@ -273,18 +305,32 @@ impl<T: Real> Head<T> {
         };
         self.active.high = self.active.high.max(projected);
         self.active.low = self.active.low.min(projected);
-        let sleeps = (at_zero && gradient > self.sleep_above) || (at_upper && gradient < self.sleep_below);
+        let sleeps =
+            (at_zero && gradient > self.sleep_above) || (at_upper && gradient < self.sleep_below);
         self.asleep.set(ordinal, sleeps);
-        let mut outcome = Outcome { gradient, alpha: before, upper };
+        let mut outcome = Outcome {
+            gradient,
+            alpha: before,
+            upper,
+        };
         if projected == 0.0 || !projected.is_finite() {
             return outcome;
         }
         let curvature = (f64::from(row.q()) + self.intercept) * self.damp() + diag;
         let wanted = old - gradient / curvature;
-        let after = if wanted.is_nan() { before } else { wanted.clamp(0.0, f64::from(upper)) as f32 };
+        let after = if wanted.is_nan() {
+            before
+        } else {
+            wanted.clamp(0.0, f64::from(upper)) as f32
+        };
         let delta = f64::from(after) - old;
         if delta != 0.0 {
-            self.move_to::<K>(row, y, delta, diag * (f64::from(after) * f64::from(after) - old * old));
+            self.move_to::<K>(
+                row,
+                y,
+                delta,
+                diag * (f64::from(after) * f64::from(after) - old * old),
+            );
             self.alpha[ordinal] = after;
             outcome.alpha = after;
         }
@@ -325,9 +371,18 @@ impl<T: Real> Head<T> {
         let estimate = (0.5 * squared_w + self.c * self.full.visit_loss).min(self.best.primal);
         self.estimate = relative(estimate, dual);
         self.support_vectors = self.full.support;
-        let mean_aq = if self.full.support > 0 { self.full.aq / self.full.support as f64 } else { 0.0 };
+        let mean_aq = if self.full.support > 0 {
+            self.full.aq / self.full.support as f64
+        } else {
+            0.0
+        };
         let inner = primal - self.start_dual - self.start_outer;
-        self.measured = Measured { inner, outer: self.start_outer, gap: self.gap(), mean_aq };
+        self.measured = Measured {
+            inner,
+            outer: self.start_outer,
+            gap: self.gap(),
+            mean_aq,
+        };
         self.certificate = Some(self.certify(dual));
     }
 
@@ -337,7 +392,11 @@ impl<T: Real> Head<T> {
         let primal = 0.5 * norm + self.c * loss;
         if primal < self.best.primal {
             std::mem::swap(&mut self.start, &mut self.best_w);
-            self.best = Best { primal, correct, rows };
+            self.best = Best {
+                primal,
+                correct,
+                rows,
+            };
         }
         primal
     }
@@ -362,8 +421,16 @@ impl<T: Real> Head<T> {
         if !self.sleeps {
             return;
         }
-        self.sleep_above = if high > 0.0 { SLEEP_SHARE * high } else { f64::INFINITY };
-        self.sleep_below = if low < 0.0 { SLEEP_SHARE * low } else { f64::NEG_INFINITY };
+        self.sleep_above = if high > 0.0 {
+            SLEEP_SHARE * high
+        } else {
+            f64::INFINITY
+        };
+        self.sleep_below = if low < 0.0 {
+            SLEEP_SHARE * low
+        } else {
+            f64::NEG_INFINITY
+        };
     }
 
     /// The smallest relative gap known.
@@ -378,7 +445,11 @@ impl<T: Real> Head<T> {
 
     fn certify(&self, dual: f64) -> Certificate {
         let primal = self.best.primal;
-        Certificate { primal, dual, gap: relative(primal, dual) }
+        Certificate {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
     }
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
@@ -398,7 +469,13 @@ impl<T: Real> Head<T> {
             *start = T::of(u.to() * damp);
         }
         self.full = Tally::EMPTY;
-        self.proof = Some(Proof { v: zeros(self.u.len())?, sum: 0.0, diag: 0.0, support: 0, primal });
+        self.proof = Some(Proof {
+            v: zeros(self.u.len())?,
+            sum: 0.0,
+            diag: 0.0,
+            support: 0,
+            primal,
+        });
         Ok(primal)
     }
 
@@ -419,7 +496,11 @@ impl<T: Real> Head<T> {
             let last = proof.v.len() - 1;
             proof.v[last] += self.intercept * y * alpha;
             proof.sum += alpha;
-            proof.diag += if self.squared { 0.5 / (self.c * cost) * alpha * alpha } else { 0.0 };
+            proof.diag += if self.squared {
+                0.5 / (self.c * cost) * alpha * alpha
+            } else {
+                0.0
+            };
             proof.support += 1;
         }
         if proof.primal {
@@ -451,7 +532,11 @@ impl<T: Real> Head<T> {
         if certificate.gap <= tolerance || last {
             self.finish(
                 shrink,
-                if certificate.gap <= tolerance { StopReason::Tolerance } else { StopReason::MaxPasses },
+                if certificate.gap <= tolerance {
+                    StopReason::Tolerance
+                } else {
+                    StopReason::MaxPasses
+                },
             );
             return;
         }
@@ -521,7 +606,11 @@ impl<T: Real> Head<T> {
 
     /// Primal and dual at w = 0, a = 0, every cost taken as 1.
     pub(crate) fn certificate_of_zero(&self, rows: usize) -> Certificate {
-        Certificate { primal: self.c * rows as f64, dual: 0.0, gap: 1.0 }
+        Certificate {
+            primal: self.c * rows as f64,
+            dual: 0.0,
+            gap: 1.0,
+        }
     }
 
     /// Share of rows on the right side at the best weights.
@@ -555,7 +644,11 @@ fn shrunk_dual(sum: f64, norm: f64, diag: f64, unbounded: bool) -> (f64, f64) {
     let full = sum - 0.5 * (norm + diag);
     let best = sum / (norm + diag);
     if !full.is_finite() || !best.is_finite() {
-        return if full.is_finite() { (full, 1.0) } else { (0.0, 0.0) };
+        return if full.is_finite() {
+            (full, 1.0)
+        } else {
+            (0.0, 0.0)
+        };
     }
     if best < 1.0 || unbounded {
         let t = best.max(0.0);
@@ -579,7 +672,9 @@ fn relative(primal: f64, dual: f64) -> f64 {
 fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
     let mut values = Vec::new();
     let bytes = (length * std::mem::size_of::<V>()) as u64;
-    values.try_reserve_exact(length).map_err(|_| TrainError::OutOfMemory { bytes })?;
+    values
+        .try_reserve_exact(length)
+        .map_err(|_| TrainError::OutOfMemory { bytes })?;
     values.resize(length, V::default());
     Ok(values)
 }

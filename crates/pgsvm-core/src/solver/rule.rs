@@ -45,7 +45,14 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// `mean_q`: mean squared norm, intercept included; `occurring`: features that occur.
-    pub(crate) fn new(proximal: Proximal, factor: f64, c: f64, mean_q: f64, rows: usize, occurring: usize) -> Self {
+    pub(crate) fn new(
+        proximal: Proximal,
+        factor: f64,
+        c: f64,
+        mean_q: f64,
+        rows: usize,
+        occurring: usize,
+    ) -> Self {
         let target = (4.0 / (rows as f64 / occurring.max(1) as f64).max(1e-9).sqrt()).max(0.05);
         let start = (factor * c * mean_q / target.max(0.5) - 1.0).clamp(0.0, 1e12);
         let kappa = match proximal {
@@ -89,10 +96,15 @@ impl Rule {
         let share = measured.inner / (measured.inner + measured.outer);
         self.balance(share, measured.gap);
         self.watch(share, measured.gap);
-        let floor = if self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2 { 0.0 } else { 1.0 };
+        let floor = if self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2 {
+            0.0
+        } else {
+            1.0
+        };
         let wanted = (self.factor * self.boost * measured.mean_aq / self.target - 1.0).max(floor);
         let limited = wanted.clamp(self.kappa / 4.0, (4.0 * self.kappa).max(floor));
-        let changes = limited.is_finite() && (limited > 1.5 * self.kappa || self.kappa > 1.5 * limited);
+        let changes =
+            limited.is_finite() && (limited > 1.5 * self.kappa || self.kappa > 1.5 * limited);
         if !changes {
             return None;
         }
@@ -127,7 +139,11 @@ impl Rule {
         } else if age + 1 < 3 {
             self.watched = (before, age + 1);
         } else {
-            self.need = if share > 0.5 { (2 * self.need).min(64) } else { (self.need / 2).max(1) };
+            self.need = if share > 0.5 {
+                (2 * self.need).min(64)
+            } else {
+                (self.need / 2).max(1)
+            };
             self.watched = (gap, 0);
         }
     }

@@ -47,11 +47,20 @@ pub(super) struct Resident<T> {
 }
 
 impl<T: Real> Resident<T> {
-    pub(super) fn new(solver: Solver<T>, facts: Facts, arena: Arena, random: Random) -> Result<Self, TrainError> {
+    pub(super) fn new(
+        solver: Solver<T>,
+        facts: Facts,
+        arena: Arena,
+        random: Random,
+    ) -> Result<Self, TrainError> {
         let block = block_of(&facts);
         let blocks = facts.rows.div_ceil(block);
         let mut order = Vec::new();
-        order.try_reserve_exact(blocks).map_err(|_| TrainError::OutOfMemory { bytes: 4 * blocks as u64 })?;
+        order
+            .try_reserve_exact(blocks)
+            .map_err(|_| TrainError::OutOfMemory {
+                bytes: 4 * blocks as u64,
+            })?;
         let mut this = Self {
             solver,
             arena,
@@ -139,7 +148,8 @@ impl<T: Real> Resident<T> {
 
     fn order_all(&mut self) {
         self.order.clear();
-        self.order.extend(0..self.facts.rows.div_ceil(self.block) as u32);
+        self.order
+            .extend(0..self.facts.rows.div_ceil(self.block) as u32);
         self.random.shuffle(&mut self.order);
         self.cursor = 0;
         self.pass_rows = self.facts.rows;
@@ -147,19 +157,24 @@ impl<T: Real> Resident<T> {
 
     /// Begins an active pass, or a full one when enough of them are done.
     fn begin_active(&mut self) {
-        let enough = self.active_passes >= ACTIVE_PASSES || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
+        let enough = self.active_passes >= ACTIVE_PASSES
+            || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
         if !enough {
             self.order.clear();
             self.cursor = 0;
             self.pass_rows = 0;
             for block in 0..self.facts.rows.div_ceil(self.block) {
-                let awake = self.solver.awake(block * self.block, self.block).count_ones() as usize;
+                let awake = self
+                    .solver
+                    .awake(block * self.block, self.block)
+                    .count_ones() as usize;
                 if awake > 0 {
                     self.order.push(block as u32);
                     self.pass_rows += awake;
                 }
             }
-            if self.pass_rows as f64 >= ACTIVE_SHARE * self.facts.rows as f64 && self.pass_rows > 0 {
+            if self.pass_rows as f64 >= ACTIVE_SHARE * self.facts.rows as f64 && self.pass_rows > 0
+            {
                 self.random.shuffle(&mut self.order);
                 self.solver.begin_active();
                 self.pass = Pass::Active;
@@ -234,7 +249,8 @@ impl<T: Real> Work for Visit<'_, T> {
                 Pass::Verify { everything } => {
                     for slot in first..end {
                         if everything || self.solver.needs_check(slot) {
-                            let row = Page::row(&self.page, slot).expect("rows of the arena are never dropped");
+                            let row = Page::row(&self.page, slot)
+                                .expect("rows of the arena are never dropped");
                             values += row.values();
                             self.solver.check::<K>(&row);
                         }

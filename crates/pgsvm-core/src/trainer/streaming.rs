@@ -58,6 +58,11 @@ pub(super) struct Streaming<T> {
     owed: f64,
     /// Cached visits allowed besides, while no fresh row waits.
     spare: f64,
+    /// Fresh rows of this pass that were worth keeping, and how many the last pass had.
+    relevant: usize,
+    last_relevant: Option<usize>,
+    /// Cached visits since the centre last heard of an active pass.
+    unheard: usize,
     /// Nothing to gain from another sweep before fresh rows come.
     rested: bool,
     /// Flags of the rows of a batch or group to keep.
@@ -91,6 +96,9 @@ impl<T: Real> Streaming<T> {
             cursor: 0,
             owed: 0.0,
             spare: 0.0,
+            relevant: 0,
+            last_relevant: None,
+            unheard: 0,
             rested: false,
             keep: Vec::new(),
         })
@@ -128,7 +136,9 @@ impl<T: Real> Streaming<T> {
 
     /// Visits the oldest batch of fresh rows; None when there is none.
     fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
-        let Some(batch) = self.consumer.front() else { return Ok(None) };
+        let Some(batch) = self.consumer.front() else {
+            return Ok(None);
+        };
         let last = batch.last_of_pass;
         let values = batch.words.len();
         let dense = self.facts.dense;
@@ -149,6 +159,7 @@ impl<T: Real> Streaming<T> {
                 let row = Row::new(&batch.words[at..], dense);
                 at += row.values();
                 if keep {
+                    self.relevant += 1;
                     self.set.insert(&row, &mut self.random);
                     self.rested = false;
                 }
@@ -171,6 +182,7 @@ impl<T: Real> Streaming<T> {
         self.spare = 0.0;
         match self.pass {
             Pass::Full => {
+                self.last_relevant = Some(std::mem::take(&mut self.relevant));
                 if self.solver.end_full() {
                     self.solver.begin_verify()?;
                     self.pass = Pass::Verify;
@@ -255,7 +267,11 @@ impl<T: Real> Streaming<T> {
 
     fn end_sweep(&mut self) {
         self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
-        self.solver.end_active();
+        self.unheard += self.set.len();
+        if self.unheard >= self.relevant_rows() {
+            self.unheard = 0;
+            self.solver.end_active();
+        }
         let fill = self.set.fill();
         let factor = if fill > FULL_ABOVE {
             MARGIN_DOWN
@@ -265,6 +281,15 @@ impl<T: Real> Streaming<T> {
             1.0
         };
         self.margin = (self.margin * factor).clamp(MARGIN_RANGE.0, MARGIN_RANGE.1);
+    }
+
+    /// Rows that an active pass would visit if the cache could hold them. The centre moves once for so many cached
+    /// visits: moving it after each sweep of a small part would train that part alone.
+    fn relevant_rows(&self) -> usize {
+        self.last_relevant.unwrap_or_else(|| {
+            let share = self.relevant as f64 / self.rows_into_pass.max(1) as f64;
+            (share * self.facts.rows as f64) as usize
+        })
     }
 
     pub(super) fn solver(&self) -> &Solver<T> {

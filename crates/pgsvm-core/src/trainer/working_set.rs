@@ -40,9 +40,15 @@ impl WorkingSet {
     pub(super) fn new(mut region: WorkingSetRegion, facts: &Facts) -> Result<Self, TrainError> {
         let words = region.words().len();
         let least = facts.max_row_words + PAGE_HEADER_WORDS + 4;
-        let page_words = (words / PAGES).min(PAGE_WORDS).max(least).next_multiple_of(4).min(words);
+        let page_words = (words / PAGES)
+            .min(PAGE_WORDS)
+            .max(least)
+            .next_multiple_of(4)
+            .min(words);
         let pages = (words / page_words).max(1);
-        let members = Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory { bytes: facts.rows as u64 / 8 })?;
+        let members = Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+            bytes: facts.rows as u64 / 8,
+        })?;
         Ok(Self {
             region,
             dense: facts.dense,
@@ -60,7 +66,10 @@ impl WorkingSet {
 
     fn page(&mut self, page: usize) -> PageMut<'_> {
         let from = page * self.page_words;
-        PageMut::open(&mut self.region.words()[from..from + self.page_words], self.dense)
+        PageMut::open(
+            &mut self.region.words()[from..from + self.page_words],
+            self.dense,
+        )
     }
 
     pub(super) fn read(&mut self, page: usize) -> Page<'_> {
@@ -113,7 +122,10 @@ impl WorkingSet {
             self.open = self.started;
             self.started += 1;
             let (from, dense) = (self.open * self.page_words, self.dense);
-            PageMut::create(&mut self.region.words()[from..from + self.page_words], dense);
+            PageMut::create(
+                &mut self.region.words()[from..from + self.page_words],
+                dense,
+            );
             return;
         }
         let mut victim = random.below(self.pages);
@@ -127,7 +139,8 @@ impl WorkingSet {
         self.page(victim).compact();
         let wanted = (self.page_words / 8).max(length + 1);
         let mut rounds = 0;
-        while self.page_words - PAGE_HEADER_WORDS < self.used_words(victim) + wanted && rounds < 64 {
+        while self.page_words - PAGE_HEADER_WORDS < self.used_words(victim) + wanted && rounds < 64
+        {
             let slots = self.read(victim).slots();
             for _ in 0..slots.div_ceil(REPLACED_SHARE) {
                 let slot = random.below(slots);
@@ -147,7 +160,11 @@ impl WorkingSet {
 
     /// Drops the row in a slot; false when it was dead already.
     fn drop_row(&mut self, page: usize, slot: usize) -> bool {
-        let Some((ordinal, words)) = self.read(page).row(slot).map(|row| (row.ordinal(), row.words().len())) else {
+        let Some((ordinal, words)) = self
+            .read(page)
+            .row(slot)
+            .map(|row| (row.ordinal(), row.words().len()))
+        else {
             return false;
         };
         self.page(page).kill(slot);
@@ -164,12 +181,20 @@ impl WorkingSet {
     }
 
     /// Every group of slots, as page and first slot, shuffled into `order`.
-    pub(super) fn order(&mut self, order: &mut Vec<(u32, u32)>, random: &mut Random) -> Result<(), TrainError> {
+    pub(super) fn order(
+        &mut self,
+        order: &mut Vec<(u32, u32)>,
+        random: &mut Random,
+    ) -> Result<(), TrainError> {
         order.clear();
         for page in 0..self.started {
             let slots = self.read(page).slots();
             let groups = slots.div_ceil(GROUP);
-            order.try_reserve(groups).map_err(|_| TrainError::OutOfMemory { bytes: 8 * groups as u64 })?;
+            order
+                .try_reserve(groups)
+                .map_err(|_| TrainError::OutOfMemory {
+                    bytes: 8 * groups as u64,
+                })?;
             order.extend((0..groups).map(|group| (page as u32, (group * GROUP) as u32)));
         }
         random.shuffle(order);

@@ -1,0 +1,391 @@
+//! A training's claims hold: feasible dual variables, a gap that is true and small enough, in every form of training.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{OwnedExample, Threads};
+use pgsvm_core::{HeadSpec, Loss, Problem, Proximal, Scale, Schedule, StopReason};
+
+const PLENTY: usize = 16 << 20;
+
+fn problem(loss: Loss, c: f64) -> Problem {
+    Problem::new(loss, c, 1e-3).expect("valid")
+}
+
+#[test]
+fn stops_when_gap_is_below_tolerance_on_dense_rows() {
+    let examples = clouds(3000, 12, 2.0, 1);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for c in [0.01, 1.0, 100.0] {
+            for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
+                for intercept in [false, true] {
+                    let problem = problem(loss, c).with_intercept(intercept);
+                    let trained = train(problem, &examples, settings(PLENTY, scale, Threads::One));
+                    assert!(trained.reader.resident);
+                    assert_certified(&trained, &problem, &examples);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn stops_when_gap_is_below_tolerance_on_mixed_rows() {
+    let examples = words(3000, 400, 3, 2);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for c in [0.01, 1.0, 10.0] {
+            for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
+                let problem = problem(loss, c);
+                let trained = train(problem, &examples, settings(PLENTY, scale, Threads::One));
+                assert_certified(&trained, &problem, &examples);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cache_of_a_tenth_gives_the_same_objective() {
+    let dense = clouds(8000, 20, 2.0, 3);
+    let sparse = words(8000, 300, 2, 4);
+    for (examples, bytes) in [(&dense, 8000 * 112), (&sparse, 8000 * 80)] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for c in [0.1, 10.0] {
+                let problem = problem(loss, c);
+                let whole = train(
+                    problem,
+                    examples,
+                    settings(PLENTY, Scale::Standard, Threads::One),
+                );
+                let tenth = train(
+                    problem,
+                    examples,
+                    settings(bytes / 10, Scale::Standard, Threads::Two),
+                );
+                assert!(!tenth.reader.resident);
+                assert_certified(&tenth, &problem, examples);
+                let (a, b) = (
+                    whole.trainer.report().heads[0].certificate,
+                    tenth.trainer.report().heads[0].certificate,
+                );
+                assert!(
+                    (a.primal - b.primal).abs() <= 1e-3 * a.primal.max(b.primal),
+                    "{} {}",
+                    a.primal,
+                    b.primal
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tiny_cache_still_certifies() {
+    let examples = clouds(5000, 10, 1.0, 5);
+    let problem = problem(Loss::Hinge, 1.0);
+    let trained = train(
+        problem,
+        &examples,
+        settings(16 * 1024, Scale::Standard, Threads::One),
+    );
+    assert_certified(&trained, &problem, &examples);
+}
+
+#[test]
+fn a_table_sorted_by_label_trains_to_the_same_objective() {
+    let mut examples = clouds(6000, 15, 1.5, 6);
+    examples.sort_by_key(|example| example.class);
+    let problem = problem(Loss::Hinge, 1.0);
+    for cache in [PLENTY, 6000 * 80 / 10] {
+        let trained = train(
+            problem,
+            &examples,
+            settings(cache, Scale::Standard, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+        assert!(
+            trained.trainer.report().passes <= 30,
+            "{}",
+            trained.trainer.report().passes
+        );
+    }
+}
+
+#[test]
+fn row_costs_weigh_the_losses() {
+    let mut examples = clouds(2000, 8, 1.0, 7);
+    for (k, example) in examples.iter_mut().enumerate() {
+        example.cost = [0.25, 1.0, 3.0][k % 3];
+    }
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = problem(loss, 2.0);
+        let trained = train(
+            problem,
+            &examples,
+            settings(PLENTY, Scale::Standard, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+    }
+}
+
+#[test]
+fn the_proximal_shift_changes_the_path_but_not_the_optimum() {
+    let examples = clouds(3000, 10, 1.5, 8);
+    let mut primals = Vec::new();
+    for proximal in [Proximal::Auto, Proximal::On, Proximal::Off] {
+        let problem = problem(Loss::Hinge, 0.1).with_proximal(proximal);
+        let trained = train(
+            problem,
+            &examples,
+            settings(PLENTY, Scale::Standard, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+        primals.push(trained.trainer.report().heads[0].certificate.primal);
+    }
+    for primal in &primals {
+        assert!((primal - primals[0]).abs() <= 1e-3 * primals[0]);
+    }
+}
+
+#[test]
+fn passes_used_up_give_an_honest_gap() {
+    let examples = clouds(3000, 30, 0.5, 9);
+    for cache in [PLENTY, 3000 * 140 / 10] {
+        let problem = Problem::new(Loss::Hinge, 100.0, 1e-9)
+            .expect("valid")
+            .with_max_passes(2)
+            .expect("valid");
+        let trained = train(
+            problem,
+            &examples,
+            settings(cache, Scale::Standard, Threads::One),
+        );
+        let head = trained.trainer.report().heads[0];
+        assert_eq!(head.stop, Some(StopReason::MaxPasses));
+        assert!(head.certificate.gap > 1e-9);
+        assert_honest(&trained, &problem, &examples);
+    }
+}
+
+#[test]
+fn extreme_columns_and_rows_never_give_nan() {
+    let mut numbers = Numbers::new(10);
+    let mut cases: Vec<(&str, Vec<OwnedExample>)> = Vec::new();
+    let mut column = |value: &dyn Fn(f64) -> f64| -> Vec<OwnedExample> {
+        let mut rows = clouds(300, 3, 1.0, 11);
+        for row in &mut rows {
+            row.dense.push(value(numbers.normal()));
+        }
+        rows
+    };
+    cases.push(("tiny column", column(&|x| x * 1e-30)));
+    cases.push(("huge column", column(&|x| x * 1e30)));
+    cases.push(("constant column", column(&|_| 7.25)));
+    cases.push(("large mean", column(&|x| 1e9 + x)));
+    cases.push((
+        "zero rows",
+        vec![
+            OwnedExample::dense(0, vec![0.0; 2]),
+            OwnedExample::dense(1, vec![0.0; 2]),
+        ],
+    ));
+    cases.push(("one row", vec![OwnedExample::dense(0, vec![1.0, 2.0])]));
+    cases.push((
+        "one feature",
+        (0..50)
+            .map(|k| OwnedExample::dense(k % 2, vec![f64::from(k)]))
+            .collect(),
+    ));
+    cases.push((
+        "empty sparse rows",
+        (0..20).map(|k| OwnedExample::sparse(k % 2, &[])).collect(),
+    ));
+    cases.push((
+        "separable",
+        (0..80)
+            .map(|k| OwnedExample::dense(k % 2, vec![f64::from(k % 2) * 10.0, 1.0]))
+            .collect(),
+    ));
+    for (name, examples) in &cases {
+        for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
+            for loss in [Loss::Hinge, Loss::SquaredHinge] {
+                for c in [1e-6, 1.0, 1e6] {
+                    for intercept in [false, true] {
+                        let problem = problem(loss, c)
+                            .with_intercept(intercept)
+                            .with_max_passes(30)
+                            .expect("valid");
+                        let trained =
+                            train(problem, examples, settings(PLENTY, scale, Threads::One));
+                        let certificate = trained.trainer.report().heads[0].certificate;
+                        let what =
+                            format!("{name} {scale:?} {loss:?} {c} {intercept}: {certificate:?}");
+                        assert!(
+                            certificate.primal.is_finite() && certificate.dual.is_finite(),
+                            "{what}"
+                        );
+                        assert!((0.0..=1.0).contains(&certificate.gap), "{what}");
+                        assert!(
+                            trained.trainer.weights(0).iter().all(f64::is_finite),
+                            "{what}"
+                        );
+                        assert!(
+                            trained
+                                .trainer
+                                .duals(0)
+                                .iter()
+                                .all(|alpha| alpha.is_finite()),
+                            "{what}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_folded_for_raw_rows_give_the_same_decisions() {
+    let examples = words(1500, 60, 4, 12);
+    for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
+        let trained = train(
+            problem(Loss::Hinge, 1.0),
+            &examples,
+            settings(PLENTY, scale, Threads::One),
+        );
+        let weights = trained.trainer.weights(0);
+        let scaling = &trained.reader.scaling;
+        let (raw, intercept) = scaling.fold(&weights);
+        let raw: Vec<f64> = raw.collect();
+        assert_eq!(raw.len() as u64, trained.reader.features);
+        for example in &examples {
+            let mut folded = intercept;
+            let mut direct = weights.intercept();
+            for (j, x) in example.dense.iter().enumerate() {
+                folded += raw[j] * x;
+                let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
+                direct +=
+                    weights.get(j) * (x - centre) * scaling.factor.get(j).copied().unwrap_or(1.0);
+            }
+            for (j, x) in example.sparse_index.iter().zip(&example.sparse_value) {
+                let j = *j as usize;
+                folded += raw[4 + j] * f64::from(*x);
+                let factor = scaling.sparse_factor.get(j).copied().unwrap_or(1.0);
+                direct += weights.get(4 + j) * f64::from(*x) * f64::from(factor);
+            }
+            assert!((folded - direct).abs() <= 1e-9 * (1.0 + direct.abs()));
+        }
+    }
+}
+
+#[test]
+fn heads_trained_together_reach_the_objectives_of_separate_ones() {
+    let mut numbers = Numbers::new(13);
+    let mut examples = Vec::new();
+    for k in 0..3000 {
+        let class = if k < 3 {
+            k as u32
+        } else {
+            numbers.below(3) as u32
+        };
+        let angle = f64::from(class) * 2.0;
+        let point = vec![
+            angle.cos() + 0.6 * numbers.normal(),
+            angle.sin() + 0.6 * numbers.normal(),
+            numbers.normal(),
+        ];
+        examples.push(OwnedExample::dense(class, point));
+    }
+    let heads: Vec<HeadSpec> = (0..3)
+        .map(|one| HeadSpec {
+            signs: (0..3)
+                .map(|class| if class == one { 1 } else { -1 })
+                .collect(),
+            c: 1.0,
+        })
+        .chain([HeadSpec {
+            signs: vec![1, -1, 0],
+            c: 0.5,
+        }])
+        .collect();
+    let problem = problem(Loss::Hinge, 1.0);
+    for cache in [PLENTY, 16 * 1024] {
+        let settings = settings(cache, Scale::Standard, Threads::One);
+        let together =
+            pgsvm_core::engine::train_examples(problem, heads.clone(), &examples, settings)
+                .expect("works");
+        let report = together.trainer.report();
+        for (k, head) in heads.iter().enumerate() {
+            let alone = pgsvm_core::engine::train_examples(
+                problem,
+                vec![head.clone()],
+                &examples,
+                settings,
+            )
+            .expect("works");
+            let (a, b) = (
+                report.heads[k].certificate,
+                alone.trainer.report().heads[0].certificate,
+            );
+            assert!(a.gap <= 1e-3 && b.gap <= 1e-3);
+            assert!((a.primal - b.primal).abs() <= 1e-3 * a.primal);
+            let found = recompute(&together, k, head, &problem, &examples);
+            assert!((found.primal - a.primal).abs() <= 1e-5 * a.primal);
+            assert!((found.dual - a.dual).abs() <= 1e-5 * a.primal);
+        }
+    }
+}
+
+#[test]
+fn kkt_conditions_hold_at_a_small_tolerance() {
+    let examples = clouds(800, 6, 1.5, 14);
+    let problem = Problem::new(Loss::Hinge, 1.0, 1e-8).expect("valid");
+    let trained = train(
+        problem,
+        &examples,
+        settings(PLENTY, Scale::None, Threads::One),
+    );
+    assert_certified(&trained, &problem, &examples);
+    let weights = trained.trainer.weights(0);
+    for (example, &alpha) in examples.iter().zip(trained.trainer.duals(0)) {
+        let y = 2.0 * f64::from(example.class) - 1.0;
+        let decision: f64 = example
+            .dense
+            .iter()
+            .zip(weights.iter())
+            .map(|(x, w)| f64::from(*x as f32) * w)
+            .sum();
+        let margin = y * (decision + weights.intercept());
+        match alpha {
+            0.0 => assert!(margin >= 1.0 - 0.01, "{margin}"),
+            1.0 => assert!(margin <= 1.0 + 0.01, "{margin}"),
+            _ => assert!((margin - 1.0).abs() <= 0.01, "{margin} {alpha}"),
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_weights_bit_for_bit() {
+    let examples = words(4000, 200, 2, 15);
+    for cache in [PLENTY, 4000 * 90 / 10] {
+        let run = |threads, seed| {
+            let problem = problem(Loss::Hinge, 1.0)
+                .with_schedule(Schedule::Lockstep)
+                .with_seed(seed);
+            let trained = train(
+                problem,
+                &examples,
+                settings(cache, Scale::Standard, threads),
+            );
+            let weights = trained.trainer.weights(0);
+            weights
+                .iter()
+                .chain([weights.intercept()])
+                .map(f64::to_bits)
+                .collect::<Vec<_>>()
+        };
+        let first = run(Threads::One, 1);
+        assert_eq!(first, run(Threads::One, 1));
+        assert_eq!(first, run(Threads::Two, 1));
+        assert_ne!(first, run(Threads::One, 2));
+    }
+}

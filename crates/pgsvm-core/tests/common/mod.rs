@@ -1,0 +1,230 @@
+//! Generated examples, and an independent recomputation of everything a training claims.
+#![allow(dead_code)]
+
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
+use pgsvm_core::{HeadSpec, Loss, Problem, Scale, StopReason};
+
+/// A small generator of numbers for test data (64-bit linear congruential, upper bits).
+pub struct Numbers(u64);
+
+impl Numbers {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Uniform in 0..1.
+    pub fn uniform(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.uniform() * bound as f64) as usize
+    }
+
+    /// About normal: mean 0, variance 1.
+    pub fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// Two overlapping clouds.
+pub fn clouds(rows: usize, features: usize, distance: f64, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let row = |_| {
+        let class = u32::from(numbers.uniform() < 0.4);
+        let shift = distance * (f64::from(class) - 0.5) / (features as f64).sqrt();
+        OwnedExample::dense(
+            class,
+            (0..features).map(|_| numbers.normal() + shift).collect(),
+        )
+    };
+    let mut rows: Vec<_> = (0..rows).map(row).collect();
+    // class ids are given by first appearance
+    if rows[0].class == 1 {
+        rows.iter_mut().for_each(|row| row.class = 1 - row.class);
+    }
+    rows
+}
+
+/// Sparse rows with a noisy linear rule, with `dense` dense features in front.
+pub fn words(rows: usize, features: usize, dense: usize, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let rule: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+    let mut examples = Vec::new();
+    for _ in 0..rows {
+        let mut index: Vec<u32> = (0..1 + numbers.below(12))
+            .map(|_| numbers.below(features) as u32)
+            .collect();
+        index.sort_unstable();
+        index.dedup();
+        let value: Vec<f32> = index
+            .iter()
+            .map(|_| (1.0 + numbers.below(3) as f32) * 0.5)
+            .collect();
+        let score: f64 = index
+            .iter()
+            .zip(&value)
+            .map(|(j, x)| rule[*j as usize] * f64::from(*x))
+            .sum();
+        examples.push(OwnedExample {
+            class: u32::from(score + numbers.normal() > 0.0),
+            cost: 1.0,
+            dense: (0..dense).map(|_| 3.0 + 2.0 * numbers.normal()).collect(),
+            sparse_index: index,
+            sparse_value: value,
+        });
+    }
+    examples
+}
+
+pub fn settings(cache_bytes: usize, scale: Scale, threads: Threads) -> Settings {
+    Settings {
+        cache_bytes,
+        scale,
+        threads,
+    }
+}
+
+pub fn train(problem: Problem, examples: &[OwnedExample], settings: Settings) -> Trained {
+    train_examples(
+        problem,
+        vec![HeadSpec::binary(problem.c())],
+        examples,
+        settings,
+    )
+    .expect("training works")
+}
+
+/// A row after scaling, as sparse f64 entries, computed from the reported scaling alone.
+fn scaled(example: &OwnedExample, trained: &Trained) -> Vec<(usize, f64)> {
+    let scaling = &trained.reader.scaling;
+    let dense = example.dense.iter().enumerate().map(|(j, x)| {
+        let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
+        let factor = scaling.factor.get(j).copied().unwrap_or(1.0);
+        (j, f64::from(((x - centre) * factor) as f32))
+    });
+    let offset = example.dense.len();
+    let sparse = example
+        .sparse_index
+        .iter()
+        .zip(&example.sparse_value)
+        .map(|(j, x)| {
+            let factor = scaling
+                .sparse_factor
+                .get(*j as usize)
+                .copied()
+                .unwrap_or(1.0);
+            (offset + *j as usize, f64::from(x * factor))
+        });
+    dense.chain(sparse).collect()
+}
+
+/// What a training claims, computed anew.
+pub struct Recomputed {
+    pub primal: f64,
+    pub dual: f64,
+    pub accuracy: f64,
+}
+
+/// Primal, dual and accuracy of a head from its weights and dual variables, over all rows; checks feasibility.
+pub fn recompute(
+    trained: &Trained,
+    head: usize,
+    spec: &HeadSpec,
+    problem: &Problem,
+    examples: &[OwnedExample],
+) -> Recomputed {
+    let weights = trained.trainer.weights(head);
+    let duals = trained.trainer.duals(head);
+    assert_eq!(duals.len(), examples.len());
+    let bias = if problem.intercept() { 1.0 } else { 0.0 };
+    let mut v = vec![0.0; weights.len() + 1];
+    let (mut loss_sum, mut dual, mut correct, mut rows) = (0.0, 0.0, 0, 0);
+    for (example, &alpha) in examples.iter().zip(duals) {
+        let y = f64::from(spec.signs[example.class as usize]);
+        if y == 0.0 {
+            assert_eq!(alpha, 0.0);
+            continue;
+        }
+        let row = scaled(example, trained);
+        let bound = spec.c * f64::from(example.cost);
+        let margin = y
+            * (row.iter().map(|(j, x)| weights.get(*j) * x).sum::<f64>()
+                + bias * weights.intercept());
+        let slack = (1.0 - margin).max(0.0);
+        let alpha = f64::from(alpha);
+        assert!(alpha >= 0.0);
+        dual += alpha;
+        match problem.loss() {
+            Loss::Hinge => {
+                assert!(
+                    alpha <= bound,
+                    "a dual variable {alpha} above its bound {bound}"
+                );
+                loss_sum += bound * slack;
+            }
+            Loss::SquaredHinge => {
+                loss_sum += bound * slack * slack;
+                dual -= alpha * alpha / (4.0 * bound);
+            }
+        }
+        correct += u64::from(margin > 0.0 || (margin == 0.0 && y > 0.0));
+        rows += 1;
+        for (j, x) in row {
+            v[j] += alpha * y * x;
+        }
+        *v.last_mut().expect("one entry for the intercept") += bias * alpha * y;
+    }
+    let norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + weights.intercept().powi(2);
+    Recomputed {
+        primal: 0.5 * norm + loss_sum,
+        dual: dual - 0.5 * v.iter().map(|v| v * v).sum::<f64>(),
+        accuracy: correct as f64 / f64::from(rows.max(1)),
+    }
+}
+
+/// Checks the certificate of the first head against the recomputation, and that it is within the tolerance.
+pub fn assert_certified(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
+    let report = trained.trainer.report();
+    assert_eq!(
+        report.heads[0].stop,
+        Some(StopReason::Tolerance),
+        "{report:?}"
+    );
+    assert!(report.heads[0].certificate.gap <= problem.tolerance());
+    assert_honest(trained, problem, examples);
+}
+
+/// Checks that the certificate of the first head says the truth, whatever the gap.
+pub fn assert_honest(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
+    let head = trained.trainer.report().heads[0];
+    let claimed = head.certificate;
+    let found = recompute(
+        trained,
+        0,
+        &HeadSpec::binary(problem.c()),
+        problem,
+        examples,
+    );
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-5 * (a.abs() + b.abs()) + 1e-300;
+    assert!(
+        close(claimed.primal, found.primal),
+        "primal claimed {} found {}",
+        claimed.primal,
+        found.primal
+    );
+    let scale = claimed.primal.abs();
+    assert!(
+        (claimed.dual - found.dual).abs() <= 1e-5 * scale,
+        "dual claimed {} found {}",
+        claimed.dual,
+        found.dual
+    );
+    assert!(claimed.gap >= 0.0 && claimed.gap.is_finite());
+    assert!(((claimed.primal - claimed.dual) / claimed.primal - claimed.gap).abs() <= 1e-9);
+    assert!((head.training_accuracy - found.accuracy).abs() <= 2.0 / examples.len() as f64 + 1e-12);
+}

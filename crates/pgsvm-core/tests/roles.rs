@@ -1,0 +1,446 @@
+//! Reader and trainer as the caller sees them: budgets, waiting, stopping, errors, progress.
+
+mod common;
+
+use std::convert::Infallible;
+
+use common::*;
+use pgsvm_core::engine::{
+    train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads,
+};
+use pgsvm_core::{
+    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Problem, ReadError, Reader, ReaderJob,
+    RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
+};
+
+const JOB: ReaderJob = ReaderJob {
+    scale: Scale::Standard,
+    seed: 3,
+};
+
+fn problem() -> Problem {
+    Problem::new(Loss::Hinge, 1.0, 1e-3)
+        .expect("valid")
+        .with_schedule(Schedule::Lockstep)
+}
+
+fn roles<'a>(
+    examples: &'a [OwnedExample],
+    cache: &Cache,
+) -> (Reader<SliceSource<'a>, MemorySpool>, Trainer) {
+    let reader = Reader::new(
+        cache.clone(),
+        JOB,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+    )
+    .expect("free");
+    let trainer =
+        Trainer::new(cache.clone(), problem(), vec![HeadSpec::binary(1.0)]).expect("free");
+    (reader, trainer)
+}
+
+fn drive(
+    reader: &mut Reader<SliceSource<'_>, MemorySpool>,
+    trainer: &mut Trainer,
+    rows: usize,
+    values: usize,
+) {
+    for _ in 0..10_000_000 {
+        reader.step(rows).expect("reads");
+        if trainer.step(values).expect("trains") == Step::Done {
+            return;
+        }
+    }
+    panic!("training does not end");
+}
+
+#[test]
+fn budgets_do_not_change_the_result() {
+    let examples = words(2000, 100, 3, 20);
+    for cache_bytes in [1 << 20, 20 * 1024] {
+        let mut results = Vec::new();
+        for (rows, values) in [(1, 1), (7, 100), (100, 5000), (100_000, 100_000_000)] {
+            let cache = Cache::in_memory(cache_bytes).expect("memory");
+            let (mut reader, mut trainer) = roles(&examples, &cache);
+            drive(&mut reader, &mut trainer, rows, values);
+            assert_eq!(reader.report().resident, cache_bytes == 1 << 20);
+            results.push(
+                trainer
+                    .weights(0)
+                    .iter()
+                    .map(f64::to_bits)
+                    .collect::<Vec<_>>(),
+            );
+        }
+        // chunks of the spool depend on how many rows a fetch brings, so only the resident form is bound here
+        if cache_bytes == 1 << 20 {
+            assert!(results.iter().all(|result| *result == results[0]));
+        }
+    }
+}
+
+#[test]
+fn the_trainer_is_blocked_until_loading_ends() {
+    let examples = clouds(500, 4, 1.0, 21);
+    let cache = Cache::in_memory(1 << 20).expect("memory");
+    let (mut reader, mut trainer) = roles(&examples, &cache);
+    assert_eq!(trainer.step(1000).expect("waits"), Step::Blocked);
+    while cache.phase() == Phase::Loading {
+        assert_eq!(trainer.step(1000).expect("waits"), Step::Blocked);
+        assert_eq!(reader.step(50).expect("reads"), Step::Progress);
+    }
+    assert_eq!(reader.step(50).expect("reads"), Step::Done);
+    assert_eq!(trainer.step(1000).expect("trains"), Step::Progress);
+}
+
+#[test]
+fn the_reader_is_blocked_when_the_ring_is_full() {
+    let examples = clouds(5000, 10, 1.0, 22);
+    let cache = Cache::in_memory(64 * 1024).expect("memory");
+    let (mut reader, _trainer) = roles(&examples, &cache);
+    let mut steps = 0;
+    while reader.step(100).expect("reads") != Step::Blocked {
+        steps += 1;
+        assert!(steps < 1000);
+    }
+    assert_eq!(cache.phase(), Phase::Streaming);
+}
+
+#[test]
+fn a_request_to_stop_ends_both_roles_at_the_next_step() {
+    for cache_bytes in [1 << 20, 32 * 1024] {
+        for steps in [0, 30, 200] {
+            let examples = clouds(4000, 10, 0.3, 23);
+            let cache = Cache::in_memory(cache_bytes).expect("memory");
+            let (mut reader, mut trainer) = roles(&examples, &cache);
+            for _ in 0..steps {
+                reader.step(50).expect("reads");
+                trainer.step(500).expect("trains");
+            }
+            cache.request_stop();
+            assert_eq!(reader.step(50).expect("ends"), Step::Done);
+            assert_eq!(trainer.step(500).expect("ends"), Step::Done);
+            if let Some(head) = trainer.report().heads.first() {
+                assert_eq!(head.stop, Some(StopReason::Requested));
+                assert!((0.0..=1.0).contains(&head.certificate.gap));
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_is_counted() {
+    let examples = clouds(3000, 10, 1.0, 24);
+    let cache = Cache::in_memory(40 * 1024).expect("memory");
+    let (mut reader, mut trainer) = roles(&examples, &cache);
+    assert!(cache.statistics().gap.is_nan());
+    drive(&mut reader, &mut trainer, 100, 10_000);
+    let statistics = cache.statistics();
+    assert_eq!(
+        (statistics.phase, statistics.rows_loaded, statistics.rows),
+        (Phase::Finished, 3000, 3000)
+    );
+    assert!(
+        statistics.gap <= 1e-3
+            && statistics.visits >= 3000
+            && statistics.updates > 0
+            && statistics.pass >= 2
+    );
+    assert!(statistics.bytes_loaded >= 3000 * 60);
+    assert_eq!(reader.step(1).expect("ends"), Step::Done);
+}
+
+#[test]
+fn each_role_is_claimed_once() {
+    let examples = clouds(10, 2, 1.0, 25);
+    let cache = Cache::in_memory(64 * 1024).expect("memory");
+    let _roles = roles(&examples, &cache);
+    let again = Reader::new(
+        cache.clone(),
+        JOB,
+        SliceSource::new(&examples),
+        MemorySpool::default(),
+    );
+    assert!(matches!(
+        again.err(),
+        Some(CacheError::RoleTaken { role: "reader" })
+    ));
+    let again = Trainer::new(cache.clone(), problem(), vec![HeadSpec::binary(1.0)]);
+    assert!(matches!(
+        again.err(),
+        Some(TrainError::Cache(CacheError::RoleTaken { role: "trainer" }))
+    ));
+}
+
+#[test]
+fn a_region_in_foreign_memory_works_at_any_alignment() {
+    let examples = clouds(300, 4, 1.0, 26);
+    let layout = CacheLayout::for_bytes(128 * 1024).expect("large enough");
+    let mut memory = vec![0xa5u8; layout.total_bytes() + 64];
+    let base = memory[8..].as_mut_ptr();
+    // SAFETY: the bytes outlive both handles and nothing else touches them.
+    let (cache, other) = unsafe { (Cache::create(base, &layout), Cache::attach(base)) };
+    let (mut reader, mut trainer) = roles(&examples, &cache);
+    drive(&mut reader, &mut trainer, 100, 10_000);
+    assert_eq!(other.statistics().phase, Phase::Finished);
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    assert!(Problem::new(Loss::Hinge, 0.0, 1e-3).is_err());
+    assert!(Problem::new(Loss::Hinge, f64::NAN, 1e-3).is_err());
+    assert!(Problem::new(Loss::Hinge, 1.0, 1.0).is_err());
+    assert!(Problem::new(Loss::Hinge, 1.0, 0.0).is_err());
+    assert!(problem().with_max_passes(0).is_err());
+    assert!(matches!(
+        CacheLayout::for_bytes(100),
+        Err(CacheError::TooSmall {
+            cache_bytes: 100,
+            ..
+        })
+    ));
+}
+
+fn read_error(examples: &[OwnedExample], cache_bytes: usize) -> RowError {
+    let settings = settings(cache_bytes, Scale::Standard, Threads::Two);
+    match train_examples(problem(), vec![HeadSpec::binary(1.0)], examples, settings).err() {
+        Some(EngineError::Read(ReadError::Source(error) | ReadError::Row(error))) => error,
+        other => panic!("expected a complaint about a row, got {other:?}"),
+    }
+}
+
+#[test]
+fn bad_rows_are_named_by_ordinal_and_feature() {
+    let good = clouds(100, 3, 1.0, 27);
+    let with = |row: OwnedExample| [&good[..], &[row]].concat();
+    let nan = read_error(
+        &with(OwnedExample::dense(0, vec![0.0, f64::NAN, 0.0])),
+        1 << 20,
+    );
+    assert!(matches!(
+        nan,
+        RowError::NonFinite {
+            ordinal: 100,
+            feature: 1,
+            ..
+        }
+    ));
+    let huge = read_error(
+        &with(OwnedExample::dense(0, vec![0.0, 0.0, 1e300])),
+        1 << 20,
+    );
+    assert!(matches!(
+        huge,
+        RowError::NonFinite {
+            ordinal: 100,
+            feature: 2,
+            ..
+        }
+    ));
+    let short = read_error(&with(OwnedExample::dense(0, vec![0.0])), 1 << 20);
+    assert_eq!(
+        short,
+        RowError::DenseLength {
+            ordinal: 100,
+            expected: 3,
+            found: 1
+        }
+    );
+    let mut sparse = good[0].clone();
+    (sparse.sparse_index, sparse.sparse_value) = (vec![2, 2], vec![1.0, 1.0]);
+    assert_eq!(
+        read_error(&with(sparse.clone()), 1 << 20),
+        RowError::SparseOrder {
+            ordinal: 100,
+            position: 1
+        }
+    );
+    sparse.sparse_index = vec![2];
+    assert_eq!(
+        read_error(&with(sparse.clone()), 1 << 20),
+        RowError::SparseLength {
+            ordinal: 100,
+            indexes: 1,
+            values: 2
+        }
+    );
+    (sparse.sparse_index, sparse.sparse_value) = (vec![u32::MAX], vec![1.0]);
+    assert!(matches!(
+        read_error(&with(sparse.clone()), 1 << 20),
+        RowError::FeatureTooLarge { ordinal: 100, .. }
+    ));
+    (sparse.sparse_index, sparse.sparse_value) = (vec![1], vec![f32::INFINITY]);
+    assert!(matches!(
+        read_error(&with(sparse), 1 << 20),
+        RowError::NonFinite {
+            ordinal: 100,
+            feature: 4,
+            ..
+        }
+    ));
+    let mut cost = good[0].clone();
+    cost.cost = 0.0;
+    assert_eq!(
+        read_error(&with(cost), 1 << 20),
+        RowError::Cost {
+            ordinal: 100,
+            cost: 0.0
+        }
+    );
+}
+
+#[test]
+fn a_cache_too_small_for_one_row_says_how_much_is_needed() {
+    let examples: Vec<_> = (0..40)
+        .map(|k| OwnedExample::dense(k % 2, vec![f64::from(k); 2000]))
+        .collect();
+    let RowError::CacheTooSmall {
+        row_bytes,
+        cache_bytes,
+        needed_cache_bytes,
+        ..
+    } = read_error(&examples, 64 * 1024)
+    else {
+        panic!("expected a complaint about the cache");
+    };
+    assert_eq!(row_bytes, 8032);
+    assert_eq!(cache_bytes, 64 * 1024);
+    let enough = settings(needed_cache_bytes as usize, Scale::Standard, Threads::One);
+    let trained = train(problem(), &examples, enough);
+    assert!(!trained.reader.resident);
+    let less = settings(
+        needed_cache_bytes as usize - 1024,
+        Scale::Standard,
+        Threads::One,
+    );
+    assert!(train_examples(problem(), vec![HeadSpec::binary(1.0)], &examples, less).is_err());
+}
+
+struct BrokenSpool(u32);
+
+impl Spool for BrokenSpool {
+    type Error = &'static str;
+
+    fn append(&mut self, _bytes: &[u8]) -> Result<u64, Self::Error> {
+        self.0 += 1;
+        if self.0 > 3 {
+            return Err("disk full");
+        }
+        Ok(0)
+    }
+
+    fn read(&mut self, _position: u64, _bytes: &mut [u8]) -> Result<(), Self::Error> {
+        Err("unreadable")
+    }
+}
+
+#[test]
+fn a_failing_spool_ends_both_roles() {
+    let examples = clouds(5000, 10, 1.0, 28);
+    let cache = Cache::in_memory(64 * 1024).expect("memory");
+    let mut reader = Reader::new(
+        cache.clone(),
+        JOB,
+        SliceSource::new(&examples),
+        BrokenSpool(0),
+    )
+    .expect("free");
+    let mut trainer =
+        Trainer::new(cache.clone(), problem(), vec![HeadSpec::binary(1.0)]).expect("free");
+    let error = loop {
+        if let Err(error) = reader.step(100) {
+            break error;
+        }
+    };
+    assert_eq!(error, ReadError::Spool("disk full"));
+    assert_eq!(trainer.step(100), Err(TrainError::ReaderFailed));
+    assert_eq!(cache.phase(), Phase::Failed);
+}
+
+#[test]
+fn a_failing_trainer_ends_the_reader() {
+    let examples = clouds(5000, 10, 1.0, 29);
+    let one_class = HeadSpec {
+        signs: vec![1],
+        c: 1.0,
+    };
+    let settings = settings(64 * 1024, Scale::None, Threads::Two);
+    let result: Result<_, EngineError<RowError, Infallible>> =
+        train_examples(problem(), vec![one_class], &examples, settings);
+    assert_eq!(
+        result.err(),
+        Some(EngineError::Train(TrainError::Head { head: 0 }))
+    );
+}
+
+#[test]
+fn the_reader_reports_what_it_saw() {
+    let examples = words(1000, 50, 2, 30);
+    let trained = train(
+        problem(),
+        &examples,
+        settings(1 << 20, Scale::MaxAbs, Threads::One),
+    );
+    let report = &trained.reader;
+    assert_eq!((report.rows, report.dense_features), (1000, 2));
+    let classes = [0, 1].map(|class| {
+        examples
+            .iter()
+            .filter(|example| example.class == class)
+            .count() as u64
+    });
+    assert_eq!(report.class_counts, classes);
+    let largest = examples
+        .iter()
+        .filter_map(|example| example.sparse_index.last())
+        .max()
+        .expect("some entries");
+    assert_eq!(report.features, 2 + u64::from(*largest) + 1);
+    assert_eq!(report.spool_bytes, 0);
+}
+
+#[test]
+fn learned_scaling_equals_a_direct_computation() {
+    let examples = words(1200, 40, 3, 31);
+    let n = examples.len() as f64;
+    for cache_bytes in [1 << 20, 24 * 1024] {
+        let standard = train(
+            problem(),
+            &examples,
+            settings(cache_bytes, Scale::Standard, Threads::One),
+        )
+        .reader
+        .scaling;
+        let largest = train(
+            problem(),
+            &examples,
+            settings(cache_bytes, Scale::MaxAbs, Threads::One),
+        )
+        .reader
+        .scaling;
+        for j in 0..3 {
+            let column: Vec<f64> = examples.iter().map(|example| example.dense[j]).collect();
+            let mean = column.iter().sum::<f64>() / n;
+            let deviation = (column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+            assert!(
+                (standard.centre[j] - mean).abs() < 1e-12
+                    && (standard.factor[j] * deviation - 1.0).abs() < 1e-12
+            );
+            let magnitude = column
+                .iter()
+                .fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            assert_eq!(largest.factor[j], 1.0 / magnitude);
+        }
+        assert!(largest.centre.is_empty() && standard.sparse_factor.is_empty());
+        for (j, factor) in largest.sparse_factor.iter().enumerate() {
+            let entries = examples
+                .iter()
+                .flat_map(|example| example.sparse_index.iter().zip(&example.sparse_value));
+            let magnitude = entries
+                .filter(|entry| *entry.0 as usize == j)
+                .fold(0.0f32, |m, entry| m.max(entry.1.abs()));
+            assert_eq!(*factor, 1.0 / magnitude);
+        }
+    }
+}
