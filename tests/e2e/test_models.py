@@ -1,13 +1,12 @@
 """The life of a stored model: seen at once by other statements, lost with its transaction, kept by pg_dump, private."""
 
-import pathlib
 import subprocess
 import threading
 
 import psycopg
 import pytest
 
-from harness.server import ROOT
+from harness.server import programs_of
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +103,6 @@ def test_a_dump_restores_models_that_predict_the_same(server, database, connect,
         # the sequences came along: a new training gets new numbers
         restored.execute(TRAIN)
         assert version(restored) > version(connection)
-
-
-def programs_of(version):
-    """The folder of the server's programs, as scripts/pg-tree laid them out."""
-    command = '. "$0/scripts/env.sh"; server_pg_config "$1"'
-    path = subprocess.run(
-        ["bash", "-c", command, ROOT, str(version)], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    return pathlib.Path(path.strip()).parent
 
 
 def test_a_role_neither_sees_nor_uses_the_models_of_another(server, connect, table):

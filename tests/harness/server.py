@@ -152,3 +152,12 @@ def wait_until(condition, within_seconds=10.0, what="the condition"):
 def tested_version():
     """The major version under test, from PGSVM_PG (scripts/e2e-tests sets it)."""
     return int(os.environ.get("PGSVM_PG", "15"))
+
+
+def programs_of(version):
+    """The folder of the server's programs, as scripts/pg-tree laid them out."""
+    command = '. "$0/scripts/env.sh"; server_pg_config "$1"'
+    path = subprocess.run(
+        ["bash", "-c", command, ROOT, str(version)], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    return pathlib.Path(path.strip()).parent
