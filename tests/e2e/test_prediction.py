@@ -15,7 +15,7 @@ DECISION = "SELECT svm_decision('m', ARRAY[1])"
 
 
 def train(connection, label):
-    """Trains model m on two examples with that label; svm_decision('m', ARRAY[1]) then has the label's sign at x = 1."""
+    """Trains model m on two examples with that label; DECISION then has the sign of the label at x = 1."""
     query = f"SELECT x, {label} AS label FROM (VALUES (-1.0), (1.0)) AS v (x)"
     one(connection, "SELECT svm_train_query(%s, 'label', model => 'm')", [query])
 
