@@ -16,7 +16,10 @@ unsafe extern "C-unwind" {
 /// between the two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    completed_transactions: u64,
+    /// The active snapshot's xmax and its numbers of running transactions and subtransactions: for
+    /// one xmax these only shrink, so any commit changes the triple. (The snapshot's own
+    /// `snapXactCompletionCount` is zero in every copy, and an active snapshot is a copy.)
+    snapshot: (u32, u32, i32),
     user: pg_sys::Oid,
 }
 
@@ -26,12 +29,15 @@ impl Stamp {
     pub fn now() -> Self {
         // SAFETY: plain reads of this process's state; the active snapshot is there when asked for.
         unsafe {
-            let completed_transactions = match ActiveSnapshotSet() {
-                true => (*GetActiveSnapshot()).snapXactCompletionCount,
-                false => 0,
+            let snapshot = match ActiveSnapshotSet() {
+                true => {
+                    let active = &*GetActiveSnapshot();
+                    (active.xmax.into_inner(), active.xcnt, active.subxcnt)
+                }
+                false => (0, 0, 0),
             };
             Self {
-                completed_transactions,
+                snapshot,
                 user: GetUserId(),
             }
         }
