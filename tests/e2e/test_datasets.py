@@ -136,6 +136,51 @@ def primal_by_sql(connection, data_set, name):
     )
 
 
+@pytest.mark.parametrize("data_set", DATA_SETS[::3], ids=str)
+@pytest.mark.parametrize("how", SETTINGS)
+def test_the_dual_recomputed_from_stored_dual_variables_certifies_the_gap(load, connection, data_set, how):
+    """sum of alpha - |sum of y alpha x|^2 / 2 is a lower bound of every objective, whatever found the alphas."""
+    load(data_set)
+    configure(connection, SETTINGS[how])
+    if how != "in_memory":
+        configure(connection, {"pgsvm.cache_size": f"{int(encoded_kilobytes(connection, data_set) / 10)}kB"})
+    name = f"{data_set.name}_duals_{how}"
+    connection.execute(
+        "SELECT svm_train(%s, 'label', ARRAY[%s], model => %s, intercept => false, scale => 'none', options => %s)",
+        [data_set.name, data_set.features, name, '{"duals": true}'],
+    )
+    trained = model(connection, name)
+    smallest, largest, dual = dual_by_sql(connection, data_set, name)
+    assert 0 <= smallest <= largest <= 1
+    assert dual == pytest.approx(trained["dual"], rel=1e-5)
+    assert primal_by_sql(connection, data_set, name) - dual <= trained["primal"] * (TOLERANCE + 1e-5)
+
+
+def dual_by_sql(connection, data_set, name):
+    """(smallest alpha, largest alpha, dual objective) from the stored dual variables and the table in its order."""
+    values = {
+        "features": "unnest(t.features) WITH ORDINALITY AS e (value, id)",
+        "libsvm(features)": "string_to_table(t.features, ' ') AS p,"
+        " LATERAL (SELECT split_part(p, ':', 1)::int, split_part(p, ':', 2)::real) AS e (id, value)",
+    }[data_set.features]
+    return connection.execute(
+        f"""
+        WITH alpha AS MATERIALIZED (
+            SELECT d.first_row + row AS ordinal, alpha
+            FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
+            JOIN svm_dual d ON d.version_id = v.id, unnest(d.rows, d.duals) AS u (row, alpha)
+            WHERE m.name = %s
+        ), v AS (
+            SELECT id, sum(alpha::float8 * CASE WHEN t.label > 0 THEN 1 ELSE -1 END * value::float8) AS v
+            FROM (SELECT row_number() OVER () - 1 AS ordinal, * FROM {data_set.name}) AS t JOIN alpha USING (ordinal), {values}
+            GROUP BY id
+        )
+        SELECT min(alpha), max(alpha), sum(alpha::float8) - (SELECT sum(v ^ 2) / 2 FROM v) FROM alpha
+        """,
+        [name],
+    ).fetchone()
+
+
 def accuracy_by_sql(connection, data_set, name):
     return one(
         connection,
