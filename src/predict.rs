@@ -187,7 +187,7 @@ unsafe fn svm_classify(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 fn label_is_no_number(model: &Model) -> Failure {
-    let name = model.name.rsplit_once('@').map_or("", |(name, _)| name);
+    let name = model.base_name();
     Failure::new(
         Code::ERRCODE_DATATYPE_MISMATCH,
         format!(
@@ -196,7 +196,7 @@ fn label_is_no_number(model: &Model) -> Failure {
         ),
     )
     .hint(format!(
-        "svm_classify returns the label as text: SELECT svm_classify('{}', ...).",
+        "svm_classify returns the label as text: SELECT svm_classify('{}', …).",
         name.replace('\'', "''")
     ))
 }

@@ -1,4 +1,4 @@
-"""The documents say what happens: docs/tutorial.md shows the SQL of docs/tutorial.sql and the output that its regression test expects."""
+"""The documents say what happens: docs/tutorial.md shows docs/tutorial.sql and the output that its test expects."""
 
 import re
 
