@@ -1,6 +1,6 @@
 """Real data sets train to the objective and the accuracy of LIBLINEAR, from memory and through a cache of one tenth.
 
-Reference: scikit-learn's LinearSVC (LIBLINEAR), hinge loss, C = 1, no intercept, tolerance 1e-3, on the files as they are.
+Reference: scikit-learn's LinearSVC (LIBLINEAR), hinge loss, C = 1, no intercept, tolerance 1e-3, on the plain files.
 """
 
 import lzma
@@ -43,7 +43,9 @@ def dense(columns):
 
 DATA_SETS = [
     DataSet("a9a", "a9a/a9a.xz", "a9a/a9a.t.xz", dense(123), "features", "t.features", 11433.83, 0.8498),
-    DataSet("ijcnn1", "ijcnn1/ijcnn1.trn.xz", "ijcnn1/ijcnn1.tst.xz", dense(22), "features", "t.features", 8596.0, 0.9212),
+    DataSet(
+        "ijcnn1", "ijcnn1/ijcnn1.trn.xz", "ijcnn1/ijcnn1.tst.xz", dense(22), "features", "t.features", 8596.0, 0.9212
+    ),
     DataSet("mushrooms", "mushrooms/mushrooms.xz", None, load_sparse, "sparse(idx, val)", "t", 7.58, 1.0),
     DataSet(
         "reuters",
@@ -127,9 +129,11 @@ def primal_by_sql(connection, data_set, name):
         connection,
         f"""
         WITH positive AS (SELECT max(label) AS label FROM {data_set.name})
-        SELECT (SELECT sum(w ^ 2) / 2 FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
+        SELECT (SELECT sum(w ^ 2) / 2
+                FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
                 JOIN svm_weight ON version_id = v.id, unnest(weights) AS w WHERE m.name = %(name)s)
-             + (SELECT sum(greatest(0, 1 - CASE WHEN t.label = positive.label THEN 1 ELSE -1 END * svm_decision(%(name)s, {data_set.predict_from})))
+             + (SELECT sum(greatest(0, 1 - CASE WHEN t.label = positive.label THEN 1 ELSE -1 END
+                                           * svm_decision(%(name)s, {data_set.predict_from})))
                 FROM {data_set.name} AS t, positive)
         """,
         {"name": name},
@@ -172,7 +176,8 @@ def dual_by_sql(connection, data_set, name):
             WHERE m.name = %s
         ), v AS (
             SELECT id, sum(alpha::float8 * CASE WHEN t.label > 0 THEN 1 ELSE -1 END * value::float8) AS v
-            FROM (SELECT row_number() OVER () - 1 AS ordinal, * FROM {data_set.name}) AS t JOIN alpha USING (ordinal), {values}
+            FROM (SELECT row_number() OVER () - 1 AS ordinal, * FROM {data_set.name}) AS t
+            JOIN alpha USING (ordinal), {values}
             GROUP BY id
         )
         SELECT min(alpha), max(alpha), sum(alpha::float8) - (SELECT sum(v ^ 2) / 2 FROM v) FROM alpha
@@ -184,7 +189,7 @@ def dual_by_sql(connection, data_set, name):
 def accuracy_by_sql(connection, data_set, name):
     return one(
         connection,
-        f"SELECT avg((svm_predict(%s, {data_set.predict_from}) = t.label)::int)::float8 FROM {data_set.test_table} AS t",
+        f"SELECT avg((svm_predict(%s, {data_set.predict_from}) = label)::int)::float8 FROM {data_set.test_table} AS t",
         [name],
     )
 
@@ -235,7 +240,9 @@ def test_the_first_five_statements_work_as_written(server, fresh_database):
 
         right = one(connection, "SELECT avg((svm_predict('a9a_label', features) = label)::int)::float8 FROM a9a_test")
         assert (model(connection, "a9a_label")["primal"], right) == near(A9A_STANDARDIZED)
-        right = one(connection, "SELECT avg((svm_classify('shuttle2_state', t) = state)::int)::float8 FROM shuttle2_test t")
+        right = one(
+            connection, "SELECT avg((svm_classify('shuttle2_state', t) = state)::int)::float8 FROM shuttle2_test t"
+        )
         assert (model(connection, "shuttle2_state")["primal"], right) == near(SHUTTLE_STANDARDIZED)
         assert all(0 <= model(connection, name)["gap"] <= TOLERANCE for name in ["a9a_label", "shuttle2_state"])
 

@@ -25,7 +25,9 @@ def models(server, database):
         for _ in range(2):
             connection.execute("SELECT svm_train('points', 'label', ARRAY['x', 'y', 'v'], 'dense')")
         connection.execute("SELECT svm_train('points', 'label', ARRAY['sparse(idx, val)'], 'sparse')")
-        connection.execute("""SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', options => '{"duals": true}')""")
+        connection.execute(
+            """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', options => '{"duals": true}')"""
+        )
         connection.execute("DROP ROLE IF EXISTS keeper")
         connection.execute("CREATE ROLE keeper LOGIN")
         connection.execute("GRANT SELECT ON points TO keeper")
@@ -58,7 +60,8 @@ def copy(server, source, target, *options):
 
 
 ANSWERS = """
-    SELECT id, svm_decision('dense', p), svm_decision('dense@1', p), svm_decision('sparse', p), svm_classify('text', p), svm_decision('kept', p)
+    SELECT id, svm_decision('dense', p), svm_decision('dense@1', p), svm_decision('sparse', p),
+           svm_classify('text', p), svm_decision('kept', p)
     FROM points AS p ORDER BY id
 """
 

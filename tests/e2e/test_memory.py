@@ -26,7 +26,8 @@ def wide(server, database):
         connection.execute(
             f"""
             CREATE UNLOGGED TABLE wide AS
-            SELECT list[i] + list[i + 1] - list[i + 2] + (hashint4(i) / 2e9) > 0.5 AS label, list[i : i + {COLUMNS - 1}] AS features
+            SELECT list[i] + list[i + 1] - list[i + 2] + (hashint4(i) / 2e9) > 0.5 AS label,
+                   list[i : i + {COLUMNS - 1}] AS features
             FROM generate_series(1, {ROWS}) AS i,
                  (SELECT array_agg(random()::real) AS list FROM generate_series(1, {ROWS + COLUMNS})) AS numbers
             """

@@ -1,4 +1,4 @@
-"""The life of a stored model: seen at once by other statements, lost with its transaction, used in read-only transactions."""
+"""The life of a stored model: seen at once by other statements, lost with its transaction."""
 
 import threading
 
