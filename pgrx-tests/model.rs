@@ -18,13 +18,11 @@ tests![
     a_statement_looks_a_model_up_once,
 ];
 
+/// First feature, offsets and weights of a row of `svm_weight`.
+type Chunk = (i64, Option<Vec<i32>>, Vec<f64>);
+
 /// Writes a model with these feature parts (JSON) and a chunk for each (first feature, offsets, weights).
-fn put(
-    name: &str,
-    parts: &str,
-    features: i64,
-    chunks: &[(i64, Option<Vec<i32>>, Vec<f64>)],
-) -> i64 {
+fn put(name: &str, parts: &str, features: i64, chunks: &[Chunk]) -> i64 {
     let version = Spi::get_one_with_args::<i64>(
         "WITH m AS (INSERT INTO svm_model AS m (name, current_version) VALUES ($1, 1)
              ON CONFLICT (name) DO UPDATE SET current_version = m.current_version + 1 RETURNING *)

@@ -30,7 +30,7 @@ enum Form {
     /// The dense features as text, by position from 1.
     DenseText,
     Row {
-        reader: Option<RowReader>,
+        reader: Option<Box<RowReader>>,
         context: pg_sys::MemoryContext,
     },
 }
@@ -243,7 +243,7 @@ unsafe fn read_dense_text(
 unsafe fn read_row(
     model: &Model,
     datum: pg_sys::Datum,
-    reader: &mut Option<RowReader>,
+    reader: &mut Option<Box<RowReader>>,
     context: pg_sys::MemoryContext,
     out: &mut FeatureBuffer,
 ) -> Result<(), Failure> {
@@ -260,11 +260,11 @@ unsafe fn read_row(
             let shape = unsafe { RowShape::of(&row, context) };
             let decoder = Decoder::new(&model.features, shape.columns(), model.nulls)
                 .map_err(|error| row_failure(model, error))?;
-            reader.insert(RowReader {
+            reader.insert(Box::new(RowReader {
                 shape,
                 decoder,
                 changes,
-            })
+            }))
         }
     };
     let (values, nulls) = reader.shape.deform(&row);

@@ -86,9 +86,11 @@ class Server:
         the server started: what a process forgot to give back.
         """
         started = (self.data_directory / "postmaster.pid").stat().st_ctime
+        # listed before the processes are looked at: another server's segment is mapped by then, or gone
+        listed = list(pathlib.Path("/dev/shm").glob("PostgreSQL.*"))
         own, foreign = self._mapped_segments()
         found = set()
-        for path in pathlib.Path("/dev/shm").glob("PostgreSQL.*"):
+        for path in listed:
             try:
                 status = path.stat()
             except FileNotFoundError:

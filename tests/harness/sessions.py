@@ -60,7 +60,7 @@ class Running:
     def __init__(self, connection, statement, parameters=None):
         self.connection = connection
         self.pid = connection.info.backend_pid
-        self._statement = statement
+        self.statement = statement
         self._parameters = parameters
         self._rows = None
         self._error = None
@@ -70,7 +70,7 @@ class Running:
 
     def _run(self):
         try:
-            self._rows = self.connection.execute(self._statement, self._parameters).fetchall()
+            self._rows = self.connection.execute(self.statement, self._parameters).fetchall()
         except psycopg.Error as error:
             self._error = error
         self._ended_at = time.monotonic()
@@ -82,7 +82,7 @@ class Running:
     def end(self, within_seconds=30.0):
         """The statement's rows, or the error it ended with; fails when it goes on."""
         self._thread.join(within_seconds)
-        assert self.over, f"still running after {within_seconds} s: {self._statement}"
+        assert self.over, f"still running after {within_seconds} s: {self.statement}"
         return self._error or self._rows
 
     def seconds_until_end(self, since, within_seconds=10.0):
