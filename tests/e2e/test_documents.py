@@ -1,4 +1,4 @@
-"""The documents say what is there: the tutorial its SQL and output, the README arguments, settings, views and tables."""
+"""The documents say what is there: tutorial and expected output agree, and so do the README and the catalog."""
 
 import re
 
