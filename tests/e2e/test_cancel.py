@@ -11,8 +11,8 @@ import time
 import psycopg
 import pytest
 
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
 from harness.server import wait_until
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
 
 BACK_WITHIN_SECONDS = 1.0
 
@@ -239,7 +239,9 @@ def test_the_version_before_a_cancelled_training_stays_in_force(server, connect,
     expected = one(connection, decision)
     configure(connection, {"test.dawdle": "on", "statement_timeout": "500ms"})
     with pytest.raises(psycopg.errors.QueryCanceled):
-        connection.execute("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before', c => 0.01)")
+        connection.execute(
+            "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before', c => 0.01)"
+        )
     nothing_left()
     assert model(connection, "before")["version"] == 1
     assert one(connection, decision) == expected

@@ -1,6 +1,6 @@
 """Real data sets train to the objective and the accuracy of LIBLINEAR, from memory and through a cache of one tenth.
 
-Reference: scikit-learn's LinearSVC (LIBLINEAR), hinge loss, C = 1, no intercept, tolerance 1e-3, on the files as they are.
+Reference: scikit-learn's LinearSVC (LIBLINEAR), hinge loss, C = 1, no intercept, tolerance 1e-3, on the plain files.
 """
 
 import lzma
@@ -43,7 +43,9 @@ def dense(columns):
 
 DATA_SETS = [
     DataSet("a9a", "a9a/a9a.xz", "a9a/a9a.t.xz", dense(123), "features", "t.features", 11433.83, 0.8498),
-    DataSet("ijcnn1", "ijcnn1/ijcnn1.trn.xz", "ijcnn1/ijcnn1.tst.xz", dense(22), "features", "t.features", 8596.0, 0.9212),
+    DataSet(
+        "ijcnn1", "ijcnn1/ijcnn1.trn.xz", "ijcnn1/ijcnn1.tst.xz", dense(22), "features", "t.features", 8596.0, 0.9212
+    ),
     DataSet("mushrooms", "mushrooms/mushrooms.xz", None, load_sparse, "sparse(idx, val)", "t", 7.58, 1.0),
     DataSet(
         "reuters",
@@ -127,19 +129,67 @@ def primal_by_sql(connection, data_set, name):
         connection,
         f"""
         WITH positive AS (SELECT max(label) AS label FROM {data_set.name})
-        SELECT (SELECT sum(w ^ 2) / 2 FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
+        SELECT (SELECT sum(w ^ 2) / 2
+                FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
                 JOIN svm_weight ON version_id = v.id, unnest(weights) AS w WHERE m.name = %(name)s)
-             + (SELECT sum(greatest(0, 1 - CASE WHEN t.label = positive.label THEN 1 ELSE -1 END * svm_decision(%(name)s, {data_set.predict_from})))
+             + (SELECT sum(greatest(0, 1 - CASE WHEN t.label = positive.label THEN 1 ELSE -1 END
+                                           * svm_decision(%(name)s, {data_set.predict_from})))
                 FROM {data_set.name} AS t, positive)
         """,
         {"name": name},
     )
 
 
+@pytest.mark.parametrize("data_set", DATA_SETS[::3], ids=str)
+@pytest.mark.parametrize("how", SETTINGS)
+def test_the_dual_recomputed_from_stored_dual_variables_certifies_the_gap(load, connection, data_set, how):
+    """sum of alpha - |sum of y alpha x|^2 / 2 is a lower bound of every objective, whatever found the alphas."""
+    load(data_set)
+    configure(connection, SETTINGS[how])
+    if how != "in_memory":
+        configure(connection, {"pgsvm.cache_size": f"{int(encoded_kilobytes(connection, data_set) / 10)}kB"})
+    name = f"{data_set.name}_duals_{how}"
+    connection.execute(
+        "SELECT svm_train(%s, 'label', ARRAY[%s], model => %s, intercept => false, scale => 'none', options => %s)",
+        [data_set.name, data_set.features, name, '{"duals": true}'],
+    )
+    trained = model(connection, name)
+    smallest, largest, dual = dual_by_sql(connection, data_set, name)
+    assert 0 <= smallest <= largest <= 1
+    assert dual == pytest.approx(trained["dual"], rel=1e-5)
+    assert primal_by_sql(connection, data_set, name) - dual <= trained["primal"] * (TOLERANCE + 1e-5)
+
+
+def dual_by_sql(connection, data_set, name):
+    """(smallest alpha, largest alpha, dual objective) from the stored dual variables and the table in its order."""
+    values = {
+        "features": "unnest(t.features) WITH ORDINALITY AS e (value, id)",
+        "libsvm(features)": "string_to_table(t.features, ' ') AS p,"
+        " LATERAL (SELECT split_part(p, ':', 1)::int, split_part(p, ':', 2)::real) AS e (id, value)",
+    }[data_set.features]
+    return connection.execute(
+        f"""
+        WITH alpha AS MATERIALIZED (
+            SELECT d.first_row + row AS ordinal, alpha
+            FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
+            JOIN svm_dual d ON d.version_id = v.id, unnest(d.rows, d.duals) AS u (row, alpha)
+            WHERE m.name = %s
+        ), v AS (
+            SELECT id, sum(alpha::float8 * CASE WHEN t.label > 0 THEN 1 ELSE -1 END * value::float8) AS v
+            FROM (SELECT row_number() OVER () - 1 AS ordinal, * FROM {data_set.name}) AS t
+            JOIN alpha USING (ordinal), {values}
+            GROUP BY id
+        )
+        SELECT min(alpha), max(alpha), sum(alpha::float8) - (SELECT sum(v ^ 2) / 2 FROM v) FROM alpha
+        """,
+        [name],
+    ).fetchone()
+
+
 def accuracy_by_sql(connection, data_set, name):
     return one(
         connection,
-        f"SELECT avg((svm_predict(%s, {data_set.predict_from}) = t.label)::int)::float8 FROM {data_set.test_table} AS t",
+        f"SELECT avg((svm_predict(%s, {data_set.predict_from}) = label)::int)::float8 FROM {data_set.test_table} AS t",
         [name],
     )
 
@@ -190,7 +240,9 @@ def test_the_first_five_statements_work_as_written(server, fresh_database):
 
         right = one(connection, "SELECT avg((svm_predict('a9a_label', features) = label)::int)::float8 FROM a9a_test")
         assert (model(connection, "a9a_label")["primal"], right) == near(A9A_STANDARDIZED)
-        right = one(connection, "SELECT avg((svm_classify('shuttle2_state', t) = state)::int)::float8 FROM shuttle2_test t")
+        right = one(
+            connection, "SELECT avg((svm_classify('shuttle2_state', t) = state)::int)::float8 FROM shuttle2_test t"
+        )
         assert (model(connection, "shuttle2_state")["primal"], right) == near(SHUTTLE_STANDARDIZED)
         assert all(0 <= model(connection, name)["gap"] <= TOLERANCE for name in ["a9a_label", "shuttle2_state"])
 

@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, one
 from harness.server import wait_until
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, one
 
 # processes that show themselves while they train out of core
 ROLES = {
@@ -86,7 +86,9 @@ def test_loading_counts_the_rows(connect, train):
     running = train(TRAIN.format("endless"), TWO_WORKERS)
 
     def rows_loaded():
-        return max((row["rows_loaded"] or 0 for row in progress(watcher, running) if row["phase"] == "loading"), default=0)
+        return max(
+            (row["rows_loaded"] or 0 for row in progress(watcher, running) if row["phase"] == "loading"), default=0
+        )
 
     first = wait_until(rows_loaded, what="rows loaded")
     wait_until(lambda: rows_loaded() > first, what="more rows loaded")

@@ -193,7 +193,9 @@ def test_a_deleted_model_is_gone_at_the_next_statement(connect, scoring):
 
 def test_parallel_workers_predict_what_the_backend_predicts(connection):
     train(connection, "spread_out")
-    predict = "SELECT id, svm_decision('spread_out', p) AS decision, svm_classify('spread_out', p) AS class FROM points p"
+    predict = (
+        "SELECT id, svm_decision('spread_out', p) AS decision, svm_classify('spread_out', p) AS class FROM points p"
+    )
     connection.execute(f"CREATE TEMP TABLE serial AS {predict}")
     configure(connection, FORCE_PARALLEL)
     plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN VERBOSE {predict}"))
@@ -392,7 +394,8 @@ def test_a_block_that_catches_the_error_of_a_training_may_train_again(server, co
         BEGIN
             FOR attempt IN 1..3 LOOP
                 BEGIN
-                    PERFORM svm_train_query('SELECT x / (id - 15000) AS x, y, label FROM points', 'label', model => name);
+                    PERFORM svm_train_query(
+                        'SELECT x / (id - 15000) AS x, y, label FROM points', 'label', model => name);
                 EXCEPTION WHEN division_by_zero THEN
                     errors := errors || SQLSTATE;
                 END;
@@ -433,7 +436,8 @@ def test_a_training_inside_a_function_of_a_query_over_other_rows_works(connectio
     configure(connection, TWO_WORKERS)
     rows = connection.execute(
         """
-        SELECT owner, svm_train_query(format('SELECT x, y, label FROM points WHERE owner = %L', owner), 'label', model => 'of_' || owner)
+        SELECT owner, svm_train_query(
+            format('SELECT x, y, label FROM points WHERE owner = %L', owner), 'label', model => 'of_' || owner)
         FROM (SELECT DISTINCT owner FROM points) AS owners ORDER BY owner
         """
     ).fetchall()

@@ -85,6 +85,8 @@ pub(crate) trait Real: Copy + Default + Send + 'static {
     fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
     /// sum x u and sum x w, reading x once
     fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64);
+    /// sum d u x and sum d x^2
+    fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
     /// u += scale x
     fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
 }
@@ -162,6 +164,33 @@ macro_rules! real {
             }
 
             #[inline(always)]
+            fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64) {
+                const HALF: usize = $lanes / 2;
+                let (x_wide, x) = x.as_chunks::<HALF>();
+                let (d_wide, d) = d.as_chunks::<HALF>();
+                let (u_wide, u) = u.as_chunks::<HALF>();
+                let mut sum_u = [0.0 as Self; HALF];
+                let mut sum_x = [0.0 as Self; HALF];
+                for ((x, d), u) in x_wide.iter().zip(d_wide).zip(u_wide) {
+                    for k in 0..HALF {
+                        let damped = x[k] as Self * d[k];
+                        sum_u[k] = fuse!(K, damped, u[k], sum_u[k]);
+                        sum_x[k] = fuse!(K, damped, x[k] as Self, sum_x[k]);
+                    }
+                }
+                let (mut last_u, mut last_x) = (0.0 as Self, 0.0 as Self);
+                for ((x, d), u) in x.iter().zip(d).zip(u) {
+                    let damped = *x as Self * *d;
+                    last_u = fuse!(K, damped, *u, last_u);
+                    last_x = fuse!(K, damped, *x as Self, last_x);
+                }
+                (
+                    fold(&sum_u) + Self::to(last_u),
+                    fold(&sum_x) + Self::to(last_x),
+                )
+            }
+
+            #[inline(always)]
             fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]) {
                 let scale = scale as Self;
                 for (u, x) in u.iter_mut().zip(x) {
@@ -215,6 +244,23 @@ pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
         );
     }
     (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
+}
+
+/// sum d u x and sum d x^2 over pairs of feature id and value bits
+#[inline(always)]
+pub(crate) fn dot_damped_sparse<K: Kernel, T: Real>(
+    x: &[[u32; 2]],
+    d: &[T],
+    u: &[T],
+) -> (f64, f64) {
+    let (mut at_u, mut at_x) = (0.0f64, 0.0f64);
+    for &[index, bits] in x {
+        let value = f64::from(f32::from_bits(bits));
+        let damped = value * d[index as usize].to();
+        at_u = fuse!(K, damped, u[index as usize].to(), at_u);
+        at_x = fuse!(K, damped, value, at_x);
+    }
+    (at_u, at_x)
 }
 
 /// u += scale x over pairs of feature id and value bits

@@ -116,7 +116,7 @@ impl<T: Real> Resident<T> {
                     self.pass = Pass::Verify { everything };
                     return Ok(());
                 }
-                self.solver.advance();
+                self.solver.advance()?;
                 self.active_passes = 0;
                 self.active_visits = 0;
             }
@@ -125,7 +125,7 @@ impl<T: Real> Resident<T> {
                 if self.solver.done() {
                     return Ok(());
                 }
-                self.solver.advance();
+                self.solver.advance()?;
                 self.active_passes = 0;
                 self.active_visits = 0;
             }
