@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install demo test test-core test-regress test-backend test-e2e lint clean
+.PHONY: help build install demo test test-core test-regress test-backend test-e2e lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -33,6 +33,9 @@ test-e2e: ## tests with several connections: cancel, concurrency, real data sets
 
 lint: ## formatting, clippy, rustdoc, dependency policy, scripts
 	scripts/lint
+
+format: ## put Rust and Python files into the form that lint wants
+	scripts/format
 
 clean: ## remove target/: builds, server trees, environments
 	scripts/clean
