@@ -22,7 +22,7 @@ def tables(server, database):
     columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
     with server.connect(database) as connection:
         connection.execute(
-            f"CREATE TABLE noisy AS SELECT hashint4(-i) & 1 AS label, ARRAY[{columns}]::real[] AS features"
+            f"CREATE UNLOGGED TABLE noisy AS SELECT hashint4(-i) & 1 AS label, ARRAY[{columns}]::real[] AS features"
             " FROM generate_series(1, 200000) AS i"
         )
         connection.execute("CREATE VIEW endless AS SELECT label, features FROM noisy, generate_series(1, 1000)")
