@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// What a place in a query that calls one of the functions remembers from row to row: the models it
 /// was asked for, the last one first.
 struct CallSite {
-    uses: Vec<Box<Use>>,
+    uses: Vec<Use>,
 }
 
 /// One model as a call site uses it.
@@ -89,7 +89,7 @@ unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum)
 /// # Safety
 /// As for `current_use`.
 #[cold]
-unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Box<Use>>) {
+unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Use>) {
     let known = uses.iter().position(|known| known.name == name);
     if let Some(at) = known {
         uses[..=at].rotate_right(1);
@@ -110,13 +110,13 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Bo
         let type_id = pg_sys::get_fn_expr_argtype(info, 1);
         Argument::new(&model, type_id, (*info).fn_mcxt).or_raise()
     };
-    let renewed = Box::new(Use {
+    let renewed = Use {
         name: name.to_vec(),
         freshness,
         model,
         argument,
         labels: None,
-    });
+    };
     match known {
         Some(_) => uses[0] = renewed,
         None => {
