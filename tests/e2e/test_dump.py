@@ -1,10 +1,10 @@
 """pg_dump brings models over into another database, where they predict the same and are trained further."""
 
-import pathlib
 import subprocess
 
 import pytest
 
+from harness.server import programs_of
 from harness.sessions import model, one, stored_rows
 
 
@@ -35,24 +35,16 @@ def models(server, database):
         connection.execute("SELECT svm_train('points', 'label', ARRAY['x'], 'kept')")
 
 
-def program(server, name):
-    """The path of a program of the server's version."""
-    postmaster = int((server.data_directory / "postmaster.pid").read_text().split()[0])
-    installed = pathlib.Path(f"/proc/{postmaster}/exe").readlink().parent
-    # scripts/pg-tree puts wrappers where programs need libraries of their own
-    wrapped = installed.parents[4] / "bin"
-    return (wrapped if (wrapped / name).exists() else installed) / name
-
-
 def copy(server, source, target, *options):
     """pg_dump of one database into a new one, every error fatal."""
+    programs = programs_of(server.version)
     where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
-    dump = subprocess.run([program(server, "pg_dump"), *where, *options, source], check=True, stdout=subprocess.PIPE)
+    dump = subprocess.run([programs / "pg_dump", *where, *options, source], check=True, stdout=subprocess.PIPE)
     with server.connect() as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {target}")
         connection.execute(f"CREATE DATABASE {target}")
     subprocess.run(
-        [program(server, "psql"), *where, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target],
+        [programs / "psql", *where, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target],
         input=dump.stdout,
         check=True,
         stdout=subprocess.DEVNULL,
