@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install demo test test-core test-regress test-backend test-e2e lint format clean
+.PHONY: help build install demo test test-core test-regress test-backend test-e2e bench bench-full lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -30,6 +30,12 @@ test-backend: ## tests that run inside a server process
 
 test-e2e: ## tests with several connections: cancel, concurrency, real data sets
 	scripts/test e2e
+
+bench: ## ours and peers side by side in under 10 minutes, writes bench/results.md; CASE=name for one
+	scripts/bench quick $(CASE)
+
+bench-full: ## the same with more rows, settings and repeats (hours)
+	scripts/bench full $(CASE)
 
 lint: ## formatting, clippy, rustdoc, dependency policy, scripts
 	scripts/lint
