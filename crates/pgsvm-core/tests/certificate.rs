@@ -91,6 +91,32 @@ fn a_tiny_cache_still_certifies() {
 }
 
 #[test]
+fn a_cache_too_small_for_the_rows_that_matter_still_certifies() {
+    let examples = words(4000, 200, 2, 15);
+    for (loss, c) in [
+        (Loss::Hinge, 0.1),
+        (Loss::Hinge, 1.0),
+        (Loss::Hinge, 10.0),
+        (Loss::SquaredHinge, 1.0),
+    ] {
+        for schedule in [Schedule::Timed, Schedule::Lockstep] {
+            for cache in [4000 * 90 / 5, 4000 * 90 / 10] {
+                let problem = problem(loss, c)
+                    .with_schedule(schedule)
+                    .with_max_passes(150)
+                    .expect("valid");
+                let trained = train(
+                    problem,
+                    &examples,
+                    settings(cache, Scale::Standard, Threads::One),
+                );
+                assert_certified(&trained, &problem, &examples);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_table_sorted_by_label_trains_to_the_same_objective() {
     let mut examples = clouds(6000, 15, 1.5, 6);
     examples.sort_by_key(|example| example.class);

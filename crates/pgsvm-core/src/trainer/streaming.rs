@@ -31,6 +31,9 @@ const MARGIN_UP: f64 = 1.15;
 const FULL_ABOVE: f64 = 0.9;
 const SPACIOUS_BELOW: f64 = 0.7;
 const MARGIN_RANGE: (f64, f64) = (1e-4, 10.0);
+/// A sweep counts as an active pass, after which the centre of the proximal shift may move, when the working set holds
+/// this share of the rows that still move. Sweeps of a smaller part must not move it: they would train that part alone.
+const COVERING: f64 = 0.8;
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
 
@@ -65,8 +68,6 @@ pub(super) struct Streaming<T> {
     /// Fresh rows of this pass that were worth keeping, and how many the last pass had.
     relevant: usize,
     last_relevant: Option<usize>,
-    /// Cached visits since the centre last heard of an active pass.
-    unheard: usize,
     /// Nothing to gain from another sweep before fresh rows come.
     rested: bool,
     /// Flags of the rows of a batch or group to keep.
@@ -104,7 +105,6 @@ impl<T: Real> Streaming<T> {
             spare: 0.0,
             relevant: 0,
             last_relevant: None,
-            unheard: 0,
             rested: false,
             keep: Vec::new(),
         })
@@ -281,9 +281,7 @@ impl<T: Real> Streaming<T> {
 
     fn end_sweep(&mut self) {
         self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
-        self.unheard += self.set.len();
-        if self.unheard >= self.relevant_rows() {
-            self.unheard = 0;
+        if self.set.len() as f64 >= COVERING * self.relevant_rows() as f64 {
             self.solver.end_active();
         }
         let fill = self.set.fill();
@@ -297,8 +295,7 @@ impl<T: Real> Streaming<T> {
         self.margin = (self.margin * factor).clamp(MARGIN_RANGE.0, MARGIN_RANGE.1);
     }
 
-    /// Rows that an active pass would visit if the cache could hold them. The centre moves once for so many cached
-    /// visits: moving it after each sweep of a small part would train that part alone.
+    /// Rows that an active pass would visit if the cache could hold them.
     fn relevant_rows(&self) -> usize {
         self.last_relevant.unwrap_or_else(|| {
             let share = self.relevant as f64 / self.rows_into_pass.max(1) as f64;
