@@ -57,7 +57,12 @@ impl Scaling {
     /// <w', x> + b' = <w, x'> + b. Features in order of their ids.
     pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {
         let dense = self.dense.min(weights.len());
-        let shift: f64 = (0..dense).map(|j| weights.get(j) * self.factor_of(j) * self.centre_of(j)).sum();
-        ((0..weights.len()).map(move |j| weights.get(j) * self.factor_of(j)), weights.intercept() - shift)
+        let shift: f64 = (0..dense)
+            .map(|j| weights.get(j) * self.factor_of(j) * self.centre_of(j))
+            .sum();
+        (
+            (0..weights.len()).map(move |j| weights.get(j) * self.factor_of(j)),
+            weights.intercept() - shift,
+        )
     }
 }
