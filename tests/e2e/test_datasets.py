@@ -65,6 +65,10 @@ SETTINGS = {
     "a_tenth_without_workers": NO_WORKER,
 }
 
+TRAIN = """
+    SELECT svm_train(%s, 'label', ARRAY[%s], model => %s, c => 1, intercept => false, scale => 'none', tolerance => %s)
+"""
+
 
 @pytest.fixture(scope="module")
 def load(server, database):
@@ -103,10 +107,7 @@ def test_reaches_the_objective_and_accuracy_of_liblinear(load, connection, data_
         configure(connection, {"pgsvm.cache_size": f"{max(tenth, SMALLEST_CACHE_KB)}kB"})
     told = listen(connection)
     name = f"{data_set.name}_{how}"
-    connection.execute(
-        "SELECT svm_train(%s, 'label', ARRAY[%s], model => %s, c => 1, intercept => false, scale => 'none')",
-        [data_set.name, data_set.features, name],
-    )
+    connection.execute(TRAIN, [data_set.name, data_set.features, name, TOLERANCE])
     trained = model(connection, name)
 
     (notice,) = told
@@ -120,6 +121,9 @@ def test_reaches_the_objective_and_accuracy_of_liblinear(load, connection, data_
     assert trained["dual"] <= data_set.primal * (1 + TOLERANCE)
     assert trained["dual"] <= trained["primal"]
     assert primal_by_sql(connection, data_set, name) == pytest.approx(trained["primal"], rel=1e-5)
+
+    # The objectives that a tolerance of 1e-3 lets through differ by up to 0.1 point in accuracy on ijcnn1.
+    connection.execute(TRAIN, [data_set.name, data_set.features, name, TOLERANCE / 10])
     assert accuracy_by_sql(connection, data_set, name) == pytest.approx(data_set.accuracy, abs=1e-3)
 
 

@@ -3,6 +3,7 @@
 Starting and stopping is scripts/server's work; the tests are ordinary clients beside it.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 import psycopg
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+SEGMENT = re.compile(r"/dev/shm/(PostgreSQL\.\d+)")
 
 # Segments below this size may be the server's own growing statistics; the extension's hold a cache.
 SMALLEST_CACHE_BYTES = 2 << 20
@@ -88,7 +91,7 @@ class Server:
         started = (self.data_directory / "postmaster.pid").stat().st_ctime
         # listed before the processes are looked at: another server's segment is mapped by then, or gone
         listed = list(pathlib.Path("/dev/shm").glob("PostgreSQL.*"))
-        own, foreign = self._mapped_segments()
+        own, foreign = self._segments_in_use()
         found = set()
         for path in listed:
             try:
@@ -124,14 +127,18 @@ class Server:
                 return left
             time.sleep(0.05)
 
-    def _mapped_segments(self):
-        """Names of segments mapped by this server's processes, and by other processes."""
+    def _segments_in_use(self):
+        """Names of segments that this server's processes have open or mapped, and those of other processes."""
         postmaster = int((self.data_directory / "postmaster.pid").read_text().split()[0])
         own, foreign = set(), set()
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 parent = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                names = re.findall(r"/dev/shm/(PostgreSQL\.\d+)", (process / "maps").read_text())
+                names = SEGMENT.findall((process / "maps").read_text())
+                # a large segment is open for a while before it is mapped
+                for opened in (process / "fd").iterdir():
+                    with contextlib.suppress(FileNotFoundError):
+                        names += SEGMENT.findall(os.readlink(opened))
             except (OSError, IndexError, ValueError):
                 continue
             (own if postmaster in (int(process.name), parent) else foreign).update(names)
