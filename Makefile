@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install demo test test-core test-regress test-backend test-e2e bench bench-full lint clean
+.PHONY: help build install demo test test-core test-regress test-backend test-e2e bench bench-full lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -39,6 +39,9 @@ bench-full: ## the same with more rows, settings and repeats (hours)
 
 lint: ## formatting, clippy, rustdoc, dependency policy, scripts
 	scripts/lint
+
+format: ## put Rust and Python files into the form that lint wants
+	scripts/format
 
 clean: ## remove target/: builds, server trees, environments
 	scripts/clean

@@ -1,11 +1,13 @@
 """Time, processor time and memory of this process, of child processes and of a server's processes; paired repeats."""
 
+import json
 import os
 import pathlib
 import platform
 import re
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -39,6 +41,14 @@ def run_child(command, log=None):
     if child.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}: {output[-500:]}")
     return Usage(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10), output
+
+
+def run_python(script, *arguments):
+    """Runs a script of ours, whose first line says what starting Python and importing took: usage without that, output."""
+    command = [sys.executable, str(script), str(time.time()), *map(str, arguments)]
+    usage, output = run_child(command)
+    said = json.loads(output.splitlines()[0])
+    return Usage(usage.wall - said["wall"], usage.cpu - said["cpu"], usage.peak_bytes), said
 
 
 class Stopwatch:

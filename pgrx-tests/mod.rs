@@ -13,11 +13,30 @@ macro_rules! tests {
     };
 }
 
+mod features;
+mod model;
 mod runtime;
+
+/// Runs `body` under a snapshot that sees what this test has written so far; the test itself runs under
+/// the one of the statement that called it.
+fn with_new_snapshot<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: inside a transaction; what is pushed is popped, or dropped by the abort.
+    unsafe {
+        pg_sys::CommandCounterIncrement();
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        let result = body();
+        pg_sys::PopActiveSnapshot();
+        result
+    }
+}
 
 type Test = (&'static str, fn());
 
-const SUITES: &[(&str, &[Test])] = &[("runtime", runtime::TESTS)];
+const SUITES: &[(&str, &[Test])] = &[
+    ("features", features::TESTS),
+    ("model", model::TESTS),
+    ("runtime", runtime::TESTS),
+];
 
 fn all() -> impl Iterator<Item = (String, fn())> {
     SUITES.iter().flat_map(|(suite, tests)| {

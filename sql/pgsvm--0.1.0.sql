@@ -209,8 +209,8 @@ SELECT
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
     leader.query
 FROM pg_catalog.pg_stat_activity AS activity
--- a worker has neither query nor start of its own
-JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)
+-- a worker shows neither the statement nor its start
+LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)
 WHERE activity.application_name LIKE 'pgsvm %:%';
 GRANT SELECT ON svm_progress TO PUBLIC;
 

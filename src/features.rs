@@ -13,6 +13,7 @@ mod decode;
 mod error;
 mod libsvm;
 mod resolve;
+mod sparse;
 
 pub use decode::Decoder;
 pub use error::FeatureError;

@@ -27,6 +27,9 @@ use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
 
+/// A millisecond of folding.
+const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
+
 /// A finished training.
 pub struct Trained {
     pub reader: ReaderOutcome,
@@ -116,6 +119,9 @@ fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Tr
     let scaled = trainer.weights();
     let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
     for feature in 0..scaled.len() {
+        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
         weights.push(scaled.get(feature));
     }
     let mut duals = DualChunks::default();

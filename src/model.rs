@@ -5,7 +5,7 @@
 mod cache;
 mod changes;
 mod load;
-mod weights;
+pub mod weights;
 
 pub use cache::find;
 pub use changes::{relation_changes, Freshness};
@@ -51,6 +51,11 @@ impl Model {
             .map(|(id, value)| self.sparse.weight(*id) * f64::from(*value))
             .sum();
         dense + sparse + self.intercept
+    }
+
+    /// The name without the version.
+    pub fn base_name(&self) -> &str {
+        self.name.rsplit_once('@').map_or("", |(name, _)| name)
     }
 
     /// Bytes it takes, about.

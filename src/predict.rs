@@ -17,8 +17,14 @@ use argument::Argument;
 use pgrx::{pg_sys, PgMemoryContexts};
 use std::rc::Rc;
 
-/// What a place in a query that calls one of the functions remembers from row to row.
+/// What a place in a query that calls one of the functions remembers from row to row: the models it
+/// was asked for, the last one first.
 struct CallSite {
+    uses: Vec<Use>,
+}
+
+/// One model as a call site uses it.
+struct Use {
     /// The model argument that all this belongs to, as bytes.
     name: Vec<u8>,
     freshness: Freshness,
@@ -28,81 +34,95 @@ struct CallSite {
     labels: Option<[pg_sys::Datum; 2]>,
 }
 
-/// The decision of the model that the first argument names about the features in the second, and the
-/// call site. None for a row with a NULL under nulls => 'skip'.
+/// Models that one call site keeps at hand, for queries whose model argument differs from row to row.
+const USES_KEPT: usize = 8;
+
+/// The decision of the model that the first argument names about the features in the second, and
+/// the use of it. None for a row with a NULL under nulls => 'skip'.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with two arguments that are not NULL.
 #[inline]
-unsafe fn decision<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (Option<f64>, &'a mut CallSite) {
+unsafe fn decision<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (Option<f64>, &'a mut Use) {
     // SAFETY: as the caller promises; a call site lives in memory that outlives the call.
     unsafe {
         let arguments = (*fcinfo).args.as_slice(2);
-        let site = call_site(fcinfo, arguments[0].value);
-        let decision = site.argument.decision(&site.model, arguments[1].value);
+        let used = current_use(fcinfo, arguments[0].value);
+        let decision = used.argument.decision(&used.model, arguments[1].value);
         match decision {
-            Ok(decision) => (decision, site),
+            Ok(decision) => (decision, used),
             Err(failure) => failure.raise(),
         }
     }
 }
 
-/// The call site, made or renewed where it does not belong to this model and statement.
+/// The use of the named model at this call site, made or renewed where it does not hold any more.
 ///
 /// # Safety
 /// As for `decision`; `name` is the first argument.
 #[inline]
-unsafe fn call_site<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> &'a mut CallSite {
-    // SAFETY: only this function sets `fn_extra`, and to a call site.
+unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> &'a mut Use {
+    // SAFETY: only this function sets `fn_extra`, and to a call site, which lives as long as the
+    // function's memory context.
     unsafe {
         let name = Varlena::open(name);
-        let mut known = (*(*fcinfo).flinfo).fn_extra.cast::<CallSite>().as_mut();
-        let fresh = known
-            .as_mut()
-            .is_some_and(|site| site.name == name.payload() && site.freshness.holds());
-        match known {
-            Some(site) if fresh => site,
-            known => renew(fcinfo, name.payload(), known),
+        let info = (*fcinfo).flinfo;
+        if (*info).fn_extra.is_null() {
+            let site = CallSite { uses: Vec::new() };
+            let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
+            (*info).fn_extra = site.cast();
         }
+        let site = &mut *(*info).fn_extra.cast::<CallSite>();
+        let fresh = site
+            .uses
+            .first_mut()
+            .is_some_and(|first| first.name == name.payload() && first.freshness.holds());
+        if !fresh {
+            renew(fcinfo, name.payload(), &mut site.uses);
+        }
+        &mut site.uses[0]
     }
 }
 
+/// Brings the use of the named model to the front, looked up again where it does not hold any more.
+///
 /// # Safety
-/// As for `call_site`.
+/// As for `current_use`.
 #[cold]
-unsafe fn renew<'a>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    name: &[u8],
-    known: Option<&'a mut CallSite>,
-) -> &'a mut CallSite {
-    // SAFETY: as the caller promises.
-    let (schema, info) = unsafe { (statement::schema_of_call(fcinfo), (*fcinfo).flinfo) };
-    let earlier = known
-        .as_ref()
-        .filter(|site| site.name == name)
-        .map(|site| site.freshness);
-    let freshness = Freshness::now(earlier);
-    let model = model::find(schema, &String::from_utf8_lossy(name)).or_raise();
-    if let Some(site) = known {
-        if site.name == name && Rc::ptr_eq(&site.model, &model) {
-            site.freshness = freshness;
-            return site;
+unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Use>) {
+    let known = uses.iter().position(|known| known.name == name);
+    if let Some(at) = known {
+        uses[..=at].rotate_right(1);
+        if uses[0].freshness.holds() {
+            return;
         }
     }
-    // SAFETY: the function's memory context outlives the call site, which is dropped with it; an
-    // earlier call site stays until then too, as values handed out may point to its labels.
-    unsafe {
+    let freshness = Freshness::now(known.map(|_| uses[0].freshness));
+    // SAFETY: as the caller promises.
+    let (schema, info) = unsafe { (statement::schema_of_call(fcinfo), (*fcinfo).flinfo) };
+    let model = model::find(schema, &String::from_utf8_lossy(name)).or_raise();
+    if known.is_some() && Rc::ptr_eq(&uses[0].model, &model) {
+        uses[0].freshness = freshness;
+        return;
+    }
+    // SAFETY: the function's memory context outlives the call site.
+    let argument = unsafe {
         let type_id = pg_sys::get_fn_expr_argtype(info, 1);
-        let site = CallSite {
-            name: name.to_vec(),
-            freshness,
-            argument: Argument::new(&model, type_id, (*info).fn_mcxt).or_raise(),
-            model,
-            labels: None,
-        };
-        let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
-        (*info).fn_extra = site.cast();
-        &mut *site
+        Argument::new(&model, type_id, (*info).fn_mcxt).or_raise()
+    };
+    let renewed = Use {
+        name: name.to_vec(),
+        freshness,
+        model,
+        argument,
+        labels: None,
+    };
+    match known {
+        Some(_) => uses[0] = renewed,
+        None => {
+            uses.truncate(USES_KEPT - 1);
+            uses.insert(0, renewed);
+        }
     }
 }
 
@@ -156,9 +176,9 @@ unsafe fn svm_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let (decision, site) = decision(fcinfo);
-        let Some(numbers) = site.model.numbers else {
-            label_is_no_number(&site.model).raise()
+        let (decision, used) = decision(fcinfo);
+        let Some(numbers) = used.model.numbers else {
+            label_is_no_number(&used.model).raise()
         };
         match decision {
             Some(decision) => float8(numbers[model::side(decision)]),
@@ -174,20 +194,20 @@ unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn svm_classify(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises; the labels live as long as the call site.
     unsafe {
-        let (decision, site) = decision(fcinfo);
+        let (decision, used) = decision(fcinfo);
         let Some(decision) = decision else {
             return null(fcinfo);
         };
-        let labels = site.labels.get_or_insert_with(|| {
+        let labels = used.labels.get_or_insert_with(|| {
             PgMemoryContexts::For((*(*fcinfo).flinfo).fn_mcxt)
-                .switch_to(|_| site.model.labels.each_ref().map(|label| text_datum(label)))
+                .switch_to(|_| used.model.labels.each_ref().map(|label| text_datum(label)))
         });
         labels[model::side(decision)]
     }
 }
 
 fn label_is_no_number(model: &Model) -> Failure {
-    let name = model.name.rsplit_once('@').map_or("", |(name, _)| name);
+    let name = model.base_name();
     Failure::new(
         Code::ERRCODE_DATATYPE_MISMATCH,
         format!(
@@ -196,7 +216,7 @@ fn label_is_no_number(model: &Model) -> Failure {
         ),
     )
     .hint(format!(
-        "svm_classify returns the label as text: SELECT svm_classify('{}', ...).",
+        "svm_classify returns the label as text: SELECT svm_classify('{}', …).",
         name.replace('\'', "''")
     ))
 }

@@ -212,7 +212,7 @@ impl FeatureError {
                 near: Some(near), ..
             } => format!("There is a column \"{near}\"; write its name exactly so."),
             Self::AmbiguousColumn { column } => {
-                format!("Give the columns different names: SELECT ... AS {column}_2.")
+                format!("Give the columns different names: SELECT … AS {column}_2.")
             }
             Self::Category { usable, .. } if !usable.is_empty() => format!(
                 "Name the columns to use: features => ARRAY[{}].",

@@ -61,7 +61,7 @@ fn syntax_error(token: &[u8], first: bool) -> FeatureError {
 
 fn quoted(token: &str) -> String {
     match token.char_indices().nth(QUOTED_CHARACTERS) {
-        Some((end, _)) => format!("{}...", &token[..end]),
+        Some((end, _)) => format!("{}…", &token[..end]),
         None => token.to_owned(),
     }
 }

@@ -12,11 +12,15 @@ unsafe extern "C-unwind" {
     fn GetUserId() -> pg_sys::Oid;
 }
 
-/// Two equal stamps in one session: same user, and no transaction of anybody has been committed
-/// between the two snapshots.
+/// Two equal stamps in one session: same user, and the two snapshots see the same transactions.
+///
+/// Among snapshots with the same upper bound, a later one has fewer transactions in progress if any
+/// has ended in between, because those that begin later lie above the bound (on a standby, those in
+/// progress stand in the second list).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    completed_transactions: u64,
+    upper_bound: pg_sys::TransactionId,
+    in_progress: (u32, i32),
     user: pg_sys::Oid,
 }
 
@@ -26,12 +30,16 @@ impl Stamp {
     pub fn now() -> Self {
         // SAFETY: plain reads of this process's state; the active snapshot is there when asked for.
         unsafe {
-            let completed_transactions = match ActiveSnapshotSet() {
-                true => (*GetActiveSnapshot()).snapXactCompletionCount,
-                false => 0,
+            let (upper_bound, in_progress) = match ActiveSnapshotSet() {
+                true => {
+                    let snapshot = &*GetActiveSnapshot();
+                    (snapshot.xmax, (snapshot.xcnt, snapshot.subxcnt))
+                }
+                false => (pg_sys::InvalidTransactionId, (0, 0)),
             };
             Self {
-                completed_transactions,
+                upper_bound,
+                in_progress,
                 user: GetUserId(),
             }
         }

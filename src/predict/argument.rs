@@ -30,7 +30,7 @@ enum Form {
     /// The dense features as text, by position from 1.
     DenseText,
     Row {
-        reader: Option<RowReader>,
+        reader: Option<Box<RowReader>>,
         context: pg_sys::MemoryContext,
     },
 }
@@ -45,6 +45,8 @@ struct RowReader {
 
 /// The argument's name in messages.
 const ARGUMENT: &str = "features";
+/// Most columns that a hint lists.
+const HINTED_COLUMNS: usize = 10;
 
 impl Argument {
     /// Prepares for arguments of this type. `context` outlives the result.
@@ -116,7 +118,10 @@ impl Argument {
         if !buffer.null_parts.is_empty() && model.nulls != Nulls::Zero {
             return match model.nulls {
                 Nulls::Skip => Ok(None),
-                _ => Err(null_feature(model, buffer)),
+                _ => {
+                    let by_name = matches!(self.form, Form::Row { .. });
+                    Err(null_feature(model, buffer, by_name))
+                }
             };
         }
         let decision = model.decision(buffer);
@@ -238,7 +243,7 @@ unsafe fn read_dense_text(
 unsafe fn read_row(
     model: &Model,
     datum: pg_sys::Datum,
-    reader: &mut Option<RowReader>,
+    reader: &mut Option<Box<RowReader>>,
     context: pg_sys::MemoryContext,
     out: &mut FeatureBuffer,
 ) -> Result<(), Failure> {
@@ -255,11 +260,11 @@ unsafe fn read_row(
             let shape = unsafe { RowShape::of(&row, context) };
             let decoder = Decoder::new(&model.features, shape.columns(), model.nulls)
                 .map_err(|error| row_failure(model, error))?;
-            reader.insert(RowReader {
+            reader.insert(Box::new(RowReader {
                 shape,
                 decoder,
                 changes,
-            })
+            }))
         }
     };
     let (values, nulls) = reader.shape.deform(&row);
@@ -300,16 +305,17 @@ unsafe fn argument_failure(model: &Model, error: FeatureError, datum: pg_sys::Da
     }
 }
 
-fn null_feature(model: &Model, row: &FeatureBuffer) -> Failure {
-    let parts = &model.features.parts;
-    let name = match row.null_parts.first().and_then(|at| parts.get(*at)) {
-        Some(part) if parts.len() > 1 => part.name(),
-        _ => ARGUMENT.to_owned(),
+fn null_feature(model: &Model, row: &FeatureBuffer, by_name: bool) -> Failure {
+    let part = row
+        .null_parts
+        .first()
+        .filter(|_| by_name)
+        .and_then(|at| model.features.parts.get(*at));
+    let what = match part {
+        Some(part) => format!("feature \"{}\" contains NULL", part.name()),
+        None => "the features contain NULL".to_owned(),
     };
-    Failure::new(
-        Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-        format!("feature \"{name}\" contains NULL"),
-    )
+    Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, what)
     .detail(format!(
         "Model \"{}\" was trained with nulls => 'error'.",
         model.name
@@ -331,10 +337,14 @@ fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
 
 /// How to call the model so that it works.
 fn call_hint(model: &Model) -> String {
-    let name = model.name.rsplit_once('@').map_or("", |(name, _)| name);
+    let mut columns = model.features.columns();
+    if columns.len() > HINTED_COLUMNS {
+        columns.truncate(HINTED_COLUMNS);
+        columns.push("…");
+    }
     format!(
-        "Pass a whole row with the columns {}: SELECT svm_decision('{}', t) FROM ... AS t.",
-        model.features.columns().join(", "),
-        name.replace('\'', "''")
+        "Pass a whole row with the columns {}: SELECT svm_decision('{}', t) FROM … AS t.",
+        columns.join(", "),
+        model.base_name().replace('\'', "''")
     )
 }

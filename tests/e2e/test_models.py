@@ -1,13 +1,9 @@
-"""The life of a stored model: seen at once by other statements, lost with its transaction, kept by pg_dump, private."""
+"""The life of a stored model: seen at once by other statements, lost with its transaction."""
 
-import pathlib
-import subprocess
 import threading
 
 import psycopg
 import pytest
-
-from harness.server import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -83,53 +79,6 @@ def test_trainings_of_one_name_at_once_become_versions_of_it(connect, table):
         thread.join()
     assert not failures
     assert version(connection) == first + 3
-
-
-def test_a_dump_restores_models_that_predict_the_same(server, database, connect, table):
-    connection = connect()
-    connection.execute(TRAIN)
-    before = decision(connection)
-    programs = programs_of(server.version)
-    client = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
-    dump = subprocess.run([programs / "pg_dump", *client, database], check=True, stdout=subprocess.PIPE).stdout
-    with server.connect() as administrator:
-        administrator.execute("DROP DATABASE IF EXISTS restored")
-        administrator.execute("CREATE DATABASE restored")
-    subprocess.run(
-        [programs / "psql", *client, "-X", "-q", "-v", "ON_ERROR_STOP=1", "restored"],
-        input=dump, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    with server.connect("restored") as restored:
-        assert decision(restored) == before
-        # the sequences came along: a new training gets new numbers
-        restored.execute(TRAIN)
-        assert version(restored) > version(connection)
-
-
-def programs_of(version):
-    """The folder of the server's programs, as scripts/pg-tree laid them out."""
-    command = '. "$0/scripts/env.sh"; server_pg_config "$1"'
-    path = subprocess.run(
-        ["bash", "-c", command, ROOT, str(version)], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    return pathlib.Path(path.strip()).parent
-
-
-def test_a_role_neither_sees_nor_uses_the_models_of_another(server, connect, table):
-    connection = connect()
-    for role in ["alice", "bob"]:
-        connection.execute(f"DROP ROLE IF EXISTS {role}")
-        connection.execute(f"CREATE ROLE {role} LOGIN")
-    connection.execute("GRANT SELECT ON points TO alice, bob")
-    alice, bob = connect(user="alice"), connect(user="bob")
-    alice.execute("SELECT svm_train('points', 'label', ARRAY['x', 'y'], model => 'hers')")
-    question = "SELECT svm_decision('hers', ARRAY[0.5, 0.1])"
-    assert alice.execute(question).fetchone()[0] > 0
-    assert bob.execute("SELECT count(*) FROM svm_models").fetchone()[0] == 0
-    with pytest.raises(psycopg.Error, match="hers"):
-        bob.execute(question)
-    bob.execute("DELETE FROM svm_model")
-    assert alice.execute("SELECT count(*) FROM svm_models WHERE name = 'hers'").fetchone()[0] == 1
 
 
 def test_predictions_work_in_read_only_transactions_and_parallel_workers(connect, table):

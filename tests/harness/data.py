@@ -24,7 +24,12 @@ def data_file(name):
 
 def examples(name):
     """(label, [(index, value), ...]) of each line of a LIBSVM file; indices start at 1, values are text."""
-    with lzma.open(data_file(name), "rt") as lines:
+    # looked for at once, so that a test skips before it makes a table
+    return _parse(data_file(name))
+
+
+def _parse(path):
+    with lzma.open(path, "rt") as lines:
         for line in lines:
             label, *pairs = line.split()
             yield float(label), [pair.split(":") for pair in pairs]
@@ -39,28 +44,28 @@ def load_text(connection, table, name):
 def load_dense(connection, table, name, features, array="float4[]"):
     """Makes `table` (label float8, features float4[] of length `features`); returns the number of rows."""
 
-    def dense():
-        for label, pairs in examples(name):
+    def dense(lines):
+        for label, pairs in lines:
             values = ["0"] * features
             for index, value in pairs:
                 values[int(index) - 1] = value
             yield label, "{" + ",".join(values) + "}"
 
-    return _load(connection, table, array, dense())
+    return _load(connection, table, array, dense(examples(name)))
 
 
 def load_sparse(connection, table, name):
     """Makes `table` (label float8, idx int4[], val float4[]), indices as in the file; returns the number of rows."""
 
-    def sparse():
-        for label, pairs in examples(name):
+    def sparse(lines):
+        for label, pairs in lines:
             yield (
                 label,
                 "{" + ",".join(index for index, _ in pairs) + "}",
                 "{" + ",".join(value for _, value in pairs) + "}",
             )
 
-    return _copy(connection, table, "label float8, idx int4[], val float4[]", sparse())
+    return _copy(connection, table, "label float8, idx int4[], val float4[]", sparse(examples(name)))
 
 
 def _load(connection, table, features_type, rows):

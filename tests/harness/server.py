@@ -86,9 +86,11 @@ class Server:
         the server started: what a process forgot to give back.
         """
         started = (self.data_directory / "postmaster.pid").stat().st_ctime
+        # listed before the processes are looked at: another server's segment is mapped by then, or gone
+        listed = list(pathlib.Path("/dev/shm").glob("PostgreSQL.*"))
         own, foreign = self._mapped_segments()
         found = set()
-        for path in pathlib.Path("/dev/shm").glob("PostgreSQL.*"):
+        for path in listed:
             try:
                 status = path.stat()
             except FileNotFoundError:
@@ -150,3 +152,12 @@ def wait_until(condition, within_seconds=10.0, what="the condition"):
 def tested_version():
     """The major version under test, from PGSVM_PG (scripts/e2e-tests sets it)."""
     return int(os.environ.get("PGSVM_PG", "15"))
+
+
+def programs_of(version):
+    """The folder of the server's programs, as scripts/pg-tree laid them out."""
+    command = '. "$0/scripts/env.sh"; server_pg_config "$1"'
+    path = subprocess.run(
+        ["bash", "-c", command, ROOT, str(version)], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    return pathlib.Path(path.strip()).parent

@@ -165,16 +165,6 @@ SET pgsvm.cache_size = '1kB';
 SELECT svm_train('points', 'good', ARRAY['x', 'y']);
 \echo :LAST_ERROR_SQLSTATE
 RESET pgsvm.cache_size;
-SET pgsvm.cache_size = '1MB';
-SET temp_file_limit = '1MB';
-SELECT svm_train_query('SELECT i % 2 = 0 AS good, array_fill(i::real, ARRAY[100]) AS v FROM generate_series(1, 10000) AS i', 'good', model => 'm');
-\echo :LAST_ERROR_SQLSTATE
-SET pgsvm.workers = 0;
-SELECT svm_train_query('SELECT i % 2 = 0 AS good, array_fill(i::real, ARRAY[100]) AS v FROM generate_series(1, 10000) AS i', 'good', model => 'm');
-\echo :LAST_ERROR_SQLSTATE
-RESET pgsvm.workers;
-RESET temp_file_limit;
-RESET pgsvm.cache_size;
 SET pgsvm.workers = 3;
 \echo :LAST_ERROR_SQLSTATE
 

@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
     };
     for _ in 0..get("repeat", "1").parse::<usize>()? {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu_seconds());
         let trained = train_examples(problem, vec![HeadSpec::binary(c)], &examples, settings)
             .map_err(|error| error.to_string())?;
         let seconds = start.elapsed().as_secs_f64();
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let head = report.heads[0];
         println!(
             "{:?} primal {:.4} dual {:.4} gap {:.2e} accuracy {:.4} | {} rows x {} features, {} KB, resident {} | passes {} \
-             visits {:.1} n, updates {:.2} n, evicted {:.2} n, replaced {:.2} n, kappa {:.2} | read {:.1} ms solve {:.1} ms",
+             visits {:.1} n, updates {:.2} n, evicted {:.2} n, replaced {:.2} n, kappa {:.2} | read {:.1} ms solve {:.1} ms, cpu {:.1} ms",
             head.stop,
             head.certificate.primal,
             head.certificate.dual,
@@ -98,9 +98,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             head.kappa,
             1e3 * trained.loading_seconds,
             1e3 * (seconds - trained.loading_seconds),
+            1e3 * (cpu_seconds() - cpu),
         );
     }
     Ok(())
+}
+
+/// Processor time of the main thread where Linux tells it, else 0.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = text
+        .split_ascii_whitespace()
+        .next()
+        .and_then(|field| field.parse::<f64>().ok());
+    nanoseconds.unwrap_or(0.0) / 1e9
 }
 
 /// Class 1 is the label `positive`, or when that is empty the largest one.

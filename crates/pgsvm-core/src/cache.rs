@@ -648,3 +648,6 @@ impl Consumer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

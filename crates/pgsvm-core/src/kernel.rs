@@ -1,25 +1,41 @@
 //! The inner loops over one row, compiled once plainly and once for the processor's vector unit.
 //!
 //! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
-//! picks at run time the build for AVX2 with fused multiply-add where the processor has it (NEON is part of
-//! every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
+//! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which the dense loops
+//! are those of [`avx2`] (NEON is part of every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
-/// How a product is added: the one difference between the builds.
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
+/// What sets the builds apart.
 pub(crate) trait Kernel {
+    /// A product is added with one rounding.
     const FUSED: bool;
+    /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
+    const AVX2: bool = false;
 }
 
 /// Multiply, round, add.
-pub(crate) struct Plain;
+struct Plain;
 /// One instruction, one rounding.
-pub(crate) struct Fused;
+#[cfg(target_arch = "aarch64")]
+struct Fused;
+/// The same, and the loops of [`avx2`].
+#[cfg(target_arch = "x86_64")]
+struct Avx2;
 
 impl Kernel for Plain {
     const FUSED: bool = false;
 }
+#[cfg(target_arch = "aarch64")]
 impl Kernel for Fused {
     const FUSED: bool = true;
+}
+#[cfg(target_arch = "x86_64")]
+impl Kernel for Avx2 {
+    const FUSED: bool = true;
+    const AVX2: bool = true;
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.
@@ -74,7 +90,7 @@ impl Level {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
-    work.run::<Fused>()
+    work.run::<Avx2>()
 }
 
 /// The precision weights are kept in.
@@ -85,6 +101,8 @@ pub(crate) trait Real: Copy + Default + Send + 'static {
     fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
     /// sum x u and sum x w, reading x once
     fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64);
+    /// sum d u x and sum d x^2
+    fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
     /// u += scale x
     fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
 }
@@ -99,7 +117,7 @@ macro_rules! fuse {
     };
 }
 macro_rules! real {
-    ($type:ty, $lanes:literal) => {
+    ($type:ty, $lanes:literal, $loops:ident) => {
         impl Real for $type {
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -113,6 +131,11 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::dot(x, u) };
+                }
                 let (x_wide, x) = x.as_chunks::<$lanes>();
                 let (u_wide, u) = u.as_chunks::<$lanes>();
                 let mut sum = [0.0 as Self; $lanes];
@@ -138,6 +161,11 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64) {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::dot2(x, u, w) };
+                }
                 const HALF: usize = $lanes / 2;
                 let (x_wide, x) = x.as_chunks::<HALF>();
                 let (u_wide, u) = u.as_chunks::<HALF>();
@@ -162,7 +190,44 @@ macro_rules! real {
             }
 
             #[inline(always)]
+            fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64) {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::dot_damped(x, d, u) };
+                }
+                const HALF: usize = $lanes / 2;
+                let (x_wide, x) = x.as_chunks::<HALF>();
+                let (d_wide, d) = d.as_chunks::<HALF>();
+                let (u_wide, u) = u.as_chunks::<HALF>();
+                let mut sum_u = [0.0 as Self; HALF];
+                let mut sum_x = [0.0 as Self; HALF];
+                for ((x, d), u) in x_wide.iter().zip(d_wide).zip(u_wide) {
+                    for k in 0..HALF {
+                        let damped = x[k] as Self * d[k];
+                        sum_u[k] = fuse!(K, damped, u[k], sum_u[k]);
+                        sum_x[k] = fuse!(K, damped, x[k] as Self, sum_x[k]);
+                    }
+                }
+                let (mut last_u, mut last_x) = (0.0 as Self, 0.0 as Self);
+                for ((x, d), u) in x.iter().zip(d).zip(u) {
+                    let damped = *x as Self * *d;
+                    last_u = fuse!(K, damped, *u, last_u);
+                    last_x = fuse!(K, damped, *x as Self, last_x);
+                }
+                (
+                    fold(&sum_u) + Self::to(last_u),
+                    fold(&sum_x) + Self::to(last_x),
+                )
+            }
+
+            #[inline(always)]
             fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]) {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::add(u, scale as Self, x) };
+                }
                 let scale = scale as Self;
                 for (u, x) in u.iter_mut().zip(x) {
                     *u = fuse!(K, *x as Self, scale, *u);
@@ -172,8 +237,8 @@ macro_rules! real {
     };
 }
 
-real!(f64, 16);
-real!(f32, 32);
+real!(f64, 16, wide);
+real!(f32, 32, narrow);
 
 /// Sums lanes pairwise, halving: the order is part of the result.
 #[inline(always)]
@@ -215,6 +280,23 @@ pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
         );
     }
     (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
+}
+
+/// sum d u x and sum d x^2 over pairs of feature id and value bits
+#[inline(always)]
+pub(crate) fn dot_damped_sparse<K: Kernel, T: Real>(
+    x: &[[u32; 2]],
+    d: &[T],
+    u: &[T],
+) -> (f64, f64) {
+    let (mut at_u, mut at_x) = (0.0f64, 0.0f64);
+    for &[index, bits] in x {
+        let value = f64::from(f32::from_bits(bits));
+        let damped = value * d[index as usize].to();
+        at_u = fuse!(K, damped, u[index as usize].to(), at_u);
+        at_x = fuse!(K, damped, value, at_x);
+    }
+    (at_u, at_x)
 }
 
 /// u += scale x over pairs of feature id and value bits
@@ -269,7 +351,7 @@ mod tests {
 
     struct Dots<'a, T>(&'a [f32], &'a [T], &'a [T]);
     impl<T: Real> Work for Dots<'_, T> {
-        type Output = (f64, (f64, f64), Vec<T>);
+        type Output = (f64, (f64, f64), (f64, f64), Vec<T>);
         #[inline(always)]
         fn run<K: Kernel>(self) -> Self::Output {
             let mut sum = self.2.to_vec();
@@ -277,6 +359,7 @@ mod tests {
             (
                 T::dot_dense::<K>(self.0, self.1),
                 T::dot2_dense::<K>(self.0, self.1, self.2),
+                T::dot_damped_dense::<K>(self.0, self.2, self.1),
                 sum,
             )
         }
@@ -306,9 +389,13 @@ mod tests {
                         .map(|(x, u)| (f64::from(*x) * u.to()).abs())
                         .sum::<f64>());
             for level in [Level::PLAIN, Level::best()] {
-                let (one, (two_u, two_w), sum) = level.run(Dots(&x, &u, &w));
+                let (one, (two_u, two_w), (damped, norm), sum) = level.run(Dots(&x, &u, &w));
                 assert!((one - exact(&u)).abs() <= bound, "{level:?} {length}");
                 assert!((two_u - exact(&u)).abs() <= bound);
+                let twice: Vec<T> = u.iter().zip(&w).map(|(u, w)| T::of(u.to() * w.to())).collect();
+                assert!((damped - exact(&twice)).abs() <= 50.0 * bound);
+                let squares: Vec<T> = x.iter().zip(&w).map(|(x, w)| T::of(f64::from(*x) * w.to())).collect();
+                assert!((norm - exact(&squares)).abs() <= 50.0 * bound);
                 assert!((two_w - exact(&w)).abs() <= 4.0 * bound);
                 for ((s, w), x) in sum.iter().zip(&w).zip(&x) {
                     assert!((s.to() - w.to() - 0.25 * f64::from(*x)).abs() <= relative * 20.0);

@@ -1,7 +1,7 @@
 //! The reader role: takes examples from the source, packs them, learns the scaling, hands them over.
 //!
 //! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
-//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: one chunk of rows,
+//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: five chunks of rows (1 MB each at most),
 //! the tables of the scaling (up to five f64 for each dense feature; two f32 and a bit for each sparse one), a word
 //! for each chunk.
 //!
@@ -23,7 +23,7 @@ use crate::random::{Random, Stream};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::{Phase, Step};
-use spill::{Replay, Spill};
+use spill::{Replay, ReplayError, Spill};
 
 /// Words of a batch where the ring allows it: 128 KB.
 const BATCH_WORDS: usize = 32 * 1024;
@@ -379,10 +379,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
             };
             let (mut used, mut last) = (0, false);
             while !last {
-                let row = replay
-                    .front(dense, &mut self.random, &mut self.spool)
-                    .map_err(ReadError::Spool)?;
-                let row = row.map_err(|_| memory(self.seen.words))?;
+                let row = match replay.front(dense, &mut self.random, &mut self.spool) {
+                    Ok(row) => row,
+                    Err(ReplayError::Spool(error)) => return Err(ReadError::Spool(error)),
+                    Err(ReplayError::Memory) => return Err(memory(self.seen.words)),
+                };
                 let length = row.words().len();
                 if used + length > words.len() {
                     break;
@@ -391,7 +392,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 applier.apply(&mut words[used..used + length]);
                 used += length;
                 rows += 1;
-                last = replay.advance();
+                last = replay.advance(length);
             }
             producer.commit(used, last);
         }
@@ -516,3 +517,6 @@ fn out_of_memory(words: usize) -> RowError {
 fn memory<S, P>(words: u64) -> ReadError<S, P> {
     ReadError::Row(RowError::OutOfMemory { bytes: 4 * words })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,13 @@
 //!    the primal at the newest weights;
 //! 3. *active* passes over the rows that still matter.
 //!
-//! This module moves the heads through those passes; [`head`] holds the arithmetic, [`rule`] the proximal shift.
+//! This module moves the heads through those passes; [`head`] holds a head's state,
+//! [`iterate`] its weights, [`rule`] the strength of the proximal shift, [`moments`] the metric.
 
 pub(crate) mod head;
-pub(crate) mod rule;
+mod iterate;
+mod moments;
+mod rule;
 
 use crate::cache::Facts;
 use crate::kernel::{Kernel, Real};
@@ -19,6 +22,7 @@ use crate::problem::Problem;
 use crate::row::Row;
 use crate::trainer::{HeadSpec, StopReason, TrainError};
 use head::Head;
+use moments::Moments;
 
 pub(crate) struct Solver<T> {
     pub(crate) heads: Vec<Head<T>>,
@@ -26,6 +30,8 @@ pub(crate) struct Solver<T> {
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
+    /// Column scales, learned in the first full pass.
+    moments: Option<Moments>,
 }
 
 impl<T: Real> Solver<T> {
@@ -46,6 +52,7 @@ impl<T: Real> Solver<T> {
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),
             full_passes: 0,
+            moments: Moments::new(facts)?,
         })
     }
 
@@ -113,6 +120,9 @@ impl<T: Real> Solver<T> {
     /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
     #[inline(always)]
     pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        if let Some(moments) = &mut self.moments {
+            moments.learn(row);
+        }
         let mut keep = false;
         for head in &mut self.heads {
             if head.stop.is_none() {
@@ -184,10 +194,12 @@ impl<T: Real> Solver<T> {
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
-    pub(crate) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
+        let moments = self.moments.take();
         for head in self.running() {
-            head.advance();
+            head.advance(moments.as_ref())?;
         }
+        Ok(())
     }
 
     pub(crate) fn begin_active(&mut self) {
@@ -208,4 +220,15 @@ impl<T: Real> Solver<T> {
             head.stop = Some(StopReason::Requested);
         }
     }
+}
+
+/// A vector of zeros, or an error where it cannot be had.
+fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
+    let mut values = Vec::new();
+    let bytes = (length * std::mem::size_of::<V>()) as u64;
+    values
+        .try_reserve_exact(length)
+        .map_err(|_| TrainError::OutOfMemory { bytes })?;
+    values.resize(length, V::default());
+    Ok(values)
 }

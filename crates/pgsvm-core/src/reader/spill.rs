@@ -12,7 +12,9 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks are at most this part of the cache, so that a small cache's passes are shuffled finely too.
 const CHUNKS_PER_CACHE: usize = 8;
 const SMALLEST_CHUNK_BYTES: usize = 16 * 1024;
-/// Consecutive rows that stay together when a chunk is handed over.
+/// Chunks in hand at a time, their rows mixed: a chunk of a sorted table holds one class only.
+const CHUNKS_IN_HAND: usize = 4;
+/// Consecutive rows that stay together when they are handed over.
 const BLOCK: usize = 16;
 
 struct Chunk {
@@ -100,89 +102,113 @@ impl Spill {
         order.try_reserve_exact(self.chunks.len())?;
         order.extend(0..self.chunks.len() as u32);
         let next = order.len();
+        let chunks = self.chunks;
         Ok(Replay {
-            chunks: self.chunks,
+            chunks,
             order,
             next,
             words: Vec::new(),
-            starts: Vec::new(),
+            blocks: Vec::new(),
+            block: 0,
             row: 0,
+            at: 0,
         })
     }
 }
 
-/// The chunks, pass after pass, in shuffled order, blocks of rows shuffled inside each.
+/// The chunks, pass after pass: a few at a time in shuffled order, their rows mixed block by block.
 pub(super) struct Replay {
     chunks: Vec<Chunk>,
     order: Vec<u32>,
     /// The next chunk of `order`; at its end a new pass begins.
     next: usize,
+    /// The chunks in hand, one behind the other.
     words: Vec<u32>,
-    /// First word of each row of the chunk in hand, in the order of delivery.
-    starts: Vec<u32>,
-    row: usize,
+    /// First word of each block of rows in hand and its number of rows, in the order of delivery.
+    blocks: Vec<(u32, u32)>,
+    /// The block being delivered, rows of it delivered, and where its next row starts.
+    block: usize,
+    row: u32,
+    at: usize,
+}
+
+/// Why the next rows cannot be had.
+pub(super) enum ReplayError<E> {
+    Spool(E),
+    Memory,
+}
+
+impl<E> From<TryReserveError> for ReplayError<E> {
+    fn from(_: TryReserveError) -> Self {
+        Self::Memory
+    }
 }
 
 impl Replay {
-    /// The row to deliver now, read from the spool when its chunk is not in hand.
+    /// The row to deliver now, read from the spool when it is not in hand.
     pub(super) fn front<P: Spool>(
         &mut self,
         dense: usize,
         random: &mut Random,
         spool: &mut P,
-    ) -> Result<Result<Row<'_>, TryReserveError>, P::Error> {
-        if self.row == self.starts.len() {
+    ) -> Result<Row<'_>, ReplayError<P::Error>> {
+        if self.block == self.blocks.len() {
             if self.next == self.order.len() {
                 random.shuffle(&mut self.order);
                 self.next = 0;
             }
-            let chunk = &self.chunks[self.order[self.next] as usize];
-            self.next += 1;
-            if let Err(error) = self
-                .words
-                .try_reserve(chunk.words.saturating_sub(self.words.len()))
-            {
-                return Ok(Err(error));
-            }
-            self.words.resize(chunk.words, 0);
-            spool.read(chunk.position, as_bytes_mut(&mut self.words))?;
-            if let Err(error) = self.index(dense, random) {
-                return Ok(Err(error));
-            }
+            self.fetch(dense, spool)?;
+            random.shuffle(&mut self.blocks);
+            self.open_block(0);
         }
-        Ok(Ok(Row::new(
-            &self.words[self.starts[self.row] as usize..],
-            dense,
-        )))
+        Ok(Row::new(&self.words[self.at..], dense))
     }
 
-    /// Finds the rows of the chunk and shuffles their blocks.
-    fn index(&mut self, dense: usize, random: &mut Random) -> Result<(), TryReserveError> {
-        let mut in_order: Vec<u32> = std::mem::take(&mut self.starts);
-        in_order.clear();
-        let mut at = 0;
-        while at < self.words.len() {
-            in_order.try_reserve(1)?;
-            in_order.push(at as u32);
-            at += Row::new(&self.words[at..], dense).words().len();
+    /// Reads the next few chunks and finds their blocks.
+    fn fetch<P: Spool>(
+        &mut self,
+        dense: usize,
+        spool: &mut P,
+    ) -> Result<(), ReplayError<P::Error>> {
+        self.words.clear();
+        self.blocks.clear();
+        let end = (self.next + CHUNKS_IN_HAND).min(self.order.len());
+        for &index in &self.order[self.next..end] {
+            let chunk = &self.chunks[index as usize];
+            let from = self.words.len();
+            self.words.try_reserve(chunk.words)?;
+            self.words.resize(from + chunk.words, 0);
+            spool
+                .read(chunk.position, as_bytes_mut(&mut self.words[from..]))
+                .map_err(ReplayError::Spool)?;
+            let mut at = from;
+            while at < self.words.len() {
+                let (start, mut rows) = (at, 0);
+                while at < self.words.len() && rows < BLOCK {
+                    at += Row::new(&self.words[at..], dense).words().len();
+                    rows += 1;
+                }
+                self.blocks.try_reserve(1)?;
+                self.blocks.push((start as u32, rows as u32));
+            }
         }
-        let mut blocks: Vec<u32> = Vec::new();
-        blocks.try_reserve_exact(in_order.len().div_ceil(BLOCK))?;
-        blocks.extend(0..in_order.len().div_ceil(BLOCK) as u32);
-        random.shuffle(&mut blocks);
-        self.starts.try_reserve_exact(in_order.len())?;
-        for block in blocks {
-            let from = block as usize * BLOCK;
-            self.starts
-                .extend_from_slice(&in_order[from..(from + BLOCK).min(in_order.len())]);
-        }
-        self.row = 0;
+        self.next = end;
         Ok(())
     }
 
-    /// Moves on. True when the row delivered was the last of its pass.
-    pub(super) fn advance(&mut self) -> bool {
+    fn open_block(&mut self, block: usize) {
+        self.block = block;
+        self.row = 0;
+        self.at = self.blocks.get(block).map_or(0, |block| block.0 as usize);
+    }
+
+    /// Moves on behind a row of `words`. True when it was the last of its pass.
+    pub(super) fn advance(&mut self, words: usize) -> bool {
         self.row += 1;
-        self.row == self.starts.len() && self.next == self.order.len()
+        self.at += words;
+        if self.row == self.blocks[self.block].1 {
+            self.open_block(self.block + 1);
+        }
+        self.block == self.blocks.len() && self.next == self.order.len()
     }
 }

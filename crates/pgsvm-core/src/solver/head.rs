@@ -3,20 +3,21 @@
 //! primal  P(w) = 1/2 |w|^2 + C sum c L(y <w, x>)
 //! dual    D(a) = sum a - 1/2 |v|^2 - 1/2 sum diag a^2,  v = sum a y x,  0 <= a <= upper
 //!
-//! Kept are u = v + kappa z and z, the centre of the proximal shift (see [`super::rule`]); w = u / (1 + kappa).
-//! A visit minimizes the shifted dual in one coordinate:
+//! A visit minimizes the dual, shifted as [`super::iterate`] says, in one coordinate:
 //!
-//! g = y <u, x> / (1 + kappa) - 1 + diag a,   a <- clip(a - g / (Q / (1 + kappa) + diag)),   u += (a' - a) y x
+//! g = y <w, x> - 1 + diag a,   a <- clip(a - g / (curvature + diag)),   v += (a' - a) y x
 //!
 //! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
-//! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
 
 use crate::bits::Bits;
 use crate::cache::Facts;
-use crate::kernel::{add_sparse, dot_sparse, Kernel, Real};
+use crate::kernel::{add_sparse, Kernel, Real};
 use crate::problem::{Loss, Problem};
 use crate::row::Row;
+use crate::solver::iterate::{Iterate, Place};
+use crate::solver::moments::Moments;
 use crate::solver::rule::{Measured, Rule};
+use crate::solver::zeros;
 use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
 
 /// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
@@ -110,8 +111,7 @@ pub(crate) struct Head<T> {
     intercept: f64,
     dense: usize,
     pub(crate) alpha: Vec<f32>,
-    u: Vec<T>,
-    z: Vec<T>,
+    iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     start: Vec<T>,
     /// Weights of the best primal.
@@ -170,8 +170,7 @@ impl<T: Real> Head<T> {
             intercept,
             dense: facts.dense,
             alpha: zeros(facts.rows)?,
-            u: zeros(length)?,
-            z: zeros(length)?,
+            iterate: Iterate::new(facts.features, facts.dense, intercept, rule.kappa())?,
             start: zeros(length)?,
             best_w: zeros(length)?,
             best: Best {
@@ -216,11 +215,6 @@ impl<T: Real> Head<T> {
     }
 
     #[inline(always)]
-    fn damp(&self) -> f64 {
-        1.0 / (1.0 + self.rule.kappa())
-    }
-
-    #[inline(always)]
     fn sign(&self, row: &Row<'_>) -> f64 {
         f64::from(self.signs[row.class()])
     }
@@ -243,26 +237,17 @@ impl<T: Real> Head<T> {
             self.asleep.set(row.ordinal(), true);
             return Outcome::NONE;
         }
-        let last = self.u.len() - 1;
-        let dense = self.dense;
-        let (mut at_u, mut at_start) =
-            T::dot2_dense::<K>(row.dense(), &self.u[..dense], &self.start[..dense]);
-        at_u += dot_sparse::<K, T>(row.sparse(), &self.u) + self.intercept * self.u[last].to();
-        at_start +=
-            dot_sparse::<K, T>(row.sparse(), &self.start) + self.intercept * self.start[last].to();
+        let (place, at_start) = self.iterate.place_beside::<K>(row, &self.start);
         let cost = f64::from(row.cost());
         let margin = y * at_start;
         self.full.start_loss += cost * self.loss(margin);
         self.full.correct += u64::from(right_side(margin, y));
         self.full.rows += 1;
-        let margin = y * at_u * self.damp();
-        self.full.visit_loss += cost * self.loss(margin);
-        let outcome = self.step::<K>(row, y, margin);
-        let tally = &mut self.full;
-        let q = f64::from(row.q()) + self.intercept;
+        self.full.visit_loss += cost * self.loss(y * place.score);
+        let outcome = self.step::<K>(row, y, place);
         if outcome.alpha > 0.0 {
-            tally.aq += f64::from(outcome.alpha) * q;
-            tally.support += 1;
+            self.full.aq += f64::from(outcome.alpha) * self.iterate.norm(row);
+            self.full.support += 1;
         }
         outcome
     }
@@ -274,16 +259,13 @@ impl<T: Real> Head<T> {
         if y == 0.0 || self.asleep.get(row.ordinal()) {
             return Outcome::NONE;
         }
-        let last = self.u.len() - 1;
-        let at_u = T::dot_dense::<K>(row.dense(), &self.u[..self.dense])
-            + dot_sparse::<K, T>(row.sparse(), &self.u)
-            + self.intercept * self.u[last].to();
-        self.step::<K>(row, y, y * at_u * self.damp())
+        let place = self.iterate.place::<K>(row);
+        self.step::<K>(row, y, place)
     }
 
     /// The coordinate step, its tallies, and whether the row sleeps from now on.
     #[inline(always)]
-    fn step<K: Kernel>(&mut self, row: &Row<'_>, y: f64, margin: f64) -> Outcome {
+    fn step<K: Kernel>(&mut self, row: &Row<'_>, y: f64, place: Place) -> Outcome {
         let ordinal = row.ordinal();
         let cost = f64::from(row.cost());
         let (diag, upper) = if self.squared {
@@ -293,7 +275,7 @@ impl<T: Real> Head<T> {
         };
         let before = self.alpha[ordinal];
         let old = f64::from(before);
-        let gradient = margin - 1.0 + diag * old;
+        let gradient = y * place.score - 1.0 + diag * old;
         self.visits += 1;
         let (at_zero, at_upper) = (before <= 0.0, before >= upper);
         let projected = if at_zero {
@@ -316,8 +298,7 @@ impl<T: Real> Head<T> {
         if projected == 0.0 || !projected.is_finite() {
             return outcome;
         }
-        let curvature = (f64::from(row.q()) + self.intercept) * self.damp() + diag;
-        let wanted = old - gradient / curvature;
+        let wanted = old - gradient / (place.curvature + diag);
         let after = if wanted.is_nan() {
             before
         } else {
@@ -325,41 +306,21 @@ impl<T: Real> Head<T> {
         };
         let delta = f64::from(after) - old;
         if delta != 0.0 {
-            self.move_to::<K>(
-                row,
-                y,
-                delta,
-                diag * (f64::from(after) * f64::from(after) - old * old),
-            );
+            self.iterate.add::<K>(row, y * delta);
+            self.sum_alpha += delta;
+            self.sum_diag += diag * (f64::from(after) * f64::from(after) - old * old);
+            self.updates += 1;
             self.alpha[ordinal] = after;
             outcome.alpha = after;
         }
         outcome
     }
 
-    #[inline(always)]
-    fn move_to<K: Kernel>(&mut self, row: &Row<'_>, y: f64, delta: f64, diag_delta: f64) {
-        let scale = y * delta;
-        T::add_dense::<K>(&mut self.u[..self.dense], scale, row.dense());
-        add_sparse::<K, T>(&mut self.u, scale, row.sparse());
-        let last = self.u.len() - 1;
-        self.u[last] = T::of(self.u[last].to() + self.intercept * scale);
-        self.sum_alpha += delta;
-        self.sum_diag += diag_delta;
-        self.updates += 1;
-    }
-
     pub(crate) fn begin_full(&mut self) {
-        let (damp, kappa) = (self.damp(), self.kappa());
-        let (mut norm, mut outer) = (0.0, 0.0);
-        for ((start, u), z) in self.start.iter_mut().zip(&self.u).zip(&self.z) {
-            *start = T::of(u.to() * damp);
-            let v = u.to() - kappa * z.to();
-            norm += v * v;
-            outer += (v - start.to()) * (v - start.to());
-        }
-        self.start_dual = self.sum_alpha - 0.5 * norm - 0.5 * self.sum_diag;
-        self.start_outer = 0.5 * outer;
+        self.iterate.write_weights(&mut self.start);
+        let norms = self.iterate.norms();
+        self.start_dual = self.sum_alpha - 0.5 * norms.v - 0.5 * self.sum_diag;
+        self.start_outer = 0.5 * norms.apart;
         self.full = Tally::EMPTY;
         self.active = Tally::EMPTY;
     }
@@ -403,16 +364,10 @@ impl<T: Real> Head<T> {
 
     /// The dual at the current dual variables shrunk as is best, and |w|^2.
     fn dual_now(&mut self) -> (f64, f64) {
-        let (damp, kappa) = (self.damp(), self.kappa());
-        let (mut norm, mut squared_w) = (0.0, 0.0);
-        for (u, z) in self.u.iter().zip(&self.z) {
-            let v = u.to() - kappa * z.to();
-            norm += v * v;
-            squared_w += u.to() * u.to();
-        }
-        let (dual, _) = shrunk_dual(self.sum_alpha, norm, self.sum_diag, self.squared);
+        let norms = self.iterate.norms();
+        let (dual, _) = shrunk_dual(self.sum_alpha, norms.v, self.sum_diag, self.squared);
         self.best_dual = self.best_dual.max(dual);
-        (dual, squared_w * damp * damp)
+        (dual, norms.w)
     }
 
     fn note_limits(&mut self) {
@@ -464,13 +419,10 @@ impl<T: Real> Head<T> {
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
         let primal = !self.known(tolerance);
-        let damp = self.damp();
-        for (start, u) in self.start.iter_mut().zip(&self.u) {
-            *start = T::of(u.to() * damp);
-        }
+        self.iterate.write_weights(&mut self.start);
         self.full = Tally::EMPTY;
         self.proof = Some(Proof {
-            v: zeros(self.u.len())?,
+            v: zeros(self.iterate.len())?,
             sum: 0.0,
             diag: 0.0,
             support: 0,
@@ -504,11 +456,7 @@ impl<T: Real> Head<T> {
             proof.support += 1;
         }
         if proof.primal {
-            let last = self.start.len() - 1;
-            let margin = y
-                * (T::dot_dense::<K>(row.dense(), &self.start[..self.dense])
-                    + dot_sparse::<K, T>(row.sparse(), &self.start)
-                    + self.intercept * self.start[last].to());
+            let margin = y * self.iterate.score::<K>(row, &self.start);
             self.full.start_loss += cost * self.loss(margin);
             self.full.correct += u64::from(right_side(margin, y));
             self.full.rows += 1;
@@ -543,10 +491,7 @@ impl<T: Real> Head<T> {
         if proof.primal && self.estimate > 0.0 {
             self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
         }
-        let kappa = self.kappa();
-        for ((u, z), v) in self.u.iter_mut().zip(&self.z).zip(&proof.v) {
-            *u = T::of(v + kappa * z.to());
-        }
+        self.iterate.set_v(&proof.v);
         self.sum_alpha = proof.sum;
         self.sum_diag = proof.diag;
     }
@@ -561,16 +506,29 @@ impl<T: Real> Head<T> {
         self.stop = Some(stop);
     }
 
-    /// Corrects kappa and moves the centre after a full pass.
-    pub(crate) fn advance(&mut self) {
-        let kappa = self.kappa();
-        if let Some(new) = self.rule.adapt(self.measured) {
-            self.move_centre(kappa, new);
-            self.sleep_above = f64::INFINITY;
-            self.sleep_below = f64::NEG_INFINITY;
+    /// Corrects kappa and moves the centre after a full pass; after the first one, `moments` may call for a metric.
+    pub(crate) fn advance(&mut self, moments: Option<&Moments>) -> Result<(), TrainError> {
+        let metric = match moments {
+            Some(moments) if !self.rule.is_off() => moments.metric(self.intercept)?,
+            _ => None,
+        };
+        if let Some(metric) = metric {
+            let kappa = self.rule.begin_metric(metric.mean_norm);
+            self.iterate.move_centre_in(kappa, &metric.moment)?;
+            self.wake();
+        } else if let Some(kappa) = self.rule.adapt(self.measured) {
+            self.iterate.move_centre(kappa);
+            self.wake();
         } else if self.rule.pass_done() {
-            self.move_centre(kappa, kappa);
+            self.iterate.move_centre(self.rule.kappa());
         }
+        Ok(())
+    }
+
+    /// Forgets the gradients beyond which rows sleep: they were those of another kappa.
+    fn wake(&mut self) {
+        self.sleep_above = f64::INFINITY;
+        self.sleep_below = f64::NEG_INFINITY;
     }
 
     pub(crate) fn begin_active(&mut self) {
@@ -580,19 +538,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn end_active(&mut self) {
         self.note_limits();
         if self.rule.pass_done() {
-            let kappa = self.kappa();
-            self.move_centre(kappa, kappa);
-        }
-    }
-
-    /// z := w, keeping v, for the shift `new` after `old`.
-    fn move_centre(&mut self, old: f64, new: f64) {
-        let damp = 1.0 / (1.0 + old);
-        for (u, z) in self.u.iter_mut().zip(&mut self.z) {
-            let w = u.to() * damp;
-            let v = u.to() - old * z.to();
-            *z = T::of(w);
-            *u = T::of(v + new * z.to());
+            self.iterate.move_centre(self.rule.kappa());
         }
     }
 
@@ -667,14 +613,4 @@ fn relative(primal: f64, dual: f64) -> f64 {
     } else {
         0.0
     }
-}
-
-fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
-    let mut values = Vec::new();
-    let bytes = (length * std::mem::size_of::<V>()) as u64;
-    values
-        .try_reserve_exact(length)
-        .map_err(|_| TrainError::OutOfMemory { bytes })?;
-    values.resize(length, V::default());
-    Ok(values)
 }

@@ -14,6 +14,9 @@ use crate::problem::Proximal;
 /// Stalls: a full pass that shrinks the gap by less than this is slow.
 const SLOW_PROGRESS: f64 = 1.6;
 
+/// The constant s0 in a metric.
+const METRIC_TARGET: f64 = 0.5;
+
 /// What a full pass measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
@@ -31,6 +34,11 @@ pub(crate) struct Rule {
     /// 1 for hinge, 2 for squared hinge.
     factor: f64,
     target: f64,
+    /// Taken off the wanted kappa (1 for M the identity, where w = u / (1 + kappa)) and the least kappa.
+    offset: f64,
+    floor: f64,
+    c: f64,
+    mean_q: f64,
     kappa: f64,
     /// Correction of the target by the balance of inner and outer.
     boost: f64,
@@ -64,6 +72,10 @@ impl Rule {
             proximal,
             factor,
             target,
+            offset: 1.0,
+            floor: 1.0,
+            c,
+            mean_q,
             kappa: if kappa.is_finite() { kappa } else { 0.0 },
             boost: 1.0,
             need: 1,
@@ -75,6 +87,23 @@ impl Rule {
     }
 
     pub(crate) fn kappa(&self) -> f64 {
+        self.kappa
+    }
+
+    /// Whether the shift is in use at all.
+    pub(crate) fn is_off(&self) -> bool {
+        self.proximal == Proximal::Off
+    }
+
+    /// Starts again in a metric: `mean_norm` is the mean of x' M^-1 x. Returns the new kappa.
+    pub(crate) fn begin_metric(&mut self, mean_norm: f64) -> f64 {
+        self.target = METRIC_TARGET;
+        self.offset = 0.0;
+        self.floor = (mean_norm / self.mean_q).min(1.0);
+        self.kappa = (self.factor * self.c * mean_norm / METRIC_TARGET).clamp(self.floor, 1e12);
+        self.boost = 1.0;
+        self.passes = 0;
+        self.slow = 0;
         self.kappa
     }
 
@@ -96,13 +125,12 @@ impl Rule {
         let share = measured.inner / (measured.inner + measured.outer);
         self.balance(share, measured.gap);
         self.watch(share, measured.gap);
-        let floor = if self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2 {
-            0.0
-        } else {
-            1.0
-        };
-        let wanted = (self.factor * self.boost * measured.mean_aq / self.target - 1.0).max(floor);
-        let limited = wanted.clamp(self.kappa / 4.0, (4.0 * self.kappa).max(floor));
+        let plain = self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2;
+        let floor = if plain { 0.0 } else { self.floor };
+        let wanted = self.factor * self.boost * measured.mean_aq / self.target - self.offset;
+        let limited = wanted
+            .max(floor)
+            .clamp(self.kappa / 4.0, (4.0 * self.kappa).max(floor));
         let changes =
             limited.is_finite() && (limited > 1.5 * self.kappa || self.kappa > 1.5 * limited);
         if !changes {

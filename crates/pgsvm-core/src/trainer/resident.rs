@@ -17,7 +17,7 @@ const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
 /// Below this share of awake rows an active pass is not worth its O(d) work.
-const ACTIVE_SHARE: f64 = 0.002;
+const ACTIVE_SHARE: f64 = 0.0;
 /// Cache lines of the next row to ask for in advance.
 const PREFETCH_LINES: usize = 8;
 
@@ -116,7 +116,7 @@ impl<T: Real> Resident<T> {
                     self.pass = Pass::Verify { everything };
                     return Ok(());
                 }
-                self.solver.advance();
+                self.solver.advance()?;
                 self.active_passes = 0;
                 self.active_visits = 0;
             }
@@ -125,7 +125,7 @@ impl<T: Real> Resident<T> {
                 if self.solver.done() {
                     return Ok(());
                 }
-                self.solver.advance();
+                self.solver.advance()?;
                 self.active_passes = 0;
                 self.active_visits = 0;
             }

@@ -197,7 +197,7 @@ impl<T: Real> Streaming<T> {
                 }
             }
         }
-        self.solver.advance();
+        self.solver.advance()?;
         self.solver.begin_full();
         self.pass = Pass::Full;
         self.passes += 1;

@@ -1,0 +1,163 @@
+use super::*;
+use crate::cache::TrainerSide;
+use crate::engine::{MemorySpool, OwnedExample, SliceSource};
+use crate::row::Row;
+
+fn examples(rows: usize) -> Vec<OwnedExample> {
+    (0..rows)
+        .map(|k| OwnedExample {
+            class: u32::from(k >= rows / 2),
+            cost: 1.0 + (k % 3) as f32,
+            dense: vec![k as f64, 5.0, -((k * k) as f64)],
+            sparse_index: (0..k % 5).map(|j| (j * (1 + k % 7)) as u32).collect(),
+            sparse_value: (0..k % 5).map(|j| (j + k) as f32).collect(),
+        })
+        .collect()
+}
+
+/// Reads `passes` passes through the ring and gives each pass's rows as (ordinal, words).
+fn stream(
+    examples: &[OwnedExample],
+    cache_bytes: usize,
+    passes: usize,
+) -> Vec<Vec<(usize, Vec<u32>)>> {
+    let cache = Cache::in_memory(cache_bytes).unwrap();
+    let mut waiting = cache.claim_trainer().unwrap();
+    let job = ReaderJob {
+        scale: Scale::Standard,
+        seed: 5,
+    };
+    let mut reader = Reader::new(
+        cache.clone(),
+        job,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+    )
+    .unwrap();
+    let mut consumer = loop {
+        reader.step(37).unwrap();
+        waiting = match waiting.poll() {
+            TrainerSide::Waiting(waiting) => waiting,
+            TrainerSide::Streaming(_, _, consumer) => break consumer,
+            _ => panic!("the rows do not fit"),
+        }
+    };
+    let mut result = vec![Vec::new()];
+    loop {
+        reader.step(37).unwrap();
+        while let Some(batch) = consumer.front() {
+            let mut at = 0;
+            while at < batch.words.len() {
+                let row = Row::new(&batch.words[at..], 3);
+                at += row.words().len();
+                result
+                    .last_mut()
+                    .unwrap()
+                    .push((row.ordinal(), row.words().to_vec()));
+            }
+            let last = batch.last_of_pass;
+            consumer.release();
+            if last && result.len() == passes {
+                return result;
+            }
+            if last {
+                result.push(Vec::new());
+            }
+        }
+    }
+}
+
+/// The rows of a training in memory, by ordinal.
+fn resident(examples: &[OwnedExample]) -> Vec<Vec<u32>> {
+    let cache = Cache::in_memory(1 << 20).unwrap();
+    let waiting = cache.claim_trainer().unwrap();
+    let job = ReaderJob {
+        scale: Scale::Standard,
+        seed: 5,
+    };
+    let mut reader = Reader::new(
+        cache,
+        job,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+    )
+    .unwrap();
+    while reader.step(37).unwrap() == Step::Progress {}
+    let TrainerSide::Resident(facts, arena) = waiting.poll() else {
+        panic!("the rows fit")
+    };
+    let page = Page::new(arena.words(), facts.dense);
+    assert_eq!(page.slots(), examples.len());
+    (0..page.slots())
+        .map(|slot| page.row(slot).unwrap().words().to_vec())
+        .collect()
+}
+
+#[test]
+fn every_pass_delivers_every_row_once_in_a_fresh_order() {
+    let examples = examples(3000);
+    let expected = resident(&examples);
+    let passes = stream(&examples, 32 * 1024, 4);
+    let orders: Vec<Vec<usize>> = passes
+        .iter()
+        .map(|pass| pass.iter().map(|row| row.0).collect())
+        .collect();
+    for (pass, rows) in passes.iter().enumerate() {
+        let mut sorted = orders[pass].clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..3000).collect::<Vec<_>>());
+        for (ordinal, words) in rows {
+            assert_eq!(
+                words, &expected[*ordinal],
+                "streamed and resident rows are the same words"
+            );
+        }
+        assert!(pass == 0 || orders[pass] != orders[pass - 1]);
+    }
+}
+
+#[test]
+fn a_sorted_table_arrives_mixed() {
+    let examples = examples(3000);
+    let passes = stream(&examples, 32 * 1024, 1);
+    let first: Vec<bool> = passes[0]
+        .iter()
+        .take(1500)
+        .map(|row| row.0 < 1500)
+        .collect();
+    let share = first.iter().filter(|low| **low).count() as f64 / first.len() as f64;
+    assert!((0.2..=0.8).contains(&share), "{share}");
+}
+
+#[test]
+fn rows_hold_what_the_example_said() {
+    let examples = examples(200);
+    for (ordinal, words) in resident(&examples).iter().enumerate() {
+        let (row, example) = (Row::new(words, 3), &examples[ordinal]);
+        assert_eq!(
+            (row.ordinal(), row.class()),
+            (ordinal, example.class as usize)
+        );
+        assert_eq!(row.cost(), example.cost);
+        let sparse: Vec<(u32, f32)> = row
+            .sparse()
+            .iter()
+            .map(|e| (e[0] - 3, f32::from_bits(e[1])))
+            .collect();
+        let given: Vec<(u32, f32)> = example
+            .sparse_index
+            .iter()
+            .copied()
+            .zip(example.sparse_value.iter().copied())
+            .collect();
+        assert_eq!(sparse, given);
+        let squares: f64 = row
+            .dense()
+            .iter()
+            .chain(&example.sparse_value)
+            .map(|x| f64::from(*x).powi(2))
+            .sum();
+        assert!((f64::from(row.q()) - squares).abs() <= 1e-6 * squares);
+        assert_eq!(row.dense()[1], 0.0, "a constant column");
+    }
+}

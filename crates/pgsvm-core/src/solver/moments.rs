@@ -1,0 +1,88 @@
+//! Whether columns differ so much in scale that the proximal shift needs a metric, and that metric.
+//!
+//! Learned during the first full pass, where rows are many against features: m of a column is the mean square of its
+//! values other than 0 (over all rows it would make rare features explode).
+
+use crate::cache::Facts;
+use crate::row::Row;
+use crate::solver::{zeros, TrainError};
+
+/// Rows for each feature that occurs below which columns are left as they are.
+const ROWS_PER_FEATURE: usize = 4;
+/// Largest over smallest mean square, among common columns, from which the metric pays.
+const SPREAD: f64 = 100.0;
+/// A column is common when it is in one row of so many.
+const COMMON: u64 = 20;
+
+pub(crate) struct Moments {
+    sum: Vec<f64>,
+    count: Vec<u32>,
+    rows: u64,
+}
+
+impl Moments {
+    /// None where the metric cannot pay.
+    pub(crate) fn new(facts: &Facts) -> Result<Option<Self>, TrainError> {
+        if facts.rows < ROWS_PER_FEATURE * facts.occurring || facts.features > facts.rows {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            sum: zeros(facts.features)?,
+            count: zeros(facts.features)?,
+            rows: 0,
+        }))
+    }
+
+    #[inline(always)]
+    pub(crate) fn learn(&mut self, row: &Row<'_>) {
+        self.rows += 1;
+        for ((sum, count), x) in self.sum.iter_mut().zip(&mut self.count).zip(row.dense()) {
+            *sum += f64::from(*x) * f64::from(*x);
+            *count += u32::from(*x != 0.0);
+        }
+        for &[j, bits] in row.sparse() {
+            let x = f64::from(f32::from_bits(bits));
+            self.sum[j as usize] += x * x;
+            self.count[j as usize] += u32::from(x != 0.0);
+        }
+    }
+
+    /// The metric, one entry for each feature and 1 for the intercept, with the mean of x' M^-1 x; None when the
+    /// columns are alike. `intercept`: 1 or 0.
+    pub(crate) fn metric(&self, intercept: f64) -> Result<Option<Metric>, TrainError> {
+        let (mut least, mut most) = if intercept > 0.0 {
+            (1.0, 1.0)
+        } else {
+            (f64::INFINITY, 0.0f64)
+        };
+        let mut moment: Vec<f32> = zeros(self.sum.len() + 1)?;
+        let mut entries = 0u64;
+        for ((moment, sum), count) in moment.iter_mut().zip(&self.sum).zip(&self.count) {
+            *moment = 1.0;
+            let mean = sum / f64::from(*count);
+            let usable = *count > 0 && (1e-30..1e30).contains(&mean);
+            if !usable {
+                continue;
+            }
+            *moment = mean as f32;
+            entries += u64::from(*count);
+            if u64::from(*count) * COMMON >= self.rows {
+                least = mean.min(least);
+                most = mean.max(most);
+            }
+        }
+        let last = moment.len() - 1;
+        moment[last] = 1.0;
+        if most < SPREAD * least {
+            return Ok(None);
+        }
+        let mean_norm = entries as f64 / self.rows.max(1) as f64 + intercept;
+        Ok(Some(Metric { moment, mean_norm }))
+    }
+}
+
+pub(crate) struct Metric {
+    pub(crate) moment: Vec<f32>,
+    /// Mean of x' M^-1 x over all rows.
+    pub(crate) mean_norm: f64,
+}
