@@ -28,14 +28,15 @@ pub fn store(
     trained: &Trained,
     labelled: &Labelled<'_>,
 ) -> Result<i32, Failure> {
-    Spi::connect_mut(|client| {
+    let (id, version) = Spi::connect_mut(|client| {
         let (model, version) = next_version(client, schema, &request.model)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
-        insert_weights(client, schema, id, &trained.weights)?;
-        insert_duals(client, schema, id, trained.duals.chunks())?;
-        Ok(version)
+        Ok((id, version))
     })
-    .map_err(spi_failure)
+    .map_err(spi_failure)?;
+    insert_weights(schema, id, &trained.weights).map_err(spi_failure)?;
+    insert_duals(schema, id, trained.duals.chunks()).map_err(spi_failure)?;
+    Ok(version)
 }
 
 /// Refuses a name that a model of another role has, before any work is done.
@@ -159,52 +160,49 @@ fn insert_version(
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
 }
 
-fn insert_weights(
-    client: &mut SpiClient<'_>,
-    schema: &str,
-    version_id: i64,
-    weights: &StoredWeights,
-) -> Result<(), SpiError> {
+fn insert_weights(schema: &str, version_id: i64, weights: &StoredWeights) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
          VALUES ($1, 0, $2, $3, $4)"
     );
     for chunk in &weights.chunks {
-        crate::pg::check_for_interrupts();
-        client.update(
-            &insert,
-            None,
-            &[
+        insert_chunk(&insert, || {
+            vec![
                 version_id.into(),
                 chunk.first_feature.into(),
                 chunk.offsets.clone().into(),
                 chunk.weights.clone().into(),
-            ],
-        )?;
+            ]
+        })?;
     }
     Ok(())
 }
 
-fn insert_duals(
-    client: &mut SpiClient<'_>,
-    schema: &str,
-    version_id: i64,
-    chunks: &[DualChunk],
-) -> Result<(), SpiError> {
+fn insert_duals(schema: &str, version_id: i64, chunks: &[DualChunk]) -> Result<(), SpiError> {
     let insert = format!(
-        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals) VALUES ($1, 0, $2, $3, $4)"
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
+         VALUES ($1, 0, $2, $3, $4)"
     );
     for chunk in chunks {
-        crate::pg::check_for_interrupts();
-        let values = [
-            version_id.into(),
-            chunk.first_row.into(),
-            chunk.offsets.clone().into(),
-            chunk.duals.clone().into(),
-        ];
-        client.update(&insert, None, &values)?;
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_row.into(),
+                chunk.offsets.clone().into(),
+                chunk.duals.clone().into(),
+            ]
+        })?;
     }
     Ok(())
+}
+
+/// Inserts one row in an SPI connection of its own, whose end frees what its values took.
+fn insert_chunk<'a>(
+    insert: &str,
+    values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
+) -> Result<(), SpiError> {
+    crate::pg::check_for_interrupts();
+    Spi::connect_mut(|client| client.update(insert, None, &values()).map(|_| ()))
 }
 
 fn loss_word(loss: Loss) -> &'static str {

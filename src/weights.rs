@@ -1,6 +1,8 @@
-//! Weights, and dual variables, on their way into a model. Weights: the scaling is folded in, so that a prediction takes raw rows,
-//! and they are cut into chunks in which zero weights cost nothing.
+//! Weights, and dual variables, on their way into a model, in the leader. The scaling is folded into
+//! the weights, so that a prediction takes raw rows; both are cut into chunks in which zeros cost
+//! nothing. Memory that grows with the model is asked for fallibly: a refusal is an ERROR.
 
+use crate::errors::{Code, Failure};
 use pgsvm_core::Scaling;
 
 /// Features a chunk spans: 128 KB of weights at most.
@@ -74,16 +76,21 @@ impl<'a> Folding<'a> {
         let first_feature = self.stored.features as i64 - self.pending.len() as i64;
         let nonzero = self.pending.iter().filter(|weight| **weight != 0.0).count();
         if nonzero * 2 >= self.pending.len() && nonzero > 0 {
+            let mut weights = with_room(self.pending.len());
+            weights.extend_from_slice(&self.pending);
             self.stored.chunks.push(Chunk {
                 first_feature,
                 offsets: None,
-                weights: self.pending.clone(),
+                weights,
             });
         } else if nonzero > 0 {
-            let (offsets, weights) = (0..)
-                .zip(&self.pending)
-                .filter(|(_, weight)| **weight != 0.0)
-                .unzip();
+            let (mut offsets, mut weights) = (with_room(nonzero), with_room(nonzero));
+            for (offset, weight) in (0..).zip(&self.pending) {
+                if *weight != 0.0 {
+                    offsets.push(offset);
+                    weights.push(*weight);
+                }
+            }
             self.stored.chunks.push(Chunk {
                 first_feature,
                 offsets: Some(offsets),
@@ -92,6 +99,19 @@ impl<'a> Folding<'a> {
         }
         self.pending.clear();
     }
+}
+
+/// An empty vector with room for `count` items; an ERROR when the system has not that much memory.
+fn with_room<T>(count: usize) -> Vec<T> {
+    let mut items = Vec::new();
+    if items.try_reserve_exact(count).is_err() {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "out of memory for the weights of the model",
+        )
+        .raise()
+    }
+    items
 }
 
 impl StoredWeights {

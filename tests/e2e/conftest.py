@@ -3,6 +3,7 @@
 import pytest
 
 from harness.server import Server, tested_version
+from harness.sessions import Running
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +48,19 @@ def connect(server, database):
 def connection(connect):
     """One connection to the module's database."""
     return connect()
+
+
+@pytest.fixture
+def run(connect):
+    """Starts statements that run while the test goes on; those that a failed test leaves running are cancelled."""
+    started = []
+
+    def start(connection, statement, parameters=None):
+        started.append(Running(connection, statement, parameters))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if not running.over:
+            running.connection.cancel_safe()
+            running.end()

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from harness.server import wait_until
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model, one, stored_rows
 
 BACK_WITHIN_SECONDS = 1.0
 
@@ -73,12 +73,12 @@ def nothing_left(server, connect):
     return check
 
 
-def start(server, connect, phase, settings):
+def start(server, connect, run, phase, settings):
     """Starts a training and returns it once it is in `phase`."""
     statement, phase_settings = PHASES[phase]
     connection, watcher = connect(), connect()
     configure(connection, settings | phase_settings)
-    running = Running(connection, statement)
+    running = run(connection, statement)
     wait_until(lambda: running.over or in_phase(server, watcher, running, phase), what=f"the phase {phase}")
     assert not running.over, running.end()
     return running, watcher
@@ -105,8 +105,10 @@ def family(watcher, running):
 
 @pytest.mark.parametrize("processes", PROCESSES)
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_cancel_is_back_within_a_second(server, connect, nothing_left, phase, processes):
-    running, watcher = start(server, connect, phase, PROCESSES[processes])
+def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, phase, processes):
+    running, watcher = start(server, connect, run, phase, PROCESSES[processes])
+    if processes != "no_worker" and phase != "storing":
+        assert server.shared_memory(), "what must not stay is to be seen before"
     asked = time.monotonic()
     watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
     assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
@@ -118,8 +120,8 @@ def test_a_cancel_is_back_within_a_second(server, connect, nothing_left, phase, 
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_terminating_the_backend_leaves_nothing(server, connect, nothing_left, phase):
-    running, watcher = start(server, connect, phase, TWO_WORKERS)
+def test_terminating_the_backend_leaves_nothing(server, connect, run, nothing_left, phase):
+    running, watcher = start(server, connect, run, phase, TWO_WORKERS)
     asked = time.monotonic()
     watcher.execute("SELECT pg_terminate_backend(%s)", [running.pid])
     assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
@@ -128,8 +130,8 @@ def test_terminating_the_backend_leaves_nothing(server, connect, nothing_left, p
 
 
 @pytest.mark.parametrize("phase", ["loading", "training_in_memory", "training_out_of_core"])
-def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, nothing_left, phase):
-    running, watcher = start(server, connect, phase, TWO_WORKERS)
+def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, run, nothing_left, phase):
+    running, watcher = start(server, connect, run, phase, TWO_WORKERS)
     worker = next(pid for pid in family(watcher, running) if pid != running.pid)
     asked = time.monotonic()
     watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
@@ -182,11 +184,11 @@ def test_a_client_that_is_killed_ends_its_training(server, database, connect, no
     nothing_left()
 
 
-def test_a_cancel_while_another_session_holds_the_table_of_models_leaves_nothing(connect, nothing_left):
+def test_a_cancel_while_another_session_holds_the_table_of_models_leaves_nothing(connect, run, nothing_left):
     blocker, connection = connect(autocommit=False), connect()
     configure(connection, TWO_WORKERS)
     blocker.execute("LOCK TABLE svm_model IN SHARE ROW EXCLUSIVE MODE")
-    running = Running(connection, "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')")
+    running = run(connection, "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')")
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'svm_model'::regclass"
     wait_until(lambda: blocker.execute(waiting).fetchone(), what="waiting for the table of models")
     asked = time.monotonic()
@@ -197,11 +199,11 @@ def test_a_cancel_while_another_session_holds_the_table_of_models_leaves_nothing
     nothing_left()
 
 
-def test_everything_is_given_back_before_the_transaction_is_rolled_back(server, connect, nothing_left):
+def test_everything_is_given_back_before_the_transaction_is_rolled_back(server, connect, run, nothing_left):
     statement, settings = PHASES["training_out_of_core"]
     connection, watcher = connect(autocommit=False), connect()
     configure(connection, TWO_WORKERS | settings)
-    running = Running(connection, statement)
+    running = run(connection, statement)
     wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
     watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
     assert isinstance(running.end(), psycopg.errors.QueryCanceled)
@@ -210,7 +212,7 @@ def test_everything_is_given_back_before_the_transaction_is_rolled_back(server, 
     connection.rollback()
 
 
-def test_a_function_may_catch_the_cancel_and_train_again(server, connect):
+def test_a_function_may_catch_the_cancel_and_train_again(server, connect, run):
     connection, watcher = connect(), connect()
     before = server.in_use()
     configure(connection, TWO_WORKERS | {"pgsvm.cache_size": "4MB"})
@@ -224,7 +226,7 @@ def test_a_function_may_catch_the_cancel_and_train_again(server, connect):
         END $$
         """
     )
-    running = Running(connection, "SELECT stubborn()")
+    running = run(connection, "SELECT stubborn()")
     wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
     watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
     assert running.end() == [("second",)]

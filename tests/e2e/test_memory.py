@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, model
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model
 
 ROWS, COLUMNS = 1_000_000, 50
 MB = 1 << 20
@@ -74,7 +74,7 @@ def children(postmaster):
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, processes):
+def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, processes):
     connection = connect()
     configure(connection, PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
     # a backend that has read the table and predicted: caches of the catalog are not the training's
@@ -86,7 +86,7 @@ def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, proces
     at_rest, files_before = sample([backend]), server.temporary_files()
 
     statement = "SELECT svm_train('wide', 'label', model => 'm', c => 0.01, max_passes => 4, tolerance => 1e-6)"
-    running = Running(connection, statement)
+    running = run(connection, statement)
     peak, spooled, samples = 0, 0, 0
     while not running.over:
         workers = children(postmaster) - before

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from harness.server import wait_until
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, Running, configure, one
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, one
 
 # processes that show themselves while they train out of core
 ROLES = {
@@ -35,21 +35,15 @@ def progress(watcher, running):
 
 
 @pytest.fixture
-def train(connect):
-    """Starts trainings; those that still run at the end of the test are cancelled."""
-    started = []
+def train(connect, run):
+    """Starts a training in a session that has a name of its own."""
 
     def start(statement, settings):
         connection = connect(application_name="bookkeeping")
         configure(connection, settings | {"pgsvm.cache_size": "2MB"})
-        started.append(Running(connection, statement))
-        return started[-1]
+        return run(connection, statement)
 
-    yield start
-    for running in started:
-        if not running.over:
-            running.connection.cancel_safe()
-            running.end()
+    return start
 
 
 @pytest.mark.parametrize("processes", ROLES)

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from harness.server import wait_until
-from harness.sessions import NO_WORKER, TWO_WORKERS, Running, configure, model, one
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
 
 PROCESSES = {"two_workers": TWO_WORKERS, "no_worker": NO_WORKER}
 
@@ -81,33 +81,33 @@ def test_two_trainings_of_one_name_at_once_become_versions_1_and_2(connect):
     assert model(first, "twice")["version"] == 2
 
 
-def test_a_training_that_waits_for_another_of_its_name_becomes_the_next_version(connect):
+def test_a_training_that_waits_for_another_of_its_name_becomes_the_next_version(connect, run):
     first, second, watcher = connect(autocommit=False), connect(), connect()
     train(first, "queued")
-    waiting = Running(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'queued')")
+    waiting = run(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'queued')")
     wait_for_lock(watcher, waiting)
     first.commit()
     assert waiting.end() == [("queued",)]
     assert versions(watcher, "queued") == [1, 2]
 
 
-def test_a_training_that_waits_for_one_that_is_rolled_back_becomes_version_1(connect):
+def test_a_training_that_waits_for_one_that_is_rolled_back_becomes_version_1(connect, run):
     first, second, watcher = connect(autocommit=False), connect(), connect()
     train(first, "abandoned")
-    waiting = Running(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'abandoned')")
+    waiting = run(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'abandoned')")
     wait_for_lock(watcher, waiting)
     first.rollback()
     assert waiting.end() == [("abandoned",)]
     assert versions(watcher, "abandoned") == [1]
 
 
-def test_two_trainings_of_one_name_at_once_in_repeatable_read_end_in_a_serialization_failure(connect):
+def test_two_trainings_of_one_name_at_once_in_repeatable_read_end_in_a_serialization_failure(connect, run):
     first, second, watcher = connect(autocommit=False), connect(autocommit=False), connect()
     train(watcher, "contended")
     second.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     one(second, "SELECT 1")
     train(first, "contended")
-    waiting = Running(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'contended')")
+    waiting = run(second, "SELECT svm_train_query('SELECT x, y, label FROM points', 'label', model => 'contended')")
     wait_for_lock(watcher, waiting)
     first.commit()
     assert isinstance(waiting.end(), psycopg.errors.SerializationFailure)
@@ -331,13 +331,13 @@ def test_too_few_parallel_workers_train_with_those_there_are(connection, slots):
     assert 0 <= trained["gap"] <= 1e-3
 
 
-def test_a_server_out_of_worker_processes_trains_in_the_backend(server, connect):
+def test_a_server_out_of_worker_processes_trains_in_the_backend(server, connect, run):
     hog, session = connect(), connect()
     hog.execute("CREATE TABLE busy AS SELECT i, repeat('x', 500) AS filler FROM generate_series(1, 5000) AS i")
     hog.execute("ALTER TABLE busy SET (parallel_workers = 100)")
     configure(hog, FORCE_PARALLEL | {"max_parallel_workers_per_gather": 100, "max_parallel_workers": 100})
     before = server.in_use()
-    running = Running(hog, "SELECT count(*) FROM busy WHERE pg_sleep(0.05) IS NULL")
+    running = run(hog, "SELECT count(*) FROM busy WHERE pg_sleep(0.05) IS NULL")
     try:
         # one slot is the logical replication launcher's
         slots = int(one(session, "SHOW max_worker_processes")) - 1
@@ -349,6 +349,27 @@ def test_a_server_out_of_worker_processes_trains_in_the_backend(server, connect)
         running.end()
     assert model(session, "crowded")["workers"] == 0
     assert model(session, "crowded")["gap"] <= 1e-3
+
+
+def test_twelve_trainings_at_once_share_the_worker_processes(server, connect, run):
+    before = server.in_use()
+    sessions = [connect() for _ in range(12)]
+    for session in sessions:
+        configure(session, TWO_WORKERS | {"pgsvm.cache_size": "256kB"})
+    trainings = [
+        run(session, "SELECT svm_train('points', 'label', ARRAY['x', 'y'], %s)", [f"together_{number}"])
+        for number, session in enumerate(sessions)
+    ]
+    assert [training.end(60) for training in trainings] == [[(f"together_{number}",)] for number in range(12)]
+    primals = [
+        primal
+        for (primal,) in sessions[0].execute(
+            "SELECT primal FROM svm_models WHERE name LIKE 'together%' AND gap BETWEEN 0 AND 1e-3"
+        )
+    ]
+    assert len(primals) == 12
+    assert max(primals) == pytest.approx(min(primals), rel=1e-3)
+    assert not server.left_over(before)
 
 
 @pytest.mark.parametrize("processes", PROCESSES)

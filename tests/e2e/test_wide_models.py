@@ -5,7 +5,7 @@ import time
 import psycopg
 import pytest
 
-from harness.sessions import NO_WORKER, TWO_WORKERS, Running, configure, model, one
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
 
 PROCESSES = {"two_workers": TWO_WORKERS, "no_worker": NO_WORKER}
 
@@ -63,7 +63,7 @@ def test_a_million_weights_that_all_count_come_back(connection, processes):
 
 @pytest.mark.parametrize("processes", PROCESSES)
 @pytest.mark.parametrize("moment", [0.1, 0.9])
-def test_a_cancel_finds_its_way_into_a_training_with_millions_of_weights(connect, moment, processes):
+def test_a_cancel_finds_its_way_into_a_training_with_millions_of_weights(connect, run, moment, processes):
     connection = connect()
     configure(connection, PROCESSES[processes] | {"pgsvm.cache_size": "64MB"})
     statement = "SELECT svm_train('full_rows', 'label', ARRAY['sparse(idx, val)'], 'never', c => 0.0001)"
@@ -71,7 +71,7 @@ def test_a_cancel_finds_its_way_into_a_training_with_millions_of_weights(connect
     started = time.monotonic()
     connection.execute("BEGIN; " + statement + "; ROLLBACK")
     whole = time.monotonic() - started
-    running = Running(connection, statement)
+    running = run(connection, statement)
     time.sleep(whole * moment)
     asked = time.monotonic()
     connection.cancel_safe()

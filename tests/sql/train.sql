@@ -138,6 +138,7 @@ SELECT svm_train('wide', 'y', model => 'streamed', c => 0.1);
 SET pgsvm.workers = 0;
 SELECT svm_train('wide', 'y', model => 'streamed_alone', c => 0.1);
 SELECT svm_train('wide', 'y', model => 'streamed_again', c => 0.1);
+SELECT svm_train('wide', 'y', model => 'streamed_as_published', c => 0.1, options => '{"policy": "paper"}');
 RESET pgsvm.workers;
 RESET pgsvm.min_parallel_size;
 RESET pgsvm.cache_size;

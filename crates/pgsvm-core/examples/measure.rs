@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use pgsvm_core::engine::MemorySpool;
 use pgsvm_core::{
-    Cache, Example, HeadSpec, Loss, Phase, Problem, Reader, ReaderJob, RowError, Scale, Source, Step, Trainer,
+    Cache, Example, HeadSpec, Loss, Phase, Problem, Reader, ReaderJob, RowError, Scale, Source,
+    Step, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -25,10 +26,18 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("usage: measure FOLDER [key=value …]")?;
-    let options: HashMap<String, String> =
-        arguments.filter_map(|argument| argument.split_once('=').map(|(k, v)| (k.into(), v.into()))).collect();
-    let get = |key: &str, default: &str| options.get(key).cloned().unwrap_or_else(|| default.to_string());
+    let folder = arguments
+        .next()
+        .ok_or("usage: measure FOLDER [key=value …]")?;
+    let options: HashMap<String, String> = arguments
+        .filter_map(|argument| argument.split_once('=').map(|(k, v)| (k.into(), v.into())))
+        .collect();
+    let get = |key: &str, default: &str| {
+        options
+            .get(key)
+            .cloned()
+            .unwrap_or_else(|| default.to_string())
+    };
 
     let arrays = Arrays::load(Path::new(&folder), get("features", "0").parse()?)?;
     let c: f64 = get("c", "1").parse()?;
@@ -37,16 +46,22 @@ fn main() -> Result<()> {
         .with_intercept(get("intercept", "1") == "1")
         .with_seed(get("seed", "0").parse()?);
     let cache = Cache::in_memory(get("cache", "4000000000").parse()?)?;
-    let job = ReaderJob { scale: Scale::None, seed: problem.seed() };
+    let job = ReaderJob {
+        scale: Scale::None,
+        seed: problem.seed(),
+    };
 
     let loading = Clock::start()?;
     let mut reader = Reader::new(cache.clone(), job, arrays, MemorySpool::default())?;
     while cache.phase() == Phase::Loading {
-        reader.step(READER_BUDGET).map_err(|error| format!("{error:?}"))?;
+        reader
+            .step(READER_BUDGET)
+            .map_err(|error| format!("{error:?}"))?;
     }
     let loading = loading.stop()?;
     let solving = Clock::start()?;
-    let mut trainer = Trainer::new(cache, problem, vec![HeadSpec::binary(c)]).map_err(|error| error.to_string())?;
+    let mut trainer = Trainer::new(cache, problem, vec![HeadSpec::binary(c)])
+        .map_err(|error| error.to_string())?;
     train(&mut reader, &mut trainer)?;
     let solving = solving.stop()?;
 
@@ -70,18 +85,31 @@ fn main() -> Result<()> {
     if let Some(out) = options.get("out") {
         let weights = trainer.weights(0);
         let values = weights.iter().chain([weights.intercept()]);
-        fs::write(Path::new(out).join("weights.f64"), values.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>())?;
+        fs::write(
+            Path::new(out).join("weights.f64"),
+            values.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>(),
+        )?;
         let duals = trainer.duals(0).iter().copied();
-        fs::write(Path::new(out).join("duals.f32"), duals.flat_map(f32::to_ne_bytes).collect::<Vec<u8>>())?;
+        fs::write(
+            Path::new(out).join("duals.f32"),
+            duals.flat_map(f32::to_ne_bytes).collect::<Vec<u8>>(),
+        )?;
     }
     Ok(())
 }
 
 fn train(reader: &mut Reader<Arrays, MemorySpool>, trainer: &mut Trainer) -> Result<()> {
     loop {
-        while reader.step(READER_BUDGET).map_err(|error| format!("{error:?}"))? == Step::Progress {}
+        while reader
+            .step(READER_BUDGET)
+            .map_err(|error| format!("{error:?}"))?
+            == Step::Progress
+        {}
         loop {
-            match trainer.step(TRAINER_BUDGET).map_err(|error| error.to_string())? {
+            match trainer
+                .step(TRAINER_BUDGET)
+                .map_err(|error| error.to_string())?
+            {
                 Step::Progress => {}
                 Step::Blocked => break,
                 Step::Done => return Ok(()),
@@ -99,18 +127,30 @@ struct Clock {
 
 impl Clock {
     fn start() -> Result<Self> {
-        Ok(Self { wall: 0.0, cpu: cpu_seconds()?, started: Instant::now() })
+        Ok(Self {
+            wall: 0.0,
+            cpu: cpu_seconds()?,
+            started: Instant::now(),
+        })
     }
 
     fn stop(self) -> Result<Self> {
-        Ok(Self { wall: self.started.elapsed().as_secs_f64(), cpu: cpu_seconds()? - self.cpu, ..self })
+        Ok(Self {
+            wall: self.started.elapsed().as_secs_f64(),
+            cpu: cpu_seconds()? - self.cpu,
+            ..self
+        })
     }
 }
 
 /// The first field of schedstat is nanoseconds on a processor.
 fn cpu_seconds() -> Result<f64> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds: f64 = schedstat.split_whitespace().next().ok_or("an empty schedstat")?.parse()?;
+    let nanoseconds: f64 = schedstat
+        .split_whitespace()
+        .next()
+        .ok_or("an empty schedstat")?
+        .parse()?;
     Ok(1e-9 * nanoseconds)
 }
 
@@ -128,12 +168,20 @@ struct Arrays {
 
 impl Arrays {
     fn load(folder: &Path, features: usize) -> Result<Self> {
-        let read = |name: &str| fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"));
+        let read =
+            |name: &str| fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"));
         let is_dense = folder.join("dense.f32").exists();
         let sparse = |name: &str| if is_dense { Ok(Vec::new()) } else { read(name) };
-        let dense = if is_dense { read("dense.f32")? } else { Vec::new() };
+        let dense = if is_dense {
+            read("dense.f32")?
+        } else {
+            Vec::new()
+        };
         Ok(Self {
-            label: read("label.i8")?.into_iter().map(|byte| byte as i8).collect(),
+            label: read("label.i8")?
+                .into_iter()
+                .map(|byte| byte as i8)
+                .collect(),
             features,
             dense: numbers(&dense, f32::from_ne_bytes),
             offset: numbers(&sparse("offset.i64")?, i64::from_ne_bytes),
@@ -146,7 +194,12 @@ impl Arrays {
 }
 
 fn numbers<T, const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes.as_chunks::<N>().0.iter().map(|chunk| number(*chunk)).collect()
+    bytes
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|chunk| number(*chunk))
+        .collect()
 }
 
 impl Source for Arrays {
@@ -163,14 +216,21 @@ impl Source for Arrays {
             let (mut sparse_index, mut sparse_value): (&[u32], &[f32]) = (&[], &[]);
             if self.offset.is_empty() {
                 let values = &self.dense[row * self.features..(row + 1) * self.features];
-                self.row.extend(values.iter().map(|value| f64::from(*value)));
+                self.row
+                    .extend(values.iter().map(|value| f64::from(*value)));
             } else {
                 let entries = self.offset[row] as usize..self.offset[row + 1] as usize;
                 sparse_index = &self.index[entries.clone()];
                 sparse_value = &self.value[entries];
             }
             let class = u32::from(self.label[row] > 0);
-            sink(&Example { class, cost: 1.0, dense: &self.row, sparse_index, sparse_value })?;
+            sink(&Example {
+                class,
+                cost: 1.0,
+                dense: &self.row,
+                sparse_index,
+                sparse_value,
+            })?;
         }
         self.next = end;
         Ok(end < self.label.len())

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p pgsvm-core --example solve -- FILE[.xz] [key=value …]`
 //! keys: c, loss (hinge|squared), tolerance, cache (bytes), threads (1|2), scale (none|standard|maxabs),
-//! rows (sparse|dense), intercept (0|1), proximal (auto|on|off), schedule (timed|lockstep), seed, passes, positive (label), repeat
+//! rows (sparse|dense), intercept (0|1), proximal (auto|on|off), schedule (timed|lockstep), policy (cached|paper), seed, passes, positive (label), repeat
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
-use pgsvm_core::{HeadSpec, Loss, Problem, Proximal, Scale, Schedule};
+use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -56,6 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .with_intercept(get("intercept", "0") == "1")
         .with_seed(get("seed", "0").parse()?)
         .with_schedule(schedule)
+        .with_policy(if get("policy", "cached") == "paper" {
+            Policy::Paper
+        } else {
+            Policy::Cached
+        })
         .with_proximal(proximal);
     let scale = match get("scale", "none").as_str() {
         "standard" => Scale::Standard,

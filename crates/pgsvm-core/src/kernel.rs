@@ -282,6 +282,27 @@ pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
     (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
 }
 
+/// sum x u and sum x w over pairs of feature id and value bits
+#[inline(always)]
+pub(crate) fn dot2_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T], w: &[T]) -> (f64, f64) {
+    let (wide, rest) = x.as_chunks::<2>();
+    let mut sum = [[0.0f64; 2]; 2];
+    for entries in wide {
+        for k in 0..2 {
+            let [index, bits] = entries[k];
+            let value = f64::from(f32::from_bits(bits));
+            sum[k][0] = fuse!(K, value, u[index as usize].to(), sum[k][0]);
+            sum[k][1] = fuse!(K, value, w[index as usize].to(), sum[k][1]);
+        }
+    }
+    for &[index, bits] in rest {
+        let value = f64::from(f32::from_bits(bits));
+        sum[0][0] = fuse!(K, value, u[index as usize].to(), sum[0][0]);
+        sum[0][1] = fuse!(K, value, w[index as usize].to(), sum[0][1]);
+    }
+    (sum[0][0] + sum[1][0], sum[0][1] + sum[1][1])
+}
+
 /// sum d u x and sum d x^2 over pairs of feature id and value bits
 #[inline(always)]
 pub(crate) fn dot_damped_sparse<K: Kernel, T: Real>(
@@ -392,9 +413,17 @@ mod tests {
                 let (one, (two_u, two_w), (damped, norm), sum) = level.run(Dots(&x, &u, &w));
                 assert!((one - exact(&u)).abs() <= bound, "{level:?} {length}");
                 assert!((two_u - exact(&u)).abs() <= bound);
-                let twice: Vec<T> = u.iter().zip(&w).map(|(u, w)| T::of(u.to() * w.to())).collect();
+                let twice: Vec<T> = u
+                    .iter()
+                    .zip(&w)
+                    .map(|(u, w)| T::of(u.to() * w.to()))
+                    .collect();
                 assert!((damped - exact(&twice)).abs() <= 50.0 * bound);
-                let squares: Vec<T> = x.iter().zip(&w).map(|(x, w)| T::of(f64::from(*x) * w.to())).collect();
+                let squares: Vec<T> = x
+                    .iter()
+                    .zip(&w)
+                    .map(|(x, w)| T::of(f64::from(*x) * w.to()))
+                    .collect();
                 assert!((norm - exact(&squares)).abs() <= 50.0 * bound);
                 assert!((two_w - exact(&w)).abs() <= 4.0 * bound);
                 for ((s, w), x) in sum.iter().zip(&w).zip(&x) {

@@ -44,7 +44,9 @@ pub use problem::{Loss, Policy, Problem, ProblemError, Proximal, Schedule};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
-pub use trainer::{Certificate, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport, Weights};
+pub use trainer::{
+    Certificate, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport, Weights,
+};
 
 /// What a call of a role's `step` achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

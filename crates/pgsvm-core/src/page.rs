@@ -49,6 +49,18 @@ impl<'a> Page<'a> {
         &self.words[entry as usize * QUAD..]
     }
 
+    /// About the words of a slot's row, without looking at them: up to where the next row starts.
+    #[inline(always)]
+    pub(crate) fn peek_words(&self, slot: usize) -> &'a [u32] {
+        let words = self.peek(slot);
+        let next = slot + 1;
+        if next >= self.slots() {
+            return &words[..QUAD];
+        }
+        let length = self.peek(next).as_ptr() as usize - words.as_ptr() as usize;
+        &words[..(length / 4).min(words.len())]
+    }
+
     /// The row in a slot, dead or not.
     pub(crate) fn peek_row(&self, slot: usize) -> Row<'a> {
         Row::new(self.peek(slot), self.dense)
@@ -151,7 +163,7 @@ mod tests {
                 let entries: Vec<_> = (0..sparse)
                     .map(|k| (2 + k as u32, ordinal as f32))
                     .collect();
-                write(words, head, [0.5f32, 1.5].into_iter(), entries.into_iter());
+                write(words, head, 2, entries.into_iter()).fill(0);
                 true
             }
             None => false,

@@ -178,7 +178,10 @@ impl fmt::Display for ProblemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::C(c) => write!(f, "c must be positive and finite, but is {c}"),
-            Self::Tolerance(t) => write!(f, "tolerance must lie between 0 and 1 (exclusive), but is {t}"),
+            Self::Tolerance(t) => write!(
+                f,
+                "tolerance must lie between 0 and 1 (exclusive), but is {t}"
+            ),
             Self::MaxPasses(n) => write!(f, "max_passes must be at least 1, but is {n}"),
         }
     }

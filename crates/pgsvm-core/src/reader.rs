@@ -106,10 +106,7 @@ pub struct Reader<S: Source, P: Spool> {
 /// What pass 1 has found out.
 struct Seen {
     learner: Learner,
-    scale: Scale,
     scaling: Scaling,
-    /// Subtracted from dense values on the way in, so that 32 bits suffice; empty means nothing.
-    provisional: Vec<f64>,
     dense: Option<usize>,
     rows: u64,
     words: u64,
@@ -146,9 +143,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             random: Random::new(job.seed, Stream::Reader),
             seen: Seen {
                 learner: Learner::new(job.scale),
-                scale: job.scale,
                 scaling: Scaling::default(),
-                provisional: Vec::new(),
                 dense: None,
                 rows: 0,
                 words: 0,
@@ -439,30 +434,15 @@ impl Seen {
     fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
         let dense = example.dense.len();
         self.learner
-            .set_dense(dense)
-            .map_err(|_| out_of_memory(2 * dense))?;
-        if self.scale == Scale::Standard {
-            self.provisional
-                .try_reserve_exact(dense)
-                .map_err(|_| out_of_memory(2 * dense))?;
-            // a first value that is not finite is complained about by the check that follows
-            self.provisional.extend(
-                example
-                    .dense
-                    .iter()
-                    .map(|x| if x.is_finite() { *x } else { 0.0 }),
-            );
-        }
+            .begin(example.dense)
+            .map_err(|_| out_of_memory(8 * dense))?;
         self.dense = Some(dense);
         Ok(dense)
     }
 
     /// Packs a checked row into `words` and learns from it.
     fn take(&mut self, example: &Example<'_>, words: &mut [u32]) -> Result<(), RowError> {
-        encode::encode(example, self.rows, &self.provisional, words)?;
-        self.learner
-            .learn(example.dense, example.sparse_index, example.sparse_value)
-            .map_err(|_| out_of_memory(words.len()))?;
+        encode::encode(example, self.rows, &mut self.learner, words)?;
         let class = example.class as usize;
         if class >= self.class_counts.len() {
             let more = class + 1 - self.class_counts.len();
@@ -482,8 +462,8 @@ impl Seen {
 
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
         let dense = self.dense.unwrap_or(0);
-        let (scaling, occurring, mean_q) = self.learner.finish(dense)?;
-        let applier = Applier::new(&scaling, &self.provisional)?;
+        let (scaling, occurring, mean_q) = self.learner.finish()?;
+        let applier = Applier::new(&scaling, self.learner.provisional())?;
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
@@ -493,6 +473,7 @@ impl Seen {
             classes: self.class_counts.len(),
             class_changes: self.class_changes as usize,
             max_row_words: self.max_row_words,
+            mean_row_words: (self.words / self.rows.max(1)) as usize,
             mean_q,
         };
         Ok((facts, applier))

@@ -105,29 +105,27 @@ pub(crate) struct RowHead {
     pub(crate) cost: f32,
 }
 
-/// Writes a row into `out`, which has exactly `row_words(dense, sparse)` words. Q stays 0 until the row is scaled.
+/// Writes a row but for its dense part, which is given back to be filled, into `out`: exactly
+/// `row_words(dense, sparse.len())` words. Q stays 0 until the row is scaled.
 pub(crate) fn write(
     out: &mut [u32],
     head: RowHead,
-    dense: impl ExactSizeIterator<Item = f32>,
+    dense: usize,
     sparse: impl ExactSizeIterator<Item = (u32, f32)>,
-) {
+) -> &mut [u32] {
     out[ORDINAL] = head.ordinal;
     out[SPARSE] = sparse.len() as u32;
     out[CLASS] = head.class;
     out[COST] = head.cost.to_bits();
     out[Q] = 0;
-    let mut at = HEADER_WORDS;
-    for value in dense {
-        out[at] = value.to_bits();
-        at += 1;
-    }
+    let mut at = HEADER_WORDS + dense;
     for (index, value) in sparse {
         out[at] = index;
         out[at + 1] = value.to_bits();
         at += 2;
     }
     out[at..].fill(0);
+    &mut out[HEADER_WORDS..HEADER_WORDS + dense]
 }
 
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.

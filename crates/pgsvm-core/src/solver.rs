@@ -146,6 +146,22 @@ impl<T: Real> Solver<T> {
         keep
     }
 
+    /// Measures a row in a full pass without training it.
+    #[inline(always)]
+    pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
+        for head in &mut self.heads {
+            if head.stop.is_none() {
+                head.measure::<K>(row);
+            }
+        }
+    }
+
+    /// The largest magnitude of a projected gradient since the last active pass began.
+    pub(crate) fn largest_gradient(&self) -> f64 {
+        let running = self.heads.iter().filter(|head| head.stop.is_none());
+        running.map(Head::largest_gradient).fold(0.0, f64::max)
+    }
+
     /// Ends a full pass. True when a verifying pass is due; otherwise call [`Self::advance`].
     pub(crate) fn end_full(&mut self) -> bool {
         self.full_passes += 1;

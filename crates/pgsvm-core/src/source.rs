@@ -53,13 +53,25 @@ pub trait Spool {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RowError {
     /// A value is not finite, or not finite any more as a 32-bit float.
-    NonFinite { ordinal: u64, feature: u64, value: f64 },
+    NonFinite {
+        ordinal: u64,
+        feature: u64,
+        value: f64,
+    },
     /// The dense part changes its length.
-    DenseLength { ordinal: u64, expected: usize, found: usize },
+    DenseLength {
+        ordinal: u64,
+        expected: usize,
+        found: usize,
+    },
     /// Sparse ids are not strictly ascending, at this position of the row.
     SparseOrder { ordinal: u64, position: usize },
     /// Not as many sparse values as ids.
-    SparseLength { ordinal: u64, indexes: usize, values: usize },
+    SparseLength {
+        ordinal: u64,
+        indexes: usize,
+        values: usize,
+    },
     /// A feature id beyond 2^32 - 2.
     FeatureTooLarge { ordinal: u64, feature: u64 },
     /// A cost that is not positive and finite.
@@ -67,7 +79,12 @@ pub enum RowError {
     /// More rows than ordinals (2^32 - 2).
     TooManyRows { limit: u64 },
     /// The cache cannot hold this row and work with it.
-    CacheTooSmall { ordinal: u64, row_bytes: u64, cache_bytes: u64, needed_cache_bytes: u64 },
+    CacheTooSmall {
+        ordinal: u64,
+        row_bytes: u64,
+        cache_bytes: u64,
+        needed_cache_bytes: u64,
+    },
     /// Memory for the reader's own tables could not be had.
     OutOfMemory { bytes: u64 },
 }

@@ -5,6 +5,7 @@
 //! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Weights
 //! are f64 up to [`WIDE_FEATURES`] features and f32 above.
 
+mod paper;
 mod resident;
 mod streaming;
 mod working_set;

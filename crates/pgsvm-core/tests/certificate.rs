@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{HeadSpec, Loss, Problem, Proximal, Scale, Schedule, StopReason};
+use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
 
 const PLENTY: usize = 16 << 20;
 
@@ -143,6 +143,22 @@ fn the_proximal_shift_changes_the_path_but_not_the_optimum() {
     }
     for primal in &primals {
         assert!((primal - primals[0]).abs() <= 1e-3 * primals[0]);
+    }
+}
+
+#[test]
+fn the_published_form_certifies_too() {
+    let examples = clouds(6000, 12, 2.5, 16);
+    let problem = problem(Loss::Hinge, 0.01).with_policy(Policy::Paper);
+    for threads in [Threads::One, Threads::Two] {
+        let trained = train(
+            problem,
+            &examples,
+            settings(6000 * 80 / 4, Scale::Standard, threads),
+        );
+        assert!(!trained.reader.resident);
+        assert_certified(&trained, &problem, &examples);
+        assert!(trained.trainer.report().evictions > 0);
     }
 }
 

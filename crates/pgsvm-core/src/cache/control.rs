@@ -82,12 +82,14 @@ pub(crate) struct Facts {
     pub(crate) class_changes: usize,
     /// Words of the longest row.
     pub(crate) max_row_words: usize,
+    /// Words of a row on average.
+    pub(crate) mean_row_words: usize,
     /// Mean of Q over all rows.
     pub(crate) mean_q: f64,
 }
 
 impl Facts {
-    const FIELDS: usize = 8;
+    const FIELDS: usize = 9;
 
     pub(super) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -98,6 +100,7 @@ impl Facts {
             self.classes as u64,
             self.class_changes as u64,
             self.max_row_words as u64,
+            self.mean_row_words as u64,
             self.mean_q.to_bits(),
         ];
         for (field, value) in fields.iter().zip(values) {
@@ -115,7 +118,8 @@ impl Facts {
             classes: get(4) as usize,
             class_changes: get(5) as usize,
             max_row_words: get(6) as usize,
-            mean_q: f64::from_bits(get(7)),
+            mean_row_words: get(7) as usize,
+            mean_q: f64::from_bits(get(8)),
         }
     }
 }

@@ -101,7 +101,9 @@ macro_rules! loops {
                         at += 1;
                     }
                     let total = |k: usize| {
-                        (sum(sums[0][k]) + sum(sums[2][k])) + (sum(sums[1][k]) + sum(sums[3][k])) + f64::from(last[k])
+                        (sum(sums[0][k]) + sum(sums[2][k]))
+                            + (sum(sums[1][k]) + sum(sums[3][k]))
+                            + f64::from(last[k])
                     };
                     (total(0), total(1))
                 }
@@ -150,7 +152,8 @@ macro_rules! loops {
                 unsafe {
                     while at + 2 * WIDTH <= n {
                         let first = $fmadd(wide(x.add(at)), scales, $load(u.add(at)));
-                        let second = $fmadd(wide(x.add(at + WIDTH)), scales, $load(u.add(at + WIDTH)));
+                        let second =
+                            $fmadd(wide(x.add(at + WIDTH)), scales, $load(u.add(at + WIDTH)));
                         $store(u.add(at), first);
                         $store(u.add(at + WIDTH), second);
                         at += 2 * WIDTH;

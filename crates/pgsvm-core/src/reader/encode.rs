@@ -1,6 +1,7 @@
-//! Checks an example and packs it into words, dense values relative to a provisional centre.
+//! Checks an example and packs it into words.
 
 use crate::row::{row_words, write, RowHead};
+use crate::scaling::Learner;
 use crate::source::{Example, RowError};
 
 /// Ordinals are 0..=u32::MAX - 2.
@@ -50,15 +51,6 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
             cost: example.cost,
         });
     }
-    for (feature, &value) in example.dense.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(RowError::NonFinite {
-                ordinal,
-                feature: feature as u64,
-                value,
-            });
-        }
-    }
     for (&index, &value) in example.sparse_index.iter().zip(example.sparse_value) {
         if !value.is_finite() {
             let feature = u64::from(index) + dense as u64;
@@ -72,13 +64,14 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
     Ok(row_words(dense, indexes))
 }
 
-/// Packs a checked row into `out`. `centre`: subtracted from the dense part; empty means nothing.
+/// Packs a checked row into `out` while `learner` learns from it.
 pub(super) fn encode(
     example: &Example<'_>,
     ordinal: u64,
-    centre: &[f64],
+    learner: &mut Learner,
     out: &mut [u32],
 ) -> Result<(), RowError> {
+    let length = out.len();
     let offset = example.dense.len() as u32;
     let head = RowHead {
         ordinal: ordinal as u32,
@@ -90,27 +83,19 @@ pub(super) fn encode(
         .iter()
         .zip(example.sparse_value)
         .map(|(index, value)| (index + offset, *value));
-    if centre.is_empty() {
-        write(out, head, example.dense.iter().map(|x| *x as f32), sparse);
-    } else {
-        write(
-            out,
-            head,
-            example
-                .dense
-                .iter()
-                .zip(centre)
-                .map(|(x, centre)| (x - centre) as f32),
-            sparse,
-        );
-    }
-    let dense = crate::row::Row::new(out, example.dense.len()).dense();
-    match dense.iter().position(|x| !x.is_finite()) {
-        Some(feature) => Err(RowError::NonFinite {
+    let dense = write(out, head, example.dense.len(), sparse);
+    if !learner.take_dense(example.dense, dense) {
+        let infinite = |bits: &u32| !f32::from_bits(*bits).is_finite();
+        let feature = dense.iter().position(infinite).unwrap_or(0);
+        return Err(RowError::NonFinite {
             ordinal,
             feature: feature as u64,
             value: example.dense[feature],
-        }),
-        None => Ok(()),
+        });
     }
+    learner
+        .take_sparse(example.sparse_index, example.sparse_value)
+        .map_err(|_| RowError::OutOfMemory {
+            bytes: 4 * length as u64,
+        })
 }

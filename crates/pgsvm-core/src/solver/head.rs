@@ -12,7 +12,7 @@
 use crate::bits::Bits;
 use crate::cache::Facts;
 use crate::kernel::{add_sparse, Kernel, Real};
-use crate::problem::{Loss, Problem};
+use crate::problem::{Loss, Policy, Problem, Proximal};
 use crate::row::Row;
 use crate::solver::iterate::{Iterate, Place};
 use crate::solver::moments::Moments;
@@ -155,8 +155,13 @@ impl<T: Real> Head<T> {
         let factor = if squared { 2.0 } else { 1.0 };
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let length = facts.features + 1;
+        let proximal = if problem.policy() == Policy::Paper {
+            Proximal::Off
+        } else {
+            problem.proximal()
+        };
         let rule = Rule::new(
-            problem.proximal(),
+            proximal,
             factor,
             spec.c,
             facts.mean_q + intercept,
@@ -250,6 +255,21 @@ impl<T: Real> Head<T> {
             self.full.support += 1;
         }
         outcome
+    }
+
+    /// Sums the loss at the weights of the pass's start, without a visit.
+    #[inline(always)]
+    pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
+        let y = self.sign(row);
+        if y == 0.0 {
+            return;
+        }
+        let margin = y * self.iterate.score::<K>(row, &self.start);
+        let loss = f64::from(row.cost()) * self.loss(margin);
+        self.full.start_loss += loss;
+        self.full.visit_loss += loss;
+        self.full.correct += u64::from(right_side(margin, y));
+        self.full.rows += 1;
     }
 
     /// A visit between full passes.
@@ -396,6 +416,11 @@ impl<T: Real> Head<T> {
     /// The range of projected gradients in the pass so far.
     pub(crate) fn violation(&self) -> f64 {
         (self.active.high.max(0.0) - self.active.low.min(0.0)).max(0.0)
+    }
+
+    /// The largest magnitude of a projected gradient in the pass so far.
+    pub(crate) fn largest_gradient(&self) -> f64 {
+        self.active.high.max(-self.active.low).max(0.0)
     }
 
     fn certify(&self, dual: f64) -> Certificate {

@@ -5,7 +5,7 @@
 //! column by column. M changes the path, not the optimum: kappa and z drop out of the certificate.
 //! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
 
-use crate::kernel::{add_sparse, dot_damped_sparse, dot_sparse, Kernel, Real};
+use crate::kernel::{add_sparse, dot2_sparse, dot_damped_sparse, dot_sparse, Kernel, Real};
 use crate::row::Row;
 use crate::solver::{zeros, TrainError};
 
@@ -84,10 +84,18 @@ impl<T: Real> Iterate<T> {
         let start_dense = &start[..self.dense];
         match &self.columns {
             None => {
-                let (at_u, at_start) =
-                    T::dot2_dense::<K>(row.dense(), &self.u[..self.dense], start_dense);
-                let place = self.place_at(row, at_u + self.rest::<K>(row, &self.u));
-                (place, at_start + self.rest::<K>(row, start))
+                let last = self.u.len() - 1;
+                let (mut at_u, mut at_start) = dot2_sparse::<K, T>(row.sparse(), &self.u, start);
+                if self.dense > 0 {
+                    let dense = T::dot2_dense::<K>(row.dense(), &self.u[..self.dense], start_dense);
+                    at_u += dense.0;
+                    at_start += dense.1;
+                }
+                at_u += self.intercept * self.u[last].to();
+                (
+                    self.place_at(row, at_u),
+                    at_start + self.intercept * start[last].to(),
+                )
             }
             Some(columns) => {
                 let place = self.place_in(row, columns.place::<K>(row, &self.u, self.dense));

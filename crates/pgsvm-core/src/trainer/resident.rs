@@ -16,10 +16,10 @@ const SMALL_BLOCK: usize = 4;
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
-/// Below this share of awake rows an active pass is not worth its O(d) work.
-const ACTIVE_SHARE: f64 = 0.0;
+/// An active pass is worth its O(d) work when it visits at least one value for so many features.
+const FEATURES_PER_VALUE: usize = 16;
 /// Cache lines of the next row to ask for in advance.
-const PREFETCH_LINES: usize = 8;
+const PREFETCH_LINES: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
@@ -173,7 +173,9 @@ impl<T: Real> Resident<T> {
                     self.pass_rows += awake;
                 }
             }
-            if self.pass_rows as f64 >= ACTIVE_SHARE * self.facts.rows as f64 && self.pass_rows > 0
+            let row_words = self.facts.mean_row_words.max(1);
+            if self.pass_rows * row_words * FEATURES_PER_VALUE >= self.facts.features
+                && self.pass_rows > 0
             {
                 self.random.shuffle(&mut self.order);
                 self.solver.begin_active();
@@ -223,6 +225,16 @@ struct Visit<'a, T> {
     budget: usize,
 }
 
+impl<T> Visit<'_, T> {
+    /// Asks for the row that will be visited next.
+    #[inline(always)]
+    fn fetch_ahead(&self, slot: Option<usize>) {
+        if let Some(slot) = slot.filter(|slot| *slot < self.page.slots()) {
+            prefetch(self.page.peek_words(slot), PREFETCH_LINES);
+        }
+    }
+}
+
 impl<T: Real> Work for Visit<'_, T> {
     type Output = (usize, usize);
 
@@ -236,12 +248,18 @@ impl<T: Real> Work for Visit<'_, T> {
             }
             let first = block as usize * self.block;
             let end = (first + self.block).min(rows);
-            if let Some(&next) = self.blocks.get(done + 1) {
-                prefetch(self.page.peek(next as usize * self.block), PREFETCH_LINES);
-            }
+            let next = self
+                .blocks
+                .get(done + 1)
+                .map(|next| *next as usize * self.block);
             match self.pass {
                 Pass::Full => {
-                    for row in (first..end).filter_map(|slot| self.page.row(slot)) {
+                    for slot in first..end {
+                        let ahead = if slot + 1 < end { Some(slot + 1) } else { next };
+                        self.fetch_ahead(ahead);
+                        let Some(row) = self.page.row(slot) else {
+                            continue;
+                        };
                         values += row.values();
                         self.solver.visit_full::<K>(&row, 0.0);
                     }
@@ -262,6 +280,12 @@ impl<T: Real> Work for Visit<'_, T> {
                     while awake != 0 {
                         let slot = first + awake.trailing_zeros() as usize;
                         awake &= awake - 1;
+                        let ahead = if awake != 0 {
+                            Some(first + awake.trailing_zeros() as usize)
+                        } else {
+                            next
+                        };
+                        self.fetch_ahead(ahead);
                         if let Some(row) = (slot < end).then(|| self.page.row(slot)).flatten() {
                             values += row.values();
                             self.solver.visit_active::<K>(&row, 0.0);

@@ -8,10 +8,11 @@
 use crate::cache::{Consumer, Facts, WorkingSetRegion};
 use crate::kernel::{prefetch, Kernel, Level, Real, Work};
 use crate::page::Page;
-use crate::problem::{Problem, Schedule};
+use crate::problem::{Policy, Problem, Schedule};
 use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
+use crate::trainer::paper::Threshold;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -40,13 +41,16 @@ enum Pass {
 }
 
 pub(super) struct Streaming<T> {
-    solver: Solver<T>,
+    pub(super) solver: Solver<T>,
     consumer: Consumer,
-    set: WorkingSet,
-    facts: Facts,
-    level: Level,
-    random: Random,
+    pub(super) set: WorkingSet,
+    pub(super) facts: Facts,
+    pub(super) level: Level,
+    pub(super) random: Random,
     schedule: Schedule,
+    policy: Policy,
+    /// The threshold of the published form.
+    pub(super) threshold: Threshold,
     pass: Pass,
     passes: u32,
     rows_into_pass: usize,
@@ -88,6 +92,8 @@ impl<T: Real> Streaming<T> {
             level: Level::best(),
             random,
             schedule: problem.schedule(),
+            policy: problem.policy(),
+            threshold: Threshold::new(),
             pass: Pass::Full,
             passes: 1,
             rows_into_pass: 0,
@@ -149,6 +155,7 @@ impl<T: Real> Streaming<T> {
             dense,
             margin: self.margin,
             pass: self.pass,
+            policy: self.policy,
             keep: &mut self.keep,
         };
         self.level.run(fresh);
@@ -207,6 +214,9 @@ impl<T: Real> Streaming<T> {
 
     /// Visits a few groups of the working set.
     fn sweep_some(&mut self) -> Result<usize, TrainError> {
+        if self.policy == Policy::Paper {
+            return Ok(self.pick_some());
+        }
         if self.cursor >= self.sweep.len() {
             self.begin_sweep()?;
             if self.sweep.is_empty() {
@@ -244,18 +254,22 @@ impl<T: Real> Streaming<T> {
             keep: &mut self.keep,
         };
         let values = self.level.run(group);
-        let visits = self.keep.len() as f64;
-        if self.owed >= visits {
-            self.owed -= visits;
-        } else {
-            self.spare -= visits;
-        }
+        self.pay(self.keep.len());
         for offset in 0..self.keep.len() {
             if !self.keep[offset] {
                 self.set.evict(page, first + offset);
             }
         }
         values
+    }
+
+    /// Takes cached visits off what is owed, or else off what is allowed besides.
+    pub(super) fn pay(&mut self, visits: usize) {
+        if self.owed >= GROUP as f64 {
+            self.owed -= visits as f64;
+        } else {
+            self.spare -= visits as f64;
+        }
     }
 
     fn begin_sweep(&mut self) -> Result<(), TrainError> {
@@ -318,6 +332,7 @@ struct Fresh<'a, T> {
     dense: usize,
     margin: f64,
     pass: Pass,
+    policy: Policy,
     keep: &'a mut Vec<bool>,
 }
 
@@ -331,6 +346,10 @@ impl<T: Real> Work for Fresh<'_, T> {
             let row = Row::new(&self.words[at..], self.dense);
             at += row.values();
             let keep = match self.pass {
+                Pass::Full if self.policy == Policy::Paper => {
+                    self.solver.measure::<K>(&row);
+                    true
+                }
                 Pass::Full => self.solver.visit_full::<K>(&row, self.margin),
                 Pass::Verify => {
                     self.solver.check::<K>(&row);

@@ -180,6 +180,22 @@ impl WorkingSet {
         }
     }
 
+    /// A random member, as page and slot, or None when none is found.
+    pub(super) fn pick(&mut self, random: &mut Random) -> Option<(usize, usize)> {
+        // pages have unlike numbers of slots, so a slot beyond a page's last one is drawn anew
+        let widest = (0..self.started.min(4))
+            .map(|page| self.read(page).slots())
+            .max()?;
+        for _ in 0..256 {
+            let (page, slot) = (random.below(self.started), random.below(2 * widest));
+            let page_read = self.read(page);
+            if slot < page_read.slots() && page_read.row(slot).is_some() {
+                return Some((page, slot));
+            }
+        }
+        None
+    }
+
     /// Every group of slots, as page and first slot, shuffled into `order`.
     pub(super) fn order(
         &mut self,

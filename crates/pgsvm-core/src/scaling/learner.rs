@@ -1,0 +1,250 @@
+//! What pass 1 learns about the features, and the packing of dense values that goes with it.
+
+use std::collections::TryReserveError;
+
+use super::{Scale, Scaling};
+use crate::bits::Bits;
+use crate::kernel::{Kernel, Level, Work};
+
+/// Sums over the rows seen so far.
+///
+/// Dense values are kept relative to the first row's, so that 32 bits suffice for large means. Sums of deviations from
+/// that row are exact enough: it is one of the n rows, so its distance from the mean is at most sqrt(n) deviations and
+/// the variance loses at most a factor n of the 53 bits.
+#[derive(Debug)]
+pub(crate) struct Learner {
+    scale: Scale,
+    level: Level,
+    rows: u64,
+    /// The first row's dense values when standardizing, else empty.
+    first: Vec<f64>,
+    /// Sums of x - first (standardizing only) and of their squares (of x otherwise), largest magnitude of x.
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    largest: Vec<f64>,
+    /// Sparse features: largest magnitude and sum of squares, when they are scaled.
+    sparse_largest: Vec<f32>,
+    sparse_squares: Vec<f32>,
+    /// Sum of squares of sparse values that are not scaled.
+    plain_squares: f64,
+    /// Sparse features that occur.
+    seen: Bits,
+    /// Largest sparse id + 1.
+    sparse: usize,
+}
+
+impl Learner {
+    pub(crate) fn new(scale: Scale) -> Self {
+        Self {
+            scale,
+            level: Level::best(),
+            rows: 0,
+            first: Vec::new(),
+            sums: Vec::new(),
+            squares: Vec::new(),
+            largest: Vec::new(),
+            sparse_largest: Vec::new(),
+            sparse_squares: Vec::new(),
+            plain_squares: 0.0,
+            seen: Bits::default(),
+            sparse: 0,
+        }
+    }
+
+    /// Prepares for rows like this first one.
+    pub(crate) fn begin(&mut self, dense: &[f64]) -> Result<(), TryReserveError> {
+        for column in [&mut self.sums, &mut self.squares, &mut self.largest] {
+            column.try_reserve_exact(dense.len())?;
+            column.resize(dense.len(), 0.0);
+        }
+        if self.scale == Scale::Standard {
+            self.first.try_reserve_exact(dense.len())?;
+            self.first
+                .extend(dense.iter().map(|x| if x.is_finite() { *x } else { 0.0 }));
+        }
+        Ok(())
+    }
+
+    /// What is subtracted from dense values on their way into a row; empty means nothing.
+    pub(crate) fn provisional(&self) -> &[f64] {
+        &self.first
+    }
+
+    /// Learns from a row's dense part and packs it into `out`. False when a value is not finite, before or after.
+    pub(crate) fn take_dense(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
+        self.rows += 1;
+        self.level.run(Take {
+            dense,
+            out,
+            first: &self.first,
+            sums: &mut self.sums,
+            squares: &mut self.squares,
+            largest: &mut self.largest,
+        })
+    }
+
+    /// Learns from a row's sparse part.
+    pub(crate) fn take_sparse(
+        &mut self,
+        index: &[u32],
+        value: &[f32],
+    ) -> Result<(), TryReserveError> {
+        let Some(&last) = index.last() else {
+            return Ok(());
+        };
+        let end = last as usize + 1;
+        if end > self.sparse {
+            self.sparse = end;
+            self.seen.grow(end)?;
+            if self.scale == Scale::MaxAbs {
+                for column in [&mut self.sparse_largest, &mut self.sparse_squares] {
+                    column.try_reserve(end - column.len())?;
+                    column.resize(end, 0.0);
+                }
+            }
+        }
+        for (&j, &x) in index.iter().zip(value) {
+            let j = j as usize;
+            if x != 0.0 {
+                self.seen.set(j, true);
+            }
+            if self.scale == Scale::MaxAbs {
+                self.sparse_largest[j] = self.sparse_largest[j].max(x.abs());
+                self.sparse_squares[j] += x * x;
+            } else {
+                self.plain_squares += f64::from(x) * f64::from(x);
+            }
+        }
+        Ok(())
+    }
+
+    /// Length of the sparse part: its largest id + 1.
+    pub(crate) fn sparse(&self) -> usize {
+        self.sparse
+    }
+
+    /// The scaling learned so far, the number of features that occur after it, and the mean of Q.
+    pub(crate) fn finish(&self) -> Result<(Scaling, usize, f64), TryReserveError> {
+        let n = self.rows.max(1) as f64;
+        let dense = self.squares.len();
+        let mut scaling = Scaling {
+            dense,
+            ..Scaling::default()
+        };
+        let mut squares = self.plain_squares;
+        let mut occurring = self.seen.ones();
+        match self.scale {
+            Scale::None => {
+                squares += self.squares.iter().sum::<f64>();
+                occurring += self
+                    .largest
+                    .iter()
+                    .filter(|largest| **largest > 0.0)
+                    .count();
+            }
+            Scale::Standard => {
+                scaling.centre.try_reserve_exact(dense)?;
+                scaling.factor.try_reserve_exact(dense)?;
+                for ((first, sum), square) in self.first.iter().zip(&self.sums).zip(&self.squares) {
+                    let shift = sum / n;
+                    let factor = inverse((square / n - shift * shift).max(0.0).sqrt());
+                    scaling.centre.push(first + shift);
+                    scaling.factor.push(factor);
+                    occurring += usize::from(factor > 0.0);
+                    squares += if factor > 0.0 { n } else { 0.0 };
+                }
+            }
+            Scale::MaxAbs => {
+                scaling.factor.try_reserve_exact(dense)?;
+                for (largest, square) in self.largest.iter().zip(&self.squares) {
+                    let factor = inverse(*largest);
+                    scaling.factor.push(factor);
+                    occurring += usize::from(factor > 0.0);
+                    squares += square * factor * factor;
+                }
+                scaling.sparse_factor.try_reserve_exact(self.sparse)?;
+                for (&largest, &square) in self.sparse_largest.iter().zip(&self.sparse_squares) {
+                    let factor = if (1.0 / largest).is_finite() {
+                        1.0 / largest
+                    } else {
+                        1.0
+                    };
+                    squares += f64::from(square) * f64::from(factor) * f64::from(factor);
+                    scaling.sparse_factor.push(factor);
+                }
+            }
+        }
+        let mean_q = squares / n;
+        Ok((
+            scaling,
+            occurring.max(1),
+            if mean_q.is_finite() {
+                mean_q
+            } else {
+                f64::from(f32::MAX)
+            },
+        ))
+    }
+}
+
+/// 1 / x, or 0 where that is no finite number: a constant feature is dropped.
+fn inverse(x: f64) -> f64 {
+    let inverse = 1.0 / x;
+    if inverse.is_finite() {
+        inverse
+    } else {
+        0.0
+    }
+}
+
+struct Take<'a> {
+    dense: &'a [f64],
+    out: &'a mut [u32],
+    first: &'a [f64],
+    sums: &'a mut [f64],
+    squares: &'a mut [f64],
+    largest: &'a mut [f64],
+}
+
+/// The exponent bits of an f32; all set means infinite or not a number.
+const EXPONENT: u32 = 0x7f80_0000;
+
+impl Work for Take<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> bool {
+        let mut bad = 0u32;
+        let cells = self
+            .dense
+            .iter()
+            .zip(self.out.iter_mut())
+            .zip(self.squares.iter_mut());
+        if self.first.is_empty() {
+            for (((x, out), square), largest) in cells.zip(self.largest.iter_mut()) {
+                let bits = (*x as f32).to_bits();
+                bad |= u32::from(bits & EXPONENT == EXPONENT);
+                *out = bits;
+                *square += x * x;
+                let magnitude = x.abs();
+                *largest = if magnitude > *largest {
+                    magnitude
+                } else {
+                    *largest
+                };
+            }
+        } else {
+            for ((((x, out), square), first), sum) in
+                cells.zip(self.first).zip(self.sums.iter_mut())
+            {
+                let away = x - first;
+                let bits = (away as f32).to_bits();
+                bad |= u32::from(bits & EXPONENT == EXPONENT);
+                *out = bits;
+                *sum += away;
+                *square += away * away;
+            }
+        }
+        bad == 0
+    }
+}
