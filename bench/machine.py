@@ -19,14 +19,18 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Usage:
-    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured)."""
+    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured) and the shared part of it."""
 
     wall: float = 0.0
     cpu: float = 0.0
     peak_bytes: int = 0
+    shared_bytes: int = 0
 
     def __add__(self, other):
-        return Usage(self.wall + other.wall, self.cpu + other.cpu, max(self.peak_bytes, other.peak_bytes))
+        return Usage(self.wall + other.wall, self.cpu + other.cpu, *max(self._memory(), other._memory()))
+
+    def _memory(self):
+        return self.peak_bytes, self.shared_bytes
 
 
 def run_child(command, log=None):
@@ -85,7 +89,7 @@ class ServerWatch:
         self._segments = _segments()
         self._at_start = _private_bytes(self._backend)
         self._cpu = self._cpu_seconds()
-        self._peak = 0
+        self._peak = 0, 0
         self._ended = threading.Event()
         self._sampler = threading.Thread(target=self._sample)
         self._sampler.start()
@@ -97,7 +101,7 @@ class ServerWatch:
         self._ended.set()
         self._sampler.join()
         time.sleep(0.05)
-        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, self._peak)
+        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, *self._peak)
 
     def _sample(self):
         while not self._ended.wait(self.INTERVAL_SECONDS):
@@ -106,7 +110,7 @@ class ServerWatch:
                 private += _private_bytes(pid)
             now = _segments()
             shared = sum(size for name, size in now.items() if name not in self._segments)
-            self._peak = max(self._peak, private + shared)
+            self._peak = max(self._peak, (private + shared, shared))
 
     def _cpu_seconds(self):
         own = _stat(self._backend)

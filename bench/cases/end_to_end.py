@@ -1,6 +1,6 @@
 """From a table of 200 000 rows and 100 columns to a trained model, C = 1, with intercept.
 
-Ours: `svm_train`, from the call to the committed model with its certificate. A peer: COPY out of the database by a
+Ours: `svm_train` with a cache that holds the rows, from the call to the committed model with its certificate. A peer: COPY out of the database by a
 client on the same machine (as the text that the peer reads, so that no converting program is needed), the peer's own
 parsing, training, and its model in a file. Each peer runs with the loosest of its settings that came within 1e-3 of
 the optimum, and where none did, with the one nearest to it; starting Python and importing packages, and bringing the
@@ -19,12 +19,14 @@ from solvers import ours
 TITLE = "End to end, 200k x 100"
 C = 1.0
 TOLERANCE = 1e-3
+# the rows take 83 MB
+CACHE = "96MB"
 FILES = TARGET / "files"
 
 # The settings were chosen among a grid, see README.md.
 LIBLINEAR_EPSILON = {"quick": [0.1], "full": [0.1, 0.03, 0.01]}
 LINEAR_SVC_TOLERANCE = {"quick": [0.1], "full": [0.1, 0.03, 0.01]}
-OCAS_TOLERANCE = {"quick": [1e-3], "full": [3e-3, 1e-3]}
+OCAS_TOLERANCE = {"quick": [1e-2], "full": [3e-2, 1e-2, 3e-3, 1e-3]}
 VW = {"quick": [(3, 0.03)], "full": [(1, 0.1), (2, 0.05), (3, 0.03), (3, 0.05), (5, 0.03), (10, 0.01)]}
 
 
@@ -80,7 +82,7 @@ def summary(name, setting, points):
 
 def ours_on(name, problem):
     def train(tolerance):
-        usage, w, b, _ = server.train(name, C, tolerance)
+        usage, w, b, _ = server.train(name, C, tolerance, cache=CACHE)
         return {"train": usage}, w, b
 
     return train
