@@ -1,11 +1,13 @@
 """Time, processor time and memory of this process, of child processes and of a server's processes; paired repeats."""
 
+import json
 import os
 import pathlib
 import platform
 import re
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -17,14 +19,18 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Usage:
-    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured)."""
+    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured) and the shared part of it."""
 
     wall: float = 0.0
     cpu: float = 0.0
     peak_bytes: int = 0
+    shared_bytes: int = 0
 
     def __add__(self, other):
-        return Usage(self.wall + other.wall, self.cpu + other.cpu, max(self.peak_bytes, other.peak_bytes))
+        return Usage(self.wall + other.wall, self.cpu + other.cpu, *max(self._memory(), other._memory()))
+
+    def _memory(self):
+        return self.peak_bytes, self.shared_bytes
 
 
 def run_child(command, log=None):
@@ -39,6 +45,14 @@ def run_child(command, log=None):
     if child.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}: {output[-500:]}")
     return Usage(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10), output
+
+
+def run_python(script, *arguments):
+    """Runs a script of ours, whose first line says what starting Python and importing took: usage without that, output."""
+    command = [sys.executable, str(script), str(time.time()), *map(str, arguments)]
+    usage, output = run_child(command)
+    said = json.loads(output.splitlines()[0])
+    return Usage(usage.wall - said["wall"], usage.cpu - said["cpu"], usage.peak_bytes), said
 
 
 class Stopwatch:
@@ -75,7 +89,7 @@ class ServerWatch:
         self._segments = _segments()
         self._at_start = _private_bytes(self._backend)
         self._cpu = self._cpu_seconds()
-        self._peak = 0
+        self._peak = 0, 0
         self._ended = threading.Event()
         self._sampler = threading.Thread(target=self._sample)
         self._sampler.start()
@@ -87,7 +101,7 @@ class ServerWatch:
         self._ended.set()
         self._sampler.join()
         time.sleep(0.05)
-        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, self._peak)
+        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, *self._peak)
 
     def _sample(self):
         while not self._ended.wait(self.INTERVAL_SECONDS):
@@ -96,7 +110,7 @@ class ServerWatch:
                 private += _private_bytes(pid)
             now = _segments()
             shared = sum(size for name, size in now.items() if name not in self._segments)
-            self._peak = max(self._peak, private + shared)
+            self._peak = max(self._peak, (private + shared, shared))
 
     def _cpu_seconds(self):
         own = _stat(self._backend)

@@ -6,7 +6,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 COLOURS = {"pgsvm": "#1b6ac9"}
-OTHER_COLOURS = ["#c9571b", "#4f8f3a", "#8a4fb0", "#8c8c8c", "#b08a1f", "#2f9c9c"]
+OTHER_COLOURS = ["#c9571b", "#4f8f3a", "#8a4fb0", "#8c8c8c", "#b08a1f", "#2f9c9c", "#a33a5a", "#5b5b2f"]
 
 
 def seconds(value):

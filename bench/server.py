@@ -133,7 +133,15 @@ def copy_out(connection, query, path):
     return Usage(watch.usage.wall, watch.usage.cpu + own.usage.cpu)
 
 
-def train(table, c, tolerance=1e-3, cache="1GB", settings=(), **arguments):
+def cache_for(rows, features, share=1.0):
+    """A cache for that share of dense rows: 4 bytes a value and 16 a row, and some room.
+
+    Not simply a large one: all of it is reserved when a training starts, which takes a quarter of a second a gigabyte.
+    """
+    return f"{max(int(1.2 * share * rows * (4 * features + 16)) >> 10, 64)}kB"
+
+
+def train(table, c, tolerance=1e-3, *, cache, settings=(), **arguments):
     """One svm_train in a new connection: (usage, w, b, the model's row in svm_models as a dict)."""
     given = {"c": c, "tolerance": tolerance, "scale": "none", "model": "bench", **arguments}
     call = ", ".join(f"{name} => %({name})s" for name in given)

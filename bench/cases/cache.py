@@ -13,15 +13,13 @@ SHARES = [0.01, 0.1, 1.0]
 
 def measure(run):
     problem = problems.noisy(ROWS["quick" if run.quick else "full"], FEATURES)
-    # 16 bytes a row beside the values, and some room
-    size = problem.rows * (4 * FEATURES + 16) * 1.15
     times = {}
     with server.connect() as connection:
         server.load_arrays(connection, "cached", problem.y, problem.x)
         for repeat in range(3 if run.quick else 5):
             for share in SHARES:
-                cache = max(int(size * share) // 1024, 64)
-                usage, _, _, model = server.train("cached", 1.0, cache=f"{cache}kB", seed=repeat)
+                cache = server.cache_for(problem.rows, FEATURES, share)
+                usage, _, _, model = server.train("cached", 1.0, cache=cache, seed=repeat)
                 times.setdefault(share, []).append((usage, model))
                 run.say(f"  cache {share:.0%}: {usage.wall:.2f} s, {model['passes']} passes, gap {model['gap']:.1e}")
     return {

@@ -27,7 +27,7 @@ def measure(run):
         connection.execute("DROP TABLE large")
     run.say(f"  {rows} rows: {usage.wall:.1f} s, peak {megabytes(usage.peak_bytes)}")
     fields = ["passes", "gap", "stop_reason"]
-    return {"rows": rows, "wall": usage.wall, "peak": usage.peak_bytes, **{name: model[name] for name in fields}}
+    return {"rows": rows, "wall": usage.wall, "peak": usage.peak_bytes, "shared": usage.shared_bytes, **{name: model[name] for name in fields}}
 
 
 def report(found):
@@ -36,12 +36,13 @@ def report(found):
     row = [
         found["rows"],
         megabytes(found["peak"]),
+        megabytes(found["shared"]),
         megabytes(promised),
         megabytes(above),
         seconds(found["wall"]),
         found["passes"],
         f"{found['gap']:.1e} ({found['stop_reason']})",
     ]
-    header = ["rows", "peak", "cache + duals + weights", "above that", "wall s", "passes", "gap"]
+    header = ["rows", "peak", "of it shared", "cache + duals + weights", "above that", "wall s", "passes", "gap"]
     verdicts = [(f"memory above cache, duals and weights, {found['rows']:g} x 50, MB", above / (1 << 20), 64, 32, True)]
     return table(header, [row]), verdicts, []

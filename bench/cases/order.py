@@ -14,16 +14,16 @@ ROWS = {"quick": 100_000, "full": 1_000_000}
 def measure(run):
     problem = problems.noisy(ROWS["quick" if run.quick else "full"], 50)
     order = np.argsort(problem.y, kind="stable")
-    size = problem.rows * problem.features * 4
-    caches = {"all": 2 * size, "a tenth": size // 10}
+    caches = {"all": 1.0, "a tenth": 0.1}
     times = {}
     with server.connect() as connection:
         server.load_arrays(connection, "shuffled", problem.y, problem.x)
         server.load_arrays(connection, "sorted", problem.y[order], problem.x[order])
         for repeat in range(3 if run.quick else 7):
-            for cache, size in caches.items():
+            for cache, share in caches.items():
                 for name in ["shuffled", "sorted"]:
-                    usage, _, _, model = server.train(name, 1.0, cache=f"{size // 1024}kB", seed=repeat)
+                    size = server.cache_for(problem.rows, problem.features, share)
+                    usage, _, _, model = server.train(name, 1.0, cache=size, seed=repeat)
                     times.setdefault((cache, name), []).append((usage, model))
                     run.say(f"  {name}, cache {cache}: {usage.wall:.2f} s, gap {model['gap']:.1e}")
     return {

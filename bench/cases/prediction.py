@@ -11,7 +11,7 @@ from machine import ServerWatch, spread
 from report import seconds, table
 
 TITLE = "Prediction at scan speed"
-ROWS = {"quick": 500_000, "full": 4_000_000}
+ROWS = {"quick": 1_000_000, "full": 4_000_000}
 FEATURES = 54
 QUERIES = {"svm_decision": "SELECT sum(svm_decision('scan', x)) FROM scan", "x[1]": "SELECT sum(x[1]) FROM scan"}
 
@@ -24,10 +24,10 @@ def measure(run):
     times = {}
     with server.connect() as connection:
         server.load_arrays(connection, "scan", y, x)
-        server.train("scan", 0.01, model="scan")
+        server.train("scan", 0.01, cache=server.cache_for(rows, FEATURES), model="scan")
         for workers in [0, 2]:
             connection.execute(f"SET max_parallel_workers_per_gather = {workers}")
-            for repeat in range(6 if run.quick else 15):
+            for repeat in range(9 if run.quick else 15):
                 for name, query in QUERIES.items():
                     with ServerWatch(connection) as watch:
                         connection.execute(query)
