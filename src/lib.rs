@@ -1,1 +1,41 @@
+//! pgsvm: support vector machines trained inside PostgreSQL.
+//!
+//! | module | holds | runs in |
+//! |---|---|---|
+//! | `train`, `request`, `source` | SQL face of training: arguments, the source's SELECT | the calling backend |
+//! | `leader`, `worker`, `roles`, `job` | who plays reader and trainer, and what they tell each other | backend and workers |
+//! | `rows`, `labels`, `features` | rows of the source become examples | whoever reads |
+//! | `weights`, `models` | a trained model becomes rows | the calling backend |
+//! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
+//! | `progress`, `settings`, `errors` | what users see and set | everywhere |
+//! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
+
 pgrx::pg_module_magic!();
+
+mod errors;
+mod features;
+mod job;
+mod labels;
+mod leader;
+mod model;
+mod models;
+mod pg;
+mod predict;
+mod progress;
+mod request;
+mod roles;
+mod rows;
+mod settings;
+mod source;
+mod train;
+mod weights;
+mod worker;
+
+#[pgrx::prelude::pg_guard]
+extern "C-unwind" fn _PG_init() {
+    settings::register();
+}
+
+#[cfg(feature = "in_backend_tests")]
+#[path = "../pgrx-tests/mod.rs"]
+mod in_backend_tests;

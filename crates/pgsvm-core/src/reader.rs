@@ -176,6 +176,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
         result
     }
 
+    /// The source, for what it learned itself.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> ReaderReport {
         let dense = self.seen.dense.unwrap_or(0);

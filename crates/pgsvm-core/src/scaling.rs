@@ -37,27 +37,31 @@ pub struct Scaling {
 }
 
 impl Scaling {
+    /// Factor of a feature, dense or sparse.
+    pub fn factor_of(&self, feature: usize) -> f64 {
+        match feature.checked_sub(self.dense) {
+            None => self.factor.get(feature).copied().unwrap_or(1.0),
+            Some(sparse) => f64::from(self.sparse_factor.get(sparse).copied().unwrap_or(1.0)),
+        }
+    }
+
+    /// Centre of a feature; sparse features are never centred.
+    pub fn centre_of(&self, feature: usize) -> f64 {
+        match feature < self.dense {
+            true => self.centre.get(feature).copied().unwrap_or(0.0),
+            false => 0.0,
+        }
+    }
+
     /// Weights and intercept for raw rows out of `weights` trained on scaled rows:
     /// <w', x> + b' = <w, x'> + b. Features in order of their ids.
     pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {
         let dense = self.dense.min(weights.len());
-        let factor = move |j: usize| -> f64 {
-            if j < self.dense {
-                self.factor.get(j).copied().unwrap_or(1.0)
-            } else {
-                f64::from(
-                    self.sparse_factor
-                        .get(j - self.dense)
-                        .copied()
-                        .unwrap_or(1.0),
-                )
-            }
-        };
         let shift: f64 = (0..dense)
-            .map(|j| weights.get(j) * factor(j) * self.centre.get(j).copied().unwrap_or(0.0))
+            .map(|j| weights.get(j) * self.factor_of(j) * self.centre_of(j))
             .sum();
         (
-            (0..weights.len()).map(move |j| weights.get(j) * factor(j)),
+            (0..weights.len()).map(move |j| weights.get(j) * self.factor_of(j)),
             weights.intercept() - shift,
         )
     }

@@ -1,0 +1,47 @@
+# The only entry: `make` lists the targets.
+.PHONY: help build install demo test test-core test-regress test-backend test-e2e bench bench-full lint format clean
+.SILENT:
+
+PG_CONFIG ?= pg_config
+
+help: ## this list
+	sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+build: ## compile the extension for the server of PG_CONFIG=... (default: pg_config on the PATH)
+	scripts/build $(PG_CONFIG)
+
+install: ## build, then copy the extension into the server of PG_CONFIG=...
+	scripts/install $(PG_CONFIG)
+
+demo: ## the tour: install what is missing, start a private server, train and predict on real data
+	scripts/demo
+
+test: ## every test, on PostgreSQL 15, 17 and 18; PG=15 (17, 18) for one
+	scripts/test core regress backend e2e
+
+test-core: ## the solver's own tests, no server
+	scripts/test core
+
+test-regress: ## SQL tests with expected output
+	scripts/test regress
+
+test-backend: ## tests that run inside a server process
+	scripts/test backend
+
+test-e2e: ## tests with several connections: cancel, concurrency, real data sets
+	scripts/test e2e
+
+bench: ## ours and peers side by side in under 10 minutes, writes bench/results.md; CASE=name for one
+	scripts/bench quick $(CASE)
+
+bench-full: ## the same with more rows, settings and repeats (hours)
+	scripts/bench full $(CASE)
+
+lint: ## formatting, clippy, rustdoc, dependency policy, scripts
+	scripts/lint
+
+format: ## put Rust and Python files into the form that lint wants
+	scripts/format
+
+clean: ## remove target/: builds, server trees, environments
+	scripts/clean

@@ -1,0 +1,46 @@
+"""The cache at 1 %, 10 % and 100 % of the encoded rows, C = 1, to a certified gap of 1e-3."""
+
+import problems
+import server
+from machine import median, spread
+from report import seconds, table
+
+TITLE = "Cache size"
+ROWS = {"quick": 200_000, "full": 2_000_000}
+FEATURES = 50
+SHARES = [0.01, 0.1, 1.0]
+
+
+def measure(run):
+    problem = problems.noisy(ROWS["quick" if run.quick else "full"], FEATURES)
+    times = {}
+    with server.connect() as connection:
+        server.load_arrays(connection, "cached", problem.y, problem.x)
+        for repeat in range(3 if run.quick else 5):
+            for share in SHARES:
+                cache = server.cache_for(problem.rows, FEATURES, share)
+                usage, _, _, model = server.train("cached", 1.0, cache=cache, seed=repeat)
+                times.setdefault(share, []).append((usage, model))
+                run.say(f"  cache {share:.0%}: {usage.wall:.2f} s, {model['passes']} passes, gap {model['gap']:.1e}")
+    return {
+        "rows": problem.rows,
+        "times": [
+            {
+                "share": share,
+                "wall": spread([usage.wall for usage, _ in all]),
+                "cpu": spread([usage.cpu for usage, _ in all]),
+                "passes": median([model["passes"] for _, model in all]),
+                "gap": max(model["gap"] for _, model in all),
+            }
+            for share, all in times.items()
+        ],
+    }
+
+
+def report(found):
+    rows = [
+        [f"{t['share']:.0%}", seconds(t["wall"]), seconds(t["cpu"]), f"{t['passes']:.0f}", f"{t['gap']:.1e}"]
+        for t in found["times"]
+    ]
+    text = table(["cache / data", "wall s", "processor s", "passes", "largest gap"], rows)
+    return f"{found['rows']} rows x {FEATURES}.\n\n" + text, [], []

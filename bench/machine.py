@@ -1,0 +1,176 @@
+"""Time, processor time and memory of this process, of child processes and of a server's processes; paired repeats."""
+
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TARGET = ROOT / "target" / "bench"
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Usage:
+    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured) and the shared part of it."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+    peak_bytes: int = 0
+    shared_bytes: int = 0
+
+    def __add__(self, other):
+        return Usage(self.wall + other.wall, self.cpu + other.cpu, *max(self._memory(), other._memory()))
+
+    def _memory(self):
+        return self.peak_bytes, self.shared_bytes
+
+
+def run_child(command, log=None):
+    """Runs a program to its end: its usage and its standard output."""
+    started = time.perf_counter()
+    with open(log or os.devnull, "w") as errors:
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        output = child.stdout.read()
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    if child.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}: {output[-500:]}")
+    return Usage(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10), output
+
+
+def run_python(script, *arguments):
+    """Runs a script of ours, whose first line says what starting Python and importing took: usage without that, output."""
+    command = [sys.executable, str(script), str(time.time()), *map(str, arguments)]
+    usage, output = run_child(command)
+    said = json.loads(output.splitlines()[0])
+    return Usage(usage.wall - said["wall"], usage.cpu - said["cpu"], usage.peak_bytes), said
+
+
+class Stopwatch:
+    """`with Stopwatch() as watch` leaves the block's usage of this thread in `watch.usage`."""
+
+    def __enter__(self):
+        self._started = time.perf_counter(), time.thread_time()
+        return self
+
+    def __exit__(self, *_):
+        wall, cpu = self._started
+        self.usage = Usage(time.perf_counter() - wall, time.thread_time() - cpu)
+
+
+class ServerWatch:
+    """What one connection's backend and the workers it starts use while a block runs.
+
+    Processor time is that of the backend plus all children of the postmaster that ended meanwhile, so nothing else may
+    run in the server. Memory is private memory of backend (above its start) and workers together with new shared
+    segments, looked at every few milliseconds.
+    """
+
+    INTERVAL_SECONDS = 0.005
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._backend = connection.info.backend_pid
+        self._postmaster = _parent(self._backend)
+
+    def __enter__(self):
+        # a prior statement's workers may still be on their way out
+        time.sleep(0.05)
+        self._before = _children(self._postmaster)
+        self._segments = _segments()
+        self._at_start = _private_bytes(self._backend)
+        self._cpu = self._cpu_seconds()
+        self._peak = 0, 0
+        self._ended = threading.Event()
+        self._sampler = threading.Thread(target=self._sample)
+        self._sampler.start()
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(self, *_):
+        wall = time.perf_counter() - self._started
+        self._ended.set()
+        self._sampler.join()
+        time.sleep(0.05)
+        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, *self._peak)
+
+    def _sample(self):
+        while not self._ended.wait(self.INTERVAL_SECONDS):
+            private = _private_bytes(self._backend) - self._at_start
+            for pid in _children(self._postmaster) - self._before:
+                private += _private_bytes(pid)
+            now = _segments()
+            shared = sum(size for name, size in now.items() if name not in self._segments)
+            self._peak = max(self._peak, (private + shared, shared))
+
+    def _cpu_seconds(self):
+        own = _stat(self._backend)
+        ended_children = _stat(self._postmaster)
+        return (int(own[11]) + int(own[12]) + int(ended_children[13]) + int(ended_children[14])) / TICKS_PER_SECOND
+
+
+def _stat(pid):
+    """Fields of /proc/PID/stat from the third on."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
+def _parent(pid):
+    return int(_stat(pid)[1])
+
+
+def _children(pid):
+    try:
+        return {int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except OSError:
+        return set()
+
+
+def _private_bytes(pid):
+    try:
+        return int(re.search(r"RssAnon:\s*(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) << 10
+    except (OSError, TypeError):
+        return 0
+
+
+def _segments():
+    found = {}
+    for path in pathlib.Path("/dev/shm").glob("PostgreSQL.*"):
+        try:
+            # blocks in use: a segment counts as far as it has been touched
+            found[path.name] = path.stat().st_blocks * 512
+        except OSError:
+            continue
+    return found
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values):
+    """Median, least and largest."""
+    return {"median": statistics.median(values), "least": min(values), "largest": max(values), "runs": len(values)}
+
+
+def description():
+    """The machine and how busy it is, for the head of the results."""
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    memory = int(re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]) / (1 << 20)
+    git = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return {
+        "at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "cpu": model[1] if model else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory),
+        "load": os.getloadavg()[0],
+        "commit": git.stdout.strip(),
+    }

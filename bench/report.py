@@ -1,0 +1,70 @@
+"""Writes results.md and the pictures from what the cases found: no number in them comes from anywhere else."""
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+COLOURS = {"pgsvm": "#1b6ac9"}
+OTHER_COLOURS = ["#c9571b", "#4f8f3a", "#8a4fb0", "#8c8c8c", "#b08a1f", "#2f9c9c", "#a33a5a", "#5b5b2f"]
+
+
+def seconds(value):
+    """A time in seconds, with the range when a spread is given."""
+    if isinstance(value, dict):
+        return f"{_short(value['median'])} ({_short(value['least'])} to {_short(value['largest'])})"
+    return _short(value)
+
+
+def _short(value):
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def megabytes(value):
+    return f"{value / (1 << 20):.0f} MB"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+class Picture:
+    """Panels with logarithmic axes, one curve for each system."""
+
+    COLUMNS = 3
+
+    def __init__(self, name, panels, x, y):
+        self.name = name
+        self._x, self._y = x, y
+        columns = min(panels, self.COLUMNS)
+        rows = -(-panels // columns)
+        self._figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.1 * rows), squeeze=False)
+        self._axes = list(axes.ravel())
+        for axis in self._axes[panels:]:
+            axis.set_visible(False)
+        self._next = 0
+
+    def panel(self, title, curves):
+        axis = self._axes[self._next]
+        self._next += 1
+        others = iter(OTHER_COLOURS)
+        for name, points in curves.items():
+            x, y = zip(*sorted(points))
+            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=COLOURS.get(name) or next(others))
+        axis.set(xscale="log", yscale="log", xlabel=self._x, ylabel=self._y)
+        axis.set_title(title, fontsize=10)
+        axis.grid(alpha=0.25)
+        axis.legend(fontsize=8, frameon=False)
+
+    def save(self, folder):
+        self._figure.tight_layout()
+        for kind in ["svg", "png"]:
+            self._figure.savefig(folder / f"{self.name}.{kind}", dpi=110)
+        plt.close(self._figure)
+
+
+def verdict(reached, at_least, aim, smaller_is_better=False):
+    if smaller_is_better:
+        return "aim met" if reached <= aim else "met" if reached <= at_least else "**missed**"
+    return "aim met" if reached >= aim else "met" if reached >= at_least else "**missed**"

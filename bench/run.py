@@ -1,0 +1,95 @@
+"""The benchmark: `run.py quick|full [CASE...]`, started by scripts/bench inside a private server.
+
+Each case measures ours and theirs in turns and leaves what it found in target/bench/found; then results.md and the
+pictures are written from all that lies there. A section says when and on what it was measured.
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import machine  # noqa: E402
+from report import table, verdict  # noqa: E402
+
+CASES = ["end_to_end", "solve_only", "order", "cache", "rows", "cost", "memory", "prediction"]
+FOUND = machine.TARGET / "found"
+RESULTS = machine.ROOT / "bench"
+LEFT_OUT = """\
+- Cache a tenth of the data, disk-bound, against BM and SBM: the two are not in the product.
+- Several trainers and several heads: not in the product.
+"""
+
+
+class Run:
+    def __init__(self, mode):
+        self.quick = mode == "quick"
+
+    def say(self, text):
+        print(text, flush=True)
+
+
+def main():
+    mode, names = sys.argv[1], sys.argv[2:] or CASES
+    FOUND.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        case = importlib.import_module(f"cases.{name}")
+        print(f"== {case.TITLE}", flush=True)
+        before, started = machine.description(), time.time()
+        found = case.measure(Run(mode))
+        after = os.getloadavg()[0]
+        about = {**before, "mode": mode, "load_after": after, "seconds": time.time() - started}
+        (FOUND / f"{name}.json").write_text(json.dumps({"about": about, "found": found}, indent=1))
+    write()
+
+
+def write():
+    sections, verdicts = [], []
+    for name in CASES:
+        if not (FOUND / f"{name}.json").exists():
+            continue
+        case = importlib.import_module(f"cases.{name}")
+        stored = json.loads((FOUND / f"{name}.json").read_text())
+        about = stored["about"]
+        body, reached, pictures = case.report(stored["found"])
+        verdicts += reached
+        for picture in pictures:
+            picture.save(RESULTS)
+        images = "".join(f"\n![{case.TITLE}]({picture.name}.svg)\n" for picture in pictures)
+        sections.append(
+            f"## {case.TITLE}\n\n{case.__doc__.strip()}\n\n{body}\n{images}\n"
+            f"Measured {about['at']} ({about['mode']}, {about['seconds']:.0f} s) at {about['commit']}, load average "
+            f"{about['load']:.1f} before and {about['load_after']:.1f} after on {about['cores']} cores.\n"
+        )
+    about = machine.description()
+    rows = [
+        [name, f"{value:.2f}", f"{sign(down)} {least:g}", f"{sign(down)} {aim:g}", verdict(value, least, aim, down)]
+        for name, value, least, aim, down in (tuple(v) + (False,) * (5 - len(v)) for v in verdicts)
+    ]
+    head = f"""# Benchmark results
+
+Written by `make bench` or `make bench-full`; see [README.md](README.md) for what is measured and how. Machine: {about["cpu"]},
+{about["cores"]} cores, {about["memory_gb"]} GB. Ours and theirs ran in turns in one run; where others used the machine
+at the same time (see the load averages) the ratios count, not the seconds.
+
+## Targets
+
+{table(["case", "reached", "at least", "aim", ""], rows)}
+
+Not measured:
+
+{LEFT_OUT}
+"""
+    (RESULTS / "results.md").write_text(head + "\n".join(sections))
+    print(f"wrote {RESULTS / 'results.md'}")
+
+
+def sign(smaller_is_better):
+    return "<=" if smaller_is_better else ">="
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Solvers alone, on arrays in memory: ours through the example `measure`, LIBLINEAR through its shared library."""
+
+import ctypes
+import functools
+import json
+import os
+import subprocess
+
+import numpy as np
+from liblinear.liblinear import PRINT_STRING_FUN, feature_node, liblinear, parameter
+from liblinear.liblinear import problem as liblinear_problem
+
+from machine import ROOT, TARGET, Stopwatch, Usage
+
+
+@functools.cache
+def measure_program():
+    """Builds the example and gives its path."""
+    build = ROOT / "target" / "build-core"
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "pgsvm-core", "--example", "measure"]
+    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CARGO_TARGET_DIR": str(build)})
+    return build / "release" / "examples" / "measure"
+
+
+def ours(problem, c, tolerance, passes=1000):
+    """(usage, w, b, duals, what the program says) of one training of ours; the usage is that of the solver alone."""
+    out = TARGET / "out"
+    out.mkdir(parents=True, exist_ok=True)
+    arguments = {
+        "features": problem.features,
+        "c": c,
+        "tolerance": tolerance,
+        "passes": passes,
+        "out": out,
+    }
+    command = [measure_program(), problem.folder, *(f"{key}={value}" for key, value in arguments.items())]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    weights = np.zeros(problem.features + 1)
+    found = np.fromfile(out / "weights.f64")
+    # features behind the last one that occurs have no weight
+    weights[: len(found) - 1], weights[-1] = found[:-1], found[-1]
+    duals = np.fromfile(out / "duals.f32", np.float32)
+    return Usage(said["wall"], said["cpu"]), weights[:-1], weights[-1], duals, said
+
+
+class Liblinear:
+    """LIBLINEAR's hinge loss dual solver (-s 3) on one problem, with its own row format made beforehand."""
+
+    NODE = np.dtype(feature_node)
+
+    def __init__(self, problem):
+        self._problem = problem
+        rows, features = problem.rows, problem.features
+        if problem.is_dense:
+            self._nodes = np.zeros((rows, features + 2), self.NODE)
+            self._nodes["index"][:, :features] = np.arange(1, features + 1)
+            self._nodes["value"][:, :features] = problem.x
+            self._nodes["index"][:, features], self._nodes["value"][:, features] = features + 1, 1.0
+            self._nodes["index"][:, features + 1] = -1
+            starts = np.arange(rows, dtype=np.int64) * (features + 2)
+        else:
+            length = np.diff(problem.x.indptr)
+            starts = problem.x.indptr[:-1].astype(np.int64) + 2 * np.arange(rows)
+            self._nodes = np.zeros(problem.x.nnz + 2 * rows, self.NODE)
+            place = np.arange(problem.x.nnz) + np.repeat(2 * np.arange(rows), length)
+            self._nodes["index"][place] = problem.x.indices + 1
+            self._nodes["value"][place] = problem.x.data
+            bias = starts + length
+            self._nodes["index"][bias], self._nodes["value"][bias] = features + 1, 1.0
+            self._nodes["index"][bias + 1] = -1
+        self._pointers = (self._nodes.ctypes.data + starts * self.NODE.itemsize).astype(np.uint64)
+        self._labels = problem.y.astype(np.float64)
+        self._call = self._prepare()
+
+    def _prepare(self):
+        call = liblinear_problem.__new__(liblinear_problem)
+        call.l, call.n, call.bias = self._problem.rows, self._problem.features + 1, 1.0
+        call.y = self._labels.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+        call.x = self._pointers.ctypes.data_as(ctypes.POINTER(ctypes.POINTER(feature_node)))
+        return call
+
+    def train(self, c, epsilon):
+        """(usage, w, b, whether the iteration cap was reached)."""
+        said = []
+        listener = PRINT_STRING_FUN(said.append)
+        options = parameter(f"-s 3 -c {c} -e {epsilon}")
+        liblinear.set_print_string_function(listener)
+        with Stopwatch() as watch:
+            model = liblinear.train(ctypes.byref(self._call), ctypes.byref(options))
+        trained = model.contents
+        w = np.ctypeslib.as_array(trained.w, (self._problem.features + 1,)).copy() * trained.label[0]
+        liblinear.free_and_destroy_model(ctypes.byref(ctypes.pointer(trained)))
+        capped = b"reaching max number of iterations" in b"".join(said)
+        return watch.usage, w[:-1], w[-1], capped

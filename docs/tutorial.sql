@@ -1,0 +1,105 @@
+-- The SQL of docs/tutorial.md, in the same order.
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS pgsvm;
+
+-- Data
+DO $$ BEGIN PERFORM setseed(0.25); END $$;
+CREATE TABLE machines AS
+SELECT id, site, temperature, vibration, hours, serviced,
+       CASE WHEN 0.1 * (temperature - 60) + vibration + hours / 4000.0 - 1.5 * serviced::int + noise > 3.5
+            THEN 'fails' ELSE 'runs' END AS state
+FROM (
+    SELECT id,
+           (ARRAY['north', 'south', 'west'])[1 + id % 3] AS site,
+           50 + 20 * random() AS temperature,
+           (4 * random())::real AS vibration,
+           (8000 * random())::int AS hours,
+           random() < 0.5 AS serviced,
+           2 * (random() + random() + random() - 1.5) AS noise
+    FROM generate_series(1, 21000) AS id
+) AS measured;
+CREATE TABLE new_machines AS SELECT * FROM machines WHERE id > 20000;
+DELETE FROM machines WHERE id > 20000;
+SELECT state, count(*) FROM machines GROUP BY state ORDER BY state;
+
+-- Training
+SELECT svm_train('machines', 'state');
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced']);
+SELECT name, version, rows_used, features, loss, c, gap <= 1e-3 AS certified, stop_reason
+FROM svm_models;
+
+-- Prediction
+SELECT id, state, svm_classify('machines_state', m) AS predicted
+FROM new_machines AS m ORDER BY id LIMIT 5;
+SELECT state, svm_classify('machines_state', m) AS predicted, round(count(*), -1) AS about
+FROM new_machines AS m GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT width_bucket(abs(svm_decision('machines_state', m)), 0, 3, 3) AS distance,
+       round(avg((svm_classify('machines_state', m) = state)::int), 1) AS right_share
+FROM new_machines AS m GROUP BY 1 ORDER BY 1;
+
+-- The certificate
+SELECT svm_train_query('SELECT vibration, serviced, state FROM machines ORDER BY id', 'state', model => 'raw',
+                       scale => 'none', intercept => false, options => '{"duals": true}');
+CREATE VIEW raw_version AS
+SELECT version.*
+FROM svm_model AS model
+JOIN svm_version AS version ON version.model_id = model.id AND version.version = model.current_version
+WHERE model.name = 'raw';
+CREATE VIEW signed AS
+SELECT row_number() OVER (ORDER BY id) - 1 AS row, CASE state WHEN 'runs' THEN 1 ELSE -1 END AS y, vibration, serviced
+FROM machines;
+WITH recomputed AS (
+    SELECT 0.5 * (SELECT sum(w ^ 2) FROM raw_version JOIN svm_weight ON version_id = id, unnest(weights) AS w)
+           + sum(greatest(0, 1 - y * svm_decision('raw', signed))) AS primal
+    FROM signed
+)
+SELECT abs(stored.primal - recomputed.primal) < 1e-6 * stored.primal AS primal_agrees
+FROM svm_models AS stored, recomputed WHERE name = 'raw';
+WITH duals AS (
+    SELECT first_row + rows.at AS row, rows.a
+    FROM raw_version JOIN svm_dual ON version_id = id, unnest(rows, duals) AS rows (at, a)
+), recomputed AS (
+    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced::int) ^ 2) AS dual,
+           min(a) >= 0 AND max(a) <= 1 AS feasible
+    FROM duals JOIN signed USING (row)
+)
+SELECT abs(stored.dual - recomputed.dual) < 1e-6 * stored.dual AS dual_agrees, feasible
+FROM svm_models AS stored, recomputed WHERE name = 'raw';
+
+-- Versions
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced'], c => 0.01);
+SELECT name, version, c FROM svm_models WHERE name = 'machines_state';
+SELECT avg((svm_classify('machines_state@1', m) = svm_classify('machines_state@2', m))::int) > 0.95 AS mostly_agree
+FROM new_machines AS m;
+
+-- Arrays, sparse rows, LIBSVM text
+CREATE TABLE readings AS
+SELECT ARRAY[temperature, vibration, hours]::real[] AS x, state = 'fails' AS failed FROM machines;
+SELECT svm_train('readings', 'failed');
+SELECT svm_predict('readings_failed', ARRAY[69, 3.9, 7900]) AS hot, svm_predict('readings_failed', ARRAY[51, 0.1, 100]) AS cool;
+CREATE TABLE notes (good boolean, words int[], counts real[]);
+INSERT INTO notes
+SELECT id % 2 = 0, ARRAY[id % 2, 2 + id % 7, 100 + id % 50], ARRAY[1, 1, 2] FROM generate_series(1, 1000) AS id;
+SELECT svm_train('notes', 'good', ARRAY['sparse(words, counts)']);
+SELECT svm_predict('notes_good', '0:1 4:1 120:2') AS even, svm_predict('notes_good', '1:1 4:1 120:2') AS odd;
+
+-- NULL
+CREATE VIEW patchy AS SELECT nullif(vibration::int, 0) AS vibration, temperature, state FROM machines;
+SELECT svm_train('patchy', 'state');
+SELECT svm_train('patchy', 'state', nulls => 'skip');
+SELECT rows_used < 20000 AS some_left_out FROM svm_models WHERE name = 'patchy_state';
+
+-- More rows than memory
+SET pgsvm.cache_size = '256kB';
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced'], 'streamed');
+RESET pgsvm.cache_size;
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced'], 'cached');
+SELECT max(gap) <= 1e-3 AS certified, (max(primal) - min(primal)) / min(primal) <= 1e-3 AS same_objective
+FROM svm_models WHERE name IN ('streamed', 'cached');
+
+-- Cleaning up
+DELETE FROM svm_model
+WHERE name IN ('machines_state', 'raw', 'readings_failed', 'notes_good', 'patchy_state', 'streamed', 'cached');
+DROP VIEW patchy, raw_version, signed;
+DROP TABLE machines, new_machines, readings, notes;
+RESET client_min_messages;

@@ -1,0 +1,510 @@
+//! Features: resolving the argument, decoding rows.
+
+use crate::features::{
+    parse_libsvm, resolve, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls,
+};
+use crate::pg::executor::{Continue, Running};
+use crate::pg::query::{self, Column};
+use pgrx::prelude::*;
+
+tests![
+    every_usable_column_but_the_label_is_a_feature,
+    text_columns_are_refused_with_the_columns_that_can_be_used,
+    entries_name_columns_and_forms,
+    entries_that_cannot_be_features_are_refused,
+    a_feature_set_reads_back_from_its_stored_form,
+    features_have_names,
+    numbers_of_every_type_decode,
+    arrays_decode_from_every_form_of_storage,
+    array_lengths_are_learned_and_held_to,
+    null_parts_are_noted_and_count_as_zero,
+    sparse_parts_share_the_sparse_ids,
+    sparse_rows_come_out_sorted,
+    values_that_are_not_finite_are_named,
+    numerics_decode_as_postgresql_converts_them,
+    libsvm_notation_parses,
+    decoding_leaves_no_memory_behind,
+];
+
+fn columns(select: &str) -> Vec<Column> {
+    query::plan(select).columns
+}
+
+fn strings(entries: &[&str]) -> Vec<String> {
+    entries.iter().map(|entry| (*entry).to_owned()).collect()
+}
+
+fn resolved(entries: Option<&[&str]>, select: &str) -> Result<FeatureSet, FeatureError> {
+    let entries = entries.map(strings);
+    resolve(entries.as_deref(), &columns(select), "y").map(|(features, _)| features)
+}
+
+fn names(features: &FeatureSet) -> Vec<String> {
+    features.parts.iter().map(FeaturePart::name).collect()
+}
+
+/// Decodes every row of a SELECT and hands each to `look`.
+fn decode(
+    entries: Option<&[&str]>,
+    select: &str,
+    mut look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
+) -> Decoder {
+    let planned = query::plan(select);
+    let entries = entries.map(strings);
+    let (features, _) = resolve(entries.as_deref(), &planned.columns, "y").expect("resolves");
+    let mut decoder = Decoder::new(&features, &planned.columns, Nulls::Zero).expect("fits");
+    let mut buffer = FeatureBuffer::default();
+    super::with_new_snapshot(|| {
+        let mut running = Running::start(&planned);
+        while running.run(1000, &mut |row| {
+            // SAFETY: the row has the planned columns.
+            let result = unsafe { decoder.decode(row.values, row.nulls, &mut buffer) };
+            look(result, &buffer);
+            Continue::Yes
+        }) {}
+        running.finish();
+    });
+    decoder
+}
+
+fn dense(select: &str) -> Vec<Vec<f64>> {
+    let mut rows = Vec::new();
+    decode(None, select, |result, row| {
+        result.expect("decodes");
+        rows.push(row.dense.clone());
+    });
+    rows
+}
+
+fn first_error(entries: Option<&[&str]>, select: &str) -> FeatureError {
+    let mut error = None;
+    decode(entries, select, |result, _| {
+        error = error.take().or(result.err())
+    });
+    error.expect("a row is refused")
+}
+
+fn every_usable_column_but_the_label_is_a_feature() {
+    let select =
+        "SELECT 1::int2 a, 2 b, 3::int8 c, 1::float4 d, 1::float8 e, 1::numeric(4,2) f, true g,
+        '{1}'::int[] h, '{1}'::numeric[] i, 1 AS y, now() j, '{}'::jsonb k, '{a}'::text[] l";
+    let (features, skipped) = resolve(None, &columns(select), "y").expect("resolves");
+    assert_eq!(names(&features).join(""), "abcdefghi");
+    let skipped: Vec<_> = skipped
+        .iter()
+        .map(|column| format!("{} {}", column.name, column.type_name))
+        .collect();
+    assert_eq!(
+        skipped,
+        ["j timestamp with time zone", "k jsonb", "l text[]"]
+    );
+    let FeaturePart::Column { type_name, .. } = &features.parts[5] else {
+        panic!("a number is a column part");
+    };
+    assert_eq!(type_name, "numeric(4,2)");
+    assert_eq!(
+        resolved(None, "SELECT 1 AS y, now() AS t"),
+        Err(FeatureError::Nothing)
+    );
+}
+
+fn text_columns_are_refused_with_the_columns_that_can_be_used() {
+    let usable = vec!["a".to_owned(), "b".to_owned()];
+    for (text, type_name) in [
+        ("'x'::text", "text"),
+        ("'x'::varchar(3)", "character varying(3)"),
+        ("'x'::name", "name"),
+    ] {
+        let select = format!("SELECT 1 AS a, {text} AS t, '{{1}}'::real[] AS b, 'label' AS y");
+        let expected = FeatureError::Category {
+            column: "t".to_owned(),
+            type_name: type_name.to_owned(),
+            usable: usable.clone(),
+        };
+        assert_eq!(resolved(None, &select), Err(expected.clone()));
+        assert_eq!(resolved(Some(&["a", "t"]), &select), Err(expected));
+    }
+    Spi::run("CREATE TYPE pg_temp.mood AS ENUM ('sad', 'glad')").expect("create");
+    let error = resolved(None, "SELECT 1 AS a, 'sad'::pg_temp.mood AS m");
+    assert!(
+        matches!(error, Err(FeatureError::Category { .. })),
+        "{error:?}"
+    );
+}
+
+fn entries_name_columns_and_forms() {
+    let select = r#"SELECT 1 AS a, 2 AS "B, c", '{1}'::int[] AS idx, '{1}'::real[] AS "v)", '' AS f, 3 AS "sparse(a, b)", 1 AS y"#;
+    let entries = [
+        "B, c",
+        "idx",
+        r#"sparse(idx, "v)")"#,
+        " LIBSVM ( f ) ",
+        "sparse(a, b)",
+    ];
+    let features = resolved(Some(&entries), select).expect("resolves");
+    assert_eq!(
+        names(&features),
+        [
+            "B, c",
+            "idx",
+            "sparse(idx, v))",
+            "libsvm(f)",
+            "sparse(a, b)"
+        ]
+    );
+    assert_eq!(
+        features.columns(),
+        ["B, c", "idx", "v)", "f", "sparse(a, b)"]
+    );
+    assert_eq!((features.dense_parts(), features.sparse_parts()), (3, 2));
+}
+
+fn entries_that_cannot_be_features_are_refused() {
+    let select = "SELECT 1 AS a, '{1}'::int[] AS idx, '{1}'::real[] AS val, 'x' AS t, now() AS d, 1 AS y, 2 AS twice, 3 AS twice";
+    let refused = |entry: &str| resolved(Some(&["val", entry]), select).expect_err(entry);
+    let missing = |column: &str, near: Option<&str>| FeatureError::MissingColumn {
+        column: column.to_owned(),
+        near: near.map(str::to_owned),
+    };
+    assert_eq!(refused("z"), missing("z", None));
+    assert_eq!(refused("A"), missing("A", Some("a")));
+    assert_eq!(refused("\"a\""), missing("\"a\"", Some("a")));
+    assert_eq!(refused("sparse(idx, VAL)"), missing("VAL", Some("val")));
+    assert_eq!(
+        refused("y"),
+        FeatureError::Label {
+            column: "y".to_owned()
+        }
+    );
+    assert_eq!(
+        refused("val"),
+        FeatureError::Duplicate {
+            entry: "val".to_owned()
+        }
+    );
+    assert_eq!(
+        refused("twice"),
+        FeatureError::AmbiguousColumn {
+            column: "twice".to_owned()
+        }
+    );
+    for form in [
+        "dense(a)",
+        "sparse(idx)",
+        "libsvm(t, t)",
+        "sparse(idx, )",
+        "libsvm(\"t)",
+    ] {
+        assert_eq!(
+            refused(form),
+            FeatureError::Entry {
+                entry: form.to_owned()
+            }
+        );
+    }
+    for wrong in [
+        "d",
+        "sparse(val, val)",
+        "sparse(idx, a)",
+        "libsvm(a)",
+        "libsvm(d)",
+    ] {
+        assert!(
+            matches!(refused(wrong), FeatureError::Type { .. }),
+            "{wrong}"
+        );
+    }
+    assert_eq!(resolved(Some(&[]), select), Err(FeatureError::Nothing));
+}
+
+fn a_feature_set_reads_back_from_its_stored_form() {
+    let select = "SELECT 1 AS a, '{1,2}'::real[] AS x, '{1}'::int[] AS i, '{1}'::float8[] AS v, '' AS f, 1 AS y";
+    let entries = ["a", "x", "sparse(i, v)", "libsvm(f)"];
+    let decoder = decode(Some(&entries), select, |result, _| result.expect("decodes"));
+    let stored = decoder.learned().to_json();
+    assert_eq!(
+        stored,
+        r#"{"parts":[{"kind":"column","name":"a","type":"integer"},{"kind":"array","name":"x","type":"real[]","length":2},{"kind":"sparse","index":"i","index_type":"integer[]","value":"v","value_type":"double precision[]"},{"kind":"libsvm","name":"f","type":"text"}]}"#
+    );
+    assert_eq!(
+        FeatureSet::from_json(&stored).as_ref(),
+        Some(decoder.learned())
+    );
+    assert_eq!(FeatureSet::from_json("{}"), None);
+}
+
+fn features_have_names() {
+    let select = "SELECT 1 AS a, '{1,2}'::real[] AS x, '{1}'::int[] AS i, '{1}'::float8[] AS v, '' AS f, 1 AS y";
+    let entries = ["a", "x", "sparse(i, v)", "libsvm(f)"];
+    let decoder = decode(Some(&entries), select, |result, _| result.expect("decodes"));
+    let names: Vec<_> = (0..7)
+        .map(|id| decoder.learned().feature_name(id))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "a",
+            "x[1]",
+            "x[2]",
+            "sparse(i, v)[0]",
+            "libsvm(f)[0]",
+            "sparse(i, v)[1]",
+            "libsvm(f)[1]"
+        ]
+    );
+}
+
+fn numbers_of_every_type_decode() {
+    let rows = dense(
+        "SELECT (-7)::int2 AS a, 8 AS b, (-9000000000)::int8 AS c, 0.1::float4 AS d, 0.1::float8 AS e, -12.50::numeric AS f,
+         true AS g, false AS h",
+    );
+    assert_eq!(
+        rows,
+        [[-7.0, 8.0, -9e9, f64::from(0.1f32), 0.1, -12.5, 1.0, 0.0]]
+    );
+}
+
+fn arrays_decode_from_every_form_of_storage() {
+    Spi::run(
+        "CREATE DOMAIN pg_temp.pair AS int2[];
+         CREATE TEMP TABLE stored (small real[], long float8[], packed int8[], exact numeric[], domained pg_temp.pair);
+         ALTER TABLE stored ALTER long SET STORAGE EXTERNAL;
+         INSERT INTO stored SELECT '{1.5,-2}', array_agg(i), array_agg(i % 2), array_agg(i / 8.0), '{3,4}' FROM generate_series(1, 3000) AS i",
+    )
+    .expect("create");
+    let row = &dense("SELECT * FROM stored")[0];
+    assert_eq!(row[..2], [1.5, -2.0]);
+    assert!((1..=3000).all(|i| row[1 + i] == i as f64));
+    assert!((1..=3000).all(|i| row[3001 + i] == (i % 2) as f64));
+    assert!((1..=3000).all(|i| row[6001 + i] == i as f64 / 8.0));
+    assert_eq!(row[9002..], [3.0, 4.0]);
+    // built by a PL/pgSQL-like expanded object, sliced with another lower bound, and with text between
+    let rows = dense("SELECT array_append('{1,2}'::int[], 3) AS a, '[5:6]={8,9}'::int2[] AS b, (SELECT array_agg(x) FROM unnest('{0.5,1e30,-7}'::numeric[]) AS x) AS c");
+    assert_eq!(rows, [[1.0, 2.0, 3.0, 8.0, 9.0, 0.5, 1e30, -7.0]]);
+}
+
+fn array_lengths_are_learned_and_held_to() {
+    let decoder = decode(None, "SELECT '{1,2,3}'::real[] AS x", |result, _| {
+        result.expect("decodes")
+    });
+    assert_eq!(decoder.learned().dense_count(), Some(3));
+    let x = || "x".to_owned();
+    assert_eq!(
+        first_error(
+            None,
+            "SELECT x FROM (VALUES ('{1,2}'::real[]), ('{1,2,3}')) AS v (x)"
+        ),
+        FeatureError::Length {
+            column: x(),
+            length: 3,
+            expected: 2
+        }
+    );
+    assert_eq!(
+        first_error(None, "SELECT '{}'::real[] AS x"),
+        FeatureError::Empty { column: x() }
+    );
+    assert_eq!(
+        first_error(None, "SELECT '{{1,2},{3,4}}'::real[] AS x"),
+        FeatureError::Dimensions {
+            column: x(),
+            dimensions: 2
+        }
+    );
+    assert_eq!(
+        first_error(None, "SELECT NULL::real[] AS x"),
+        FeatureError::UnknownLength { column: x() }
+    );
+}
+
+fn null_parts_are_noted_and_count_as_zero() {
+    let entries = ["a", "x", "b", "sparse(i, v)", "libsvm(f)"];
+    let select = "SELECT * FROM (VALUES (1, '{1,2}'::real[], 1, '{1}'::int[], '{5}'::real[], '2:3'),
+        (NULL, '{1,NULL}', 2, '{1,NULL,3}', '{5,6,NULL}', NULL), (NULL, NULL, NULL, NULL, '{1}', '0:1')) AS r (a, x, b, i, v, f)";
+    let mut rows = Vec::new();
+    decode(Some(&entries), select, |result, row| {
+        result.expect("decodes");
+        rows.push((
+            row.null_parts.clone(),
+            row.dense.clone(),
+            row.sparse_index.clone(),
+            row.sparse_value.clone(),
+        ));
+    });
+    assert_eq!(
+        rows,
+        [
+            (vec![], vec![1.0, 1.0, 2.0, 1.0], vec![2, 5], vec![5.0, 3.0]),
+            (
+                vec![0, 1, 3, 4],
+                vec![0.0, 1.0, 0.0, 2.0],
+                vec![2, 6],
+                vec![5.0, 0.0]
+            ),
+            (
+                vec![0, 1, 2, 3],
+                vec![0.0, 0.0, 0.0, 0.0],
+                vec![1],
+                vec![1.0]
+            ),
+        ]
+    );
+}
+
+fn sparse_parts_share_the_sparse_ids() {
+    let select =
+        "SELECT '{0,7}'::int2[] AS i, '{1,2}'::float8[] AS v, '0:3 2:4' AS f, '7:5' AS g, 9 AS a";
+    let entries = ["sparse(i, v)", "a", "libsvm(f)", "libsvm(g)"];
+    let mut found = None;
+    decode(Some(&entries), select, |result, row| {
+        result.expect("decodes");
+        found = Some((row.sparse_index.clone(), row.sparse_value.clone()));
+    });
+    // index 0 and 7 of part 0, 0 and 2 of part 1, 7 of part 2: index * 3 + part
+    assert_eq!(
+        found,
+        Some((vec![0, 1, 7, 21, 23], vec![1.0, 3.0, 4.0, 2.0, 5.0]))
+    );
+}
+
+fn sparse_rows_come_out_sorted() {
+    let mut indices = Vec::new();
+    decode(
+        Some(&["libsvm(f)"]),
+        "SELECT f FROM (VALUES ('9:1 3:2 4:3'), ('1:1 2:1'), ('')) AS v (f)",
+        |result, row| {
+            result.expect("decodes");
+            indices.push(row.sparse_index.clone());
+        },
+    );
+    assert_eq!(indices, [vec![3, 4, 9], vec![1, 2], vec![]]);
+    assert_eq!(
+        first_error(Some(&["libsvm(f)"]), "SELECT '9:1 3:2 9:3' AS f"),
+        FeatureError::DuplicateIndex {
+            part: "libsvm(f)".to_owned(),
+            index: 9
+        }
+    );
+    assert!(matches!(
+        first_error(Some(&["libsvm(f)"]), "SELECT '3000000000:1' AS f"),
+        FeatureError::Index { .. }
+    ));
+    assert_eq!(
+        first_error(
+            Some(&["sparse(i, v)"]),
+            "SELECT '{1,2}'::int[] AS i, '{1}'::real[] AS v"
+        ),
+        FeatureError::SparseLength {
+            part: "sparse(i, v)".to_owned(),
+            indices: 2,
+            values: 1
+        }
+    );
+}
+
+fn values_that_are_not_finite_are_named() {
+    let not_finite = |select: &str| match first_error(None, select) {
+        FeatureError::NotFinite {
+            column, element, ..
+        } => (column, element),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        not_finite("SELECT 1 AS a, 'NaN'::real AS b"),
+        ("b".to_owned(), None)
+    );
+    assert_eq!(
+        not_finite("SELECT 1 AS a, '{1,2,-Infinity}'::float8[] AS x, 3 AS b"),
+        ("x".to_owned(), Some(3))
+    );
+    assert_eq!(
+        not_finite("SELECT 'NaN'::numeric AS a"),
+        ("a".to_owned(), None)
+    );
+    assert_eq!(
+        not_finite("SELECT 1e400::numeric AS a"),
+        ("a".to_owned(), None)
+    );
+}
+
+fn numerics_decode_as_postgresql_converts_them() {
+    let rows = dense(
+        "SELECT n, n::float8 AS f FROM (SELECT (s || m || 'e' || e)::numeric AS n FROM unnest('{\"\",-}'::text[]) AS s,
+         unnest('{0,1,9999,10000,12345678,9007199254740993,99999999999999999999,123456789.987654321,0.1,1.00010001}'::text[]) AS m,
+         generate_series(-300, 280, 7) AS e) AS t",
+    );
+    assert!(rows.len() > 1000);
+    for row in rows {
+        assert_eq!(
+            row[0].to_bits(),
+            row[1].to_bits(),
+            "{} is not {}",
+            row[0],
+            row[1]
+        );
+    }
+}
+
+fn libsvm_notation_parses() {
+    let parsed = |text: &str| {
+        let mut pairs = Vec::new();
+        let result = parse_libsvm(text.as_bytes(), |index, value| {
+            pairs.push((index, value));
+            Ok(())
+        });
+        result.map(|()| pairs)
+    };
+    assert_eq!(
+        parsed(" 3:0.5\t17:-1e-3  \n"),
+        Ok(vec![(3, 0.5), (17, -1e-3)])
+    );
+    assert_eq!(parsed(""), Ok(vec![]));
+    for token in [
+        "3",
+        "3:",
+        ":1",
+        "a:1",
+        "3:x",
+        "3:1:2",
+        "1.5:2",
+        "99999999999999999999:1",
+    ] {
+        let error = parsed(&format!("1:1 {token} 2:2"));
+        assert_eq!(
+            error,
+            Err(FeatureError::LibsvmSyntax {
+                token: token.to_owned()
+            })
+        );
+    }
+    assert_eq!(
+        parsed("+1 3:0.5"),
+        Err(FeatureError::LibsvmLabel {
+            token: "+1".to_owned()
+        })
+    );
+}
+
+/// Compressed and out-of-line values are detoasted into copies; they must be gone after each row.
+fn decoding_leaves_no_memory_behind() {
+    // SAFETY: the context that holds all others is valid.
+    let allocated = || unsafe { pg_sys::MemoryContextMemAllocated(pg_sys::TopMemoryContext, true) };
+    Spi::run(
+        "CREATE TEMP TABLE toasted AS SELECT array_agg(j) AS x, '1:1' || repeat(' ', 20000) AS f
+         FROM generate_series(1, 200) AS i, generate_series(1, 5000) AS j GROUP BY i",
+    )
+    .expect("create");
+    let mut after_row = Vec::new();
+    decode(
+        Some(&["x", "libsvm(f)"]),
+        "SELECT * FROM toasted",
+        |result, _| {
+            result.expect("decodes");
+            after_row.push(allocated());
+        },
+    );
+    assert_eq!(after_row.len(), 200);
+    // 200 rows with copies of 40 kB would be 8 MB
+    assert!(after_row[199] < after_row[0] + (1 << 20), "{after_row:?}");
+}

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# Sourced by the other scripts: where things are, and as whom a server runs.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+target=$root/target
+mkdir -p "$target"
+
+# The user that owns data directories and runs servers: this one, unless this one is root.
+server_user() {
+    if [ "$(id -u)" = 0 ]; then echo "${PGSVM_SERVER_USER:-postgres}"; else id -un; fi
+}
+
+as_server_user() {
+    if [ "$(id -u)" = 0 ]; then
+        local user
+        user=$(server_user)
+        (cd / && setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups "$@")
+    else
+        "$@"
+    fi
+}
+
+# Where server trees and data directories go: target/, or a folder of this checkout's own below /var/tmp
+# when the server's user cannot enter the checkout (one below /root, say).
+server_area() {
+    if as_server_user test -x "$target"; then
+        echo "$target"
+        return
+    fi
+    local area
+    area=/var/tmp/pgsvm-$(cksum <<<"$root" | cut -d ' ' -f 1)
+    mkdir -p "$area"
+    if [ "$(stat -c %u "$area")" != "$(id -u)" ]; then
+        echo "$area belongs to somebody else" >&2
+        return 1
+    fi
+    echo "$area"
+}
+
+# The pg_config of the server tree for one major version, made on first use.
+server_pg_config() {
+    "$root/scripts/pg-tree" "$1" "$(server_area)/pg/$1"
+}
+
+# The major versions that a run covers: PG from the environment, or all.
+majors() {
+    case ${PG:-all} in
+        all) echo "15 17 18" ;;
+        15 | 17 | 18) echo "$PG" ;;
+        *) echo "PG=$PG: 15, 17 or 18" >&2; return 1 ;;
+    esac
+}
+
+# record_counts NAME PASSED FAILED: leaves the counts of one test run for .ci/run and says them.
+record_counts() {
+    mkdir -p "$target/counts"
+    echo "$2 $3" > "$target/counts/$1"
+    echo "$1: $2 passed, $3 failed"
+}
+
+# Real data sets, kept beside the checkout; tests that need one skip without it.
+export PGSVM_DATA=${PGSVM_DATA:-$root/../shared/data}
+
+# Error details are compared with expected output: no backtraces in them.
+export RUST_BACKTRACE=0

@@ -1,0 +1,69 @@
+//! How every error of ours reaches the client: SQLSTATE, lower-case message with the values, a
+//! DETAIL sentence, a HINT with the SQL to type. Raised in any process; from a worker PostgreSQL
+//! carries the error to the leader with all its fields.
+
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::ErrorReport;
+pub use pgrx::PgSqlErrorCode as Code;
+
+/// An error of the user's making, before it is raised.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: Code,
+    pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with neither detail nor hint.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+        }
+    }
+
+    /// The same with a sentence of fact.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The same with what to type next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Raises it as an ERROR, which ends the current statement.
+    #[track_caller]
+    pub fn raise(self) -> ! {
+        let mut report = ErrorReport::new(self.code, self.message, "pgsvm");
+        if let Some(detail) = self.detail {
+            report = report.set_detail(detail);
+        }
+        if let Some(hint) = self.hint {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::ERROR);
+        unreachable!("reporting an ERROR does not return")
+    }
+}
+
+/// `Result::unwrap` for failures: the value, or the ERROR.
+pub trait OrRaise<T> {
+    fn or_raise(self) -> T;
+}
+
+impl<T, E: Into<Failure>> OrRaise<T> for Result<T, E> {
+    #[track_caller]
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(failure) => failure.into().raise(),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Features: which columns a model reads and how a row becomes numbers.
+//!
+//! Training resolves its `features` argument against the source's columns once (`resolve`), builds a
+//! `Decoder` and decodes row after row in the reader, whichever process that is; prediction builds a
+//! `Decoder` for the row it is given. The `FeatureSet` is stored with the model as jsonb, so its shape
+//! and names are a stored format: fields may be added with a default, never renamed.
+//!
+//! Feature ids: the dense parts count up from 0 in their order, one id a column and as many as it is
+//! long an array. Sparse ids are relative to the space behind the dense ones: with S sparse parts,
+//! part p's index i is i * S + p, which is the index itself when there is one.
+
+mod decode;
+mod error;
+mod libsvm;
+mod resolve;
+mod sparse;
+
+pub use decode::Decoder;
+pub use error::FeatureError;
+pub use libsvm::parse as parse_libsvm;
+pub use resolve::resolve;
+
+use serde::{Deserialize, Serialize};
+
+/// One source of features, as the model remembers it. Types are those of the training, by SQL name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum FeaturePart {
+    /// A number: one dense feature.
+    Column {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+    },
+    /// An array of numbers: as many dense features as it is long, which the first row tells.
+    Array {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        length: Option<u32>,
+    },
+    /// Two arrays of equal length: indices and values.
+    Sparse {
+        index: String,
+        index_type: String,
+        value: String,
+        value_type: String,
+    },
+    /// Text in LIBSVM notation.
+    Libsvm {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+    },
+}
+
+/// Everything a model reads, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureSet {
+    pub parts: Vec<FeaturePart>,
+}
+
+/// A column that training leaves out because its type is none that features come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedColumn {
+    pub name: String,
+    pub type_name: String,
+}
+
+/// What a NULL among the features means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Nulls {
+    /// Training and prediction end with an error.
+    Error,
+    /// Training leaves the row out, prediction answers NULL.
+    Skip,
+    /// It counts as 0.
+    Zero,
+}
+
+/// One decoded row, reused from row to row. The vectors are those of `pgsvm_core::Example`.
+#[derive(Debug, Default)]
+pub struct FeatureBuffer {
+    pub dense: Vec<f64>,
+    /// Relative to the sparse space; strictly ascending.
+    pub sparse_index: Vec<u32>,
+    pub sparse_value: Vec<f32>,
+    /// The parts (by position in `FeatureSet::parts`, ascending) that held a NULL, which counts as 0
+    /// above. Empty for a complete row.
+    pub null_parts: Vec<usize>,
+}
+
+impl FeatureBuffer {
+    pub fn clear(&mut self) {
+        self.dense.clear();
+        self.sparse_index.clear();
+        self.sparse_value.clear();
+        self.null_parts.clear();
+    }
+}
+
+impl Nulls {
+    /// Reads the word that the `nulls` argument takes and the model table stores.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "error" => Self::Error,
+            "skip" => Self::Skip,
+            "zero" => Self::Zero,
+            _ => return None,
+        })
+    }
+
+    /// The word that `from_word` reads.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Skip => "skip",
+            Self::Zero => "zero",
+        }
+    }
+}
+
+impl FeaturePart {
+    /// Whether its features have dense ids.
+    pub fn is_dense(&self) -> bool {
+        matches!(self, Self::Column { .. } | Self::Array { .. })
+    }
+
+    /// How the user names it in `features`: the column, or for one the form `sparse(idx, val)`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Column { name, .. } | Self::Array { name, .. } => name.clone(),
+            Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
+            Self::Libsvm { name, .. } => format!("libsvm({name})"),
+        }
+    }
+
+    /// The columns it reads.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Column { name, .. } | Self::Array { name, .. } | Self::Libsvm { name, .. } => {
+                (name, None)
+            }
+            Self::Sparse { index, value, .. } => (index, Some(value)),
+        };
+        core::iter::once(first.as_str()).chain(second.map(String::as_str))
+    }
+}
+
+impl FeatureSet {
+    /// Reads the stored form. None when it is none.
+    pub fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// The form in which models store it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The columns it reads, each once, in order of first use: what a source query must select.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut columns = Vec::new();
+        for column in self.parts.iter().flat_map(FeaturePart::columns) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        columns
+    }
+
+    /// Number of dense features; None while the length of an array is unknown.
+    pub fn dense_count(&self) -> Option<usize> {
+        self.parts.iter().try_fold(0usize, |sum, part| match part {
+            FeaturePart::Column { .. } => Some(sum + 1),
+            FeaturePart::Array { length, .. } => length.map(|length| sum + length as usize),
+            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => Some(sum),
+        })
+    }
+
+    /// Number of parts with dense features.
+    pub fn dense_parts(&self) -> usize {
+        self.parts.iter().filter(|part| part.is_dense()).count()
+    }
+
+    /// Number of parts with sparse features: the S of the feature ids.
+    pub fn sparse_parts(&self) -> usize {
+        self.parts.len() - self.dense_parts()
+    }
+
+    /// A feature's name for messages and listings: `age`, `x[3]`, `sparse(idx, val)[17]`. Ids as
+    /// weights have them: dense ids, then sparse ids from the number of dense features on.
+    pub fn feature_name(&self, id: u64) -> String {
+        let mut rest = id;
+        for part in self.parts.iter().filter(|part| part.is_dense()) {
+            let length = match part {
+                FeaturePart::Array { length, .. } => length.map_or(0, u64::from),
+                _ => 1,
+            };
+            match part {
+                FeaturePart::Array { name, .. } if rest < length => {
+                    return format!("{name}[{}]", rest + 1)
+                }
+                _ if rest < length => return part.name(),
+                _ => rest -= length,
+            }
+        }
+        let count = self.sparse_parts().max(1) as u64;
+        let mut sparse = self.parts.iter().filter(|part| !part.is_dense());
+        match sparse.nth((rest % count) as usize) {
+            Some(part) => format!("{}[{}]", part.name(), rest / count),
+            None => format!("feature {id}"),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Decodes rows: from PostgreSQL's values to the numbers of an example. Called once per row by the
+//! reader and by predictions on rows, in whichever process they run.
+//!
+//! A row costs no allocation once the buffers have grown, and no call into the server except to
+//! detoast a compressed or out-of-line value, whose copy is freed before `decode` returns. The caller
+//! need not reset a memory context for our sake.
+
+use super::resolve::{find, wrong_type};
+use super::sparse::SparseScratch;
+use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
+use crate::pg::array::{ArrayProblem, NumberArray};
+use crate::pg::numeric;
+use crate::pg::query::Column;
+use crate::pg::types::{type_kind, NumberKind, TypeKind};
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+
+/// Turns rows of one shape into features.
+pub struct Decoder {
+    features: FeatureSet,
+    parts: Vec<Part>,
+    /// Number of columns in a row.
+    width: usize,
+    nulls: Nulls,
+    sparse: SparseScratch,
+}
+
+/// Where a part's values stand in a row, and as what.
+enum Part {
+    Column {
+        at: usize,
+        kind: NumberKind,
+    },
+    Array {
+        at: usize,
+        kind: NumberKind,
+    },
+    Sparse {
+        index: (usize, NumberKind),
+        value: (usize, NumberKind),
+    },
+    Libsvm {
+        at: usize,
+    },
+}
+
+/// The value of a part that is NULL, in whole or in an element.
+pub(super) struct Null;
+
+pub(super) type Decoded = Result<Option<Null>, FeatureError>;
+
+/// One row's values and null flags.
+pub(super) struct Row<'a> {
+    pub values: &'a [pg_sys::Datum],
+    pub nulls: &'a [bool],
+}
+
+impl Decoder {
+    /// Prepares for rows with these `columns`, in which each column of `features` is found by name.
+    /// Types may differ from those of the training as long as they are numbers where it had numbers.
+    pub fn new(
+        features: &FeatureSet,
+        columns: &[Column],
+        nulls: Nulls,
+    ) -> Result<Self, FeatureError> {
+        let parts = features
+            .parts
+            .iter()
+            .map(|part| Part::new(part, columns))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            sparse: SparseScratch::new(features.sparse_parts()),
+            features: features.clone(),
+            parts,
+            width: columns.len(),
+            nulls,
+        })
+    }
+
+    /// The features, with the array lengths that the rows so far have told.
+    pub fn learned(&self) -> &FeatureSet {
+        &self.features
+    }
+
+    /// Decodes one row into `out`, whose former content is lost. NULLs are noted in
+    /// `out.null_parts`; what follows from them is the caller's to decide.
+    ///
+    /// # Safety
+    /// `values` and `nulls` are a row with the columns given to `new`: valid values of those types
+    /// wherever not NULL, for the duration of the call.
+    pub unsafe fn decode(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        assert!(values.len() >= self.width && nulls.len() >= self.width);
+        out.clear();
+        let row = Row { values, nulls };
+        let mut sparse_part = 0;
+        for number in 0..self.parts.len() {
+            // SAFETY: the row is as the caller promises, and each part has the type of its column.
+            let null = unsafe {
+                match self.parts[number] {
+                    Part::Column { at, kind } => self.column(&row, at, kind, out)?,
+                    Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
+                    Part::Sparse { index, value } => {
+                        sparse_part += 1;
+                        let name = &self.features.parts[number];
+                        self.sparse
+                            .arrays(name, sparse_part - 1, &row, index, value, out)?
+                    }
+                    Part::Libsvm { at } => {
+                        sparse_part += 1;
+                        let name = &self.features.parts[number];
+                        self.sparse.text(name, sparse_part - 1, &row, at, out)?
+                    }
+                }
+            };
+            if null.is_some() {
+                out.null_parts.push(number);
+            }
+        }
+        self.check_dense(out)?;
+        if sparse_part > 0 {
+            self.sparse.sort(&self.features, out)?;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for `decode`; column `at` is of `kind`.
+    #[inline]
+    unsafe fn column(
+        &self,
+        row: &Row<'_>,
+        at: usize,
+        kind: NumberKind,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        if row.nulls[at] {
+            out.dense.push(0.0);
+            return Ok(Some(Null));
+        }
+        // SAFETY: as the caller promises.
+        out.dense.push(unsafe { number(row.values[at], kind) });
+        Ok(None)
+    }
+
+    /// # Safety
+    /// As for `decode`; column `at` is an array of `kind`.
+    #[inline]
+    unsafe fn array(
+        &mut self,
+        number: usize,
+        row: &Row<'_>,
+        at: usize,
+        kind: NumberKind,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let FeaturePart::Array { name, length, .. } = &mut self.features.parts[number] else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        if row.nulls[at] {
+            return match (*length, self.nulls) {
+                (None, Nulls::Zero) => Err(FeatureError::UnknownLength {
+                    column: name.clone(),
+                }),
+                (length, _) => {
+                    let zeros = length.unwrap_or(0) as usize;
+                    out.dense.resize(out.dense.len() + zeros, 0.0);
+                    Ok(Some(Null))
+                }
+            };
+        }
+        // SAFETY: as the caller promises; the value stays in place during the call.
+        let value = unsafe { Varlena::open(row.values[at]) };
+        let problem = |problem| FeatureError::from_array(name, problem);
+        let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
+        check_length(name, array.len(), *length)?;
+        let any_null = array.append_to(&mut out.dense).map_err(problem)?;
+        *length = Some(array.len() as u32);
+        Ok(any_null.then_some(Null))
+    }
+
+    /// One look over all dense values; only when one is not finite its column is searched for.
+    #[inline]
+    fn check_dense(&self, out: &FeatureBuffer) -> Result<(), FeatureError> {
+        let finite = out
+            .dense
+            .iter()
+            .fold(true, |all, value| all & value.is_finite());
+        match finite {
+            true => Ok(()),
+            false => Err(not_finite(&self.features, &out.dense)),
+        }
+    }
+}
+
+/// Names the first dense value that is not finite; `dense` may lack arrays of unknown length.
+#[cold]
+pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
+    let mut rest = dense;
+    for part in &features.parts {
+        let (name, length) = match part {
+            FeaturePart::Column { name, .. } => (name, None),
+            FeaturePart::Array { name, length, .. } => (name, Some(length.unwrap_or(0) as usize)),
+            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => continue,
+        };
+        let (values, behind) = rest.split_at(length.unwrap_or(1).min(rest.len()));
+        rest = behind;
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return FeatureError::NotFinite {
+                column: name.clone(),
+                element: length.map(|_| at as u64 + 1),
+                value: values[at],
+            };
+        }
+    }
+    FeatureError::NotFinite {
+        column: String::new(),
+        element: None,
+        value: f64::NAN,
+    }
+}
+
+#[inline]
+fn check_length(name: &str, length: usize, expected: Option<u32>) -> Result<(), FeatureError> {
+    match expected {
+        Some(expected) if expected as usize == length => Ok(()),
+        Some(expected) => Err(FeatureError::Length {
+            column: name.to_owned(),
+            length,
+            expected: expected as usize,
+        }),
+        None if length == 0 => Err(FeatureError::Empty {
+            column: name.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A number's value.
+///
+/// # Safety
+/// `datum` is a valid value of `kind`.
+#[inline]
+pub(crate) unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
+    let word = datum.value();
+    match kind {
+        NumberKind::Boolean => f64::from(u8::from(word & 0xff != 0)),
+        NumberKind::Int2 => f64::from(word as i16),
+        NumberKind::Int4 => f64::from(word as i32),
+        NumberKind::Int8 => word as i64 as f64,
+        NumberKind::Float4 => f64::from(f32::from_bits(word as u32)),
+        NumberKind::Float8 => f64::from_bits(word as u64),
+        NumberKind::Numeric => {
+            // SAFETY: as the caller promises.
+            let value = unsafe { Varlena::open(datum) };
+            numeric::to_f64(value.payload()).unwrap_or(f64::NAN)
+        }
+    }
+}
+
+impl Part {
+    fn new(part: &FeaturePart, columns: &[Column]) -> Result<Self, FeatureError> {
+        let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
+            let column = find(name, columns)?;
+            let at = columns.iter().position(|other| other.name == name);
+            Ok((at.unwrap_or(0), column))
+        };
+        Ok(match part {
+            FeaturePart::Column { name, .. } => {
+                let (at, column) = at(name)?;
+                match type_kind(column.type_oid) {
+                    TypeKind::Number(kind) => Self::Column { at, kind },
+                    _ => return Err(wrong_type(column, "a number or a boolean")),
+                }
+            }
+            FeaturePart::Array { name, .. } => {
+                let (at, column) = at(name)?;
+                Self::Array {
+                    at,
+                    kind: array_kind(column)?,
+                }
+            }
+            FeaturePart::Sparse { index, value, .. } => {
+                let (index, index_column) = at(index)?;
+                let (value, value_column) = at(value)?;
+                Self::Sparse {
+                    index: (index, index_kind(index_column)?),
+                    value: (value, array_kind(value_column)?),
+                }
+            }
+            FeaturePart::Libsvm { name, .. } => {
+                let (at, column) = at(name)?;
+                check_text(column)?;
+                Self::Libsvm { at }
+            }
+        })
+    }
+}
+
+pub(super) fn array_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Array(kind) => Ok(kind),
+        _ => Err(wrong_type(column, "an array of numbers")),
+    }
+}
+
+pub(super) fn index_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Array(kind @ (NumberKind::Int2 | NumberKind::Int4 | NumberKind::Int8)) => {
+            Ok(kind)
+        }
+        _ => Err(wrong_type(column, "an array of integers")),
+    }
+}
+
+pub(super) fn check_text(column: &Column) -> Result<(), FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Text => Ok(()),
+        _ => Err(wrong_type(column, "text in LIBSVM notation")),
+    }
+}
+
+impl FeatureError {
+    pub(crate) fn from_array(name: &str, problem: ArrayProblem) -> Self {
+        let column = name.to_owned();
+        match problem {
+            ArrayProblem::Dimensions(dimensions) => Self::Dimensions { column, dimensions },
+            ArrayProblem::Damaged => Self::Damaged { column },
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Everything that can be wrong with features, and how it is said.
+
+use crate::errors::{Code, Failure};
+
+/// What is wrong with a list of features or with a row's values. Columns are named as the user
+/// names them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FeatureError {
+    /// A feature names a column that the source does not have; the nearest name that it has.
+    MissingColumn {
+        column: String,
+        near: Option<String>,
+    },
+    /// Two columns of the source have the name of a feature.
+    AmbiguousColumn { column: String },
+    /// An entry of `features` is neither a column nor a form that is known.
+    Entry { entry: String },
+    /// An entry of `features` appears twice.
+    Duplicate { entry: String },
+    /// The label column is among the features.
+    Label { column: String },
+    /// A text or enum column, and the columns that can be used.
+    Category {
+        column: String,
+        type_name: String,
+        usable: Vec<String>,
+    },
+    /// A column of a type that the part cannot read, and what it reads.
+    Type {
+        column: String,
+        type_name: String,
+        expected: &'static str,
+    },
+    /// `features` is NULL and no column can be used, or it is an empty array.
+    Nothing,
+    /// An array of another length than the first one.
+    Length {
+        column: String,
+        length: usize,
+        expected: usize,
+    },
+    /// An array without elements.
+    Empty { column: String },
+    /// An array with this many dimensions.
+    Dimensions { column: String, dimensions: i32 },
+    /// NULL counts as zero, but how long the array is nobody knows yet.
+    UnknownLength { column: String },
+    /// Indices and values of a sparse part differ in number.
+    SparseLength {
+        part: String,
+        indices: usize,
+        values: usize,
+    },
+    /// An index that is negative, not whole or too large.
+    Index { part: String, index: f64 },
+    /// A position outside 1 to the number of dense features.
+    Position { index: i64, features: usize },
+    /// An index that stands twice in one row.
+    DuplicateIndex { part: String, index: u32 },
+    /// NaN, infinity or a value beyond the range of `real` where features are kept as such.
+    NotFinite {
+        column: String,
+        element: Option<u64>,
+        value: f64,
+    },
+    /// Text that is not in LIBSVM notation, from the token on.
+    LibsvmSyntax { token: String },
+    /// Text in LIBSVM notation that starts with a label.
+    LibsvmLabel { token: String },
+    /// A value's bytes contradict themselves.
+    Damaged { column: String },
+    /// Any of the above, in this row (counted from 1) of the source.
+    InRow { row: u64, error: Box<FeatureError> },
+}
+
+impl FeatureError {
+    /// Adds the row, counted from 1, in which it happened.
+    pub fn in_row(self, row: u64) -> Self {
+        Self::InRow {
+            row,
+            error: Box::new(self),
+        }
+    }
+
+    fn code(&self) -> Code {
+        match self {
+            Self::MissingColumn { .. } => Code::ERRCODE_UNDEFINED_COLUMN,
+            Self::AmbiguousColumn { .. } => Code::ERRCODE_AMBIGUOUS_COLUMN,
+            Self::Duplicate { .. } => Code::ERRCODE_DUPLICATE_COLUMN,
+            Self::Entry { .. } | Self::Label { .. } | Self::Nothing => {
+                Code::ERRCODE_INVALID_PARAMETER_VALUE
+            }
+            Self::Category { .. } | Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
+            Self::Length { .. }
+            | Self::Empty { .. }
+            | Self::Dimensions { .. }
+            | Self::SparseLength { .. } => Code::ERRCODE_ARRAY_ELEMENT_ERROR,
+            Self::UnknownLength { .. } => Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            Self::Index { .. } | Self::Position { .. } | Self::NotFinite { .. } => {
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+            }
+            Self::DuplicateIndex { .. } => Code::ERRCODE_DATA_EXCEPTION,
+            Self::LibsvmSyntax { .. } | Self::LibsvmLabel { .. } => {
+                Code::ERRCODE_INVALID_TEXT_REPRESENTATION
+            }
+            Self::Damaged { .. } => Code::ERRCODE_DATA_CORRUPTED,
+            Self::InRow { error, .. } => error.code(),
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::MissingColumn { column, .. } => format!("column \"{column}\" does not exist"),
+            Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
+            Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
+            Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
+            Self::Label { column } => {
+                format!("label column \"{column}\" cannot be among the features")
+            }
+            Self::Category {
+                column, type_name, ..
+            } => format!("column \"{column}\" of type {type_name} cannot be a feature"),
+            Self::Type {
+                column, type_name, ..
+            } => format!("column \"{column}\" of type {type_name} cannot be used here"),
+            Self::Nothing => "there is no feature to train on".to_owned(),
+            Self::Length {
+                column,
+                length,
+                expected,
+            } => format!("array \"{column}\" has {length} elements, not {expected}"),
+            Self::Empty { column } => format!("array \"{column}\" is empty"),
+            Self::Dimensions { column, dimensions } => {
+                format!("array \"{column}\" has {dimensions} dimensions, not 1")
+            }
+            Self::UnknownLength { column } => {
+                format!("array \"{column}\" is NULL in the first row")
+            }
+            Self::SparseLength {
+                part,
+                indices,
+                values,
+            } => format!("{part} has {indices} indices and {values} values"),
+            Self::Index { part, index } => {
+                format!("{part} has index {index}, outside 0 to {}", i32::MAX)
+            }
+            Self::Position { index, features } => {
+                format!("position {index} lies outside 1 to {features}")
+            }
+            Self::DuplicateIndex { part, index } => format!("{part} has index {index} twice"),
+            Self::NotFinite {
+                column,
+                element: None,
+                value,
+            } => format!("column \"{column}\" is {}", sql_float(*value)),
+            Self::NotFinite {
+                column,
+                element: Some(element),
+                value,
+            } => format!("element {element} of \"{column}\" is {}", sql_float(*value)),
+            Self::LibsvmSyntax { token } => {
+                format!("\"{token}\" is no index:value pair of LIBSVM notation")
+            }
+            Self::LibsvmLabel { token } => {
+                format!("\"{token}\" in front of the index:value pairs is a label, not a feature")
+            }
+            Self::Damaged { column } => format!("the value of column \"{column}\" is damaged"),
+            Self::InRow { error, .. } => error.message(),
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        Some(match self {
+            Self::Entry { .. } => {
+                "A feature is the name of a column, sparse(index_column, value_column) or \
+                 libsvm(text_column)."
+                    .to_owned()
+            }
+            Self::Category { .. } => "Features are numbers, booleans and arrays of numbers; text \
+                                      and enum columns are not turned into categories."
+                .to_owned(),
+            Self::Type { expected, .. } => format!("It must be {expected}."),
+            Self::Nothing => "No column but the label is a number, a boolean or an array of \
+                              numbers."
+                .to_owned(),
+            Self::Length { .. } => "All rows must have arrays of one length.".to_owned(),
+            Self::UnknownLength { .. } => {
+                "Before it is replaced by zeros the length must be known.".to_owned()
+            }
+            Self::SparseLength { .. } => "Each index needs its value.".to_owned(),
+            Self::NotFinite { value, .. } if value.is_finite() => {
+                "Sparse values are kept as type real, which it does not fit.".to_owned()
+            }
+            Self::NotFinite { .. } => "Features must be finite numbers.".to_owned(),
+            Self::LibsvmSyntax { .. } | Self::LibsvmLabel { .. } => {
+                "Expected is a text such as '3:0.5 17:1'.".to_owned()
+            }
+            Self::InRow { row, error } => {
+                let place = format!("It is in row {row} of the source.");
+                match error.detail() {
+                    Some(detail) => format!("{detail} {place}"),
+                    None => place,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::MissingColumn {
+                near: Some(near), ..
+            } => format!("There is a column \"{near}\"; write its name exactly so."),
+            Self::AmbiguousColumn { column } => {
+                format!("Give the columns different names: SELECT … AS {column}_2.")
+            }
+            Self::Category { usable, .. } if !usable.is_empty() => format!(
+                "Name the columns to use: features => ARRAY[{}].",
+                usable
+                    .iter()
+                    .map(|name| format!("'{}'", name.replace('\'', "''")))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            Self::Label { .. } => {
+                "Leave it out, or leave features out to use every other column.".to_owned()
+            }
+            Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
+            Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),
+            Self::UnknownLength { .. } => {
+                "Use nulls => 'skip', or replace NULL with zeros in svm_train_query.".to_owned()
+            }
+            Self::InRow { error, .. } => match **error {
+                Self::NotFinite { .. } => {
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
+                }
+                _ => return error.hint(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl From<FeatureError> for Failure {
+    fn from(error: FeatureError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.message(),
+            detail: error.detail(),
+            hint: error.hint(),
+        }
+    }
+}
+
+/// A float as PostgreSQL prints it.
+fn sql_float(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".to_owned()
+    } else if value.is_infinite() {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}Infinity")
+    } else {
+        format!("{value:e}")
+    }
+}

@@ -1,0 +1,194 @@
+//! The sparse parts of a row: index and value arrays, texts in LIBSVM notation, and the order of
+//! their ids. Called by the decoder.
+
+use super::decode::{Decoded, Null, Row};
+use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
+use crate::pg::array::NumberArray;
+use crate::pg::types::NumberKind;
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+
+/// Room for the sparse parts of a row, kept from row to row.
+#[derive(Default)]
+pub(super) struct SparseScratch {
+    /// Number of sparse parts: ids step by it.
+    parts: i64,
+    index: Vec<f64>,
+    value: Vec<f64>,
+    pairs: Vec<(u32, f32)>,
+}
+
+impl SparseScratch {
+    /// For rows with that many sparse parts.
+    pub fn new(parts: usize) -> Self {
+        Self {
+            parts: parts as i64,
+            ..Self::default()
+        }
+    }
+
+    /// # Safety
+    /// As for `Decoder::decode`; the columns are arrays of these kinds.
+    pub unsafe fn arrays(
+        &mut self,
+        part: &FeaturePart,
+        number: i64,
+        row: &Row<'_>,
+        index: (usize, NumberKind),
+        value: (usize, NumberKind),
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        if row.nulls[index.0] || row.nulls[value.0] {
+            return Ok(Some(Null));
+        }
+        let FeaturePart::Sparse {
+            index: index_name,
+            value: value_name,
+            ..
+        } = part
+        else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        // SAFETY: as the caller promises.
+        let (indices, index_nulls, values, value_nulls) = unsafe {
+            let (indices, index_nulls) = read_array(
+                index_name,
+                row.values[index.0],
+                index.1,
+                f64::NAN,
+                &mut self.index,
+            )?;
+            let (values, value_nulls) = read_array(
+                value_name,
+                row.values[value.0],
+                value.1,
+                0.0,
+                &mut self.value,
+            )?;
+            (indices, index_nulls, values, value_nulls)
+        };
+        if indices != values {
+            return Err(FeatureError::SparseLength {
+                part: part.name(),
+                indices,
+                values,
+            });
+        }
+        for (index, value) in self.index.iter().zip(&self.value) {
+            // NaN stands for a NULL index, as the column's type has none of its own
+            if !index.is_nan() {
+                push_pair(part, (*index, *value), self.parts, number, out)?;
+            }
+        }
+        Ok((index_nulls || value_nulls).then_some(Null))
+    }
+
+    /// # Safety
+    /// As for `Decoder::decode`; column `at` is text.
+    pub unsafe fn text(
+        &mut self,
+        part: &FeaturePart,
+        number: i64,
+        row: &Row<'_>,
+        at: usize,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        if row.nulls[at] {
+            return Ok(Some(Null));
+        }
+        // SAFETY: as the caller promises; the value stays in place during the call.
+        let value = unsafe { Varlena::open(row.values[at]) };
+        super::parse_libsvm(value.payload(), |index, value| {
+            push_pair(part, (index as f64, value), self.parts, number, out)
+        })?;
+        Ok(None)
+    }
+
+    /// Brings the pairs of all parts into ascending order, where they are not.
+    pub fn sort(
+        &mut self,
+        features: &FeatureSet,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        if out.sparse_index.is_sorted_by(|a, b| a < b) {
+            return Ok(());
+        }
+        self.pairs.clear();
+        let pairs = out.sparse_index.iter().copied();
+        self.pairs
+            .extend(pairs.zip(out.sparse_value.iter().copied()));
+        self.pairs.sort_unstable_by_key(|pair| pair.0);
+        if let Some(twice) = self.pairs.windows(2).find(|two| two[0].0 == two[1].0) {
+            let id = twice[0].0;
+            let part = features
+                .parts
+                .iter()
+                .filter(|part| !part.is_dense())
+                .nth((i64::from(id) % self.parts) as usize);
+            return Err(FeatureError::DuplicateIndex {
+                part: part.map(FeaturePart::name).unwrap_or_default(),
+                index: (i64::from(id) / self.parts) as u32,
+            });
+        }
+        for (at, (index, value)) in self.pairs.iter().enumerate() {
+            out.sparse_index[at] = *index;
+            out.sparse_value[at] = *value;
+        }
+        Ok(())
+    }
+}
+
+/// Adds one index and value of sparse part `number` of `parts`.
+#[inline]
+fn push_pair(
+    part: &FeaturePart,
+    (index, value): (f64, f64),
+    parts: i64,
+    number: i64,
+    out: &mut FeatureBuffer,
+) -> Result<(), FeatureError> {
+    // a cast clips what is too large, and the comparison then finds it out
+    let id = (index as i64).saturating_mul(parts).saturating_add(number);
+    if index < 0.0 || index.fract() != 0.0 || id > i64::from(i32::MAX) {
+        return Err(FeatureError::Index {
+            part: part.name(),
+            index,
+        });
+    }
+    if !(value as f32).is_finite() {
+        return Err(FeatureError::NotFinite {
+            column: part.name(),
+            element: Some(index as u64),
+            value,
+        });
+    }
+    out.sparse_index.push(id as u32);
+    out.sparse_value.push(value as f32);
+    Ok(())
+}
+
+/// Reads a whole array into `out`, `null` for NULL; returns its length and whether any is NULL.
+///
+/// # Safety
+/// `datum` is an array of `kind`, valid during the call.
+unsafe fn read_array(
+    name: &str,
+    datum: pg_sys::Datum,
+    kind: NumberKind,
+    null: f64,
+    out: &mut Vec<f64>,
+) -> Result<(usize, bool), FeatureError> {
+    out.clear();
+    let problem = |problem| FeatureError::from_array(name, problem);
+    // SAFETY: as the caller promises.
+    let value = unsafe { Varlena::open(datum) };
+    let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
+    let mut any_null = false;
+    array
+        .for_each(|element| {
+            any_null |= element.is_none();
+            out.push(element.unwrap_or(null));
+        })
+        .map_err(problem)?;
+    Ok((array.len(), any_null))
+}

@@ -1,0 +1,84 @@
+//! What the leader tells the workers, and what they tell the leader: plain values, encoded for the
+//! way between processes of one and the same library and stored nowhere.
+
+use crate::features::Nulls;
+use crate::labels::{LabelKind, LabelValue};
+use crate::request::Terms;
+use pgsvm_core::{Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// One of the two loops of a training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    Reader,
+    Trainer,
+}
+
+/// One training, complete.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The SELECT whose column 0 is the label.
+    pub select: String,
+    pub label: String,
+    pub label_kind: LabelKind,
+    /// The feature set, in the form in which models store it.
+    pub features: String,
+    pub nulls: Nulls,
+    pub scale: Scale,
+    pub terms: Terms,
+    pub schedule: Schedule,
+    /// The role of each worker, by worker number.
+    pub roles: Vec<Role>,
+    pub cache_bytes: usize,
+}
+
+/// What the reader role leaves behind.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReaderOutcome {
+    pub report: ReaderReport,
+    /// Class ids 0 and 1.
+    pub classes: [LabelValue; 2],
+    /// The feature set with everything learned (array lengths).
+    pub features: String,
+    pub rows_skipped: u64,
+}
+
+/// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TrainerOutcome {
+    pub report: TrainerReport,
+    /// Weight of the constant feature, for scaled rows.
+    pub intercept: f64,
+    /// Number of weights.
+    pub weights: u64,
+    /// Number of dual variables that follow: one for each row, or none when they are not kept.
+    pub duals: u64,
+}
+
+impl Job {
+    /// The problem for the pure solver.
+    pub fn problem(&self) -> Result<Problem, ProblemError> {
+        let terms = &self.terms;
+        Ok(Problem::new(terms.loss, terms.c, terms.tolerance)?
+            .with_max_passes(terms.max_passes)?
+            .with_intercept(terms.intercept)
+            .with_seed(terms.seed)
+            .with_schedule(self.schedule)
+            .with_policy(terms.policy)
+            .with_proximal(terms.proximal))
+    }
+}
+
+/// The bytes of a message.
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    bincode::serde::encode_to_vec(message, bincode::config::standard())
+        .expect("these messages hold only plain values")
+}
+
+/// The message in `bytes`, which `encode` made in a process of the same library.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
+    bincode::serde::decode_from_slice(bytes, bincode::config::standard())
+        .expect("both ends of a queue run the same library")
+        .0
+}

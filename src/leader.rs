@@ -1,0 +1,259 @@
+//! The backend that called `svm_train`: sizes the cache, starts the workers, plays the roles that
+//! have none, and collects the outcome.
+//!
+//! Which process plays which role:
+//!
+//! | the source | two workers | one worker | none |
+//! |---|---|---|---|
+//! | may be read by any process | reader, trainer | reader; the leader trains | the leader takes turns |
+//! | only by the leader (temporary or foreign tables, …) | trainer; the leader reads | the same | the leader takes turns |
+//! | outside parallel mode only (parallel-unsafe functions) | – | – | the leader takes turns |
+//!
+//! With fewer than two workers cached visits follow a fixed schedule, so that a seed gives the same
+//! weights bit for bit. Nothing is written to any table here: parallel mode forbids it.
+
+use crate::errors::{Code, Failure, OrRaise};
+use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
+use crate::pg::check_for_interrupts;
+use crate::pg::memory;
+use crate::pg::parallel::{Group, Plan};
+use crate::pg::query::{Planned, Runs};
+use crate::pg::queue::{self, Receiver, QUEUE_BYTES};
+use crate::pg::wait::WakeUp;
+use crate::progress::Progress;
+use crate::roles::{cache_failure, ReaderRole, TrainerRole};
+use crate::weights::{DualChunks, Folding, StoredWeights};
+use crate::worker::{self, job_bytes, key};
+use crate::{settings, source};
+use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
+
+/// A millisecond of folding.
+const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
+
+/// A finished training.
+pub struct Trained {
+    pub reader: ReaderOutcome,
+    pub trainer: TrainerOutcome,
+    pub weights: StoredWeights,
+    pub duals: DualChunks,
+    /// Workers that ran.
+    pub workers: i32,
+}
+
+/// Which roles get workers: by worker number.
+pub fn assign_roles(planned: &Planned) -> Vec<Role> {
+    let worth_it = source::estimated_bytes(planned) >= settings::min_parallel_bytes();
+    let workers = if worth_it { settings::workers() } else { 0 };
+    match (planned.runs, workers) {
+        (Runs::Alone, _) | (_, 0) => Vec::new(),
+        (Runs::InLeader, _) => vec![Role::Trainer],
+        (Runs::Anywhere, 1) => vec![Role::Reader],
+        (Runs::Anywhere, _) => vec![Role::Reader, Role::Trainer],
+    }
+}
+
+/// The schedule of cached visits for a training whose workers are to play `roles`.
+pub fn schedule(roles: &[Role]) -> Schedule {
+    match roles.len() {
+        2 => Schedule::Timed,
+        _ => Schedule::Lockstep,
+    }
+}
+
+/// Runs the training that `job` describes to its end; raises what goes wrong in any process.
+pub fn train(job: &Job) -> Trained {
+    let layout = CacheLayout::for_bytes(job.cache_bytes)
+        .map_err(cache_failure)
+        .or_raise();
+    match job.roles.is_empty() {
+        true => train_alone(job, &layout),
+        false => train_with_workers(job, &layout),
+    }
+}
+
+fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
+    let Some(memory) = memory::Huge::allocate(layout.total_bytes()) else {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for a cache of {} bytes", job.cache_bytes),
+        )
+        .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        .raise()
+    };
+    // SAFETY: the region is private, large enough and outlives both roles.
+    let cache = unsafe { Cache::create(memory.address(), layout) };
+    take_turns(job, &cache)
+}
+
+/// Plays both roles in this process, in turns.
+fn take_turns(job: &Job, cache: &Cache) -> Trained {
+    let mut reader = ReaderRole::start(cache.clone(), job);
+    let mut trainer = TrainerRole::start(cache.clone(), job);
+    let mut progress = Progress::start("leader", job.terms.tolerance);
+    loop {
+        let read = reader.step();
+        check_for_interrupts();
+        let trained = trainer.step();
+        check_for_interrupts();
+        progress.show(cache);
+        match (read, trained) {
+            (Step::Done, Step::Done) => break,
+            (Step::Blocked | Step::Done, Step::Blocked) => stalled(),
+            _ => {}
+        }
+    }
+    let reader = reader.outcome();
+    finish_here(reader, &trainer, 0)
+}
+
+fn stalled() -> ! {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        "reader and trainer wait for each other",
+    )
+    .raise()
+}
+
+fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Trained {
+    let outcome = trainer.outcome();
+    let scaled = trainer.weights();
+    let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
+    for feature in 0..scaled.len() {
+        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
+        weights.push(scaled.get(feature));
+    }
+    let mut duals = DualChunks::default();
+    for dual in trainer.duals() {
+        duals.push(*dual);
+    }
+    Trained {
+        weights: weights.finish(),
+        duals,
+        reader,
+        trainer: outcome,
+        workers,
+    }
+}
+
+/// What the leader holds of the shared memory.
+struct Shared {
+    group: Group,
+    cache: Cache,
+    wake_up: WakeUp,
+    /// One a worker, by worker number.
+    queues: Vec<Receiver>,
+}
+
+fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
+    let mut shared = share(job, layout);
+    let workers = shared.group.launch();
+    let trained = match &job.roles[..workers as usize] {
+        [] => take_turns(job, &shared.cache),
+        [Role::Reader] => {
+            let mut trainer = TrainerRole::start(shared.cache.clone(), job);
+            worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
+                trainer.step()
+            });
+            let reader = shared.receive(0);
+            finish_here(reader, &trainer, workers)
+        }
+        [Role::Trainer] => {
+            let mut reader = ReaderRole::start(shared.cache.clone(), job);
+            worker::play(job, "reader", &shared.cache, shared.wake_up, || {
+                reader.step()
+            });
+            shared.collect(reader.outcome(), 0, workers)
+        }
+        _ => {
+            let reader = shared.receive(0);
+            shared.collect(reader, 1, workers)
+        }
+    };
+    shared.group.finish();
+    trained
+}
+
+/// Creates the shared memory and puts the job, the cache and the queues there.
+fn share(job: &Job, layout: &CacheLayout) -> Shared {
+    let message = job::encode(job);
+    let cache_bytes = layout.total_bytes();
+    let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
+    plan.reserve(job_bytes(&message));
+    plan.reserve(cache_bytes);
+    plan.reserve(WakeUp::BYTES);
+    for _ in &job.roles {
+        plan.reserve(QUEUE_BYTES);
+    }
+    let mut group = plan.initialize().unwrap_or_else(|reason| {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!(
+                "could not get shared memory for a cache of {} bytes",
+                job.cache_bytes
+            ),
+        )
+        .detail(reason)
+        .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        .raise()
+    });
+    let cache_at = group.allocate(key::CACHE, cache_bytes);
+    let wake_up_at = group.allocate(key::WAKE_UP, WakeUp::BYTES);
+    let job_at = group.allocate(key::JOB, job_bytes(&message));
+    // SAFETY: each chunk has the room that was reserved for it; no worker runs yet.
+    let (cache, wake_up) = unsafe {
+        worker::put_message(job_at, &message);
+        (Cache::create(cache_at, layout), WakeUp::create(wake_up_at))
+    };
+    let queues = (0..job.roles.len())
+        .map(|worker| {
+            let at = group.allocate(key::FIRST_QUEUE + worker as u64, QUEUE_BYTES);
+            // SAFETY: the chunk is in the group's segment and has room for a queue.
+            unsafe { queue::create(at, group.segment()) }
+        })
+        .collect();
+    Shared {
+        group,
+        cache,
+        wake_up,
+        queues,
+    }
+}
+
+impl Shared {
+    /// Waits for a message of a worker; its error is raised here.
+    fn receive<T: serde::de::DeserializeOwned>(&mut self, worker: usize) -> T {
+        match self.queues[worker].receive(job::decode) {
+            Some(message) => message,
+            None => self.group.raise_error_of_worker(),
+        }
+    }
+
+    /// Receives messages until they held `count` numbers; `take` says how many one held.
+    fn receive_numbers(&mut self, worker: usize, count: u64, mut take: impl FnMut(&[u8]) -> usize) {
+        let mut received = 0;
+        while received < count {
+            match self.queues[worker].receive(&mut take) {
+                Some(numbers) => received += numbers as u64,
+                None => self.group.raise_error_of_worker(),
+            }
+        }
+    }
+
+    /// Receives the trainer's outcome and folds its weights piece by piece.
+    fn collect(&mut self, reader: ReaderOutcome, worker: usize, workers: i32) -> Trained {
+        let outcome: TrainerOutcome = self.receive(worker);
+        let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
+        self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
+        let mut duals = DualChunks::default();
+        self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
+        Trained {
+            weights: weights.finish(),
+            duals,
+            reader,
+            trainer: outcome,
+            workers,
+        }
+    }
+}

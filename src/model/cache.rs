@@ -1,0 +1,101 @@
+//! Finds a model by name for the role that asks, and keeps those last used.
+//!
+//! The name is looked up in the tables each time, under the statement's snapshot, so rights and
+//! versions are always right; only what hangs on a version, which never changes, is kept.
+
+use super::load::{self, Plans, VersionRow};
+use super::{changes, Model};
+use crate::errors::{Code, Failure};
+use crate::pg::{select, statement};
+use pgrx::pg_sys;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Models in memory take at most this, beyond the one last used.
+const CACHE_BYTES: usize = 256 << 20;
+
+/// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub models: pg_sys::Oid,
+    pub version: i64,
+    pub xmin: u32,
+}
+
+thread_local! {
+    /// Models, the last used one at the end.
+    static CACHE: RefCell<Vec<(Key, Rc<Model>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The model called `name`, or `name@3`, of the extension in `schema`, as the current snapshot and
+/// user see it.
+///
+/// # Errors
+/// When there is none, or what is stored makes no sense.
+pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
+    let (base, version) = split_name(name);
+    // SAFETY: a catalog look-up.
+    let models = unsafe { pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema) };
+    changes::watch(models);
+    select::connected(|| {
+        let plans = Plans::of(schema)?;
+        let Some(row) = load::look_up(&plans, models, base, version) else {
+            return Err(missing(&plans, base, version));
+        };
+        match cached(row.key) {
+            Some(model) => Ok(model),
+            None => load_and_keep(&plans, base, &row),
+        }
+    })
+}
+
+/// `name@3` is version 3 of `name`; names themselves hold no `@`.
+fn split_name(name: &str) -> (&str, Option<i32>) {
+    match name.rsplit_once('@') {
+        Some((base, version)) => match version.parse() {
+            Ok(version) => (base, Some(version)),
+            Err(_) => (name, None),
+        },
+        None => (name, None),
+    }
+}
+
+fn cached(key: Key) -> Option<Rc<Model>> {
+    CACHE.with_borrow_mut(|cache| {
+        let at = cache.iter().position(|(known, _)| *known == key)?;
+        let entry = cache.remove(at);
+        let model = Rc::clone(&entry.1);
+        cache.push(entry);
+        Some(model)
+    })
+}
+
+fn load_and_keep(plans: &Plans, name: &str, row: &VersionRow) -> Result<Rc<Model>, Failure> {
+    let model = Rc::new(load::load(plans, name, row)?);
+    CACHE.with_borrow_mut(|cache| {
+        let mut bytes: usize = cache.iter().map(|(_, model)| model.bytes()).sum();
+        let room = CACHE_BYTES.saturating_sub(model.bytes());
+        while bytes > room && !cache.is_empty() {
+            bytes -= cache.remove(0).1.bytes();
+        }
+        cache.push((row.key, Rc::clone(&model)));
+    });
+    Ok(model)
+}
+
+fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
+    let schema = statement::quoted_schema(plans.schema).unwrap_or_default();
+    let list = format!("SELECT name FROM {schema}.svm_models");
+    let failure = |message| Failure::new(Code::ERRCODE_UNDEFINED_OBJECT, message);
+    if let Some(version) = version {
+        if let Some(current) = load::current_version(plans, name) {
+            return failure(format!("model \"{name}\" has no version {version}"))
+                .hint(format!("The current version is {current}: use '{name}'."));
+        }
+    }
+    let hint = match load::near_name(plans, name) {
+        Some(near) => format!("There is a model '{near}'; all you can use: {list}."),
+        None => format!("The models you can use: {list}."),
+    };
+    failure(format!("model \"{name}\" does not exist")).hint(hint)
+}

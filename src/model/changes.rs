@@ -1,0 +1,117 @@
+//! When to look a model up again.
+//!
+//! An executed statement has call sites of its own, so what it found stays right for as long as it
+//! runs. But PL/pgSQL keeps the call sites of simple expressions for a whole transaction. There a
+//! call site must notice that its statement is another one (the stamp differs: somebody committed,
+//! or the user changed) and that a model was changed, which PostgreSQL's relation cache tells every
+//! backend: each change of a model invalidates the table `svm_model` (`svm_model_changed`, below).
+
+use crate::pg::c_function;
+use crate::pg::statement::Stamp;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use pgrx::pg_sys;
+use pgrx::prelude::pg_guard;
+
+// Only this process's main thread touches the three; they are atomic to be safe statics.
+/// The oid of `svm_model`.
+static MODELS: AtomicU32 = AtomicU32::new(0);
+/// Invalidations of `svm_model` so far, and of any relation.
+static MODEL_CHANGES: AtomicU64 = AtomicU64::new(0);
+static RELATION_CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// What a call site remembers about its last look-up.
+#[derive(Clone, Copy)]
+pub struct Freshness {
+    stamp: Stamp,
+    changes: u64,
+    /// Whether the look-up's snapshot is younger than every change counted in `changes`. A first
+    /// look-up may use a snapshot from before a change that is already counted.
+    settled: bool,
+}
+
+impl Freshness {
+    /// To be taken just before a look-up; `earlier` is that of the look-up before.
+    pub fn now(earlier: Option<Self>) -> Self {
+        let stamp = Stamp::now();
+        let changes = MODEL_CHANGES.load(Relaxed);
+        Self {
+            stamp,
+            changes,
+            settled: earlier
+                .is_some_and(|earlier| earlier.changes == changes && earlier.stamp != stamp),
+        }
+    }
+
+    /// Whether what was looked up still holds; may learn that it does in a later statement.
+    #[inline]
+    pub fn holds(&mut self) -> bool {
+        let stamp = Stamp::now();
+        if stamp == self.stamp {
+            return self.changes == MODEL_CHANGES.load(Relaxed);
+        }
+        self.holds_since(stamp)
+    }
+
+    #[cold]
+    fn holds_since(&mut self, stamp: Stamp) -> bool {
+        // SAFETY: inside a transaction, as any function call is.
+        unsafe { pg_sys::AcceptInvalidationMessages() };
+        let holds = self.settled
+            && stamp.same_user(&self.stamp)
+            && self.changes == MODEL_CHANGES.load(Relaxed);
+        if holds {
+            self.stamp = stamp;
+        }
+        holds
+    }
+}
+
+/// Counts changes of any relation's shape that this process heard of.
+#[inline]
+pub fn relation_changes() -> u64 {
+    RELATION_CHANGES.load(Relaxed)
+}
+
+/// Watches the table `svm_model` with this oid from now on.
+pub fn watch(models: pg_sys::Oid) {
+    if MODELS.swap(models.to_u32(), Relaxed) == 0 {
+        // SAFETY: done once per process, as this is the only place that leaves zero; the function
+        // stays loaded as long as the process lives.
+        unsafe {
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), pg_sys::Datum::from(0));
+        }
+    }
+}
+
+#[pg_guard]
+extern "C-unwind" fn relation_changed(_argument: pg_sys::Datum, relation: pg_sys::Oid) {
+    RELATION_CHANGES.fetch_add(1, Relaxed);
+    if relation == pg_sys::InvalidOid || relation.to_u32() == MODELS.load(Relaxed) {
+        MODEL_CHANGES.fetch_add(1, Relaxed);
+    }
+}
+
+c_function!(
+    svm_model_changed_wrapper,
+    pg_finfo_svm_model_changed_wrapper,
+    svm_model_changed
+);
+
+/// The trigger on `svm_model` and `svm_version`: tells every backend, this one included, at the end
+/// of the command here and of the transaction elsewhere.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; only in a trigger call the context is a TriggerData.
+    unsafe {
+        let context = (*fcinfo).context;
+        if !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_TriggerData {
+            let relation = (*context.cast::<pg_sys::TriggerData>()).tg_relation;
+            let schema = (*(*relation).rd_rel).relnamespace;
+            let models = pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema);
+            pg_sys::CacheInvalidateRelcacheByRelid(models);
+        }
+    }
+    pg_sys::Datum::from(0)
+}

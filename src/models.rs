@@ -1,0 +1,222 @@
+//! Storing a trained model: rows of svm_model, svm_version and svm_weight, written in the caller's
+//! transaction and with the caller's rights, so that a model is there whole or not at all.
+
+use crate::errors::{Code, Failure};
+use crate::leader::Trained;
+use crate::request::Request;
+use crate::weights::{DualChunk, StoredWeights};
+use pgrx::datum::DatumWithOid;
+use pgrx::spi::{SpiClient, SpiError};
+use pgrx::{JsonB, Spi};
+use pgsvm_core::{Loss, StopReason};
+
+/// What is stored besides the outcome of the training.
+pub struct Labelled<'a> {
+    /// Type of the label column, as SQL writes it.
+    pub label_type: &'a str,
+    /// Negative and positive value.
+    pub values: [&'a str; 2],
+    pub scale: &'a str,
+    pub cache_bytes: usize,
+    pub seconds: f64,
+}
+
+/// Stores a new version of the request's model in `schema` (quoted) and returns its number.
+pub fn store(
+    schema: &str,
+    request: &Request,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<i32, Failure> {
+    let (id, version) = Spi::connect_mut(|client| {
+        let (model, version) = next_version(client, schema, &request.model)?;
+        let id = insert_version(client, schema, model, version, request, trained, labelled)?;
+        Ok((id, version))
+    })
+    .map_err(spi_failure)?;
+    insert_weights(schema, id, &trained.weights).map_err(spi_failure)?;
+    insert_duals(schema, id, trained.duals.chunks()).map_err(spi_failure)?;
+    Ok(version)
+}
+
+/// Refuses a name that a model of another role has, before any work is done.
+pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
+    let owner = Spi::get_one_with_args::<String>(
+        &format!(
+            "SELECT {schema}.svm_model_owner($1)::text
+             WHERE NOT EXISTS (SELECT FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1)"
+        ),
+        &[name.into()],
+    );
+    match owner {
+        Ok(Some(owner)) => Err(Failure::new(
+            Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("model \"{name}\" belongs to role \"{owner}\""),
+        )
+        .hint("Choose another name: model => 'name'")),
+        Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
+        Err(error) => Err(spi_failure(error)),
+    }
+}
+
+fn spi_failure(error: SpiError) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        format!("could not reach the table of models: {error}"),
+    )
+}
+
+/// The model's row, made or moved on to its next version; locks it until the transaction ends.
+///
+/// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
+/// they stored.
+fn next_version(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    name: &str,
+) -> Result<(i64, i32), SpiError> {
+    client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
+             ON CONFLICT (name) DO UPDATE SET name = excluded.name"
+        ),
+        None,
+        &[name.into()],
+    )?;
+    let row = client.update(
+        &format!(
+            "UPDATE {schema}.svm_model AS m SET current_version =
+                 (SELECT coalesce(pg_catalog.max(v.version), 0) FROM {schema}.svm_version v
+                  WHERE v.model_id OPERATOR(pg_catalog.=) m.id) OPERATOR(pg_catalog.+) 1
+             WHERE name OPERATOR(pg_catalog.=) $1
+             RETURNING id, current_version"
+        ),
+        None,
+        &[name.into()],
+    )?;
+    let (id, version) = row.first().get_two::<i64, i32>()?;
+    Ok((
+        id.expect("id is NOT NULL"),
+        version.expect("current_version is NOT NULL"),
+    ))
+}
+
+fn insert_version(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    model: i64,
+    version: i32,
+    request: &Request,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<i64, SpiError> {
+    let terms = &request.terms;
+    let reader = &trained.reader;
+    let report = &trained.trainer.report;
+    let head = &report.heads[0];
+    let features: serde_json::Value =
+        serde_json::from_str(&reader.features).expect("the reader wrote its feature set as JSON");
+    let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
+        ("model_id", model.into()),
+        ("version", version.into()),
+        ("features", JsonB(features).into()),
+        ("label_column", request.label.as_str().into()),
+        ("label_type", labelled.label_type.into()),
+        ("label_values", labelled.values.to_vec().into()),
+        ("nulls", request.nulls.word().into()),
+        ("loss", loss_word(terms.loss).into()),
+        ("c", terms.c.into()),
+        ("scale", labelled.scale.into()),
+        ("solver", "stream".into()),
+        ("intercept_used", terms.intercept.into()),
+        ("tolerance", terms.tolerance.into()),
+        ("seed", (terms.seed as u32 as i32).into()),
+        ("intercept", trained.weights.intercept.into()),
+        ("feature_count", (reader.report.features as i64).into()),
+        ("rows_used", (reader.report.rows as i64).into()),
+        ("rows_skipped", (reader.rows_skipped as i64).into()),
+        ("passes", (report.passes as i32).into()),
+        ("primal", head.certificate.primal.into()),
+        ("dual", head.certificate.dual.into()),
+        ("gap", head.certificate.gap.into()),
+        ("training_accuracy", head.training_accuracy.into()),
+        ("seconds", labelled.seconds.into()),
+        ("cache_bytes", (labelled.cache_bytes as i64).into()),
+        ("workers", trained.workers.into()),
+        ("stop_reason", stop_word(head.stop).into()),
+        ("options", JsonB(request.options.clone()).into()),
+    ];
+    let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
+    let row = client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_version ({}) VALUES ({}) RETURNING id",
+            names.join(", "),
+            places.join(", ")
+        ),
+        None,
+        &values,
+    )?;
+    Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+fn insert_weights(schema: &str, version_id: i64, weights: &StoredWeights) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
+         VALUES ($1, 0, $2, $3, $4)"
+    );
+    for chunk in &weights.chunks {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_feature.into(),
+                chunk.offsets.clone().into(),
+                chunk.weights.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_duals(schema: &str, version_id: i64, chunks: &[DualChunk]) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
+         VALUES ($1, 0, $2, $3, $4)"
+    );
+    for chunk in chunks {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_row.into(),
+                chunk.offsets.clone().into(),
+                chunk.duals.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts one row in an SPI connection of its own, whose end frees what its values took.
+fn insert_chunk<'a>(
+    insert: &str,
+    values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
+) -> Result<(), SpiError> {
+    crate::pg::check_for_interrupts();
+    Spi::connect_mut(|client| client.update(insert, None, &values()).map(|_| ()))
+}
+
+fn loss_word(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Hinge => "hinge",
+        Loss::SquaredHinge => "squared_hinge",
+    }
+}
+
+/// How a training ended, as svm_models shows it.
+pub fn stop_word(stop: Option<StopReason>) -> &'static str {
+    match stop {
+        Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::MaxPasses) => "max_passes",
+        Some(StopReason::Requested) | None => "requested",
+    }
+}

@@ -1,0 +1,21 @@
+//! What differs between PostgreSQL 15, 17 and 18, and nowhere else.
+
+use pgrx::pg_sys;
+
+/// `ExecutorRun`, forwards, for at most `rows` rows and to be continued.
+///
+/// # Safety
+/// `desc` is started and not yet finished.
+pub unsafe fn executor_run(desc: *mut pg_sys::QueryDesc, rows: u64) {
+    let forward = pg_sys::ScanDirection::ForwardScanDirection;
+    // SAFETY: as the caller promises.
+    #[cfg(any(feature = "pg15", feature = "pg17"))]
+    unsafe {
+        pg_sys::ExecutorRun(desc, forward, rows, false)
+    };
+    // SAFETY: as the caller promises.
+    #[cfg(feature = "pg18")]
+    unsafe {
+        pg_sys::ExecutorRun(desc, forward, rows)
+    };
+}

@@ -1,0 +1,162 @@
+//! Runs a planned SELECT a piece at a time and pushes its rows to a Rust function, without copying
+//! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
+//! partitions are the executor's.
+
+use super::{compat, query::Planned};
+use core::ffi::c_int;
+use pgrx::pg_sys;
+use pgrx::prelude::pg_guard;
+
+/// Values and null flags of one row, valid during the call only.
+pub struct Row<'a> {
+    pub values: &'a [pg_sys::Datum],
+    pub nulls: &'a [bool],
+}
+
+/// What to do after a row.
+pub enum Continue {
+    Yes,
+    No,
+}
+
+type Visit<'a> = dyn FnMut(&Row<'_>) -> Continue + 'a;
+
+/// A started query. Not finishing it leaves the clean-up to the transaction's abort.
+pub struct Running {
+    desc: *mut pg_sys::QueryDesc,
+    receiver: Box<Receiver>,
+    row_context: pg_sys::MemoryContext,
+}
+
+/// PostgreSQL's receiver with our state behind it; PostgreSQL sees the first field only.
+#[repr(C)]
+struct Receiver {
+    head: pg_sys::DestReceiver,
+    visit: Option<*mut Visit<'static>>,
+    row_context: pg_sys::MemoryContext,
+    rows: u64,
+    closed: bool,
+}
+
+/// Detoasted values may pile up to this many bytes before the row context is reset.
+const ROW_CONTEXT_BYTES: usize = 256 * 1024;
+
+impl Running {
+    /// Starts the query with the active snapshot; checks the caller's rights.
+    pub fn start(planned: &Planned) -> Self {
+        // SAFETY: plain allocation and executor start inside a transaction with an active
+        // snapshot; the receiver is boxed, so its address stays.
+        unsafe {
+            let row_context = pg_sys::AllocSetContextCreateInternal(
+                pg_sys::CurrentMemoryContext,
+                c"pgsvm row".as_ptr(),
+                0,
+                8 * 1024,
+                8 * 1024 * 1024,
+            );
+            let mut receiver = Box::new(Receiver {
+                head: pg_sys::DestReceiver {
+                    receiveSlot: Some(receive_slot),
+                    rStartup: Some(startup),
+                    rShutdown: Some(shutdown),
+                    rDestroy: Some(shutdown),
+                    mydest: pg_sys::CommandDest::DestNone,
+                },
+                visit: None,
+                row_context,
+                rows: 0,
+                closed: false,
+            });
+            let desc = pg_sys::CreateQueryDesc(
+                planned.plan,
+                planned.text.as_ptr(),
+                pg_sys::GetActiveSnapshot(),
+                core::ptr::null_mut(),
+                core::ptr::from_mut(&mut receiver.head),
+                core::ptr::null_mut(),
+                core::ptr::null_mut(),
+                0,
+            );
+            pg_sys::ExecutorStart(desc, 0);
+            Self {
+                desc,
+                receiver,
+                row_context,
+            }
+        }
+    }
+
+    /// Pushes up to `rows` rows into `visit`; true when there may be more.
+    pub fn run(&mut self, rows: u64, visit: &mut Visit<'_>) -> bool {
+        // SAFETY: the lifetime is erased only for the duration of this call, during which
+        // `visit` is borrowed; it is taken out again below, also when PostgreSQL raises an error,
+        // because then `self` is never run again.
+        let visit: *mut Visit<'static> = unsafe { core::mem::transmute(visit) };
+        self.receiver.visit = Some(visit);
+        self.receiver.rows = 0;
+        // SAFETY: the query is started and not finished.
+        unsafe { compat::executor_run(self.desc, rows) };
+        self.receiver.visit = None;
+        self.receiver.rows == rows && !self.receiver.closed
+    }
+
+    /// Ends the query and releases its snapshot, locks aside.
+    pub fn finish(self) {
+        // SAFETY: the query is started and ends here.
+        unsafe {
+            pg_sys::ExecutorFinish(self.desc);
+            pg_sys::ExecutorEnd(self.desc);
+            pg_sys::FreeQueryDesc(self.desc);
+            pg_sys::MemoryContextDelete(self.row_context);
+        }
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn startup(
+    _receiver: *mut pg_sys::DestReceiver,
+    _operation: c_int,
+    _columns: pg_sys::TupleDesc,
+) {
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn shutdown(_receiver: *mut pg_sys::DestReceiver) {}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn receive_slot(
+    slot: *mut pg_sys::TupleTableSlot,
+    receiver: *mut pg_sys::DestReceiver,
+) -> bool {
+    // SAFETY: `receiver` is the head of our Receiver, alive while the query runs; the slot is
+    // PostgreSQL's, and after slot_getsomeattrs its arrays hold as many entries as it has columns.
+    unsafe {
+        let receiver = &mut *receiver.cast::<Receiver>();
+        let columns = (*(*slot).tts_tupleDescriptor).natts;
+        if c_int::from((*slot).tts_nvalid) < columns {
+            pg_sys::slot_getsomeattrs_int(slot, columns);
+        }
+        let row = Row {
+            values: core::slice::from_raw_parts((*slot).tts_values, columns as usize),
+            nulls: core::slice::from_raw_parts((*slot).tts_isnull, columns as usize),
+        };
+        let Some(visit) = receiver.visit else {
+            return false;
+        };
+        receiver.rows += 1;
+        let outer = pg_sys::CurrentMemoryContext;
+        pg_sys::CurrentMemoryContext = receiver.row_context;
+        let verdict = (*visit)(&row);
+        pg_sys::CurrentMemoryContext = outer;
+        if (*receiver.row_context).mem_allocated > ROW_CONTEXT_BYTES {
+            pg_sys::MemoryContextReset(receiver.row_context);
+        }
+        match verdict {
+            Continue::Yes => true,
+            Continue::No => {
+                receiver.closed = true;
+                false
+            }
+        }
+    }
+}

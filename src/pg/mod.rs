@@ -1,0 +1,57 @@
+//! Everything of PostgreSQL's C interface that training and prediction touch, in small wrappers.
+//! Imports nothing of the rest of the extension.
+
+pub mod array;
+pub mod compat;
+pub mod executor;
+pub mod memory;
+pub mod numeric;
+pub mod parallel;
+pub mod query;
+pub mod queue;
+pub mod record;
+pub mod select;
+pub mod statement;
+pub mod tempfile;
+pub mod types;
+pub mod varlena;
+pub mod wait;
+
+use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
+
+/// Lets PostgreSQL act on cancel, termination and worker messages; raises the ERROR if so.
+/// Every loop of ours calls it at least every few milliseconds.
+#[inline]
+pub fn check_for_interrupts() {
+    pgrx::check_for_interrupts!();
+}
+
+/// Exports a function to SQL by PostgreSQL's own calling convention, under `$symbol` and with the
+/// `$record` that announces the convention. For functions whose calls must cost next to nothing,
+/// or that look at more than their arguments; `pg_extern` serves the others.
+macro_rules! c_function {
+    ($symbol:ident, $record:ident, $body:path) => {
+        #[unsafe(no_mangle)]
+        #[pgrx::prelude::pg_guard]
+        unsafe extern "C-unwind" fn $symbol(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            // SAFETY: PostgreSQL calls with the arguments that the SQL declaration names.
+            unsafe { $body(fcinfo) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $record() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            &pgrx::pg_sys::Pg_finfo_record { api_version: 1 }
+        }
+    };
+}
+pub(crate) use c_function;
+
+/// The report of an error that `PgTryBuilder` caught.
+fn caught(error: &CaughtError) -> &ErrorReportWithLevel {
+    match error {
+        CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report,
+        CaughtError::RustPanic { ereport, .. } => ereport,
+    }
+}

@@ -1,0 +1,200 @@
+//! A SELECT, parsed, analyzed and planned: what its columns are, how large it may be, and which
+//! processes may run it.
+
+use core::ffi::{c_int, CStr};
+use pgrx::pg_sys;
+use std::ffi::CString;
+
+/// A column of a query's result.
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub name: String,
+    pub type_oid: pg_sys::Oid,
+    pub typmod: i32,
+}
+
+/// Which processes may run a query (PostgreSQL's parallel hazard, and what planning alone sees).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// In any worker.
+    Anywhere,
+    /// In the leader, while workers run beside it: temporary or foreign tables, parallel-restricted functions.
+    InLeader,
+    /// In the leader, and not in parallel mode: parallel-unsafe functions.
+    Alone,
+}
+
+/// Why a text is not one SELECT.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotOneSelect {
+    Empty,
+    SeveralStatements(usize),
+    NotASelect,
+}
+
+/// A planned SELECT; valid while the memory context in which it was planned is.
+pub struct Planned {
+    pub(super) plan: *mut pg_sys::PlannedStmt,
+    pub(super) text: CString,
+    pub columns: Vec<Column>,
+    pub runs: Runs,
+    /// The planner's estimates.
+    pub rows: f64,
+    pub width_bytes: f64,
+    /// Bytes on disk, out-of-line values included, of the relations in the plan.
+    pub relation_bytes: f64,
+}
+
+/// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own
+/// error where the text does not parse.
+pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
+    let Ok(source) = CString::new(text) else {
+        return Err(NotOneSelect::Empty);
+    };
+    // SAFETY: a terminated string; the list and its nodes are PostgreSQL's and only read.
+    unsafe {
+        let list = pg_sys::pg_parse_query(source.as_ptr());
+        match list_length(list) {
+            0 => return Err(NotOneSelect::Empty),
+            1 => {}
+            many => return Err(NotOneSelect::SeveralStatements(many)),
+        }
+        let raw = list_nth(list, 0).cast::<pg_sys::RawStmt>();
+        if (*(*raw).stmt).type_ != pg_sys::NodeTag::T_SelectStmt
+            || !(*(*raw).stmt.cast::<pg_sys::SelectStmt>())
+                .intoClause
+                .is_null()
+        {
+            return Err(NotOneSelect::NotASelect);
+        }
+        let start = (*raw).stmt_location.max(0) as usize;
+        let end = match (*raw).stmt_len {
+            0 => text.len(),
+            length => start + length as usize,
+        };
+        Ok(text[start..end].trim().to_owned())
+    }
+}
+
+/// Plans `text`, which `single_select` accepted or we wrote ourselves. Takes the locks that the
+/// query needs and raises PostgreSQL's own errors (missing table or column, and so on).
+pub fn plan(text: &str) -> Planned {
+    let source = CString::new(text).expect("a parsed query holds no zero byte");
+    // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
+    // live in the current memory context. `query` is read before the planner scribbles on it.
+    unsafe {
+        let raw = list_nth(pg_sys::pg_parse_query(source.as_ptr()), 0);
+        let rewritten = pg_sys::pg_analyze_and_rewrite_fixedparams(
+            raw.cast(),
+            source.as_ptr(),
+            core::ptr::null(),
+            0,
+            core::ptr::null_mut(),
+        );
+        let query = list_nth(rewritten, 0).cast::<pg_sys::Query>();
+        let columns = columns((*query).targetList);
+        let hazard = match (*query).hasModifyingCTE || !(*query).rowMarks.is_null() {
+            true => Runs::Alone,
+            false => hazard(pg_sys::max_parallel_hazard(query)),
+        };
+        let plan = pg_sys::pg_plan_query(query, source.as_ptr(), 0, core::ptr::null_mut());
+        let runs = match hazard {
+            Runs::Anywhere if relations((*plan).rtable).any(leader_only) => Runs::InLeader,
+            other => other,
+        };
+        let top = (*plan).planTree;
+        Planned {
+            plan,
+            text: source,
+            columns,
+            runs,
+            rows: (*top).plan_rows,
+            width_bytes: f64::from((*top).plan_width),
+            relation_bytes: relations((*plan).rtable).map(disk_bytes).sum(),
+        }
+    }
+}
+
+fn hazard(code: core::ffi::c_char) -> Runs {
+    match code as u8 {
+        pg_sys::PROPARALLEL_SAFE => Runs::Anywhere,
+        pg_sys::PROPARALLEL_RESTRICTED => Runs::InLeader,
+        _ => Runs::Alone,
+    }
+}
+
+/// # Safety
+/// `targets` is a target list of PostgreSQL.
+unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
+    (0..list_length(targets))
+        // SAFETY: every element of a target list is a TargetEntry with an expression.
+        .map(|i| unsafe { &*list_nth(targets, i).cast::<pg_sys::TargetEntry>() })
+        .filter(|target| !target.resjunk)
+        .map(|target| {
+            let expression = target.expr.cast::<pg_sys::Node>();
+            // SAFETY: expressions of an analyzed query have a type and a typmod.
+            let (type_oid, typmod) =
+                unsafe { (pg_sys::exprType(expression), pg_sys::exprTypmod(expression)) };
+            let name = match target.resname.is_null() {
+                true => String::new(),
+                // SAFETY: a terminated string of PostgreSQL.
+                false => unsafe { CStr::from_ptr(target.resname) }
+                    .to_string_lossy()
+                    .into_owned(),
+            };
+            Column {
+                name,
+                type_oid,
+                typmod,
+            }
+        })
+        .collect()
+}
+
+/// The base relations of a range table.
+///
+/// # Safety
+/// `range_table` is the range table of a planned statement, which outlives the iterator.
+unsafe fn relations<'a>(
+    range_table: *mut pg_sys::List,
+) -> impl Iterator<Item = &'a pg_sys::RangeTblEntry> {
+    (0..list_length(range_table))
+        // SAFETY: every element of a range table is a RangeTblEntry.
+        .map(move |i| unsafe { &*list_nth(range_table, i).cast::<pg_sys::RangeTblEntry>() })
+        .filter(|entry| entry.rtekind == pg_sys::RTEKind::RTE_RELATION)
+}
+
+fn leader_only(entry: &pg_sys::RangeTblEntry) -> bool {
+    entry.relkind as u8 == pg_sys::RELKIND_FOREIGN_TABLE
+        // SAFETY: the relation is locked by the analysis of the query.
+        || unsafe { pg_sys::get_rel_persistence(entry.relid) } as u8 == pg_sys::RELPERSISTENCE_TEMP
+}
+
+fn disk_bytes(entry: &pg_sys::RangeTblEntry) -> f64 {
+    if !matches!(
+        entry.relkind as u8,
+        pg_sys::RELKIND_RELATION | pg_sys::RELKIND_MATVIEW
+    ) {
+        return 0.0;
+    }
+    // SAFETY: pg_table_size takes one oid and returns int8 or null.
+    let bytes = unsafe {
+        pgrx::direct_function_call::<i64>(pg_sys::pg_table_size, &[Some(entry.relid.into())])
+    };
+    bytes.unwrap_or(0) as f64
+}
+
+fn list_length(list: *const pg_sys::List) -> usize {
+    match list.is_null() {
+        true => 0,
+        // SAFETY: not null, so a list of PostgreSQL.
+        false => unsafe { (*list).length as c_int as usize },
+    }
+}
+
+/// # Safety
+/// `list` is a pointer list with more than `index` elements.
+unsafe fn list_nth(list: *const pg_sys::List, index: usize) -> *mut pg_sys::Node {
+    // SAFETY: as the caller promises.
+    unsafe { (*(*list).elements.add(index)).ptr_value.cast() }
+}

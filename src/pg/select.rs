@@ -1,0 +1,151 @@
+//! Prepared SELECTs run read-only through SPI: with the snapshot that is active and without a new
+//! command, so that they work in parallel workers, in read-only transactions and on a standby.
+//!
+//! An error in between leaves SPI to the abort of the transaction, as PostgreSQL provides.
+
+use super::varlena::Varlena;
+use core::ffi::{c_char, CStr};
+use pgrx::pg_sys;
+
+/// A plan that outlives the transaction; PostgreSQL plans it anew when a table or the role changes.
+#[derive(Clone, Copy)]
+pub struct Prepared(pg_sys::SPIPlanPtr);
+
+/// One row of a result, valid while it is visited.
+pub struct ResultRow {
+    tuple: pg_sys::HeapTuple,
+    columns: pg_sys::TupleDesc,
+}
+
+/// A parameter.
+pub enum Parameter<'a> {
+    Int8(i64),
+    Int4(Option<i32>),
+    Text(&'a str),
+}
+
+/// Rows fetched at a time, so that wide rows need little memory at once.
+const FETCH_ROWS: core::ffi::c_long = 8;
+
+/// Runs `body` between SPI's connect and finish, under a snapshot.
+pub fn connected<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: SPI is connected and finished around the body; a snapshot pushed here is popped here,
+    // or by the abort if the body raises an error.
+    unsafe {
+        let pushed = !pg_sys::ActiveSnapshotSet();
+        if pushed {
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        }
+        pg_sys::SPI_connect();
+        let result = body();
+        pg_sys::SPI_finish();
+        if pushed {
+            pg_sys::PopActiveSnapshot();
+        }
+        result
+    }
+}
+
+impl Prepared {
+    /// Plans `sql`, one SELECT with parameters of these types, inside `connected`.
+    pub fn new(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
+        let mut types = types.to_vec();
+        // SAFETY: SPI is connected as the caller promises; a plan that is kept moves to memory of
+        // its own, which nothing frees.
+        unsafe {
+            let plan = pg_sys::SPI_prepare(sql.as_ptr(), types.len() as _, types.as_mut_ptr());
+            assert!(!plan.is_null(), "a SELECT of ours parses");
+            pg_sys::SPI_keepplan(plan);
+            Self(plan)
+        }
+    }
+
+    /// Runs it, inside `connected`, and calls `visit` with each row until that returns false.
+    pub fn for_each(
+        &self,
+        parameters: &[Parameter<'_>],
+        mut visit: impl FnMut(&ResultRow) -> bool,
+    ) {
+        let (mut values, nulls) = bind(parameters);
+        // SAFETY: SPI is connected as the caller promises, and the values are of the types that
+        // the plan was made for. The rows are read before their table is freed.
+        unsafe {
+            let portal = pg_sys::SPI_cursor_open(
+                core::ptr::null(),
+                self.0,
+                values.as_mut_ptr(),
+                nulls.as_ptr(),
+                true,
+            );
+            let mut more = true;
+            while more {
+                super::check_for_interrupts();
+                pg_sys::SPI_cursor_fetch(portal, true, FETCH_ROWS);
+                let table = pg_sys::SPI_tuptable;
+                let count = pg_sys::SPI_processed as usize;
+                more = count > 0;
+                for at in 0..count {
+                    let row = ResultRow {
+                        tuple: *(*table).vals.add(at),
+                        columns: (*table).tupdesc,
+                    };
+                    if !visit(&row) {
+                        more = false;
+                        break;
+                    }
+                }
+                pg_sys::SPI_freetuptable(table);
+            }
+            pg_sys::SPI_cursor_close(portal);
+        }
+    }
+}
+
+/// Values and null flags as SPI wants them.
+fn bind(parameters: &[Parameter<'_>]) -> (Vec<pg_sys::Datum>, Vec<c_char>) {
+    parameters
+        .iter()
+        .map(|parameter| match parameter {
+            Parameter::Int8(value) => (pg_sys::Datum::from(*value), b' ' as c_char),
+            Parameter::Int4(Some(value)) => (pg_sys::Datum::from(*value), b' ' as c_char),
+            Parameter::Int4(None) => (pg_sys::Datum::from(0), b'n' as c_char),
+            Parameter::Text(text) => (text_datum(text), b' ' as c_char),
+        })
+        .unzip()
+}
+
+/// A text value in the current memory context.
+pub fn text_datum(text: &str) -> pg_sys::Datum {
+    // SAFETY: the bytes are copied before the call returns.
+    let copy = unsafe { pg_sys::cstring_to_text_with_len(text.as_ptr().cast(), text.len() as _) };
+    pg_sys::Datum::from(copy)
+}
+
+impl ResultRow {
+    /// The value of column `number`, counted from 1; None for NULL.
+    pub fn datum(&self, number: i32) -> Option<pg_sys::Datum> {
+        let mut null = false;
+        // SAFETY: tuple and descriptor belong together and live while the row is visited.
+        let datum = unsafe { pg_sys::SPI_getbinval(self.tuple, self.columns, number, &mut null) };
+        (!null).then_some(datum)
+    }
+
+    /// A text column's value.
+    pub fn text(&self, number: i32) -> Option<String> {
+        let datum = self.datum(number)?;
+        // SAFETY: the column is text, as the SELECT says.
+        let value = unsafe { Varlena::open(datum) };
+        Some(String::from_utf8_lossy(value.payload()).into_owned())
+    }
+
+    /// A bigint column's value.
+    pub fn int8(&self, number: i32) -> Option<i64> {
+        self.datum(number).map(|datum| datum.value() as i64)
+    }
+
+    /// A double precision column's value.
+    pub fn float8(&self, number: i32) -> Option<f64> {
+        self.datum(number)
+            .map(|datum| f64::from_bits(datum.value() as u64))
+    }
+}

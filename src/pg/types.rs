@@ -1,0 +1,92 @@
+//! What kind of value a PostgreSQL type holds, as far as features are concerned. Called once per
+//! statement, not per row.
+
+use core::ffi::CStr;
+use pgrx::pg_sys;
+
+/// A type that is one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberKind {
+    Boolean,
+    Int2,
+    Int4,
+    Int8,
+    Float4,
+    Float8,
+    Numeric,
+}
+
+/// What a column of some type can be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeKind {
+    Number(NumberKind),
+    /// An array of numbers.
+    Array(NumberKind),
+    /// Text, varchar, char and other string types of variable length.
+    Text,
+    /// An enum, `name` or `"char"`: categories that are not text.
+    Category,
+    /// A named row type or `record`.
+    Row,
+    Other,
+}
+
+/// The kind of a type; a domain counts as its base type.
+pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
+    if type_oid == pg_sys::InvalidOid {
+        return TypeKind::Other;
+    }
+    // SAFETY: catalog look-ups of an oid, inside a transaction.
+    let base = unsafe { pg_sys::getBaseType(type_oid) };
+    if let Some(number) = number_kind(base) {
+        return TypeKind::Number(number);
+    }
+    // SAFETY: as above.
+    let element = unsafe { pg_sys::get_element_type(base) };
+    match number_kind(element) {
+        Some(NumberKind::Boolean) | None => {}
+        Some(number) => return TypeKind::Array(number),
+    }
+    // SAFETY: as above.
+    let (category, kind, length) = unsafe {
+        (
+            pg_sys::TypeCategory(base) as u8,
+            pg_sys::get_typtype(base) as u8,
+            pg_sys::get_typlen(base),
+        )
+    };
+    match (category, kind) {
+        (pg_sys::TYPCATEGORY_STRING, _) if length == -1 => TypeKind::Text,
+        (pg_sys::TYPCATEGORY_STRING, _) | (_, pg_sys::TYPTYPE_ENUM) => TypeKind::Category,
+        _ if base == pg_sys::CHAROID => TypeKind::Category,
+        (_, pg_sys::TYPTYPE_COMPOSITE) => TypeKind::Row,
+        _ if base == pg_sys::RECORDOID => TypeKind::Row,
+        _ => TypeKind::Other,
+    }
+}
+
+fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
+    Some(match type_oid {
+        pg_sys::BOOLOID => NumberKind::Boolean,
+        pg_sys::INT2OID => NumberKind::Int2,
+        pg_sys::INT4OID => NumberKind::Int4,
+        pg_sys::INT8OID => NumberKind::Int8,
+        pg_sys::FLOAT4OID => NumberKind::Float4,
+        pg_sys::FLOAT8OID => NumberKind::Float8,
+        pg_sys::NUMERICOID => NumberKind::Numeric,
+        _ => return None,
+    })
+}
+
+/// The type's name as SQL writes it, `numeric(10,2)` for one.
+pub fn type_name(type_oid: pg_sys::Oid, typmod: i32) -> String {
+    // SAFETY: catalog look-up; the result is a terminated string in the current memory context.
+    unsafe {
+        let name = pg_sys::format_type_extended(
+            type_oid,
+            typmod,
+            (pg_sys::FORMAT_TYPE_TYPEMOD_GIVEN | pg_sys::FORMAT_TYPE_ALLOW_INVALID) as _,
+        );
+        CStr::from_ptr(name).to_string_lossy().into_owned()
+    }
+}

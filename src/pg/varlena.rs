@@ -1,0 +1,91 @@
+//! Variable-length values as bytes. Any process that may call PostgreSQL.
+//!
+//! A plain value, with the long or the short header, is read where it lies, at any alignment.
+//! Only compressed, out-of-line and expanded values are detoasted, and that copy is freed as soon
+//! as the `Varlena` is dropped, so that no memory piles up from row to row.
+
+use core::ptr::NonNull;
+use pgrx::{pg_sys, varlena};
+
+/// The bytes of one value behind its header.
+pub struct Varlena<'a> {
+    payload: &'a [u8],
+    detoasted: Option<NonNull<pg_sys::varlena>>,
+}
+
+impl Varlena<'_> {
+    /// Opens the value behind `datum`.
+    ///
+    /// # Safety
+    /// `datum` is a valid, non-null value of a variable-length type and stays where it is, unchanged,
+    /// for the lifetime the caller picks.
+    #[inline(always)]
+    pub unsafe fn open(datum: pg_sys::Datum) -> Self {
+        let pointer = datum.cast_mut_ptr::<pg_sys::varlena>();
+        // SAFETY: the header is valid as the caller promises, and says how many bytes follow it.
+        unsafe {
+            if varlena::varatt_is_4b_u(pointer) {
+                return Self {
+                    payload: long_payload(pointer),
+                    detoasted: None,
+                };
+            }
+            if varlena::varatt_is_1b(pointer) && !varlena::varatt_is_1b_e(pointer) {
+                let length = varlena::varsize_1b(pointer) - pg_sys::VARHDRSZ_SHORT;
+                let start = pointer.cast::<u8>().add(pg_sys::VARHDRSZ_SHORT);
+                return Self {
+                    payload: core::slice::from_raw_parts(start, length),
+                    detoasted: None,
+                };
+            }
+            Self::detoast(pointer)
+        }
+    }
+
+    /// # Safety
+    /// As for `open`.
+    #[cold]
+    unsafe fn detoast(pointer: *mut pg_sys::varlena) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let copy = pg_sys::pg_detoast_datum(pointer);
+            Self {
+                payload: long_payload(copy),
+                detoasted: NonNull::new(copy).filter(|copy| copy.as_ptr() != pointer),
+            }
+        }
+    }
+
+    /// The value without its header.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.payload
+    }
+}
+
+impl Drop for Varlena<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(copy) = self.detoasted {
+            free(copy);
+        }
+    }
+}
+
+#[cold]
+fn free(copy: NonNull<pg_sys::varlena>) {
+    // SAFETY: the copy was allocated by `detoast` and nothing else knows it; while an error unwinds
+    // this stack PostgreSQL has not yet reset the context that holds it.
+    unsafe { pg_sys::pfree(copy.as_ptr().cast()) };
+}
+
+/// # Safety
+/// `pointer` has a plain four-byte header.
+#[inline]
+unsafe fn long_payload<'a>(pointer: *const pg_sys::varlena) -> &'a [u8] {
+    // SAFETY: the header holds the length including itself.
+    unsafe {
+        let length = varlena::varsize_4b(pointer) - pg_sys::VARHDRSZ;
+        core::slice::from_raw_parts(pointer.cast::<u8>().add(pg_sys::VARHDRSZ), length)
+    }
+}

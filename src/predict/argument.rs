@@ -1,0 +1,350 @@
+//! From the `features` argument of a prediction to a decision: an array of numbers, a row, or a text
+//! in LIBSVM notation. What the argument's type asks for is settled once per call site.
+
+use crate::errors::{Code, Failure};
+use crate::features::{
+    parse_libsvm, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls,
+};
+use crate::model::{relation_changes, Model};
+use crate::pg::array::NumberArray;
+use crate::pg::query::Column;
+use crate::pg::record::{RowShape, RowValue};
+use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+
+/// How to read the argument at one call site.
+pub struct Argument {
+    form: Form,
+    buffer: FeatureBuffer,
+}
+
+enum Form {
+    /// All features in order; the decoder is for what the direct way does not take.
+    Array {
+        kind: NumberKind,
+        decoder: Box<Decoder>,
+    },
+    /// The one sparse part as text.
+    SparseText(Box<Decoder>),
+    /// The dense features as text, by position from 1.
+    DenseText,
+    Row {
+        reader: Option<Box<RowReader>>,
+        context: pg_sys::MemoryContext,
+    },
+}
+
+/// What rows of one shape need.
+struct RowReader {
+    shape: RowShape,
+    decoder: Decoder,
+    /// Changes of relations when the shape was looked up.
+    changes: u64,
+}
+
+/// The argument's name in messages.
+const ARGUMENT: &str = "features";
+/// Most columns that a hint lists.
+const HINTED_COLUMNS: usize = 10;
+
+impl Argument {
+    /// Prepares for arguments of this type. `context` outlives the result.
+    pub fn new(
+        model: &Model,
+        type_id: pg_sys::Oid,
+        context: pg_sys::MemoryContext,
+    ) -> Result<Self, Failure> {
+        let form = match type_kind(type_id) {
+            TypeKind::Array(kind) => array_form(model, type_id, kind)?,
+            TypeKind::Text => text_form(model)?,
+            TypeKind::Row => Form::Row {
+                reader: None,
+                context,
+            },
+            _ => return Err(wrong_type(model, type_id)),
+        };
+        Ok(Self {
+            form,
+            buffer: FeatureBuffer::default(),
+        })
+    }
+
+    /// The model's decision; None where a NULL makes it NULL.
+    ///
+    /// # Safety
+    /// `datum` is a value, not NULL, of the type given to `new`.
+    #[inline]
+    pub unsafe fn decision(
+        &mut self,
+        model: &Model,
+        datum: pg_sys::Datum,
+    ) -> Result<Option<f64>, Failure> {
+        if let Form::Array { kind, .. } = &self.form {
+            // SAFETY: as the caller promises.
+            let value = unsafe { Varlena::open(datum) };
+            let sum = NumberArray::new(value.payload(), *kind)
+                .ok()
+                .and_then(|array| array.dot(&model.dense));
+            if let Some(sum) = sum.filter(|sum| sum.is_finite()) {
+                return Ok(Some(sum + model.intercept));
+            }
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.decoded_decision(model, datum) }
+    }
+
+    /// # Safety
+    /// As for `decision`.
+    unsafe fn decoded_decision(
+        &mut self,
+        model: &Model,
+        datum: pg_sys::Datum,
+    ) -> Result<Option<f64>, Failure> {
+        let buffer = &mut self.buffer;
+        // SAFETY: as the caller promises; each form was chosen by the argument's type.
+        unsafe {
+            match &mut self.form {
+                Form::Array { decoder, .. } | Form::SparseText(decoder) => decoder
+                    .decode(&[datum], &[false], buffer)
+                    .map_err(|error| argument_failure(model, error, datum))?,
+                Form::DenseText => read_dense_text(model, datum, buffer)
+                    .map_err(|error| argument_failure(model, error, datum))?,
+                Form::Row { reader, context } => {
+                    read_row(model, datum, reader, *context, buffer)?;
+                }
+            }
+        }
+        if !buffer.null_parts.is_empty() && model.nulls != Nulls::Zero {
+            return match model.nulls {
+                Nulls::Skip => Ok(None),
+                _ => {
+                    let by_name = matches!(self.form, Form::Row { .. });
+                    Err(null_feature(model, buffer, by_name))
+                }
+            };
+        }
+        let decision = model.decision(buffer);
+        match decision.is_finite() {
+            true => Ok(Some(decision)),
+            false => Err(Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("the decision of model \"{}\" is out of range", model.name),
+            )),
+        }
+    }
+}
+
+fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
+    if model.features.sparse_parts() > 0 {
+        return Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "model \"{}\" has sparse features, which an array cannot give",
+                model.name
+            ),
+        )
+        .hint(call_hint(model)));
+    }
+    let features = FeatureSet {
+        parts: vec![FeaturePart::Array {
+            name: ARGUMENT.to_owned(),
+            type_name: type_name(type_id, -1),
+            length: Some(model.dense.len() as u32),
+        }],
+    };
+    let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
+    Ok(Form::Array {
+        kind,
+        decoder: Box::new(decoder),
+    })
+}
+
+fn text_form(model: &Model) -> Result<Form, Failure> {
+    match (model.features.dense_parts(), model.features.sparse_parts()) {
+        (_, 0) => Ok(Form::DenseText),
+        (0, 1) => {
+            let features = FeatureSet {
+                parts: vec![FeaturePart::Libsvm {
+                    name: ARGUMENT.to_owned(),
+                    type_name: "text".to_owned(),
+                }],
+            };
+            let columns = [argument_column(pg_sys::TEXTOID)];
+            Ok(Form::SparseText(Box::new(Decoder::new(
+                &features,
+                &columns,
+                model.nulls,
+            )?)))
+        }
+        _ => Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "model \"{}\" reads several columns, which one text cannot give",
+                model.name
+            ),
+        )
+        .hint(call_hint(model))),
+    }
+}
+
+fn argument_column(type_oid: pg_sys::Oid) -> Column {
+    Column {
+        name: ARGUMENT.to_owned(),
+        type_oid,
+        typmod: -1,
+    }
+}
+
+/// LIBSVM notation for dense features: positions count from 1, those left out are 0.
+///
+/// # Safety
+/// `datum` is a text value.
+unsafe fn read_dense_text(
+    model: &Model,
+    datum: pg_sys::Datum,
+    out: &mut FeatureBuffer,
+) -> Result<(), FeatureError> {
+    out.clear();
+    out.dense.resize(model.dense.len(), 0.0);
+    // SAFETY: as the caller promises.
+    let value = unsafe { Varlena::open(datum) };
+    let mut last = 0;
+    parse_libsvm(value.payload(), |index, value| {
+        let place = usize::try_from(index)
+            .ok()
+            .filter(|index| *index > 0)
+            .and_then(|index| out.dense.get_mut(index - 1))
+            .ok_or(FeatureError::Position {
+                index,
+                features: model.dense.len(),
+            })?;
+        if index <= last && *place != 0.0 {
+            return Err(FeatureError::DuplicateIndex {
+                part: ARGUMENT.to_owned(),
+                index: index as u32,
+            });
+        }
+        if !value.is_finite() {
+            return Err(FeatureError::NotFinite {
+                column: ARGUMENT.to_owned(),
+                element: Some(index as u64),
+                value,
+            });
+        }
+        last = last.max(index);
+        *place = value;
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `datum` is a row value; `context` outlives the reader.
+unsafe fn read_row(
+    model: &Model,
+    datum: pg_sys::Datum,
+    reader: &mut Option<Box<RowReader>>,
+    context: pg_sys::MemoryContext,
+    out: &mut FeatureBuffer,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller promises.
+    let row = unsafe { RowValue::open(datum) };
+    let changes = relation_changes();
+    let known = reader
+        .take()
+        .filter(|reader| reader.changes == changes && reader.shape.fits(&row));
+    let reader = match known {
+        Some(known) => reader.insert(known),
+        None => {
+            // SAFETY: as the caller promises.
+            let shape = unsafe { RowShape::of(&row, context) };
+            let decoder = Decoder::new(&model.features, shape.columns(), model.nulls)
+                .map_err(|error| row_failure(model, error))?;
+            reader.insert(Box::new(RowReader {
+                shape,
+                decoder,
+                changes,
+            }))
+        }
+    };
+    let (values, nulls) = reader.shape.deform(&row);
+    // SAFETY: the decoder was made for the shape's columns.
+    unsafe { reader.decoder.decode(values, nulls, out) }.map_err(|error| row_failure(model, error))
+}
+
+fn row_failure(model: &Model, error: FeatureError) -> Failure {
+    let missing = matches!(&error, FeatureError::MissingColumn { near: None, .. });
+    let failure = Failure::from(error);
+    let failure = match failure.detail {
+        None => failure.detail(format!("Model \"{}\" reads it.", model.name)),
+        Some(_) => failure,
+    };
+    match missing {
+        true => failure.hint(call_hint(model)),
+        false => failure,
+    }
+}
+
+/// # Safety
+/// `datum` is the argument.
+unsafe fn argument_failure(model: &Model, error: FeatureError, datum: pg_sys::Datum) -> Failure {
+    let features = model.dense.len();
+    match &error {
+        FeatureError::Length { .. } | FeatureError::Empty { .. } => Failure::from(error)
+            .detail(format!("Model \"{}\" has {features} features.", model.name)),
+        FeatureError::LibsvmSyntax { .. } => {
+            // SAFETY: LIBSVM notation is read from text arguments only.
+            let text = unsafe { Varlena::open(datum) };
+            let failure = Failure::from(error);
+            match text.payload().first() {
+                Some(b'{') => failure.hint("An array literal needs its type: '{1,2}'::float8[]."),
+                _ => failure,
+            }
+        }
+        _ => error.into(),
+    }
+}
+
+fn null_feature(model: &Model, row: &FeatureBuffer, by_name: bool) -> Failure {
+    let part = row
+        .null_parts
+        .first()
+        .filter(|_| by_name)
+        .and_then(|at| model.features.parts.get(*at));
+    let what = match part {
+        Some(part) => format!("feature \"{}\" contains NULL", part.name()),
+        None => "the features contain NULL".to_owned(),
+    };
+    Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, what)
+    .detail(format!(
+        "Model \"{}\" was trained with nulls => 'error'.",
+        model.name
+    ))
+    .hint("Train it with nulls => 'skip' to predict NULL, or with nulls => 'zero' to count NULL as 0.")
+}
+
+fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "features of type {} cannot be predicted from",
+            type_name(type_id, -1)
+        ),
+    )
+    .detail("Features are a row, an array of numbers, or a text in LIBSVM notation.")
+    .hint(call_hint(model))
+}
+
+/// How to call the model so that it works.
+fn call_hint(model: &Model) -> String {
+    let mut columns = model.features.columns();
+    if columns.len() > HINTED_COLUMNS {
+        columns.truncate(HINTED_COLUMNS);
+        columns.push("…");
+    }
+    format!(
+        "Pass a whole row with the columns {}: SELECT svm_decision('{}', t) FROM … AS t.",
+        columns.join(", "),
+        model.base_name().replace('\'', "''")
+    )
+}

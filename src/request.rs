@@ -1,0 +1,297 @@
+//! The arguments of `svm_train` and `svm_train_query`, checked into types before any work starts.
+//!
+//! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
+//! known ones.
+
+use crate::errors::{Code, Failure};
+use crate::features::Nulls;
+use crate::source::Source;
+use pgrx::JsonB;
+use pgsvm_core::{Loss, Policy, Proximal, Scale};
+use serde::{Deserialize, Serialize};
+
+/// Cap on passes when the user gives none: far above what a solvable problem takes.
+const DEFAULT_MAX_PASSES: u32 = 1000;
+/// Longest model name, so that names fit a PostgreSQL identifier (`name` type) everywhere.
+const MODEL_NAME_BYTES: usize = 63;
+
+/// The SQL arguments as they came.
+pub struct Arguments {
+    pub source: Option<Source>,
+    pub label: Option<String>,
+    pub features: Option<Vec<Option<String>>>,
+    pub model: Option<String>,
+    pub c: Option<f64>,
+    pub loss: Option<String>,
+    pub intercept: Option<bool>,
+    pub scale: Option<String>,
+    pub nulls: Option<String>,
+    pub tolerance: Option<f64>,
+    pub max_passes: Option<i32>,
+    pub solver: Option<String>,
+    pub seed: Option<i32>,
+    pub options: Option<JsonB>,
+}
+
+/// A training that can start.
+#[derive(Debug)]
+pub struct Request {
+    pub source: Source,
+    pub label: String,
+    pub features: Option<Vec<String>>,
+    pub model: String,
+    pub scale: ScaleWord,
+    pub nulls: Nulls,
+    pub terms: Terms,
+    /// As given, stored with the model.
+    pub options: serde_json::Value,
+}
+
+/// The optimization problem and how to go about it; travels to the workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    pub c: f64,
+    pub loss: Loss,
+    pub intercept: bool,
+    pub tolerance: f64,
+    pub max_passes: u32,
+    pub seed: u64,
+    pub policy: Policy,
+    pub proximal: Proximal,
+    /// Whether the dual variables are stored with the model.
+    pub keep_duals: bool,
+}
+
+/// The word given for `scale`; 'auto' is resolved once the feature columns are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleWord {
+    Auto,
+    Fixed(Scale),
+}
+
+impl ScaleWord {
+    /// The scaling for a model that has dense features or not: 'auto' standardizes dense columns
+    /// and leaves sparse parts alone.
+    pub fn resolve(self, has_dense: bool) -> Scale {
+        match self {
+            Self::Fixed(scale) => scale,
+            Self::Auto if has_dense => Scale::Standard,
+            Self::Auto => Scale::None,
+        }
+    }
+}
+
+impl Arguments {
+    /// Checks every argument.
+    pub fn check(self) -> Result<Request, Failure> {
+        let source = required(self.source, "relation")?;
+        let label = required(self.label, "label")?;
+        let choices = Choices::of(self.options.as_ref())?;
+        solver(&required(self.solver, "solver")?)?;
+        let terms = Terms {
+            c: cost(self.c)?,
+            loss: word(
+                "loss",
+                &required(self.loss, "loss")?,
+                &[
+                    ("hinge", Loss::Hinge),
+                    ("squared_hinge", Loss::SquaredHinge),
+                ],
+            )?,
+            intercept: required(self.intercept, "intercept")?,
+            tolerance: tolerance(self.tolerance)?,
+            max_passes: max_passes(self.max_passes)?,
+            seed: required(self.seed, "seed")? as u32 as u64,
+            policy: choices.policy,
+            proximal: choices.proximal,
+            keep_duals: choices.duals,
+        };
+        let scale = word(
+            "scale",
+            &required(self.scale, "scale")?,
+            &[
+                ("auto", ScaleWord::Auto),
+                ("none", ScaleWord::Fixed(Scale::None)),
+                ("standard", ScaleWord::Fixed(Scale::Standard)),
+                ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
+            ],
+        )?;
+        let nulls = word(
+            "nulls",
+            &required(self.nulls, "nulls")?,
+            &[
+                ("error", Nulls::Error),
+                ("skip", Nulls::Skip),
+                ("zero", Nulls::Zero),
+            ],
+        )?;
+        Ok(Request {
+            model: model_name(self.model, &source, &label)?,
+            features: self.features.map(entries).transpose()?,
+            source,
+            label,
+            scale,
+            nulls,
+            terms,
+            options: self
+                .options
+                .map_or_else(|| serde_json::json!({}), |options| options.0),
+        })
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
+    value.ok_or_else(|| {
+        Failure::new(
+            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!("argument \"{name}\" must not be NULL"),
+        )
+    })
+}
+
+/// The choice that `given` names.
+fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+    known
+        .iter()
+        .find(|(name, _)| *name == given)
+        .map(|(_, choice)| *choice)
+        .ok_or_else(|| {
+            let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+            invalid(format!("unknown {argument} '{given}'"))
+                .hint(format!("{argument} => {}", names.join(" or ")))
+        })
+}
+
+fn solver(given: &str) -> Result<(), Failure> {
+    word("solver", given, &[("stream", ())])
+}
+
+fn cost(c: Option<f64>) -> Result<f64, Failure> {
+    match c {
+        Some(c) if c.is_finite() && c > 0.0 => Ok(c),
+        Some(c) => Err(invalid(format!(
+            "c must be a positive finite number, not {}",
+            sql_float(c)
+        ))),
+        None => required(c, "c"),
+    }
+    .map_err(|failure| failure.hint("c => 1.0 is where most searches start"))
+}
+
+/// A float as SQL writes it.
+fn sql_float(value: f64) -> String {
+    match value {
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+fn tolerance(tolerance: Option<f64>) -> Result<f64, Failure> {
+    match required(tolerance, "tolerance")? {
+        value if value > 0.0 && value < 1.0 => Ok(value),
+        value => Err(invalid(format!(
+            "tolerance must lie between 0 and 1, not {}",
+            sql_float(value)
+        ))
+        .detail("It bounds the relative duality gap, (primal - dual) / primal.")
+        .hint("tolerance => 1e-3")),
+    }
+}
+
+fn max_passes(passes: Option<i32>) -> Result<u32, Failure> {
+    match passes {
+        None => Ok(DEFAULT_MAX_PASSES),
+        Some(passes) if passes > 0 => Ok(passes as u32),
+        Some(passes) => Err(
+            invalid(format!("max_passes must be positive, not {passes}"))
+                .hint("max_passes => NULL leaves the limit to pgsvm"),
+        ),
+    }
+}
+
+fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+    if features.is_empty() {
+        return Err(invalid("features is an empty array")
+            .hint("features => NULL uses every usable column but the label"));
+    }
+    features
+        .into_iter()
+        .map(|entry| required(entry, "features[…]"))
+        .collect()
+}
+
+fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<String, Failure> {
+    let name = match given {
+        Some(name) => name,
+        None => source.default_model_name(label)?,
+    };
+    if name.is_empty() || name.len() > MODEL_NAME_BYTES || name.contains('@') {
+        return Err(Failure::new(
+            Code::ERRCODE_INVALID_NAME,
+            format!("\"{name}\" cannot be a model name"),
+        )
+        .detail(format!(
+            "A model name has 1 to {MODEL_NAME_BYTES} bytes and no @, which separates name and version in name@3."
+        ))
+        .hint("model => 'name'"));
+    }
+    Ok(name)
+}
+
+/// What `options` may choose.
+struct Choices {
+    policy: Policy,
+    proximal: Proximal,
+    duals: bool,
+}
+
+impl Choices {
+    fn of(options: Option<&JsonB>) -> Result<Self, Failure> {
+        let mut choices = Self {
+            policy: Policy::Cached,
+            proximal: Proximal::Auto,
+            duals: false,
+        };
+        let Some(JsonB(value)) = options else {
+            return Ok(choices);
+        };
+        let object = value
+            .as_object()
+            .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
+        for (key, value) in object {
+            choices.set(key, value)?;
+        }
+        Ok(choices)
+    }
+
+    fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        match key {
+            "policy" => {
+                let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
+                self.policy = word(key, &text, &known)?;
+            }
+            "proximal" => {
+                let known = [
+                    ("auto", Proximal::Auto),
+                    ("on", Proximal::On),
+                    ("off", Proximal::Off),
+                ];
+                self.proximal = word(key, &text, &known)?;
+            }
+            "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
+            _ => {
+                return Err(invalid(format!("unknown option \"{key}\""))
+                    .hint("options know \"policy\", \"proximal\" and \"duals\""));
+            }
+        }
+        Ok(())
+    }
+}

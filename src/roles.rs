@@ -1,0 +1,188 @@
+//! The two loops of a training as PostgreSQL runs them: the pure crate's reader and trainer, fed by
+//! the executor and a temporary file. A worker loops one role; the leader takes what has no worker.
+//!
+//! Every step ends within a few milliseconds; whoever loops a role checks for interrupts between
+//! steps and never inside.
+
+use crate::errors::{Code, Failure, OrRaise};
+use crate::job::{Job, ReaderOutcome, TrainerOutcome};
+use crate::pg::query;
+use crate::pg::tempfile::TempFile;
+use crate::pg::wait;
+use crate::rows::RowSource;
+use pgsvm_core::{
+    Cache, CacheError, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
+    Weights,
+};
+
+/// Rows the reader handles in a step.
+const READER_STEP_ROWS: usize = 1000;
+/// Stored values the trainer visits in a step: about a millisecond.
+const TRAINER_STEP_VALUES: usize = 1 << 20;
+
+/// The reader role.
+pub struct ReaderRole {
+    reader: Reader<RowSource, SpoolFile>,
+}
+
+/// The trainer role.
+pub struct TrainerRole {
+    trainer: Trainer,
+    keep_duals: bool,
+}
+
+/// The temporary file of a training, made when the first row does not fit the cache.
+struct SpoolFile(Option<TempFile>);
+
+impl Spool for SpoolFile {
+    type Error = Failure;
+
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
+        let file = self.0.get_or_insert_with(TempFile::create);
+        file.append(bytes).map_err(|reason| {
+            Failure::new(reason.code, reason.message)
+                .detail("The rows do not fit pgsvm.cache_size and are spooled to a temporary file.")
+                .hint("Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'")
+        })
+    }
+
+    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        self.0
+            .as_mut()
+            .expect("positions come from append, which creates the file")
+            .read(position, bytes);
+        Ok(())
+    }
+}
+
+impl ReaderRole {
+    /// Plans and starts the source query in this process.
+    pub fn start(cache: Cache, job: &Job) -> Self {
+        let planned = query::plan(&job.select);
+        let source = RowSource::start(&planned, job).or_raise();
+        let reader_job = ReaderJob {
+            scale: job.scale,
+            seed: job.terms.seed,
+        };
+        let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
+            .map_err(cache_failure)
+            .or_raise();
+        Self { reader }
+    }
+
+    /// Reads on; raises what goes wrong.
+    pub fn step(&mut self) -> Step {
+        match self.reader.step(READER_STEP_ROWS) {
+            Ok(step) => step,
+            Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
+            Err(ReadError::Row(error)) => Failure::from(error).raise(),
+            Err(ReadError::TrainerFailed) => other_role_failed(),
+        }
+    }
+
+    /// What was read; complete once the role is done.
+    pub fn outcome(&self) -> ReaderOutcome {
+        let source = self.reader.source();
+        ReaderOutcome {
+            report: self.reader.report(),
+            classes: source.classes(),
+            features: source.features(),
+            rows_skipped: source.rows_skipped(),
+        }
+    }
+}
+
+impl TrainerRole {
+    /// Prepares the trainer; memory is asked for once the size of the problem is known.
+    pub fn start(cache: Cache, job: &Job) -> Self {
+        let problem = job.problem().map_err(|error| {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+        });
+        let heads = vec![HeadSpec::binary(job.terms.c)];
+        let trainer = Trainer::new(cache, problem.or_raise(), heads)
+            .map_err(train_failure)
+            .or_raise();
+        Self {
+            trainer,
+            keep_duals: job.terms.keep_duals,
+        }
+    }
+
+    /// Trains on; raises what goes wrong.
+    pub fn step(&mut self) -> Step {
+        match self.trainer.step(TRAINER_STEP_VALUES) {
+            Err(TrainError::ReaderFailed) => other_role_failed(),
+            step => step.map_err(train_failure).or_raise(),
+        }
+    }
+
+    /// How the training ended; complete once the role is done.
+    pub fn outcome(&self) -> TrainerOutcome {
+        let weights = self.weights();
+        TrainerOutcome {
+            report: self.trainer.report(),
+            intercept: weights.intercept(),
+            weights: weights.len() as u64,
+            duals: self.duals().len() as u64,
+        }
+    }
+
+    /// The dual variables by row, in the order in which the source gave the rows; none when they are
+    /// not kept.
+    pub fn duals(&self) -> &[f32] {
+        match self.keep_duals {
+            true => self.trainer.duals(0),
+            false => &[],
+        }
+    }
+
+    /// The weights for scaled rows.
+    pub fn weights(&self) -> Weights<'_> {
+        self.trainer.weights(0)
+    }
+}
+
+/// The other process has raised the error that the user is to see: it arrives as an interrupt.
+fn other_role_failed() -> ! {
+    wait::for_interrupt();
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        "the other role of the training failed without an error",
+    )
+    .raise()
+}
+
+/// A cache that cannot be laid out.
+pub fn cache_failure(error: CacheError) -> Failure {
+    let failure = Failure::new(
+        match error {
+            CacheError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            CacheError::RoleTaken { .. } => Code::ERRCODE_INTERNAL_ERROR,
+            _ => Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        },
+        error.to_string(),
+    );
+    match error {
+        CacheError::TooSmall { minimum, .. } => failure.hint(format!(
+            "SET pgsvm.cache_size = '{}kB'",
+            minimum.div_ceil(1024)
+        )),
+        CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {
+            failure.hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        }
+        CacheError::RoleTaken { .. } => failure,
+    }
+}
+
+fn train_failure(error: TrainError) -> Failure {
+    match error {
+        TrainError::Cache(error) => cache_failure(error),
+        TrainError::OutOfMemory { bytes } => Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for {bytes} bytes of dual variables and weights"),
+        ),
+        TrainError::Head { .. } | TrainError::ReaderFailed => {
+            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
+        }
+    }
+}

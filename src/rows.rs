@@ -1,0 +1,277 @@
+//! Examples out of PostgreSQL: runs the source's SELECT a piece at a time, decodes each row and
+//! hands it to the pure reader. Runs in the process that plays the reader role.
+//!
+//! NULLs do not end the scan: they are counted, so that the error can say how many there are.
+
+use crate::errors::{Code, Failure};
+use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::job::Job;
+use crate::labels::{LabelValue, Labels};
+use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::query::Planned;
+use pgsvm_core::{Example, RowError, Source};
+
+/// The rows of a training's source.
+pub struct RowSource {
+    running: Option<Running>,
+    decode: RowDecoder,
+}
+
+/// Turns a row into an example.
+struct RowDecoder {
+    labels: Labels,
+    decoder: Decoder,
+    buffer: FeatureBuffer,
+    nulls: Nulls,
+    /// NULLs met in each feature part.
+    null_counts: Vec<u64>,
+    rows_seen: u64,
+    rows_skipped: u64,
+}
+
+/// What a row turned out to be.
+enum Decoded {
+    Example { class: u32 },
+    Skipped,
+}
+
+impl RowSource {
+    /// Starts the query of `job`, planned in this process.
+    pub fn start(planned: &Planned, job: &Job) -> Result<Self, Failure> {
+        let features = FeatureSet::from_json(&job.features)
+            .expect("the leader sent a feature set that it made itself");
+        let decoder = Decoder::new(&features, &planned.columns, job.nulls)?;
+        Ok(Self {
+            running: Some(Running::start(planned)),
+            decode: RowDecoder {
+                labels: Labels::new(job.label.clone(), job.label_kind),
+                null_counts: vec![0; features.parts.len()],
+                decoder,
+                buffer: FeatureBuffer::default(),
+                nulls: job.nulls,
+                rows_seen: 0,
+                rows_skipped: 0,
+            },
+        })
+    }
+
+    /// The label values of class 0 and class 1; there are two once every row was read.
+    pub fn classes(&self) -> [LabelValue; 2] {
+        match self.decode.labels.classes() {
+            [first, second] => [first.clone(), second.clone()],
+            _ => unreachable!("a scan that ends without an error has seen two classes"),
+        }
+    }
+
+    /// The feature set with learned array lengths, as models store it.
+    pub fn features(&self) -> String {
+        self.decode.decoder.learned().to_json()
+    }
+
+    /// Rows left out because of a NULL.
+    pub fn rows_skipped(&self) -> u64 {
+        self.decode.rows_skipped
+    }
+}
+
+impl Source for RowSource {
+    type Error = Failure;
+
+    fn fetch(
+        &mut self,
+        rows: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<bool, Failure> {
+        let Some(running) = self.running.as_mut() else {
+            return Ok(false);
+        };
+        let decode = &mut self.decode;
+        let mut failure = None;
+        let more = running.run(rows as u64, &mut |row| match decode.visit(row, sink) {
+            Ok(()) => Continue::Yes,
+            Err(reason) => {
+                failure = Some(reason);
+                Continue::No
+            }
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if !more {
+            if let Some(running) = self.running.take() {
+                running.finish();
+            }
+            self.decode.check_complete()?;
+        }
+        Ok(more)
+    }
+}
+
+impl RowDecoder {
+    fn visit(
+        &mut self,
+        row: &Row<'_>,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<(), Failure> {
+        self.rows_seen += 1;
+        match self.decode(row)? {
+            Decoded::Skipped => Ok(()),
+            Decoded::Example { class } => sink(&Example {
+                class,
+                cost: 1.0,
+                dense: &self.buffer.dense,
+                sparse_index: &self.buffer.sparse_index,
+                sparse_value: &self.buffer.sparse_value,
+            })
+            .map_err(|error| self.row_failure(error)),
+        }
+    }
+
+    fn decode(&mut self, row: &Row<'_>) -> Result<Decoded, Failure> {
+        // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
+        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
+            .map_err(|error| error.in_row(self.rows_seen))?;
+        let nulls = &self.buffer.null_parts;
+        for part in nulls {
+            self.null_counts[*part] += 1;
+        }
+        let usable = nulls.is_empty() || self.nulls == Nulls::Zero;
+        if !usable {
+            self.rows_skipped += 1;
+            return Ok(Decoded::Skipped);
+        }
+        let label = self.labels.class_of(row.values[0], row.nulls[0])?;
+        Ok(label.map_or(Decoded::Skipped, |class| Decoded::Example { class }))
+    }
+
+    /// What can be said only after the last row.
+    fn check_complete(&self) -> Result<(), Failure> {
+        let labels = &self.labels;
+        if self.rows_seen == 0 {
+            return Err(
+                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
+                    .hint("Two rows, one of each class, are the least a training needs"),
+            );
+        }
+        if labels.nulls > 0 {
+            return Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!(
+                    "label column \"{}\" contains {}",
+                    labels.column(),
+                    counted(labels.nulls, "NULL value")
+                ),
+            )
+            .hint(format!(
+                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {0} IS NOT NULL', '{0}', model => '…')",
+                labels.column()
+            )));
+        }
+        if self.nulls == Nulls::Error {
+            self.check_nulls()?;
+        }
+        match labels.classes() {
+            [] => Err(Failure::new(
+                Code::ERRCODE_NO_DATA,
+                format!(
+                    "no row is left after skipping {} with NULL features",
+                    counted(self.rows_skipped, "row")
+                ),
+            )
+            .hint("nulls => 'zero' keeps such rows")),
+            [only] => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!(
+                    "label column \"{}\" holds only one value, \"{}\"",
+                    labels.column(),
+                    only.text
+                ),
+            )
+            .hint("A training needs rows of two classes")),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_nulls(&self) -> Result<(), Failure> {
+        let counts: Vec<(String, u64)> = self
+            .decoder
+            .learned()
+            .parts
+            .iter()
+            .zip(&self.null_counts)
+            .filter(|(_, count)| **count > 0)
+            .map(|(part, count)| (part.name(), *count))
+            .collect();
+        let Some((name, count)) = counts.first() else {
+            return Ok(());
+        };
+        let mut failure = Failure::new(
+            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!(
+                "feature column \"{name}\" contains {}",
+                counted(*count, "NULL value")
+            ),
+        )
+        .hint("nulls => 'skip' leaves such rows out, nulls => 'zero' counts a NULL as 0");
+        if counts.len() > 1 {
+            let all: Vec<_> = counts
+                .iter()
+                .map(|(name, count)| format!("\"{name}\" ({count})"))
+                .collect();
+            failure = failure.detail(format!("Columns with NULL values: {}.", all.join(", ")));
+        }
+        Err(failure)
+    }
+
+    /// The pure reader's complaint in the words of the table.
+    fn row_failure(&self, error: RowError) -> Failure {
+        match error {
+            RowError::NonFinite { feature, value, .. } => Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "feature {} holds {value:e}, which is out of range for training",
+                    self.decoder.learned().feature_name(feature)
+                ),
+            )
+            .detail(format!("It is in row {} of the source.", self.rows_seen))
+            .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
+            RowError::CacheTooSmall {
+                row_bytes,
+                cache_bytes,
+                needed_cache_bytes,
+                ..
+            } => Failure::new(
+                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                format!(
+                    "the cache of {cache_bytes} bytes is too small for a row of {row_bytes} bytes"
+                ),
+            )
+            .detail(format!("It is row {} of the source.", self.rows_seen))
+            .hint(format!(
+                "SET pgsvm.cache_size = '{}kB'",
+                needed_cache_bytes.div_ceil(1024)
+            )),
+            other => Failure::from(other),
+        }
+    }
+}
+
+impl From<RowError> for Failure {
+    fn from(error: RowError) -> Self {
+        let code = match error {
+            RowError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            RowError::TooManyRows { .. } | RowError::FeatureTooLarge { .. } => {
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+            }
+            _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}

@@ -1,0 +1,62 @@
+//! The settings `pgsvm.*`. Read by the leader only: workers get what they need with their job.
+
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::pg_sys;
+
+static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
+static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
+static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(8 * 1024);
+
+/// Registers the settings; called once from `_PG_init`.
+pub fn register() {
+    GucRegistry::define_int_guc(
+        c"pgsvm.cache_size",
+        c"Memory that a training may use to cache rows.",
+        c"-1 uses maintenance_work_mem. Dual variables (4 bytes a row) and weights come on top.",
+        &CACHE_SIZE_KB,
+        -1,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_KB,
+    );
+    GucRegistry::define_int_guc(
+        c"pgsvm.workers",
+        c"Worker processes that a training may start: 2 = reader and trainer, 1, or 0.",
+        c"Roles without a worker are played by the backend that called svm_train.",
+        &WORKERS,
+        0,
+        2,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"pgsvm.min_parallel_size",
+        c"Estimated size of the source below which a training starts no workers.",
+        c"",
+        &MIN_PARALLEL_SIZE_KB,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_KB,
+    );
+}
+
+/// Bytes of the row cache.
+pub fn cache_bytes() -> usize {
+    let kb = match CACHE_SIZE_KB.get() {
+        // SAFETY: a plain integer of this backend, changed only between statements.
+        -1 => unsafe { pg_sys::maintenance_work_mem },
+        kb => kb,
+    };
+    kb as usize * 1024
+}
+
+/// How many workers a training may start, 0 to 2.
+pub fn workers() -> i32 {
+    WORKERS.get()
+}
+
+/// Estimated source bytes from which on workers are worth their start.
+pub fn min_parallel_bytes() -> f64 {
+    f64::from(MIN_PARALLEL_SIZE_KB.get()) * 1024.0
+}

@@ -1,0 +1,144 @@
+//! The worker's side of a training: PostgreSQL starts `pgsvm_worker_main` in a parallel worker, which
+//! loops the one role that the job gives to its number and sends the outcome to the leader.
+//!
+//! A worker runs with the leader's snapshot, user and settings; its errors are raised again in the
+//! leader. It writes to no table.
+
+use crate::job::{self, Job, Role};
+use crate::pg::queue::{self, Sender};
+use crate::pg::wait::WakeUp;
+use crate::pg::{check_for_interrupts, parallel};
+use crate::progress::Progress;
+use crate::roles::{ReaderRole, TrainerRole};
+use pgrx::pg_sys;
+use pgrx::prelude::pg_guard;
+use pgsvm_core::{Cache, Step};
+
+/// Keys of the chunks in the shared memory.
+pub mod key {
+    pub const JOB: u64 = 1;
+    pub const CACHE: u64 = 2;
+    pub const WAKE_UP: u64 = 3;
+    /// Queue of worker 0; worker 1's follows.
+    pub const FIRST_QUEUE: u64 = 4;
+}
+
+/// Weights or dual variables sent in one message.
+const NUMBERS_PER_MESSAGE: usize = 4096;
+
+/// Entry point of a worker.
+///
+/// # Safety
+/// Called by PostgreSQL's parallel-worker machinery only.
+#[no_mangle]
+#[pg_guard]
+pub unsafe extern "C-unwind" fn pgsvm_worker_main(
+    segment: *mut pg_sys::dsm_segment,
+    toc: *mut pg_sys::shm_toc,
+) {
+    let worker = parallel::worker_number();
+    // SAFETY: the leader put these chunks there before it started this worker, each as read here.
+    let (job, cache, wake_up, mut sender) = unsafe {
+        let job: Job = job::decode(get_message(parallel::lookup(toc, key::JOB)));
+        let cache = Cache::attach(parallel::lookup(toc, key::CACHE));
+        let wake_up = WakeUp::attach(parallel::lookup(toc, key::WAKE_UP));
+        let queue = parallel::lookup(toc, key::FIRST_QUEUE + worker as u64);
+        (job, cache, wake_up, queue::attach_sender(queue, segment))
+    };
+    match job.roles[worker as usize] {
+        Role::Reader => {
+            let mut reader = ReaderRole::start(cache.clone(), &job);
+            play(&job, "reader", &cache, wake_up, || reader.step());
+            sender.send(&job::encode(&reader.outcome()));
+        }
+        Role::Trainer => {
+            let mut trainer = TrainerRole::start(cache.clone(), &job);
+            play(&job, "trainer", &cache, wake_up, || trainer.step());
+            send_outcome(&trainer, &mut sender);
+        }
+    }
+}
+
+/// Loops a role until it is done: wakes the other side after progress, sleeps when blocked.
+pub fn play(
+    job: &Job,
+    role: &'static str,
+    cache: &Cache,
+    wake_up: WakeUp,
+    mut step: impl FnMut() -> Step,
+) {
+    let mut progress = Progress::start(role, job.terms.tolerance);
+    let mut prepared = false;
+    loop {
+        match step() {
+            Step::Blocked if prepared => wake_up.wait(),
+            // Look once more after announcing the wait: what changed in between must not be missed.
+            Step::Blocked => {
+                wake_up.prepare();
+                prepared = true;
+            }
+            Step::Progress => {
+                if std::mem::take(&mut prepared) {
+                    wake_up.cancel();
+                }
+                wake_up.notify();
+            }
+            Step::Done => break,
+        }
+        check_for_interrupts();
+        progress.show(cache);
+    }
+    wake_up.cancel();
+    wake_up.notify();
+}
+
+/// The outcome, then the weights, then the dual variables; stops when the leader is gone.
+fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
+    let weights = trainer.weights();
+    let duals = trainer.duals();
+    sender.send(&job::encode(&trainer.outcome()))
+        && send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
+        && send_numbers(sender, duals.len(), |i| duals[i].to_ne_bytes())
+}
+
+fn send_numbers<const N: usize>(
+    sender: &mut Sender,
+    count: usize,
+    number: impl Fn(usize) -> [u8; N],
+) -> bool {
+    let mut bytes = Vec::with_capacity(NUMBERS_PER_MESSAGE * N);
+    (0..count).step_by(NUMBERS_PER_MESSAGE).all(|start| {
+        bytes.clear();
+        let end = count.min(start + NUMBERS_PER_MESSAGE);
+        (start..end).for_each(|i| bytes.extend(number(i)));
+        sender.send(&bytes)
+    })
+}
+
+/// Bytes that a message takes in shared memory: its length, then itself.
+pub fn job_bytes(message: &[u8]) -> usize {
+    size_of::<usize>() + message.len()
+}
+
+/// Writes a message for `get_message`.
+///
+/// # Safety
+/// `at` points to `job_bytes(message)` writable bytes, 8-byte aligned.
+pub unsafe fn put_message(at: *mut u8, message: &[u8]) {
+    // SAFETY: room and alignment as the caller promises.
+    unsafe {
+        at.cast::<usize>().write(message.len());
+        at.add(size_of::<usize>())
+            .copy_from_nonoverlapping(message.as_ptr(), message.len());
+    }
+}
+
+/// # Safety
+/// `put_message` wrote at `at`, and nobody writes there any more while the result lives.
+unsafe fn get_message<'a>(at: *const u8) -> &'a [u8] {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let length = at.cast::<usize>().read();
+        core::slice::from_raw_parts(at.add(size_of::<usize>()), length)
+    }
+}

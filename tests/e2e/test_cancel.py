@@ -1,0 +1,249 @@
+"""However and whenever a training is ended, it is back within a second and leaves nothing: no worker, shared memory,
+temporary file or row of a model; the server goes on, and the version before stays in force.
+"""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import psycopg
+import pytest
+
+from harness.server import wait_until
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model, one, stored_rows
+
+BACK_WITHIN_SECONDS = 1.0
+
+PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
+
+# Labels that nothing explains and a tolerance that is never reached: each phase lasts until it is ended.
+TRAIN_WITHOUT_END = "SELECT svm_train('{}', 'label', model => 'm', tolerance => 1e-15, max_passes => 1000000)"
+
+# phase -> (statement, settings)
+PHASES = {
+    "loading": (TRAIN_WITHOUT_END.format("endless"), {"pgsvm.cache_size": "4MB"}),
+    "training_in_memory": (TRAIN_WITHOUT_END.format("noisy"), {"pgsvm.cache_size": "128MB"}),
+    "training_out_of_core": (TRAIN_WITHOUT_END.format("noisy"), {"pgsvm.cache_size": "4MB"}),
+    "storing": ("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')", {"test.dawdle": "on"}),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(server, database):
+    """noisy: 400,000 rows; endless: the same a thousand times over; spread: weights in 300 chunks, stored slowly."""
+    columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
+    with server.connect(database) as connection:
+        connection.execute(
+            f"CREATE UNLOGGED TABLE noisy AS SELECT hashint4(-i) & 1 AS label, ARRAY[{columns}]::real[] AS features"
+            " FROM generate_series(1, 400000) AS i"
+        )
+        connection.execute("CREATE VIEW endless AS SELECT label, features FROM noisy, generate_series(1, 1000)")
+        connection.execute(
+            "CREATE TABLE spread AS SELECT i % 2 AS label, ARRAY[i * 16384] AS idx, ARRAY[1]::real[] AS val"
+            " FROM generate_series(1, 300) AS i"
+        )
+        connection.execute(
+            """
+            CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF current_setting('test.dawdle', true) = 'on' THEN PERFORM pg_sleep(0.05); END IF;
+                RETURN new;
+            END $$
+            """
+        )
+        connection.execute("CREATE TRIGGER dawdle BEFORE INSERT ON svm_weight FOR EACH ROW EXECUTE FUNCTION dawdle()")
+        connection.execute("VACUUM ANALYZE noisy")
+        connection.execute("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before')")
+
+
+@pytest.fixture
+def nothing_left(server, connect):
+    """Call it after the end of a training: fails when the training left anything or a process of the server died."""
+    watcher = connect()
+    before, rows_before = server.in_use(), stored_rows(watcher)
+
+    def check():
+        assert not server.left_over(before, within_seconds=BACK_WITHIN_SECONDS)
+        assert stored_rows(watcher) == rows_before
+        assert one(watcher, "SELECT count(*) FROM svm_progress") == 0
+        assert not server.complaints()
+
+    return check
+
+
+def start(server, connect, run, phase, settings):
+    """Starts a training and returns it once it is in `phase`."""
+    statement, phase_settings = PHASES[phase]
+    connection, watcher = connect(), connect()
+    configure(connection, settings | phase_settings)
+    running = run(connection, statement)
+    wait_until(lambda: running.over or in_phase(server, watcher, running, phase), what=f"the phase {phase}")
+    assert not running.over, running.end()
+    return running, watcher
+
+
+def in_phase(server, watcher, running, phase):
+    if phase == "storing":
+        # only the trigger on the weights sleeps
+        waits = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = %s"
+        return one(watcher, waits, [running.pid])
+    shown = watcher.execute("SELECT phase, pass FROM svm_progress WHERE leader_pid = %s", [running.pid]).fetchall()
+    if phase == "loading":
+        return ("loading", None) in shown
+    spools = any(f"pgsql_tmp{pid}." in path for path, _ in server.temporary_files() for pid in family(watcher, running))
+    wants_spool = phase == "training_out_of_core"
+    return spools == wants_spool and any(name == "training" and number >= 1 for name, number in shown)
+
+
+def family(watcher, running):
+    """Pids of the training's backend and workers."""
+    rows = watcher.execute("SELECT pid FROM pg_stat_activity WHERE %s IN (pid, leader_pid)", [running.pid])
+    return [pid for (pid,) in rows]
+
+
+@pytest.mark.parametrize("processes", PROCESSES)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, phase, processes):
+    running, watcher = start(server, connect, run, phase, PROCESSES[processes])
+    if processes != "no_worker" and phase != "storing":
+        assert server.shared_memory(), "what must not stay is to be seen before"
+    asked = time.monotonic()
+    watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    nothing_left()
+    assert one(running.connection, "SELECT current_setting('application_name')") == one(
+        watcher, "SELECT application_name FROM pg_stat_activity WHERE pid = %s", [running.pid]
+    )
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_terminating_the_backend_leaves_nothing(server, connect, run, nothing_left, phase):
+    running, watcher = start(server, connect, run, phase, TWO_WORKERS)
+    asked = time.monotonic()
+    watcher.execute("SELECT pg_terminate_backend(%s)", [running.pid])
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.OperationalError)
+    nothing_left()
+
+
+@pytest.mark.parametrize("phase", ["loading", "training_in_memory", "training_out_of_core"])
+def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, run, nothing_left, phase):
+    running, watcher = start(server, connect, run, phase, TWO_WORKERS)
+    worker = next(pid for pid in family(watcher, running) if pid != running.pid)
+    asked = time.monotonic()
+    watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.AdminShutdown)
+    nothing_left()
+    assert one(running.connection, "SELECT 1") == 1
+
+
+@pytest.mark.parametrize("phase", ["loading", "training_in_memory", "training_out_of_core", "storing"])
+def test_statement_timeout_ends_a_training_on_time(connect, nothing_left, phase):
+    connection = connect()
+    statement, settings = PHASES[phase]
+    configure(connection, TWO_WORKERS | settings | {"statement_timeout": "700ms"})
+    started = time.monotonic()
+    with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+        connection.execute(statement)
+    assert time.monotonic() - started < 0.7 + BACK_WITHIN_SECONDS
+    nothing_left()
+
+
+def test_a_client_that_is_killed_ends_its_training(server, database, connect, nothing_left):
+    """With client_connection_check_interval; without it a server does not look while it works."""
+    statement, settings = PHASES["training_out_of_core"]
+    program = textwrap.dedent(
+        """
+        import psycopg, sys
+        conninfo, statement, *settings = sys.argv[1:]
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            for setting in settings:
+                connection.execute("SELECT set_config(%s, %s, false)", setting.split("="))
+            connection.execute(statement)
+        """
+    )
+    settings = TWO_WORKERS | settings | {"client_connection_check_interval": "100ms"}
+    conninfo = f"host={server.socket_directory} port=5432 user=postgres dbname={database}"
+    client = subprocess.Popen(
+        [sys.executable, "-c", program, conninfo, statement, *(f"{name}={value}" for name, value in settings.items())]
+    )
+    try:
+        watcher = connect()
+        wait_until(lambda: one(watcher, "SELECT count(*) FROM svm_progress WHERE phase = 'training'"), what="training")
+        asked = time.monotonic()
+    finally:
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+    backends = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT svm_train%' AND state = 'active'"
+    wait_until(lambda: one(watcher, backends) == 0, what="the end of the training")
+    assert time.monotonic() - asked < BACK_WITHIN_SECONDS
+    nothing_left()
+
+
+def test_a_cancel_while_another_session_holds_the_table_of_models_leaves_nothing(connect, run, nothing_left):
+    blocker, connection = connect(autocommit=False), connect()
+    configure(connection, TWO_WORKERS)
+    blocker.execute("LOCK TABLE svm_model IN SHARE ROW EXCLUSIVE MODE")
+    running = run(connection, "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')")
+    waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'svm_model'::regclass"
+    wait_until(lambda: blocker.execute(waiting).fetchone(), what="waiting for the table of models")
+    asked = time.monotonic()
+    connection.cancel_safe()
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    blocker.rollback()
+    nothing_left()
+
+
+def test_everything_is_given_back_before_the_transaction_is_rolled_back(server, connect, run, nothing_left):
+    statement, settings = PHASES["training_out_of_core"]
+    connection, watcher = connect(autocommit=False), connect()
+    configure(connection, TWO_WORKERS | settings)
+    running = run(connection, statement)
+    wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
+    watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+    nothing_left()
+    connection.rollback()
+
+
+def test_a_function_may_catch_the_cancel_and_train_again(server, connect, run):
+    connection, watcher = connect(), connect()
+    before = server.in_use()
+    configure(connection, TWO_WORKERS | {"pgsvm.cache_size": "4MB"})
+    connection.execute(
+        """
+        CREATE FUNCTION stubborn() RETURNS text LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN svm_train('noisy', 'label', model => 'first', tolerance => 1e-15, max_passes => 1000000);
+        EXCEPTION WHEN query_canceled THEN
+            RETURN svm_train('noisy', 'label', model => 'second', tolerance => 0.9);
+        END $$
+        """
+    )
+    running = run(connection, "SELECT stubborn()")
+    wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
+    watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+    assert running.end() == [("second",)]
+    assert not server.left_over(before)
+    assert model(watcher, "first") is None
+    assert model(watcher, "second")["workers"] == 2
+
+
+def test_the_version_before_a_cancelled_training_stays_in_force(server, connect, nothing_left):
+    connection = connect()
+    decision = "SELECT svm_decision('before', t) FROM spread AS t LIMIT 1"
+    expected = one(connection, decision)
+    configure(connection, {"test.dawdle": "on", "statement_timeout": "500ms"})
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        connection.execute(
+            "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before', c => 0.01)"
+        )
+    nothing_left()
+    assert model(connection, "before")["version"] == 1
+    assert one(connection, decision) == expected

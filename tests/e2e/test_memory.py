@@ -1,0 +1,105 @@
+"""The memory promise: a training out of core takes the cache, 4 bytes a row, the weights and less than 64 MB."""
+
+import os
+import pathlib
+import re
+import time
+
+import pytest
+
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model
+
+ROWS, COLUMNS = 1_000_000, 50
+MB = 1 << 20
+CACHE_BYTES = 16 * MB
+PROMISE_BYTES = 64 * MB
+DUAL_BYTES, WEIGHT_BYTES = 4 * ROWS, 8 * COLUMNS
+
+PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def wide(server, database):
+    """1,000,000 rows of real[50], 200 MB: windows of one long list of random numbers; labels are noisy."""
+    with server.connect(database) as connection:
+        connection.execute("SELECT setseed(0.5)")
+        connection.execute(
+            f"""
+            CREATE UNLOGGED TABLE wide AS
+            SELECT list[i] + list[i + 1] - list[i + 2] + (hashint4(i) / 2e9) > 0.5 AS label,
+                   list[i : i + {COLUMNS - 1}] AS features
+            FROM generate_series(1, {ROWS}) AS i,
+                 (SELECT array_agg(random()::real) AS list FROM generate_series(1, {ROWS + COLUMNS})) AS numbers
+            """
+        )
+    yield
+    with server.connect(database) as connection:
+        connection.execute("DROP TABLE wide")
+
+
+def private_bytes(pid):
+    """Anonymous memory of a process, in which neither files nor shared memory count; 0 when it is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"RssAnon:\s*(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
+def segments(pid):
+    """Files of the dynamic shared memory that a process has mapped."""
+    try:
+        return set(re.findall(r"/dev/shm/PostgreSQL\.\d+", pathlib.Path(f"/proc/{pid}/maps").read_text()))
+    except OSError:
+        return set()
+
+
+def allocated_bytes(path):
+    """Bytes that a file takes, pages never touched left out; 0 when it is gone."""
+    try:
+        return os.stat(path).st_blocks * 512
+    except OSError:
+        return 0
+
+
+def sample(pids):
+    """Bytes that the processes hold together, shared memory counted once and the server's buffers not at all."""
+    mapped = set().union(*map(segments, pids))
+    return sum(map(private_bytes, pids)) + sum(map(allocated_bytes, mapped))
+
+
+def children(postmaster):
+    return {int(pid) for pid in pathlib.Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()}
+
+
+@pytest.mark.parametrize("processes", PROCESSES)
+def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, processes):
+    connection = connect()
+    configure(connection, PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
+    # a backend that has read the table and predicted: caches of the catalog are not the training's
+    connection.execute("SELECT svm_train_query('SELECT * FROM wide LIMIT 100', 'label', model => 'small')")
+    connection.execute("SELECT count(*) FROM wide")
+    backend = connection.info.backend_pid
+    postmaster = int((server.data_directory / "postmaster.pid").read_text().split()[0])
+    before = children(postmaster)
+    at_rest, files_before = sample([backend]), server.temporary_files()
+
+    statement = "SELECT svm_train('wide', 'label', model => 'm', c => 0.01, max_passes => 4, tolerance => 1e-6)"
+    running = run(connection, statement)
+    peak, spooled, samples = 0, 0, 0
+    while not running.over:
+        workers = children(postmaster) - before
+        peak = max(peak, sample({backend} | workers) - at_rest)
+        spooled = max(spooled, sum(size for _, size in server.temporary_files() - files_before))
+        samples += 1
+        time.sleep(0.02)
+    running.end()
+
+    trained = model(connection, "m")
+    print(f"peak {peak / MB:.1f} MB, {samples} samples, {trained['seconds']:.1f} s, spool {spooled / MB:.0f} MB")
+    assert trained["rows_used"] == ROWS
+    assert samples >= 20
+    assert spooled > 10 * CACHE_BYTES, "the training was to go through a temporary file"
+    assert peak > CACHE_BYTES, "the cache was to be seen"
+    assert peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES

@@ -1,0 +1,104 @@
+"""Prediction where models are changed by somebody else: by another session in the middle of a transaction, or on the
+primary of a standby."""
+
+import os
+import shutil
+import subprocess
+
+import psycopg
+import pytest
+
+from harness.server import programs_of, wait_until
+from harness.sessions import Running, one
+
+DECISION = "SELECT svm_decision('m', ARRAY[1])"
+
+
+def train(connection, label):
+    """Trains model m on two examples with that label; DECISION then has the sign of the label at x = 1."""
+    query = f"SELECT x, {label} AS label FROM (VALUES (-1.0), (1.0)) AS v (x)"
+    one(connection, "SELECT svm_train_query(%s, 'label', model => 'm')", [query])
+
+
+def test_a_function_in_progress_sees_a_model_that_another_session_trains(connect):
+    trainer, user = connect(), connect()
+    train(trainer, "x")
+    # one call site in one transaction, and nothing that would make the session look for invalidations
+    trainer.execute(
+        """
+        CREATE FUNCTION await_negative() RETURNS float8 LANGUAGE plpgsql AS $$
+        DECLARE
+            decision float8;
+        BEGIN
+            LOOP
+                decision := svm_decision('m', ARRAY[1]);
+                IF decision < 0 THEN
+                    RETURN decision;
+                END IF;
+                PERFORM pg_sleep(0.01);
+            END LOOP;
+        END $$"""
+    )
+    user.execute("SET statement_timeout = '20s'")
+    waiting = Running(user, "SELECT await_negative()")
+    wait_until(
+        lambda: one(trainer, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"),
+        what="the function to loop",
+    )
+    train(trainer, "-x")
+    assert waiting.end()[0][0] < 0
+
+
+@pytest.fixture
+def standby(server):
+    """Opens connections to a hot standby of the session's server, made from a base backup."""
+    programs = programs_of(server.version)
+    data = server.data_directory.parent / "standby"
+    shutil.rmtree(data, ignore_errors=True)
+    connection_options = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
+    subprocess.run(
+        [programs / "pg_basebackup", *connection_options, "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync"],
+        check=True,
+    )
+    owner = server.data_directory.stat()
+    for path in [data, *data.rglob("*")]:
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    log = data.parent / "standby.log"
+    subprocess.run(
+        [programs / "pg_ctl", "-D", data, "-l", log, "-o", "-p 5433", "-w", "start"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    opened = []
+
+    def connect(database):
+        opened.append(
+            psycopg.connect(host=server.socket_directory, port=5433, dbname=database, user="postgres", autocommit=True)
+        )
+        return opened[-1]
+
+    try:
+        yield connect
+    finally:
+        for connection in opened:
+            connection.close()
+        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], stdout=subprocess.DEVNULL)
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def test_a_standby_predicts_and_sees_new_versions(database, connect, standby):
+    primary = connect()
+    train(primary, "x")
+    reader = standby(database)
+
+    def sign():
+        return one(reader, "SELECT sign(svm_decision('m', ARRAY[1]))::int")
+
+    wait_until(lambda: one(reader, "SELECT count(*) FROM svm_models") == 1, what="the model to reach the standby")
+    wait_until(lambda: sign() == 1, what="the first version")
+    reader.execute("PREPARE score AS " + DECISION)
+    assert one(reader, "EXECUTE score") > 0
+    train(primary, "-x")
+    wait_until(lambda: one(reader, "EXECUTE score") < 0, what="the new version")
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        train(reader, "x")

@@ -1,0 +1,127 @@
+"""A second connection sees where a long training is, and nothing of it before and after."""
+
+import datetime
+
+import pytest
+
+from harness.server import wait_until
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, one
+
+# processes that show themselves while they train out of core
+ROLES = {
+    "two_workers": (TWO_WORKERS, {"reader", "trainer"}),
+    "one_worker": (ONE_WORKER, {"reader", "trainer"}),
+    "no_worker": (NO_WORKER, {"leader"}),
+}
+
+TRAIN = "SELECT svm_train('{}', 'label', model => 'm', tolerance => 1e-15, max_passes => 1000000)"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(server, database):
+    columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
+    with server.connect(database) as connection:
+        connection.execute(
+            f"CREATE UNLOGGED TABLE noisy AS SELECT hashint4(-i) & 1 AS label, ARRAY[{columns}]::real[] AS features"
+            " FROM generate_series(1, 200000) AS i"
+        )
+        connection.execute("CREATE VIEW endless AS SELECT label, features FROM noisy, generate_series(1, 1000)")
+
+
+def progress(watcher, running):
+    names = ["role", "phase", "rows_loaded", "pass", "percent_of_pass", "gap", "usename", "running_for", "query"]
+    rows = watcher.execute(f"SELECT {', '.join(names)} FROM svm_progress WHERE leader_pid = %s", [running.pid])
+    return [dict(zip(names, row)) for row in rows]
+
+
+@pytest.fixture
+def train(connect, run):
+    """Starts a training in a session that has a name of its own."""
+
+    def start(statement, settings):
+        connection = connect(application_name="bookkeeping")
+        configure(connection, settings | {"pgsvm.cache_size": "2MB"})
+        return run(connection, statement)
+
+    return start
+
+
+@pytest.mark.parametrize("processes", ROLES)
+def test_each_role_shows_pass_and_gap_while_it_trains(connect, train, processes):
+    settings, roles = ROLES[processes]
+    watcher = connect()
+    assert one(watcher, "SELECT count(*) FROM svm_progress") == 0
+    running = train(TRAIN.format("noisy"), settings)
+
+    def every_role_tells_its_gap():
+        told = [row for row in progress(watcher, running) if row["phase"] == "training" and row["gap"] is not None]
+        return told if {row["role"] for row in told} == roles else None
+
+    rows = wait_until(every_role_tells_its_gap, within_seconds=20, what="pass and gap of every role")
+    for row in rows:
+        assert row["pass"] >= 1
+        assert 0 <= row["percent_of_pass"] <= 100
+        assert row["gap"] > 0
+        assert row["rows_loaded"] is None
+        assert row["usename"] == "postgres"
+        assert row["query"] == running.statement
+        assert row["running_for"] > datetime.timedelta(0)
+
+    pass_before = max(row["pass"] for row in rows)
+    wait_until(lambda: max(row["pass"] or 0 for row in progress(watcher, running)) > pass_before, what="the next pass")
+
+    running.connection.cancel_safe()
+    running.end()
+    assert progress(watcher, running) == []
+
+
+def test_loading_counts_the_rows(connect, train):
+    watcher = connect()
+    running = train(TRAIN.format("endless"), TWO_WORKERS)
+
+    def rows_loaded():
+        return max(
+            (row["rows_loaded"] or 0 for row in progress(watcher, running) if row["phase"] == "loading"), default=0
+        )
+
+    first = wait_until(rows_loaded, what="rows loaded")
+    wait_until(lambda: rows_loaded() > first, what="more rows loaded")
+
+
+@pytest.mark.parametrize("processes", ROLES)
+def test_the_session_has_its_own_name_back(connect, train, processes):
+    watcher = connect()
+    shown = "SELECT application_name FROM pg_stat_activity WHERE pid = %s"
+    # long enough to be shown: many passes over rows that nothing explains
+    running = train(TRAIN.format("noisy").replace("1000000", "30"), ROLES[processes][0])
+    wait_until(lambda: progress(watcher, running) or running.over, what="progress")
+    running.end(60)
+    assert one(watcher, shown, [running.pid]) == "bookkeeping"
+    assert one(running.connection, "SHOW application_name") == "bookkeeping"
+    assert progress(watcher, running) == []
+
+
+def test_a_training_that_fails_gives_the_name_back_too(connect, train):
+    watcher = connect()
+    running = train(TRAIN.format("noisy"), NO_WORKER)
+    wait_until(lambda: progress(watcher, running), what="progress")
+    watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+    running.end()
+    assert one(watcher, "SELECT application_name FROM pg_stat_activity WHERE pid = %s", [running.pid]) == "bookkeeping"
+
+
+def test_a_model_name_with_odd_characters_does_not_disturb_the_view(connect, train):
+    watcher = connect()
+    running = train(TRAIN.format("noisy").replace("'m'", "'a: pass 9 (é%%)'"), TWO_WORKERS)
+    wait_until(lambda: progress(watcher, running), what="progress")
+    assert {row["role"] for row in progress(watcher, running)} <= {"reader", "trainer"}
+
+
+def test_another_role_sees_no_more_than_pg_stat_activity_shows_it(connect, train):
+    connect().execute("CREATE ROLE onlooker LOGIN")
+    watcher, onlooker = connect(), connect(user="onlooker")
+    running = train(TRAIN.format("noisy"), TWO_WORKERS)
+    wait_until(lambda: progress(watcher, running), what="progress")
+    visible = "SELECT count(*) FROM {} WHERE application_name LIKE 'pgsvm%%' AND pid <> pg_backend_pid()"
+    seen = one(onlooker, "SELECT count(*) FROM svm_progress")
+    assert seen <= one(onlooker, visible.format("pg_stat_activity"))

@@ -1,0 +1,51 @@
+"""The same seed gives the same weights where nothing depends on timing, and the same objective where something does."""
+
+import pytest
+
+TOLERANCE = 1e-3
+
+
+@pytest.fixture(scope="module")
+def table(server, database):
+    with server.connect(database) as connection:
+        connection.execute("SELECT setseed(0.75)")
+        connection.execute("""
+            CREATE TABLE points AS
+            SELECT x[1] - x[2] + x[3] * x[4] + 0.3 * (random() - 0.5) > 0 AS label, x
+            FROM (SELECT ARRAY(SELECT (random() - 0.5)::float4 FROM generate_series(1, 10) WHERE g > 0) AS x
+                  FROM generate_series(1, 40000) g) AS drawn""")
+    return "points"
+
+
+def train(connection, workers, cache, seed=7):
+    """Trains and returns (weights of every chunk, primal)."""
+    connection.execute(
+        f"SET pgsvm.workers = {workers}; SET pgsvm.min_parallel_size = 0; SET pgsvm.cache_size = '{cache}'"
+    )
+    model = connection.execute(
+        "SELECT svm_train('points', 'label', c => 1.0, tolerance => %s, seed => %s)", (TOLERANCE, seed)
+    ).fetchone()[0]
+    weights = connection.execute(
+        """SELECT v.intercept, array_agg(w.weights::text ORDER BY w.first_feature)
+           FROM svm_model m JOIN svm_version v ON v.model_id = m.id AND v.version = m.current_version
+           JOIN svm_weight w ON w.version_id = v.id WHERE m.name = %s GROUP BY v.intercept""",
+        (model,),
+    ).fetchone()
+    primal = connection.execute("SELECT primal FROM svm_models WHERE name = %s", (model,)).fetchone()[0]
+    return weights, primal
+
+
+# a tenth of the rows, and all of them
+@pytest.mark.parametrize("cache", ["400kB", "64MB"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_process_with_one_seed_gives_the_same_weights_bit_for_bit(connection, table, workers, cache):
+    first, _ = train(connection, workers, cache)
+    second, _ = train(connection, workers, cache)
+    assert first == second
+
+
+@pytest.mark.parametrize("cache", ["400kB", "64MB"])
+def test_two_workers_reach_the_objective_of_one_process(connection, table, cache):
+    _, alone = train(connection, 0, "64MB")
+    _, together = train(connection, 2, cache)
+    assert together == pytest.approx(alone, rel=TOLERANCE)

@@ -1,0 +1,91 @@
+"""Trainings as clients see them: what a training said, what it stored, and one that runs while the test goes on."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import dict_row
+
+# Two workers whatever the size of the table.
+TWO_WORKERS = {"pgsvm.workers": "2", "pgsvm.min_parallel_size": "0"}
+ONE_WORKER = {"pgsvm.workers": "1", "pgsvm.min_parallel_size": "0"}
+NO_WORKER = {"pgsvm.workers": "0"}
+
+
+def configure(connection, settings):
+    """Sets settings for the rest of the session."""
+    for name, value in settings.items():
+        connection.execute("SELECT set_config(%s, %s, false)", [name, str(value)])
+
+
+@dataclass(frozen=True)
+class Told:
+    """A notice or warning of the server."""
+
+    severity: str
+    text: str
+
+
+def listen(connection):
+    """The list into which every later notice of this connection goes."""
+    told = []
+    connection.add_notice_handler(
+        lambda diagnostic: told.append(Told(diagnostic.severity_nonlocalized, diagnostic.message_primary))
+    )
+    return told
+
+
+def model(connection, name):
+    """The model's row of svm_models as a dict, or None when there is no such model (for this role)."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute("SELECT * FROM svm_models WHERE name = %s", [name]).fetchone()
+
+
+def stored_rows(connection):
+    """(models, versions, rows of weights) in this database."""
+    return connection.execute(
+        "SELECT (SELECT count(*) FROM svm_model), (SELECT count(*) FROM svm_version), (SELECT count(*) FROM svm_weight)"
+    ).fetchone()
+
+
+def one(connection, query, parameters=None):
+    """The one value that `query` yields."""
+    return connection.execute(query, parameters).fetchone()[0]
+
+
+class Running:
+    """A statement running on `connection` in a thread; `end` waits for it and tells how it ended."""
+
+    def __init__(self, connection, statement, parameters=None):
+        self.connection = connection
+        self.pid = connection.info.backend_pid
+        self.statement = statement
+        self._parameters = parameters
+        self._rows = None
+        self._error = None
+        self._ended_at = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            self._rows = self.connection.execute(self.statement, self._parameters).fetchall()
+        except psycopg.Error as error:
+            self._error = error
+        self._ended_at = time.monotonic()
+
+    @property
+    def over(self):
+        return not self._thread.is_alive()
+
+    def end(self, within_seconds=30.0):
+        """The statement's rows, or the error it ended with; fails when it goes on."""
+        self._thread.join(within_seconds)
+        assert self.over, f"still running after {within_seconds} s: {self.statement}"
+        return self._error or self._rows
+
+    def seconds_until_end(self, since, within_seconds=10.0):
+        """Seconds from `since` (a time.monotonic()) to the end of the statement."""
+        self.end(within_seconds)
+        return self._ended_at - since

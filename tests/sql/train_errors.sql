@@ -1,0 +1,182 @@
+-- Bad input: each case a clear error, its SQLSTATE behind it, and the previous version stays in force.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE TABLE points (id serial, x float8, y real, side text, good boolean, kind text, at date);
+INSERT INTO points (x, y, side, good, kind)
+SELECT i, i % 7, CASE WHEN i > 10 THEN 'right' ELSE 'left' END, i > 10, 'constant' FROM generate_series(1, 20) AS i;
+CREATE TABLE empty (x float8, good boolean);
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], 'm');
+
+
+-- source
+SELECT svm_train(NULL, 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('nowhere', 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train(999999999::oid::regclass, 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points_id_seq', 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT * FROM nowhere', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT 1; SELECT 2', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('DELETE FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT * INTO other FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT 1) AS q; DELETE FROM points; --', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELEC x', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good FROM points', 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x / 0 AS x, good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('empty', 'good');
+\echo :LAST_ERROR_SQLSTATE
+
+-- label
+SELECT svm_train('points', NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'nothing');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'kind', features => ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'y', features => ARRAY['x', 'id']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'at', features => ARRAY['x']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, nullif(good, id = 7) AS good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, CASE WHEN good THEN 1 ELSE ''NaN''::float8 END AS good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+
+-- features
+SELECT svm_train('points', 'good');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'good']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'z']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['X']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'x']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'at']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'side']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => '{}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', NULL]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['sparse(x)']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['sparse(x, y)']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['libsvm(x)']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+
+-- values
+SELECT svm_train_query('SELECT nullif(x, 3) AS x, nullif(y, 2) AS y, good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT NULL::float8 AS x, good FROM points', 'good', model => 'm', nulls => 'skip');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, CASE WHEN id = 5 THEN ''NaN'' ELSE y END AS y, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id = 6 THEN ''-Infinity'' ELSE x END AS x, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id = 6 THEN 1e300 ELSE x END AS x, good FROM points ORDER BY id', 'good', model => 'm', scale => 'none');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ARRAY[x, CASE WHEN id = 4 THEN ''NaN'' ELSE y END] AS v, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id = 8 THEN ARRAY[x] ELSE ARRAY[x, y] END AS v, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ARRAY[ARRAY[x, y]] AS v, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ARRAY[1, 2] AS i, ARRAY[x] AS v, good FROM points ORDER BY id', 'good', ARRAY['sparse(i, v)'], model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ARRAY[-1] AS i, ARRAY[x] AS v, good FROM points ORDER BY id', 'good', ARRAY['sparse(i, v)'], model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ARRAY[2, 2] AS i, ARRAY[x, y] AS v, good FROM points ORDER BY id', 'good', ARRAY['sparse(i, v)'], model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ''1:2 x'' AS t, good FROM points ORDER BY id', 'good', ARRAY['libsvm(t)'], model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT ''+1 1:2'' AS t, good FROM points ORDER BY id', 'good', ARRAY['libsvm(t)'], model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+
+-- parameters
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => -1);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 'NaN');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 'Infinity');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], loss => 'logistic');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], loss => NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], intercept => NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], scale => 'minmax');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], nulls => 'ignore');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], tolerance => 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], tolerance => 1);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], tolerance => NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], max_passes => 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'newton');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], seed => NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"speed": 11}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '[]');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"policy": "lru"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => 'a@3');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => '');
+\echo :LAST_ERROR_SQLSTATE
+
+-- memory
+SET pgsvm.cache_size = '256kB';
+SELECT svm_train_query('SELECT array_fill(x, ARRAY[100000]) AS v, good FROM points', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '2047GB';
+SELECT svm_train('points', 'good', ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '1kB';
+SELECT svm_train('points', 'good', ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.cache_size;
+SET pgsvm.workers = 3;
+\echo :LAST_ERROR_SQLSTATE
+
+-- read-only transactions
+BEGIN READ ONLY;
+SELECT svm_train('points', 'good', ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK;
+
+-- nothing was lost, nothing half-written
+SELECT name, version FROM svm_models;
+SELECT count(*) FROM svm_version;
+SELECT svm_predict('m', p) = good::int AS right, count(*) FROM points AS p GROUP BY 1;
+DELETE FROM svm_model;
+DROP TABLE points, empty;
