@@ -4,15 +4,16 @@
 //! region holds offsets, never addresses, so each process may map it anywhere. Who may touch the words
 //! behind the control block follows from the phase, and the types enforce it:
 //!
-//! - Loading: [`Loading`] (the reader's) owns all words as the arena; the trainer holds a [`Waiting`].
-//! - Resident: the reader's side is gone; [`Arena`] (the trainer's) owns all words.
-//! - Streaming: the trainer's [`WorkingSetRegion`] owns the first seven eighths; the last eighth is the ring
-//!   between the reader's [`Producer`] and the trainer's [`Consumer`].
+//! - Loading: `Loading` (the reader's) owns all words as the arena; the trainer holds a `Waiting`.
+//! - Resident: the reader's side is gone; `Arena` (the trainer's) owns all words.
+//! - Streaming: the trainer's `WorkingSetRegion` owns the first seven eighths; the last eighth is the ring
+//!   between the reader's `Producer` and the trainer's `Consumer`.
 //!
 //! Each side is claimed once, each phase is published once, with release and acquire, so no two of
-//! these owners can see the same words at a time. All unsafe code of the region is in this file.
+//! these owners can see the same words at a time. All unsafe code of the region is in this file and in `ring`.
 
 mod control;
+mod ring;
 
 use std::alloc;
 use std::fmt;
@@ -26,6 +27,8 @@ use crate::page::PAGE_MAX_WORDS;
 use crate::row::QUAD;
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
+use ring::Ring;
+pub(crate) use ring::{Consumer, Producer};
 
 /// Alignment of the control block; `create` and `attach` round the base up to it.
 const ALIGN: usize = 128;
@@ -421,11 +424,7 @@ impl Loading {
     pub(crate) fn publish_streaming(self, facts: &Facts) -> Producer {
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Streaming);
-        Producer {
-            ring: Ring::new(self.cache),
-            head: 0,
-            reserved: None,
-        }
+        Producer::new(Ring::new(self.cache))
     }
 }
 
@@ -453,14 +452,7 @@ impl Waiting {
                 let region = WorkingSetRegion {
                     cache: self.cache.clone(),
                 };
-                TrainerSide::Streaming(
-                    self.facts(),
-                    region,
-                    Consumer {
-                        ring: Ring::new(self.cache),
-                        tail: 0,
-                    },
-                )
+                TrainerSide::Streaming(self.facts(), region, Consumer::new(Ring::new(self.cache)))
             }
             Phase::Finished | Phase::Failed => TrainerSide::Ended,
         }
@@ -497,154 +489,6 @@ impl WorkingSetRegion {
         unsafe {
             self.cache
                 .words(0, self.cache.cache_words() - self.cache.ring_words())
-        }
-    }
-}
-
-/// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
-/// the place. A batch is a header of one quad (payload words, flags) and its payload, in one piece: a batch that
-/// would cross the end starts at the beginning again, behind a header that says so.
-struct Ring {
-    cache: Cache,
-    start: usize,
-    length: usize,
-}
-
-/// Payload length that marks the rest of the ring as skipped.
-const SKIP: u32 = u32::MAX;
-/// Flag of the last batch of a pass.
-const LAST_OF_PASS: u32 = 1;
-
-impl Ring {
-    fn new(cache: Cache) -> Self {
-        let length = cache.ring_words();
-        let start = cache.cache_words() - length;
-        Self {
-            cache,
-            start,
-            length,
-        }
-    }
-
-    fn place(&self, position: u64) -> usize {
-        (position % self.length as u64) as usize
-    }
-
-    /// # Safety
-    /// The words lie between tail and head for the consumer, outside for the producer.
-    unsafe fn words<'a>(&self, place: usize, length: usize) -> &'a mut [u32] {
-        assert!(
-            place + length <= self.length,
-            "a batch reaches behind the ring"
-        );
-        self.cache.words(self.start + place, length)
-    }
-
-    fn head(&self) -> &AtomicU64 {
-        &self.cache.control().ring_head.0
-    }
-
-    fn tail(&self) -> &AtomicU64 {
-        &self.cache.control().ring_tail.0
-    }
-}
-
-/// The reader's end of the ring.
-pub(crate) struct Producer {
-    ring: Ring,
-    /// Own copy of the head.
-    head: u64,
-    /// Position and payload room of the batch being written.
-    reserved: Option<(u64, usize)>,
-}
-
-impl Producer {
-    /// The largest payload that always finds room once the consumer has taken everything.
-    pub(crate) fn max_batch_words(&self) -> usize {
-        self.ring.length / 2 - QUAD
-    }
-
-    /// Room for a payload of `words` (whole quads, at most [`Self::max_batch_words`]), or None while the ring is full.
-    /// Follow with [`Self::commit`].
-    pub(crate) fn reserve(&mut self, words: usize) -> Option<&mut [u32]> {
-        let need = words + QUAD;
-        let tail = self.ring.tail().load(Ordering::Acquire);
-        let free = self.ring.length - (self.head - tail) as usize;
-        let place = self.ring.place(self.head);
-        let to_end = self.ring.length - place;
-        let skip = if to_end < need { to_end } else { 0 };
-        if skip + need > free {
-            return None;
-        }
-        if skip > 0 {
-            // SAFETY: skip + need words from head on are free, so the consumer does not look at them.
-            let header = unsafe { self.ring.words(place, QUAD) };
-            header[0] = SKIP;
-        }
-        let at = self.head + skip as u64;
-        self.reserved = Some((at, words));
-        // SAFETY: as above; the borrow of self keeps the producer from handing them over meanwhile.
-        Some(unsafe { self.ring.words(self.ring.place(at) + QUAD, words) })
-    }
-
-    /// Hands over the first `used` words of the reserved payload.
-    pub(crate) fn commit(&mut self, used: usize, last_of_pass: bool) {
-        let (at, words) = self.reserved.take().expect("commit follows reserve");
-        assert!(
-            used <= words && used.is_multiple_of(QUAD),
-            "a batch has at most the words reserved"
-        );
-        // SAFETY: reserved and not handed over yet.
-        let header = unsafe { self.ring.words(self.ring.place(at), QUAD) };
-        header[0] = used as u32;
-        header[1] = if last_of_pass { LAST_OF_PASS } else { 0 };
-        self.head = at + (QUAD + used) as u64;
-        self.ring.head().store(self.head, Ordering::Release);
-    }
-}
-
-/// The trainer's end of the ring.
-pub(crate) struct Consumer {
-    ring: Ring,
-    /// Own copy of the tail.
-    tail: u64,
-}
-
-/// A batch in place.
-pub(crate) struct Batch<'a> {
-    pub(crate) words: &'a [u32],
-    pub(crate) last_of_pass: bool,
-}
-
-impl Consumer {
-    /// The oldest batch, or None when the ring is empty. It stays until [`Self::release`].
-    pub(crate) fn front(&mut self) -> Option<Batch<'_>> {
-        let head = self.ring.head().load(Ordering::Acquire);
-        if head == self.tail {
-            return None;
-        }
-        let mut place = self.ring.place(self.tail);
-        // SAFETY: between tail and head, where the producer does not write.
-        if unsafe { self.ring.words(place, QUAD) }[0] == SKIP {
-            self.tail += (self.ring.length - place) as u64;
-            place = 0;
-        }
-        // SAFETY: as above; the producer publishes a skipped end and the batch behind it together.
-        let header = unsafe { self.ring.words(place, QUAD) };
-        let (length, flags) = (header[0] as usize, header[1]);
-        // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
-        let words = unsafe { self.ring.words(place + QUAD, length) };
-        Some(Batch {
-            words,
-            last_of_pass: flags & LAST_OF_PASS != 0,
-        })
-    }
-
-    /// Gives the oldest batch's room back.
-    pub(crate) fn release(&mut self) {
-        if let Some(length) = self.front().map(|batch| batch.words.len()) {
-            self.tail += (QUAD + length) as u64;
-            self.ring.tail().store(self.tail, Ordering::Release);
         }
     }
 }

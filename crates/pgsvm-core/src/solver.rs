@@ -9,11 +9,12 @@
 //! 3. *active* passes over the rows that still matter.
 //!
 //! This module moves the heads through those passes; [`head`] holds a head's state,
-//! [`iterate`] its weights, [`rule`] the strength of the proximal shift, [`moments`] the metric.
+//! [`iterate`] its weights, [`rule`] the strength of the proximal shift, [`proof`] the certificate, [`moments`] the metric.
 
 pub(crate) mod head;
 mod iterate;
 mod moments;
+mod proof;
 mod rule;
 
 use crate::cache::Facts;

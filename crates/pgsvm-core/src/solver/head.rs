@@ -11,11 +11,12 @@
 
 use crate::bits::Bits;
 use crate::cache::Facts;
-use crate::kernel::{add_sparse, Kernel, Real};
+use crate::kernel::{Kernel, Real};
 use crate::problem::{Loss, Policy, Problem, Proximal};
 use crate::row::Row;
 use crate::solver::iterate::{Iterate, Place};
 use crate::solver::moments::Moments;
+use crate::solver::proof::{shrunk_dual, Proof};
 use crate::solver::rule::{Measured, Rule};
 use crate::solver::zeros;
 use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
@@ -57,24 +58,24 @@ impl Outcome {
 
 /// Sums of a pass.
 #[derive(Debug, Clone, Copy)]
-struct Tally {
+pub(super) struct Tally {
     /// Weighted losses at the weights of the pass's start.
-    start_loss: f64,
+    pub(super) start_loss: f64,
     /// Rows on the right side there.
-    correct: u64,
-    rows: u64,
+    pub(super) correct: u64,
+    pub(super) rows: u64,
     /// Weighted losses at the weights of each visit.
-    visit_loss: f64,
+    pub(super) visit_loss: f64,
     /// Largest and smallest projected gradient.
-    high: f64,
-    low: f64,
+    pub(super) high: f64,
+    pub(super) low: f64,
     /// Sum of a Q and number of rows with a > 0.
-    aq: f64,
-    support: u64,
+    pub(super) aq: f64,
+    pub(super) support: u64,
 }
 
 impl Tally {
-    const EMPTY: Tally = Tally {
+    pub(super) const EMPTY: Tally = Tally {
         start_loss: 0.0,
         correct: 0,
         rows: 0,
@@ -88,57 +89,47 @@ impl Tally {
 
 /// The best primal found and its counts.
 #[derive(Debug, Clone, Copy)]
-struct Best {
-    primal: f64,
-    correct: u64,
-    rows: u64,
-}
-
-/// A verifying pass in progress.
-struct Proof {
-    v: Vec<f64>,
-    sum: f64,
-    diag: f64,
-    support: u64,
-    /// Whether the primal at the newest weights is being summed too.
-    primal: bool,
+pub(super) struct Best {
+    pub(super) primal: f64,
+    pub(super) correct: u64,
+    pub(super) rows: u64,
 }
 
 pub(crate) struct Head<T> {
-    signs: Vec<i8>,
-    c: f64,
-    squared: bool,
-    intercept: f64,
-    dense: usize,
+    pub(super) signs: Vec<i8>,
+    pub(super) c: f64,
+    pub(super) squared: bool,
+    pub(super) intercept: f64,
+    pub(super) dense: usize,
     pub(crate) alpha: Vec<f32>,
-    iterate: Iterate<T>,
+    pub(super) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
-    start: Vec<T>,
+    pub(super) start: Vec<T>,
     /// Weights of the best primal.
-    best_w: Vec<T>,
-    best: Best,
-    best_dual: f64,
-    shrink: f64,
-    sum_alpha: f64,
-    sum_diag: f64,
-    full: Tally,
-    active: Tally,
+    pub(super) best_w: Vec<T>,
+    pub(super) best: Best,
+    pub(super) best_dual: f64,
+    pub(super) shrink: f64,
+    pub(super) sum_alpha: f64,
+    pub(super) sum_diag: f64,
+    pub(super) full: Tally,
+    pub(super) active: Tally,
     /// Dual value and outer part of the gap at the start of the full pass.
-    start_dual: f64,
-    start_outer: f64,
-    measured: Measured,
+    pub(super) start_dual: f64,
+    pub(super) start_outer: f64,
+    pub(super) measured: Measured,
     /// Gradients beyond which a row at its bound sleeps.
-    sleep_above: f64,
-    sleep_below: f64,
+    pub(super) sleep_above: f64,
+    pub(super) sleep_below: f64,
     /// Rows that active passes leave out.
     pub(crate) asleep: Bits,
     /// Whether rows may sleep at all.
     pub(crate) sleeps: bool,
-    rule: Rule,
-    estimate: f64,
-    slack: f64,
-    proof: Option<Proof>,
-    certificate: Option<Certificate>,
+    pub(super) rule: Rule,
+    pub(super) estimate: f64,
+    pub(super) slack: f64,
+    pub(super) proof: Option<Proof>,
+    pub(super) certificate: Option<Certificate>,
     pub(crate) support_vectors: u64,
     pub(crate) visits: u64,
     pub(crate) updates: u64,
@@ -220,12 +211,12 @@ impl<T: Real> Head<T> {
     }
 
     #[inline(always)]
-    fn sign(&self, row: &Row<'_>) -> f64 {
+    pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
         f64::from(self.signs[row.class()])
     }
 
     #[inline(always)]
-    fn loss(&self, margin: f64) -> f64 {
+    pub(super) fn loss(&self, margin: f64) -> f64 {
         let slack = (1.0 - margin).max(0.0);
         if self.squared {
             slack * slack
@@ -368,7 +359,7 @@ impl<T: Real> Head<T> {
     }
 
     /// The primal at `start`, which becomes the best weights if it is the smallest.
-    fn take_start(&mut self, loss: f64, correct: u64, rows: u64) -> f64 {
+    pub(super) fn take_start(&mut self, loss: f64, correct: u64, rows: u64) -> f64 {
         let norm: f64 = self.start.iter().map(|w| w.to() * w.to()).sum();
         let primal = 0.5 * norm + self.c * loss;
         if primal < self.best.primal {
@@ -421,114 +412,6 @@ impl<T: Real> Head<T> {
     /// The largest magnitude of a projected gradient in the pass so far.
     pub(crate) fn largest_gradient(&self) -> f64 {
         self.active.high.max(-self.active.low).max(0.0)
-    }
-
-    fn certify(&self, dual: f64) -> Certificate {
-        let primal = self.best.primal;
-        Certificate {
-            primal,
-            dual,
-            gap: relative(primal, dual),
-        }
-    }
-
-    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
-    pub(crate) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
-        last || self.known(tolerance) || self.estimate < self.slack * tolerance
-    }
-
-    fn known(&self, tolerance: f64) -> bool {
-        self.certificate.is_some_and(|c| c.gap <= tolerance)
-    }
-
-    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
-    pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
-        let primal = !self.known(tolerance);
-        self.iterate.write_weights(&mut self.start);
-        self.full = Tally::EMPTY;
-        self.proof = Some(Proof {
-            v: zeros(self.iterate.len())?,
-            sum: 0.0,
-            diag: 0.0,
-            support: 0,
-            primal,
-        });
-        Ok(primal)
-    }
-
-    #[inline(always)]
-    pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
-        let y = self.sign(row);
-        let Some(proof) = self.proof.as_mut() else {
-            return;
-        };
-        if y == 0.0 {
-            return;
-        }
-        let alpha = f64::from(self.alpha[row.ordinal()]);
-        let cost = f64::from(row.cost());
-        if alpha > 0.0 {
-            f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
-            add_sparse::<K, f64>(&mut proof.v, y * alpha, row.sparse());
-            let last = proof.v.len() - 1;
-            proof.v[last] += self.intercept * y * alpha;
-            proof.sum += alpha;
-            proof.diag += if self.squared {
-                0.5 / (self.c * cost) * alpha * alpha
-            } else {
-                0.0
-            };
-            proof.support += 1;
-        }
-        if proof.primal {
-            let margin = y * self.iterate.score::<K>(row, &self.start);
-            self.full.start_loss += cost * self.loss(margin);
-            self.full.correct += u64::from(right_side(margin, y));
-            self.full.rows += 1;
-        }
-    }
-
-    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact v.
-    pub(crate) fn end_verify(&mut self, tolerance: f64, last: bool) {
-        let Some(proof) = self.proof.take() else {
-            return;
-        };
-        if proof.primal {
-            self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
-        }
-        let norm: f64 = proof.v.iter().map(|v| v * v).sum();
-        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.squared);
-        let certificate = self.certify(dual);
-        self.certificate = Some(certificate);
-        self.support_vectors = proof.support;
-        self.best_dual = self.best_dual.max(dual);
-        if certificate.gap <= tolerance || last {
-            self.finish(
-                shrink,
-                if certificate.gap <= tolerance {
-                    StopReason::Tolerance
-                } else {
-                    StopReason::MaxPasses
-                },
-            );
-            return;
-        }
-        if proof.primal && self.estimate > 0.0 {
-            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
-        }
-        self.iterate.set_v(&proof.v);
-        self.sum_alpha = proof.sum;
-        self.sum_diag = proof.diag;
-    }
-
-    fn finish(&mut self, shrink: f64, stop: StopReason) {
-        if shrink != 1.0 {
-            for alpha in &mut self.alpha {
-                *alpha = (f64::from(*alpha) * shrink) as f32;
-            }
-        }
-        self.shrink = shrink;
-        self.stop = Some(stop);
     }
 
     /// Corrects kappa and moves the centre after a full pass; after the first one, `moments` may call for a metric.
@@ -595,7 +478,7 @@ impl<T: Real> Head<T> {
 
 /// A margin of 0 counts for the positive side, as in prediction.
 #[inline(always)]
-fn right_side(margin: f64, y: f64) -> bool {
+pub(super) fn right_side(margin: f64, y: f64) -> bool {
     margin > 0.0 || (margin == 0.0 && y > 0.0)
 }
 
@@ -610,26 +493,8 @@ fn bound(value: f64) -> f32 {
     }
 }
 
-/// max over t of D(t a), where 0 <= t <= 1 (any t >= 0 without upper bounds), and that t.
-fn shrunk_dual(sum: f64, norm: f64, diag: f64, unbounded: bool) -> (f64, f64) {
-    let full = sum - 0.5 * (norm + diag);
-    let best = sum / (norm + diag);
-    if !full.is_finite() || !best.is_finite() {
-        return if full.is_finite() {
-            (full, 1.0)
-        } else {
-            (0.0, 0.0)
-        };
-    }
-    if best < 1.0 || unbounded {
-        let t = best.max(0.0);
-        return (t * sum - 0.5 * t * t * (norm + diag), t);
-    }
-    (full, 1.0)
-}
-
 /// (primal - dual) / primal, never negative; 0 for a primal of 0.
-fn relative(primal: f64, dual: f64) -> f64 {
+pub(super) fn relative(primal: f64, dual: f64) -> f64 {
     if primal == f64::INFINITY {
         return 1.0;
     }

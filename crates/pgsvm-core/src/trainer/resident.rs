@@ -17,7 +17,7 @@ const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
-const FEATURES_PER_VALUE: usize = 16;
+pub(super) const FEATURES_PER_VALUE: usize = 16;
 /// Cache lines of the next row to ask for in advance.
 const PREFETCH_LINES: usize = 16;
 

@@ -13,6 +13,7 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::paper::Threshold;
+use crate::trainer::resident::FEATURES_PER_VALUE;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -281,7 +282,9 @@ impl<T: Real> Streaming<T> {
 
     fn end_sweep(&mut self) {
         self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
-        if self.set.len() as f64 >= COVERING * self.relevant_rows() as f64 {
+        let covering = self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
+        let values = self.set.len() * self.facts.mean_row_words;
+        if covering && values * FEATURES_PER_VALUE >= self.facts.features {
             self.solver.end_active();
         }
         let fill = self.set.fill();

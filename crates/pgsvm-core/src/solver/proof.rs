@@ -1,0 +1,148 @@
+//! The proof that a head has arrived: v and the dual from the dual variables exactly, over all rows.
+//!
+//! What is stored and reported is what was proved: the weights of the best primal, the dual variables shrunk by the
+//! factor that makes their dual largest.
+
+use crate::kernel::{add_sparse, Kernel, Real};
+use crate::row::Row;
+use crate::solver::head::{relative, right_side, Head, Tally};
+use crate::solver::zeros;
+use crate::trainer::{Certificate, StopReason, TrainError};
+
+/// A verifying pass in progress.
+pub(super) struct Proof {
+    v: Vec<f64>,
+    sum: f64,
+    diag: f64,
+    support: u64,
+    /// Whether the primal at the newest weights is being summed too.
+    primal: bool,
+}
+
+impl<T: Real> Head<T> {
+    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
+    pub(crate) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
+        last || self.known(tolerance) || self.estimate < self.slack * tolerance
+    }
+
+    fn known(&self, tolerance: f64) -> bool {
+        self.certificate.is_some_and(|c| c.gap <= tolerance)
+    }
+
+    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
+    pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
+        let primal = !self.known(tolerance);
+        self.iterate.write_weights(&mut self.start);
+        self.full = Tally::EMPTY;
+        self.proof = Some(Proof {
+            v: zeros(self.iterate.len())?,
+            sum: 0.0,
+            diag: 0.0,
+            support: 0,
+            primal,
+        });
+        Ok(primal)
+    }
+
+    #[inline(always)]
+    pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
+        let y = self.sign(row);
+        let Some(proof) = self.proof.as_mut() else {
+            return;
+        };
+        if y == 0.0 {
+            return;
+        }
+        let alpha = f64::from(self.alpha[row.ordinal()]);
+        let cost = f64::from(row.cost());
+        if alpha > 0.0 {
+            f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
+            add_sparse::<K, f64>(&mut proof.v, y * alpha, row.sparse());
+            let last = proof.v.len() - 1;
+            proof.v[last] += self.intercept * y * alpha;
+            proof.sum += alpha;
+            proof.diag += if self.squared {
+                0.5 / (self.c * cost) * alpha * alpha
+            } else {
+                0.0
+            };
+            proof.support += 1;
+        }
+        if proof.primal {
+            let margin = y * self.iterate.score::<K>(row, &self.start);
+            self.full.start_loss += cost * self.loss(margin);
+            self.full.correct += u64::from(right_side(margin, y));
+            self.full.rows += 1;
+        }
+    }
+
+    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact v.
+    pub(crate) fn end_verify(&mut self, tolerance: f64, last: bool) {
+        let Some(proof) = self.proof.take() else {
+            return;
+        };
+        if proof.primal {
+            self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
+        }
+        let norm: f64 = proof.v.iter().map(|v| v * v).sum();
+        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.squared);
+        let certificate = self.certify(dual);
+        self.certificate = Some(certificate);
+        self.support_vectors = proof.support;
+        self.best_dual = self.best_dual.max(dual);
+        if certificate.gap <= tolerance || last {
+            self.finish(
+                shrink,
+                if certificate.gap <= tolerance {
+                    StopReason::Tolerance
+                } else {
+                    StopReason::MaxPasses
+                },
+            );
+            return;
+        }
+        if proof.primal && self.estimate > 0.0 {
+            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
+        }
+        self.iterate.set_v(&proof.v);
+        self.sum_alpha = proof.sum;
+        self.sum_diag = proof.diag;
+    }
+
+    fn finish(&mut self, shrink: f64, stop: StopReason) {
+        if shrink != 1.0 {
+            for alpha in &mut self.alpha {
+                *alpha = (f64::from(*alpha) * shrink) as f32;
+            }
+        }
+        self.shrink = shrink;
+        self.stop = Some(stop);
+    }
+
+    pub(super) fn certify(&self, dual: f64) -> Certificate {
+        let primal = self.best.primal;
+        Certificate {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
+    }
+}
+
+/// max over t of D(t a), where 0 <= t <= 1 (any t >= 0 without upper bounds), and that t.
+pub(super) fn shrunk_dual(sum: f64, norm: f64, diag: f64, unbounded: bool) -> (f64, f64) {
+    let full = sum - 0.5 * (norm + diag);
+    let best = sum / (norm + diag);
+    if !full.is_finite() || !best.is_finite() {
+        return if full.is_finite() {
+            (full, 1.0)
+        } else {
+            (0.0, 0.0)
+        };
+    }
+    if best < 1.0 || unbounded {
+        let t = best.max(0.0);
+        return (t * sum - 0.5 * t * t * (norm + diag), t);
+    }
+    (full, 1.0)
+}
