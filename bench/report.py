@@ -51,7 +51,14 @@ class Picture:
         others = iter(OTHER_COLOURS)
         for name, points in curves.items():
             x, y = zip(*sorted(points))
-            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=COLOURS.get(name) or next(others))
+            axis.plot(
+                x,
+                [max(value, 1e-8) for value in y],
+                marker="o",
+                ms=4,
+                label=name,
+                color=COLOURS.get(name) or next(others),
+            )
         axis.set(xscale="log", yscale="log", xlabel=self._x, ylabel=self._y)
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.25)

@@ -97,7 +97,9 @@ def peers(connection, problem, mode):
 
     def liblinear(epsilon):
         out = server.copy_out(connection, svmlight, text)
-        used, _ = run_child(["liblinear-train", "-q", "-s", "3", "-c", C, "-B", "1", "-e", epsilon, text, model] | Text())
+        used, _ = run_child(
+            ["liblinear-train", "-q", "-s", "3", "-c", C, "-B", "1", "-e", epsilon, text, model] | Text()
+        )
         head, values = model.read_text().split("\nw\n")
         first = int(head.split("label ")[1].split()[0])
         w = first * np.array(values.split(), float)
@@ -187,7 +189,9 @@ def report(found):
     mine = next(r for r in runs if r["name"] == "pgsvm")
     rows = []
     for r in best_settings(runs):
-        parts = ", ".join(f"{name} {seconds(value)}" for name, value in r["parts"].items()) if len(r["parts"]) > 1 else ""
+        parts = (
+            ", ".join(f"{name} {seconds(value)}" for name, value in r["parts"].items()) if len(r["parts"]) > 1 else ""
+        )
         ratio = "" if r["name"].startswith("pgsvm") else f"{r['wall']['median'] / mine['wall']['median']:.1f}"
         peak = megabytes(r["peak"]["median"])
         gap = f"{r['gap']['median']:.1e}"

@@ -123,7 +123,9 @@ def report(found):
             mine, theirs = ours_to(tolerance, cell), seconds_to(tolerance, cell["liblinear"])
             last = max(rung["cpu"]["median"] for rung in cell["liblinear"])
             least = min(rung["gap"] for rung in cell["liblinear"])
-            ratio = "-" if not mine else f"{theirs / mine['median']:.1f}" if theirs else f"> {last / mine['median']:.0f}"
+            ratio = (
+                "-" if not mine else f"{theirs / mine['median']:.1f}" if theirs else f"> {last / mine['median']:.0f}"
+            )
             rows.append(
                 [
                     cell["problem"],
@@ -136,7 +138,9 @@ def report(found):
             )
             if tolerance == 1e-3 and cell["target"]:
                 reached = (theirs or last) / mine["median"] if mine else 0.0
-                verdicts.append((f"solver alone, {cell['problem']}, C = {cell['c']:g}: LIBLINEAR / ours", reached, *cell["target"]))
+                verdicts.append(
+                    (f"solver alone, {cell['problem']}, C = {cell['c']:g}: LIBLINEAR / ours", reached, *cell["target"])
+                )
     text = [
         "Processor seconds of one thread in the solver; making LIBLINEAR's row format and filling our cache are not in",
         "it (the last table has ours). Medians, in brackets the range.\n",
@@ -144,7 +148,9 @@ def report(found):
     ]
     verdicts += never(found)
     loads = {cell["problem"]: median([point["load"] for point in cell["ours"]]) for cell in found["cells"]}
-    text.append("\n" + table(["problem", "filling our cache, s"], [[name, seconds(value)] for name, value in loads.items()]))
+    text.append(
+        "\n" + table(["problem", "filling our cache, s"], [[name, seconds(value)] for name, value in loads.items()])
+    )
     return "\n".join(text), verdicts, [picture(found)]
 
 
