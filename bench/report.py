@@ -2,7 +2,11 @@
 
 import matplotlib
 
+from machine import TARGET
+
 matplotlib.use("svg")
+# the same numbers give the same file
+matplotlib.rcParams["svg.hashsalt"] = "bench"
 import matplotlib.pyplot as plt  # noqa: E402
 
 COLOURS = {"pgsvm": "#1b6ac9"}
@@ -51,7 +55,8 @@ class Picture:
         others = iter(OTHER_COLOURS)
         for name, points in curves.items():
             x, y = zip(*sorted(points))
-            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=COLOURS.get(name) or next(others))
+            colour = COLOURS.get(name) or next(others)
+            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=colour)
         axis.set(xscale="log", yscale="log", xlabel=self._x, ylabel=self._y)
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.25)
@@ -59,8 +64,8 @@ class Picture:
 
     def save(self, folder):
         self._figure.tight_layout()
-        for kind in ["svg", "png"]:
-            self._figure.savefig(folder / f"{self.name}.{kind}", dpi=110)
+        self._figure.savefig(folder / f"{self.name}.svg", metadata={"Date": None})
+        self._figure.savefig(TARGET / f"{self.name}.png", dpi=110)
         plt.close(self._figure)
 
 

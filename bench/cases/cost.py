@@ -17,7 +17,9 @@ def measure(run):
         server.load_arrays(connection, "costs", problem.y, problem.x)
         for repeat in range(3 if run.quick else 5):
             for c in COSTS:
-                usage, _, _, model = server.train("costs", c, cache=server.cache_for(problem.rows, problem.features), seed=repeat)
+                usage, _, _, model = server.train(
+                    "costs", c, cache=server.cache_for(problem.rows, problem.features), seed=repeat
+                )
                 times.setdefault(c, []).append((usage, model))
                 run.say(f"  C = {c:g}: {usage.wall:.2f} s, gap {model['gap']:.1e}")
     return {

@@ -18,6 +18,7 @@ from solvers import ours
 
 TITLE = "End to end, 200k x 100"
 C = 1.0
+MAX_ITERATIONS = 1000
 TOLERANCE = 1e-3
 # the rows take 83 MB
 CACHE = "96MB"
@@ -97,7 +98,9 @@ def peers(connection, problem, mode):
 
     def liblinear(epsilon):
         out = server.copy_out(connection, svmlight, text)
-        used, _ = run_child(["liblinear-train", "-q", "-s", "3", "-c", C, "-B", "1", "-e", epsilon, text, model] | Text())
+        used, _ = run_child(
+            ["liblinear-train", "-q", "-s", "3", "-c", C, "-B", "1", "-e", epsilon, text, model] | Text()
+        )
         head, values = model.read_text().split("\nw\n")
         first = int(head.split("label ")[1].split()[0])
         w = first * np.array(values.split(), float)
@@ -179,15 +182,14 @@ $$""")
     return [summary("scikit-learn LinearSVC in PL/Python", "0.1", points)]
 
 
-MAX_ITERATIONS = 1000
-
-
 def report(found):
     runs = found["runs"]
     mine = next(r for r in runs if r["name"] == "pgsvm")
     rows = []
     for r in best_settings(runs):
-        parts = ", ".join(f"{name} {seconds(value)}" for name, value in r["parts"].items()) if len(r["parts"]) > 1 else ""
+        parts = (
+            ", ".join(f"{name} {seconds(value)}" for name, value in r["parts"].items()) if len(r["parts"]) > 1 else ""
+        )
         ratio = "" if r["name"].startswith("pgsvm") else f"{r['wall']['median'] / mine['wall']['median']:.1f}"
         peak = megabytes(r["peak"]["median"])
         gap = f"{r['gap']['median']:.1e}"

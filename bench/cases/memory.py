@@ -23,11 +23,19 @@ def measure(run):
         for _ in range(rows // LOADED_AT_ONCE):
             server.append_arrays(connection, "large", problem.y, problem.x)
         server.settle(connection, "large")
-        usage, _, _, model = server.train("large", 0.01, cache=f"{CACHE_BYTES >> 10}kB", max_passes=6 if run.quick else 30)
+        usage, _, _, model = server.train(
+            "large", 0.01, cache=f"{CACHE_BYTES >> 10}kB", max_passes=6 if run.quick else 30
+        )
         connection.execute("DROP TABLE large")
     run.say(f"  {rows} rows: {usage.wall:.1f} s, peak {megabytes(usage.peak_bytes)}")
     fields = ["passes", "gap", "stop_reason"]
-    return {"rows": rows, "wall": usage.wall, "peak": usage.peak_bytes, "shared": usage.shared_bytes, **{name: model[name] for name in fields}}
+    return {
+        "rows": rows,
+        "wall": usage.wall,
+        "peak": usage.peak_bytes,
+        "shared": usage.shared_bytes,
+        **{name: model[name] for name in fields},
+    }
 
 
 def report(found):

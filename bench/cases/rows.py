@@ -23,7 +23,9 @@ def measure(run):
             server.load_arrays(connection, f"rows_{rows}", problem.y[:rows], problem.x[:rows])
         for repeat in range(3):
             for rows in counts:
-                usage, _, _, model = server.train(f"rows_{rows}", 1.0, cache=server.cache_for(rows, FEATURES), seed=repeat)
+                usage, _, _, model = server.train(
+                    f"rows_{rows}", 1.0, cache=server.cache_for(rows, FEATURES), seed=repeat
+                )
                 times.setdefault(rows, []).append((usage, model))
                 run.say(f"  {rows} rows: {usage.wall:.2f} s, gap {model['gap']:.1e}")
         for rows in counts:

@@ -15,7 +15,7 @@ from solvers import Liblinear, ours
 TITLE = "Solver alone"
 TOLERANCES = [1e-2, 1e-3, 1e-4]
 REFERENCE_TOLERANCE = 1e-5
-EPSILONS = [10, 1.5, 1, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]
+EPSILONS = {"quick": [10, 1.5, 0.6, 0.1, 0.01], "full": [10, 1.5, 1, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]}
 
 # name, how to make it, cost parameters, and the ratio to reach at 1e-3 (at least, aim) for some of them
 CELLS = [
@@ -50,7 +50,7 @@ def measure_cell(run, problem, peer, c, repeats, patience):
     gap = lambda w, b: (lambda p: (p - bound) / p)(problems.primal(problem, c, w, b))  # noqa: E731
 
     limit = patience * ours(problem, c, 1e-3)[0].cpu
-    epsilons = list(EPSILONS)
+    epsilons = EPSILONS["quick" if run.quick else "full"]
     points = {("ours", tolerance): [] for tolerance in TOLERANCES}
     for repeat in range(repeats):
         ours_next = 0
@@ -123,7 +123,9 @@ def report(found):
             mine, theirs = ours_to(tolerance, cell), seconds_to(tolerance, cell["liblinear"])
             last = max(rung["cpu"]["median"] for rung in cell["liblinear"])
             least = min(rung["gap"] for rung in cell["liblinear"])
-            ratio = "-" if not mine else f"{theirs / mine['median']:.1f}" if theirs else f"> {last / mine['median']:.0f}"
+            ratio = (
+                "-" if not mine else f"{theirs / mine['median']:.1f}" if theirs else f"> {last / mine['median']:.0f}"
+            )
             rows.append(
                 [
                     cell["problem"],
@@ -136,7 +138,9 @@ def report(found):
             )
             if tolerance == 1e-3 and cell["target"]:
                 reached = (theirs or last) / mine["median"] if mine else 0.0
-                verdicts.append((f"solver alone, {cell['problem']}, C = {cell['c']:g}: LIBLINEAR / ours", reached, *cell["target"]))
+                verdicts.append(
+                    (f"solver alone, {cell['problem']}, C = {cell['c']:g}: LIBLINEAR / ours", reached, *cell["target"])
+                )
     text = [
         "Processor seconds of one thread in the solver; making LIBLINEAR's row format and filling our cache are not in",
         "it (the last table has ours). Medians, in brackets the range.\n",
@@ -144,7 +148,9 @@ def report(found):
     ]
     verdicts += never(found)
     loads = {cell["problem"]: median([point["load"] for point in cell["ours"]]) for cell in found["cells"]}
-    text.append("\n" + table(["problem", "filling our cache, s"], [[name, seconds(value)] for name, value in loads.items()]))
+    text.append(
+        "\n" + table(["problem", "filling our cache, s"], [[name, seconds(value)] for name, value in loads.items()])
+    )
     return "\n".join(text), verdicts, [picture(found)]
 
 
