@@ -8,6 +8,7 @@ matplotlib.use("svg")
 # the same numbers give the same file
 matplotlib.rcParams["svg.hashsalt"] = "bench"
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 COLOURS = {"pgsvm": "#1b6ac9"}
 OTHER_COLOURS = ["#c9571b", "#4f8f3a", "#8a4fb0", "#8c8c8c", "#b08a1f", "#2f9c9c", "#a33a5a", "#5b5b2f"]
@@ -58,6 +59,9 @@ class Picture:
             colour = COLOURS.get(name) or next(others)
             axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=colour)
         axis.set(xscale="log", yscale="log", xlabel=self._x, ylabel=self._y)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.25)
         axis.legend(fontsize=8, frameon=False)
