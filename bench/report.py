@@ -74,6 +74,8 @@ class Picture:
 
 
 def verdict(reached, at_least, aim, smaller_is_better=False):
-    if smaller_is_better:
-        return "aim met" if reached <= aim else "met" if reached <= at_least else "**missed**"
-    return "aim met" if reached >= aim else "met" if reached >= at_least else "**missed**"
+    """`aim` is None where the target has none."""
+    sign = -1 if smaller_is_better else 1
+    if aim is not None and sign * reached >= sign * aim:
+        return "aim met"
+    return "met" if sign * reached >= sign * at_least else "**missed**"

@@ -1,8 +1,8 @@
 """From a table of 200 000 rows and 100 columns to a trained model, C = 1, with intercept.
 
-Ours: `svm_train` with a cache that holds the rows, from the call to the committed model with its certificate. A peer: COPY out of the database by a
-client on the same machine (as the text that the peer reads, so that no converting program is needed), the peer's own
-parsing, training, and its model in a file. Each peer runs with the loosest of its settings that came within 1e-3 of
+Ours: `svm_train` with a cache that holds the rows, from the call to the committed model with its certificate. A peer:
+COPY out of the database by a client on the same machine (as the text that the peer reads, so that no converting program
+is needed), the peer's own parsing, training, and its model in a file. Each peer runs with the loosest of its settings that came within 1e-3 of
 the optimum, and where none did, with the one nearest to it; starting Python and importing packages, and bringing the
 model back into the database, are not counted.
 The gap is (P - D) / P with everybody's P recomputed from the weights by one function and D the best lower bound found.
