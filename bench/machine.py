@@ -86,7 +86,7 @@ class ServerWatch:
         # a prior statement's workers may still be on their way out
         time.sleep(0.05)
         self._before = _children(self._postmaster)
-        self._segments = _segments()
+        self._segments = _segments(self._backend)
         self._at_start = _private_bytes(self._backend)
         self._cpu = self._cpu_seconds()
         self._peak = 0, 0
@@ -108,7 +108,7 @@ class ServerWatch:
             private = _private_bytes(self._backend) - self._at_start
             for pid in _children(self._postmaster) - self._before:
                 private += _private_bytes(pid)
-            now = _segments()
+            now = _segments(self._backend)
             shared = sum(size for name, size in now.items() if name not in self._segments)
             self._peak = max(self._peak, (private + shared, shared))
 
@@ -141,12 +141,17 @@ def _private_bytes(pid):
         return 0
 
 
-def _segments():
+def _segments(pid):
+    """Shared segments that a process has mapped, name to bytes; other servers on the machine have their own."""
     found = {}
-    for path in pathlib.Path("/dev/shm").glob("PostgreSQL.*"):
+    try:
+        maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return found
+    for name in set(re.findall(r"/dev/shm/(PostgreSQL\.\d+)", maps)):
         try:
             # blocks in use: a segment counts as far as it has been touched
-            found[path.name] = path.stat().st_blocks * 512
+            found[name] = (pathlib.Path("/dev/shm") / name).stat().st_blocks * 512
         except OSError:
             continue
     return found

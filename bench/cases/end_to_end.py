@@ -1,8 +1,8 @@
 """From a table of 200 000 rows and 100 columns to a trained model, C = 1, with intercept.
 
-Ours: `svm_train` with a cache that holds the rows, from the call to the committed model with its certificate. A peer: COPY out of the database by a
-client on the same machine (as the text that the peer reads, so that no converting program is needed), the peer's own
-parsing, training, and its model in a file. Each peer runs with the loosest of its settings that came within 1e-3 of
+Ours: `svm_train` with a cache that holds the rows, from the call to the committed model with its certificate. A peer:
+COPY out of the database by a client on the same machine (as the text that the peer reads, so that no converting program
+is needed), the peer's own parsing, training, and its model in a file. Each peer runs with the loosest of its settings that came within 1e-3 of
 the optimum, and where none did, with the one nearest to it; starting Python and importing packages, and bringing the
 model back into the database, are not counted.
 The gap is (P - D) / P with everybody's P recomputed from the weights by one function and D the best lower bound found.
@@ -18,6 +18,7 @@ from solvers import ours
 
 TITLE = "End to end, 200k x 100"
 C = 1.0
+MAX_ITERATIONS = 1000
 TOLERANCE = 1e-3
 # the rows take 83 MB
 CACHE = "96MB"
@@ -26,7 +27,7 @@ FILES = TARGET / "files"
 # The settings were chosen among a grid, see README.md.
 LIBLINEAR_EPSILON = {"quick": [0.1], "full": [0.1, 0.03, 0.01]}
 LINEAR_SVC_TOLERANCE = {"quick": [0.1], "full": [0.1, 0.03, 0.01]}
-OCAS_TOLERANCE = {"quick": [1e-2], "full": [3e-2, 1e-2, 3e-3, 1e-3]}
+OCAS_TOLERANCE = {"quick": [1e-2], "full": [1e-1, 3e-2, 1e-2, 1e-3]}
 VW = {"quick": [(3, 0.03)], "full": [(1, 0.1), (2, 0.05), (3, 0.03), (3, 0.05), (5, 0.03), (10, 0.01)]}
 
 
@@ -179,9 +180,6 @@ $$""")
         points.append(record({"train": watch.usage}, gap_of(problem, bound, w[:-1], w[-1])))
         run.say(f"  PL/Python: {points[-1]['wall']:.2f} s, gap {points[-1]['gap']:.1e}")
     return [summary("scikit-learn LinearSVC in PL/Python", "0.1", points)]
-
-
-MAX_ITERATIONS = 1000
 
 
 def report(found):

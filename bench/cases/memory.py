@@ -52,5 +52,7 @@ def report(found):
         f"{found['gap']:.1e} ({found['stop_reason']})",
     ]
     header = ["rows", "peak", "of it shared", "cache + duals + weights", "above that", "wall s", "passes", "gap"]
-    verdicts = [(f"memory above cache, duals and weights, {found['rows']:g} x 50, MB", above / (1 << 20), 64, 32, True)]
+    smaller = "" if found["rows"] >= ROWS["full"] else f" (the target is at {ROWS['full']:g})"
+    name = f"memory above cache, duals and weights, MB, {found['rows']:g} rows{smaller}"
+    verdicts = [(name, above / (1 << 20), 64, None, True)]
     return table(header, [row]), verdicts, []
