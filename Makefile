@@ -31,7 +31,7 @@ test-backend: ## tests that run inside a server process
 test-e2e: ## tests with several connections: cancel, concurrency, real data sets
 	scripts/test e2e
 
-bench: ## ours and peers side by side in under 10 minutes, writes bench/results.md; CASE=name for one
+bench: ## ours and peers side by side, small sizes and few repeats, writes bench/results.md; CASE=name for one
 	scripts/bench quick $(CASE)
 
 bench-full: ## the same with more rows, settings and repeats (hours)
