@@ -166,6 +166,16 @@ def spread(values):
     return {"median": statistics.median(values), "least": min(values), "largest": max(values), "runs": len(values)}
 
 
+def trainings(all):
+    """Of the trainings of one setting, as (usage, row of svm_models): times, passes and the largest gap."""
+    return {
+        "wall": spread([usage.wall for usage, _ in all]),
+        "cpu": spread([usage.cpu for usage, _ in all]),
+        "passes": statistics.median([model["passes"] for _, model in all]),
+        "gap": max(model["gap"] for _, model in all),
+    }
+
+
 def description():
     """The machine and how busy it is, for the head of the results."""
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())

@@ -7,6 +7,7 @@
 use crate::errors::{Code, Failure};
 use crate::labels::LabelKind;
 use crate::pg::query::{self, Column, NotOneSelect, Planned};
+use crate::pg::statement;
 use pgrx::pg_sys;
 use std::ffi::CStr;
 
@@ -90,15 +91,9 @@ fn missing(oid: pg_sys::Oid) -> Failure {
 
 fn qualified_relation(oid: pg_sys::Oid) -> Option<String> {
     let name = relation_name(oid)?;
-    // SAFETY: catalog look-ups inside a transaction; both results are palloc'd strings or null.
-    let schema = unsafe {
-        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(oid));
-        if schema.is_null() {
-            return None;
-        }
-        CStr::from_ptr(schema).to_string_lossy().into_owned()
-    };
-    Some(format!("{}.{}", quote(&schema), quote(&name)))
+    // SAFETY: a catalog look-up inside a transaction.
+    let schema = statement::quoted_schema(unsafe { pg_sys::get_rel_namespace(oid) })?;
+    Some(format!("{schema}.{}", quote(&name)))
 }
 
 fn relation_name(oid: pg_sys::Oid) -> Option<String> {

@@ -48,8 +48,8 @@ impl<'a> Folding<'a> {
     /// Takes the next feature's weight.
     pub fn push(&mut self, scaled: f64) {
         let feature = self.stored.features as usize;
-        let weight = scaled * self.scaling.factor_of(feature);
-        self.stored.intercept -= weight * self.scaling.centre_of(feature);
+        let (weight, shift) = self.scaling.fold_weight(feature, scaled);
+        self.stored.intercept -= shift;
         self.stored.features += 1;
         self.pending.push(weight);
         if self.pending.len() == CHUNK_FEATURES {

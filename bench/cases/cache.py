@@ -2,7 +2,7 @@
 
 import problems
 import server
-from machine import median, spread
+from machine import trainings
 from report import seconds, table
 
 TITLE = "Cache size"
@@ -27,10 +27,7 @@ def measure(run):
         "times": [
             {
                 "share": share,
-                "wall": spread([usage.wall for usage, _ in all]),
-                "cpu": spread([usage.cpu for usage, _ in all]),
-                "passes": median([model["passes"] for _, model in all]),
-                "gap": max(model["gap"] for _, model in all),
+                **trainings(all),
             }
             for share, all in times.items()
         ],

@@ -2,7 +2,7 @@
 
 import problems
 import server
-from machine import median, spread
+from machine import trainings
 from report import Picture, seconds, table
 
 TITLE = "Cost parameter"
@@ -27,10 +27,7 @@ def measure(run):
         "times": [
             {
                 "c": c,
-                "wall": spread([usage.wall for usage, _ in all]),
-                "cpu": spread([usage.cpu for usage, _ in all]),
-                "passes": median([model["passes"] for _, model in all]),
-                "gap": max(model["gap"] for _, model in all),
+                **trainings(all),
             }
             for c, all in times.items()
         ],

@@ -4,7 +4,7 @@ import numpy as np
 
 import problems
 import server
-from machine import median, spread
+from machine import trainings
 from report import seconds, table
 
 TITLE = "Sorted and shuffled tables"
@@ -32,10 +32,7 @@ def measure(run):
             {
                 "cache": cache,
                 "table": name,
-                "wall": spread([usage.wall for usage, _ in all]),
-                "cpu": spread([usage.cpu for usage, _ in all]),
-                "passes": median([model["passes"] for _, model in all]),
-                "gap": max(model["gap"] for _, model in all),
+                **trainings(all),
             }
             for (cache, name), all in times.items()
         ],

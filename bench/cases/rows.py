@@ -5,7 +5,7 @@ import numpy as np
 
 import problems
 import server
-from machine import spread
+from machine import trainings
 from report import Picture, seconds, table
 
 TITLE = "Scaling with rows"
@@ -34,9 +34,7 @@ def measure(run):
         "times": [
             {
                 "rows": rows,
-                "wall": spread([usage.wall for usage, _ in all]),
-                "cpu": spread([usage.cpu for usage, _ in all]),
-                "gap": max(model["gap"] for _, model in all),
+                **trainings(all),
             }
             for rows, all in times.items()
         ]

@@ -38,7 +38,7 @@ pub struct Scaling {
 
 impl Scaling {
     /// Factor of a feature, dense or sparse.
-    pub fn factor_of(&self, feature: usize) -> f64 {
+    fn factor_of(&self, feature: usize) -> f64 {
         match feature.checked_sub(self.dense) {
             None => self.factor.get(feature).copied().unwrap_or(1.0),
             Some(sparse) => f64::from(self.sparse_factor.get(sparse).copied().unwrap_or(1.0)),
@@ -46,11 +46,17 @@ impl Scaling {
     }
 
     /// Centre of a feature; sparse features are never centred.
-    pub fn centre_of(&self, feature: usize) -> f64 {
+    fn centre_of(&self, feature: usize) -> f64 {
         match feature < self.dense {
             true => self.centre.get(feature).copied().unwrap_or(0.0),
             false => 0.0,
         }
+    }
+
+    /// A feature's weight for raw rows out of its weight for scaled ones, and what the intercept loses by it.
+    pub fn fold_weight(&self, feature: usize, scaled: f64) -> (f64, f64) {
+        let weight = scaled * self.factor_of(feature);
+        (weight, weight * self.centre_of(feature))
     }
 
     /// Weights and intercept for raw rows out of `weights` trained on scaled rows:
@@ -58,10 +64,10 @@ impl Scaling {
     pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {
         let dense = self.dense.min(weights.len());
         let shift: f64 = (0..dense)
-            .map(|j| weights.get(j) * self.factor_of(j) * self.centre_of(j))
+            .map(|j| self.fold_weight(j, weights.get(j)).1)
             .sum();
         (
-            (0..weights.len()).map(move |j| weights.get(j) * self.factor_of(j)),
+            (0..weights.len()).map(move |j| self.fold_weight(j, weights.get(j)).0),
             weights.intercept() - shift,
         )
     }

@@ -115,7 +115,6 @@ impl<T: Real> Head<T> {
                 *alpha = (f64::from(*alpha) * shrink) as f32;
             }
         }
-        self.shrink = shrink;
         self.stop = Some(stop);
     }
 
