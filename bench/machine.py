@@ -171,7 +171,7 @@ def trainings(all):
     return {
         "wall": spread([usage.wall for usage, _ in all]),
         "cpu": spread([usage.cpu for usage, _ in all]),
-        "passes": statistics.median([model["passes"] for _, model in all]),
+        "passes": median([model["passes"] for _, model in all]),
         "gap": max(model["gap"] for _, model in all),
     }
 
