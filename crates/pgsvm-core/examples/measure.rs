@@ -2,9 +2,10 @@
 //!
 //! `measure FOLDER [key=value …]`, called by bench/. The folder holds `label.i8` (-1 or 1 a row) and either `dense.f32`
 //! (rows one after the other) or `offset.i64` (rows + 1), `index.u32` and `value.f32`, in the machine's byte order.
-//! Keys: features (of a dense row), c, tolerance, passes, cache (bytes), intercept (0|1), seed. Writes `weights.f64`
-//! (features in order, then the intercept) and `duals.f32` into the folder named by `out`. One thread; the clock of
-//! the solver starts when the rows are encoded in the cache.
+//! Keys: features (of a dense row), c, tolerance, passes, seconds (processor time after which the trainer is asked to
+//! stop), cache (bytes), intercept (0|1), seed. Writes `weights.f64` (features in order, then the intercept) and
+//! `duals.f32` into the folder named by `out`. One thread; the clock of the solver starts when the rows are encoded in
+//! the cache.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -60,16 +61,22 @@ fn main() -> Result<()> {
     }
     let loading = loading.stop()?;
     let solving = Clock::start()?;
-    let mut trainer = Trainer::new(cache, problem, vec![HeadSpec::binary(c)])
+    let mut trainer = Trainer::new(cache.clone(), problem, vec![HeadSpec::binary(c)])
         .map_err(|error| error.to_string())?;
-    train(&mut reader, &mut trainer)?;
+    let deadline = cpu_seconds()? + get("seconds", "inf").parse::<f64>()?;
+    train(&mut reader, &mut trainer, || {
+        if cpu_seconds()? > deadline {
+            cache.request_stop();
+        }
+        Ok(())
+    })?;
     let solving = solving.stop()?;
 
     let report = trainer.report();
     let head = report.heads[0];
     println!(
         "{{\"load_wall\": {}, \"load_cpu\": {}, \"wall\": {}, \"cpu\": {}, \"primal\": {}, \"dual\": {}, \"gap\": {}, \
-         \"passes\": {}, \"visits\": {}, \"resident\": {}, \"stop\": \"{:?}\"}}",
+         \"passes\": {}, \"visits\": {}, \"resident\": {}, \"stop\": \"{}\"}}",
         loading.wall,
         loading.cpu,
         solving.wall,
@@ -80,7 +87,7 @@ fn main() -> Result<()> {
         report.passes,
         report.visits,
         report.resident,
-        head.stop,
+        head.stop.map_or("none".into(), |stop| format!("{stop:?}")),
     );
     if let Some(out) = options.get("out") {
         let weights = trainer.weights(0);
@@ -98,14 +105,21 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn train(reader: &mut Reader<Arrays, MemorySpool>, trainer: &mut Trainer) -> Result<()> {
+/// Takes turns between the roles; `between` is called before each turn.
+fn train(
+    reader: &mut Reader<Arrays, MemorySpool>,
+    trainer: &mut Trainer,
+    between: impl Fn() -> Result<()>,
+) -> Result<()> {
     loop {
+        between()?;
         while reader
             .step(READER_BUDGET)
             .map_err(|error| format!("{error:?}"))?
             == Step::Progress
         {}
         loop {
+            between()?;
             match trainer
                 .step(TRAINER_BUDGET)
                 .map_err(|error| error.to_string())?
@@ -143,8 +157,10 @@ impl Clock {
     }
 }
 
-/// The first field of schedstat is nanoseconds on a processor.
+/// The first field of schedstat is nanoseconds on a processor; the kernel brings it up to date at ticks and when a
+/// thread yields.
 fn cpu_seconds() -> Result<f64> {
+    std::thread::yield_now();
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = schedstat
         .split_whitespace()
