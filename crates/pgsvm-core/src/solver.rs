@@ -15,6 +15,7 @@ mod ahead;
 pub(crate) mod head;
 mod iterate;
 mod moments;
+mod per_row;
 mod proof;
 mod rule;
 mod visit;

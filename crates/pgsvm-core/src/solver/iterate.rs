@@ -6,7 +6,7 @@
 //! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
 
 use crate::kernel::Real;
-use crate::solver::visit::{Damping, View};
+use crate::solver::visit::{Damping, Form};
 use crate::solver::{zeros, TrainError};
 
 pub(crate) struct Iterate<T> {
@@ -59,11 +59,10 @@ impl<T: Real> Iterate<T> {
         self.u.len()
     }
 
-    /// The weights as visits see them.
+    /// u, and how weights follow from it.
     #[inline(always)]
-    pub(super) fn view(&mut self) -> View<'_, T> {
-        View {
-            u: &mut self.u,
+    pub(super) fn lend(&mut self) -> (&mut [T], Form<'_, T>) {
+        let form = Form {
             damp: self.damp,
             columns: self.columns.as_ref().map(|columns| Damping {
                 damp: &columns.damp,
@@ -71,7 +70,8 @@ impl<T: Real> Iterate<T> {
             }),
             dense: self.dense,
             intercept: self.intercept,
-        }
+        };
+        (&mut self.u, form)
     }
 
     #[inline]
