@@ -56,6 +56,7 @@ pub struct Problem {
     schedule: Schedule,
     policy: Policy,
     proximal: Proximal,
+    trainers: usize,
 }
 
 /// Why a parameter was refused.
@@ -67,11 +68,15 @@ pub enum ProblemError {
     Tolerance(f64),
     /// At least one pass is needed.
     MaxPasses(u32),
+    /// One trainer at least, and no more than [`Problem::MAX_TRAINERS`].
+    Trainers(usize),
 }
 
 impl Problem {
     /// Passes over all rows after which training gives up unless told otherwise.
     pub const DEFAULT_MAX_PASSES: u32 = 1000;
+    /// Trainers that a training may have.
+    pub const MAX_TRAINERS: usize = 64;
 
     /// Checks the parameters that have a range: `c` > 0, 0 < `tolerance` < 1.
     ///
@@ -94,6 +99,7 @@ impl Problem {
             schedule: Schedule::Timed,
             policy: Policy::Cached,
             proximal: Proximal::Auto,
+            trainers: 1,
         })
     }
 
@@ -136,6 +142,16 @@ impl Problem {
         self
     }
 
+    /// Sets the number of threads that train at the same time, at most [`Self::MAX_TRAINERS`]. They share the passes over
+    /// rows that are all in the cache; where rows stream, one of them trains alone.
+    pub fn with_trainers(mut self, trainers: usize) -> Result<Self, ProblemError> {
+        if !(1..=Self::MAX_TRAINERS).contains(&trainers) {
+            return Err(ProblemError::Trainers(trainers));
+        }
+        self.trainers = trainers;
+        Ok(self)
+    }
+
     /// The loss function.
     pub fn loss(&self) -> Loss {
         self.loss
@@ -172,6 +188,10 @@ impl Problem {
     pub fn proximal(&self) -> Proximal {
         self.proximal
     }
+    /// Threads that train at the same time.
+    pub fn trainers(&self) -> usize {
+        self.trainers
+    }
 }
 
 impl fmt::Display for ProblemError {
@@ -183,6 +203,11 @@ impl fmt::Display for ProblemError {
                 "tolerance must lie between 0 and 1 (exclusive), but is {t}"
             ),
             Self::MaxPasses(n) => write!(f, "max_passes must be at least 1, but is {n}"),
+            Self::Trainers(n) => write!(
+                f,
+                "trainers must be between 1 and {}, but is {n}",
+                Problem::MAX_TRAINERS
+            ),
         }
     }
 }

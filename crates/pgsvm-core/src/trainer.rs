@@ -8,6 +8,7 @@
 mod paper;
 mod resident;
 mod streaming;
+mod team;
 mod working_set;
 
 use std::fmt;
@@ -374,7 +375,13 @@ impl<T: Real> Run<T> {
             TrainerSide::Resident(facts, arena) => {
                 let solver = Solver::new(problem, specs, &facts)?;
                 (
-                    Form::Resident(Box::new(Resident::new(solver, facts, arena, random)?)),
+                    Form::Resident(Box::new(Resident::new(
+                        solver,
+                        facts,
+                        arena,
+                        random,
+                        problem.trainers(),
+                    )?)),
                     facts,
                 )
             }

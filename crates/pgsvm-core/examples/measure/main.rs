@@ -11,6 +11,7 @@
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
+//! | trainers | threads that train at the same time |
 //! | throttle_mb | megabytes a second at which the spool is read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
@@ -156,7 +157,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_max_passes(options.number("passes", 1000)?)?
             .with_intercept(options.number("intercept", 1)? == 1)
             .with_seed(options.number("seed", 0)?)
-            .with_policy(policy),
+            .with_policy(policy)
+            .with_trainers(options.number("trainers", 1)?)?,
     )
 }
 

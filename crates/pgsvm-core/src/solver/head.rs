@@ -55,13 +55,12 @@ pub(crate) struct Head<T> {
     pub(super) signs: Vec<i8>,
     pub(super) terms: Terms,
     pub(super) intercept: f64,
-    pub(super) dense: usize,
     pub(crate) alpha: Vec<f32>,
     pub(super) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(super) start: Vec<T>,
     /// Whether those are all 0.
-    start_is_zero: bool,
+    pub(super) start_is_zero: bool,
     /// Weights of the best primal.
     pub(super) best_w: Vec<T>,
     pub(super) best: Best,
@@ -78,7 +77,7 @@ pub(crate) struct Head<T> {
     pub(super) rule: Rule,
     pub(super) estimate: f64,
     pub(super) slack: f64,
-    pub(super) proof: Option<Proof>,
+    pub(super) proof: Option<Box<Proof>>,
     pub(super) certificate: Option<Certificate>,
     pub(crate) support_vectors: u64,
     pub(crate) stop: Option<StopReason>,
@@ -116,7 +115,6 @@ impl<T: Real> Head<T> {
                 sleep_below: f64::NEG_INFINITY,
             },
             intercept,
-            dense: facts.dense,
             alpha: zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, rule.kappa())?,
             start: zeros(length)?,
@@ -153,11 +151,6 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn kappa(&self) -> f64 {
         self.rule.kappa()
-    }
-
-    #[inline(always)]
-    pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
-        f64::from(self.signs[row.class()])
     }
 
     /// u, and what visits need beside it.

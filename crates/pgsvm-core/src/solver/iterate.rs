@@ -104,6 +104,32 @@ impl<T: Real> Iterate<T> {
         norms
     }
 
+    /// Adds up what several copies of u were changed to, each `stretch` times too far. Gives back |sum d|^2 / sum |d|^2
+    /// of the changes d in the norm of the shift; 1 where nothing changed.
+    pub(super) fn merge<'a>(
+        &mut self,
+        copies: impl Iterator<Item = &'a [T]> + Clone,
+        stretch: f64,
+    ) -> f64 {
+        let (mut together, mut apart) = (0.0, 0.0);
+        for j in 0..self.u.len() {
+            let (u, damp) = (self.u[j].to(), self.factors(j).0);
+            let mut sum = 0.0;
+            for copy in copies.clone() {
+                let change = copy[j].to() - u;
+                sum += change;
+                apart += damp * change * change;
+            }
+            together += damp * sum * sum;
+            self.u[j] = T::of(u + sum / stretch);
+        }
+        if apart > 0.0 {
+            together / apart
+        } else {
+            1.0
+        }
+    }
+
     /// z := w, keeping v, with `kappa` from now on.
     pub(crate) fn move_centre(&mut self, kappa: f64) {
         self.recentre(kappa, |_, _| {});

@@ -45,11 +45,32 @@ impl Moments {
         }))
     }
 
+    /// Of the same form, with nothing learned yet.
+    pub(crate) fn another(&self) -> Result<Self, TrainError> {
+        Ok(Self {
+            sum: zeros(self.sum.len())?,
+            count: zeros(self.count.len())?,
+            rows: 0,
+            stride: self.stride,
+        })
+    }
+
+    /// Adds what was learned from other rows.
+    pub(crate) fn add(&mut self, other: &Moments) {
+        for (sum, other) in self.sum.iter_mut().zip(&other.sum) {
+            *sum += other;
+        }
+        for (count, other) in self.count.iter_mut().zip(&other.count) {
+            *count += other;
+        }
+        self.rows += other.rows;
+    }
+
     /// Learns from the rows of these blocks, or of some of them where every row has every column.
     #[inline(always)]
     pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
         for place in 0..blocks.numbers.len() {
-            if blocks.numbers[place] as usize % self.stride != 0 {
+            if !(blocks.numbers[place] as usize).is_multiple_of(self.stride) {
                 continue;
             }
             let (first, rows) = blocks.rows(place);

@@ -76,6 +76,17 @@ impl Tally {
         aq: 0.0,
         aq_rows: 0,
     };
+
+    /// Adds what was counted over other rows.
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.start_loss += other.start_loss;
+        self.correct += other.correct;
+        self.rows += other.rows;
+        self.visit_loss += other.visit_loss;
+        self.support += other.support;
+        self.aq += other.aq;
+        self.aq_rows += other.aq_rows;
+    }
 }
 
 /// What visits change besides dual variables and weights.
@@ -102,6 +113,17 @@ impl Sums {
         visits: 0,
         updates: 0,
     };
+
+    /// Adds what visits to other rows changed.
+    pub(super) fn add(&mut self, other: &Sums) {
+        self.full.add(&other.full);
+        self.high = self.high.max(other.high);
+        self.low = self.low.min(other.low);
+        self.alpha += other.alpha;
+        self.diag += other.diag;
+        self.visits += other.visits;
+        self.updates += other.updates;
+    }
 
     /// Forgets the projected gradients.
     pub(super) fn forget_range(&mut self) {
@@ -223,7 +245,7 @@ impl<T: Real> Visitor<'_, T> {
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
-            if self.view.form.columns.is_none() || row.ordinal() % NORM_SAMPLE == 0 {
+            if self.view.form.columns.is_none() || row.ordinal().is_multiple_of(NORM_SAMPLE) {
                 full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
                 full.aq_rows += 1;
             }
