@@ -1,19 +1,19 @@
 //! A pass divided among several trainers, each on a thread of its own.
 //!
-//! A pass is made of rounds. In a round each member of the team has some of the blocks, a copy of u, and sums of its
-//! own; dual variables are those of its rows, so no member writes what another one reads. At the end of the round the
-//! changes of u are added up in the members' order. So u = v + kappa M z holds as ever, no update is lost, and the
-//! result depends on the number of members but not on who was faster.
+//! Each member of the team has some of the blocks, a copy of u, and sums of its own. Dual variables are those of its
+//! rows, so no member writes what another one reads. At the end of the pass the changes of u are added up, in the
+//! members' order. So u = v + kappa M z holds as ever, no update is lost, and the result depends on the number of
+//! members but not on who was faster.
 //!
 //! Members do not see each other's steps, and together they might go too far. So each acts as if the others did the
-//! same as itself (CoCoA+; Ma, Smith, Jaggi et al., ICML 2015): its copy of u moves `stretch` times as far as its dual
-//! variables say, and the dual is taken to bend so much more. With d the change of u by a member without the stretch,
-//! the dual rises in a round by no less than the members' own gains together if
+//! same as itself (CoCoA+; Ma et al., Optimization Methods and Software 32(4), 2017): its copy of u moves `stretch`
+//! times as far as its dual variables say, and the dual is taken to bend so much more. With d the change of u by a
+//! member, the stretch taken out, the shifted dual rises by no less than the members' own gains together if
 //!
 //! stretch >= |sum d|^2 / sum |d|^2     in the norm of the shift,
 //!
-//! which is never more than the number of members, with which the first round begins, and about 1 when they work on
-//! different things. What would have done is known after a round and taken, with some reserve, for the next.
+//! which is never more than the number of members, with which the first pass begins, and about 1 when they work on
+//! different things. What would have done is known after a pass and taken, with some reserve, for the next.
 
 use std::ops::Range;
 
@@ -25,9 +25,9 @@ use crate::solver::visit::{Lent, Sums};
 use crate::solver::{zeros, Pass, Solver, BLOCKS_AT_A_TIME};
 use crate::trainer::TrainError;
 
-/// The next round's stretch, from what this one needed above 1: the need varies from round to round, and too little
-/// costs more than too much. With these figures two trainers make as many visits as with the number of members for a
-/// stretch on rows with many features in common, and a seventh fewer on text; four a third fewer there.
+/// The next stretch, from what the last one should have been above 1: passes differ, and too little costs more than too
+/// much. Against the number of members for a stretch this takes two trainers a seventh, four a third fewer visits on
+/// text, and up to a tenth or a fifth more on rows that have all features in common.
 const RESERVE: f64 = 0.25;
 const GROWTH: f64 = 2.0;
 
@@ -43,7 +43,7 @@ pub(crate) struct Member<T> {
     /// By head.
     parts: Vec<Part<T>>,
     moments: Option<Moments>,
-    /// Its blocks of this round that are still to be visited: places in the pass's order.
+    /// Its blocks of this pass that are still to be visited: places in the pass's order.
     left: Range<usize>,
 }
 
@@ -84,16 +84,16 @@ impl<T: Real> Team<T> {
         })
     }
 
-    /// Begins a round over so many places of the pass's order.
+    /// Begins a pass over so many blocks.
     pub(crate) fn begin(
         &mut self,
         solver: &mut Solver<T>,
-        places: usize,
+        blocks: usize,
         pass: Pass,
     ) -> Result<(), TrainError> {
         let count = self.members.len();
         for (k, member) in self.members.iter_mut().enumerate() {
-            member.left = places * k / count..places * (k + 1) / count;
+            member.left = blocks * k / count..blocks * (k + 1) / count;
             member.moments = match &solver.moments {
                 Some(moments) if pass == Pass::Full => Some(moments.another()?),
                 _ => None,
@@ -126,12 +126,12 @@ impl<T: Real> Team<T> {
         (&mut self.members, shared)
     }
 
-    /// Places that are still to be visited in this round.
+    /// Blocks that are still to be visited.
     pub(crate) fn left(&self) -> usize {
         self.members.iter().map(|member| member.left.len()).sum()
     }
 
-    /// Ends a round: hands the solver all that the members did.
+    /// Ends a pass: hands the solver all that the members did.
     pub(crate) fn end(&mut self, solver: &mut Solver<T>, pass: Pass) {
         for member in &mut self.members {
             if let (Some(all), Some(some)) = (&mut solver.moments, member.moments.take()) {
@@ -158,7 +158,7 @@ impl<T: Real> Team<T> {
     }
 }
 
-/// The stretch of a round after one in which `together` would have done.
+/// The stretch of a pass after one in which `together` would have done.
 fn next_stretch(together: f64, members: usize) -> f64 {
     let wanted = 1.0 + RESERVE + GROWTH * (together - 1.0);
     wanted.clamp(1.0, members as f64)

@@ -47,7 +47,7 @@ pub(super) struct Resident<T> {
     /// With more than one trainer.
     team: Option<Team<T>>,
     /// Whether the team is in the middle of a pass.
-    round: bool,
+    together: bool,
 }
 
 impl<T: Real> Resident<T> {
@@ -86,7 +86,7 @@ impl<T: Real> Resident<T> {
             active_visits: 0,
             passes: 0,
             team,
-            round: false,
+            together: false,
         };
         this.begin_full();
         Ok(this)
@@ -102,7 +102,7 @@ impl<T: Real> Resident<T> {
                 self.end_pass()?;
                 continue;
             }
-            if self.round || (self.cursor == 0 && self.divided()) {
+            if self.together || (self.cursor == 0 && self.divided()) {
                 self.step_together(left)?;
                 return Ok(Step::Progress);
             }
@@ -133,14 +133,14 @@ impl<T: Real> Resident<T> {
         })
     }
 
-    /// A step of a team: every member has the budget `BUDGET_TIMES` over. A round is a pass.
+    /// A step of a team: every member has the budget `BUDGET_TIMES` over.
     fn step_together(&mut self, budget: usize) -> Result<(), TrainError> {
         let Some(team) = &mut self.team else {
             return Ok(());
         };
-        if !self.round {
+        if !self.together {
             team.begin(&mut self.solver, self.order.len(), self.pass)?;
-            self.round = true;
+            self.together = true;
         }
         let blocks = Blocks {
             page: Page::new(self.arena.words(), self.facts.dense),
@@ -159,7 +159,7 @@ impl<T: Real> Resident<T> {
         self.cursor = self.order.len() - team.left();
         if team.left() == 0 {
             team.end(&mut self.solver, self.pass);
-            self.round = false;
+            self.together = false;
         }
         Ok(())
     }
