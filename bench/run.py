@@ -15,7 +15,21 @@ sys.path.insert(0, os.path.dirname(__file__))
 import machine  # noqa: E402
 from report import table, verdict  # noqa: E402
 
-CASES = ["end_to_end", "solve_only", "real", "order", "cache", "rows", "cost", "memory", "prediction"]
+CASES = [
+    "end_to_end",
+    "solve_only",
+    "real",
+    "bandwidth",
+    "heads",
+    "trainers",
+    "out_of_core",
+    "cache",
+    "order",
+    "rows",
+    "cost",
+    "memory",
+    "prediction",
+]
 FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"
 LEFT_OUT = """\
