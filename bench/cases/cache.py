@@ -7,7 +7,7 @@ from there in every further pass; pages of the table found in the server's buffe
 import problems
 import server
 from machine import trainings
-from report import megabytes, seconds, table
+from report import Picture, megabytes, seconds, table
 
 TITLE = "Cache size"
 ROWS = {"quick": 200_000, "full": 2_000_000}
@@ -52,4 +52,6 @@ def report(found):
         for t in found["times"]
     ]
     text = table(["cache / data", "wall s", "processor s", "passes", "written", "read", "largest gap"], rows)
-    return f"{found['rows']} rows x {FEATURES}.\n\n" + text, [], []
+    drawing = Picture("cache", 1, "cache / data", "wall seconds")
+    drawing.panel(TITLE, {"pgsvm": [(t["share"], t["wall"]["median"]) for t in found["times"]]})
+    return f"{found['rows']} rows x {FEATURES}.\n\n" + text, [], [drawing]
