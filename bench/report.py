@@ -108,9 +108,10 @@ class Picture:
 
 
 def _tick(axis):
-    """Few labels, so that they do not touch: decades, or thirds of them where there are not two."""
+    """Few labels, so that they do not touch: decades, and parts of them where there are less than two."""
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1,) if high / low > 100 else (1, 3)))
+    parts = (1,) if high / low > 100 else (1, 3) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
+    axis.set_major_locator(LogLocator(subs=parts))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
