@@ -36,7 +36,7 @@ def measure(run):
             if run.quick and (name, c) in FULL_ONLY:
                 continue
             # LIBLINEAR gets this many times our seconds to 1e-3 before it is given up
-            patience = 12 if run.quick else 100
+            patience = 45 if run.quick else 400
             cell = measure_cell(run, problem, peer, c, repeats, patience)
             found.append({"problem": name, "c": c, "target": target, **cell})
         del peer
@@ -54,12 +54,12 @@ def measure_cell(run, problem, peer, c, repeats, patience):
     for repeat in range(repeats):
         ours_next = 0
         for epsilon in list(epsilons):
-            usage, w, b, _, capped = peer.train(c, epsilon)
-            point = {"cpu": usage.cpu, "wall": usage.wall, "gap": gap(w, b), "capped": capped}
+            point = cells.alone(lambda epsilon=epsilon: _theirs(peer, c, epsilon, gap), limit)
+            point = point or {"cpu": limit, "wall": limit, "gap": None, "capped": True}
             points.setdefault(("LIBLINEAR", epsilon), []).append(point)
-            run.say(f"  {problem.name} C={c} LIBLINEAR -e {epsilon}: {usage.cpu:.3f} s, gap {point['gap']:.1e}")
+            run.say(f"  {problem.name} C={c} LIBLINEAR -e {epsilon}: {point['cpu']:.3f} s, gap {point['gap']}")
             ours_next = _ours(run, problem, c, points, ours_next, gap)
-            if repeat == 0 and (capped or usage.cpu > limit or point["gap"] < 0.5 * TOLERANCES[-1]):
+            if repeat == 0 and (point["capped"] or point["gap"] < 0.5 * TOLERANCES[-1]):
                 break
         for _ in range(ours_next, len(TOLERANCES)):
             ours_next = _ours(run, problem, c, points, ours_next, gap)
@@ -74,7 +74,17 @@ def measure_cell(run, problem, peer, c, repeats, patience):
 
 
 def worth_repeating(points, limit):
-    return bool(points) and points[0]["gap"] < 5 * TOLERANCES[0] and points[0]["cpu"] < limit
+    return (
+        bool(points)
+        and points[0]["gap"] is not None
+        and points[0]["gap"] < 5 * TOLERANCES[0]
+        and points[0]["cpu"] < limit
+    )
+
+
+def _theirs(peer, c, epsilon, gap):
+    usage, w, b, _, capped = peer.train(c, epsilon)
+    return {"cpu": usage.cpu, "wall": usage.wall, "gap": gap(w, b), "capped": capped}
 
 
 def _ours(run, problem, c, points, turn, gap):
@@ -88,7 +98,8 @@ def _ours(run, problem, c, points, turn, gap):
 
 def summary(setting, points):
     found = {"setting": setting, "cpu": spread([p["cpu"] for p in points]), "wall": spread([p["wall"] for p in points])}
-    found["gap"] = median([p["gap"] for p in points])
+    gaps = [p["gap"] for p in points if p["gap"] is not None]
+    found["gap"] = median(gaps) if gaps else None
     for key in ["certified", "load"]:
         if key in points[0]:
             found[key] = median([p[key] for p in points])
@@ -98,7 +109,7 @@ def summary(setting, points):
 
 def seconds_to(gap, ladder):
     """Processor seconds at which LIBLINEAR reaches a gap; None: never."""
-    return cells.interpolated(gap, sorted((rung["cpu"]["median"], rung["gap"]) for rung in ladder))
+    return cells.interpolated(gap, sorted(((r["cpu"]["median"], r["gap"]) for r in ladder), key=lambda rung: rung[0]))
 
 
 def ours_to(gap, cell):
@@ -112,7 +123,7 @@ def report(found):
         for tolerance in TOLERANCES:
             mine, theirs = ours_to(tolerance, cell), seconds_to(tolerance, cell["liblinear"])
             last = max(rung["cpu"]["median"] for rung in cell["liblinear"])
-            least = min(rung["gap"] for rung in cell["liblinear"])
+            least = min([rung["gap"] for rung in cell["liblinear"] if rung["gap"] is not None], default=1.0)
             ratio = (
                 "-" if not mine else f"{theirs / mine['median']:.1f}" if theirs else f"> {last / mine['median']:.0f}"
             )
@@ -167,7 +178,9 @@ def picture(found):
         drawing.panel(
             f"{cell['problem']}, C = {cell['c']:g}",
             {
-                "LIBLINEAR": [(rung["cpu"]["median"], rung["gap"]) for rung in cell["liblinear"]],
+                "LIBLINEAR": [
+                    (rung["cpu"]["median"], rung["gap"]) for rung in cell["liblinear"] if rung["gap"] is not None
+                ],
                 "pgsvm": [(point["cpu"]["median"], point["gap"]) for point in cell["ours"]],
             },
         )

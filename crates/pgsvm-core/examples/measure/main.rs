@@ -11,7 +11,7 @@
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
-//! | throttle_mb | megabytes a second at which the spool is read at most |
+//! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
 //! | dual | the dual objective at which it is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
