@@ -89,7 +89,7 @@ def _theirs(peer, c, epsilon, gap):
 
 def _ours(run, problem, c, points, turn, gap):
     tolerance = TOLERANCES[turn % len(TOLERANCES)]
-    usage, w, b, _, said = ours(problem, c, tolerance)
+    usage, w, b, _, said = ours(problem, c, tolerance, seconds=60)
     point = {"cpu": usage.cpu, "wall": usage.wall, "gap": gap(w, b), "certified": said["gap"], "load": said["load_cpu"]}
     points[("ours", tolerance)].append(point)
     run.say(f"  {problem.name} C={c} ours {tolerance:g}: {usage.cpu:.3f} s, certified {said['gap']:.1e}")
