@@ -35,13 +35,20 @@ def table(header, rows):
 
 
 class Picture:
-    """Panels with logarithmic axes; a system has the same colour in all of them, and one legend stands below."""
+    """Panels with logarithmic axes; a system has the same colour in all of them, and one legend stands below.
+
+    With `gaps` the vertical axis has one range, in which smaller gaps lie on the lower edge, and a dotted line at 1e-3.
+    """
 
     COLUMNS = 3
 
-    def __init__(self, name, panels, x, y):
+    # of pictures of gaps: what is shown, and the gap that is asked for
+    GAPS = (1e-5, 1.0)
+    ASKED = 1e-3
+
+    def __init__(self, name, panels, x, y, gaps=False):
         self.name = name
-        self._x, self._y = x, y
+        self._x, self._y, self._gaps = x, y, gaps
         columns = min(panels, self.COLUMNS)
         rows = -(-panels // columns)
         width = 5.2 if panels == 1 else 3.9
@@ -58,7 +65,11 @@ class Picture:
         axis = self._axis(title)
         for name, points in curves.items():
             x, y = zip(*sorted(points))
-            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=self._colour(name))
+            shown = [min(max(value, self.GAPS[0]), self.GAPS[1]) for value in y] if self._gaps else y
+            axis.plot(x, shown, marker="o", ms=4, label=name, color=self._colour(name))
+        if self._gaps:
+            axis.set_ylim(self.GAPS[0] / 1.5, self.GAPS[1] * 1.5)
+            axis.axhline(self.ASKED, color="#888888", lw=1, ls=":")
 
     def scatter(self, title, groups):
         """Points by group on axes of the same unit, and the line where both are equal."""

@@ -102,8 +102,11 @@ class Liblinear:
         """Other labels for the same rows."""
         self._labels[:] = y
 
-    def train(self, c, epsilon):
-        """(usage, w, b, its dual objective, whether the iteration cap was reached)."""
+    def train(self, c, epsilon, seed=None):
+        """(usage, w, b, its dual objective, whether the iteration cap was reached); it shuffles by the C library's
+        generator, which goes on where it was unless a seed is given."""
+        if seed is not None:
+            ctypes.CDLL(None).srand(seed)
         said = []
         listener = PRINT_STRING_FUN(said.append)
         options = parameter(f"-s 3 -c {c} -e {epsilon}")

@@ -233,7 +233,7 @@ def best_settings(runs):
 
 
 def picture(runs):
-    drawing = Picture("end_to_end", 1, "wall seconds, table to model", "gap")
+    drawing = Picture("end_to_end", 1, "wall seconds, table to model", "gap", gaps=True)
     curves = {}
     for r in runs:
         curves.setdefault(r["name"], []).append((r["wall"]["median"], r["gap"]["median"]))

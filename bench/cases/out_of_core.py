@@ -123,7 +123,7 @@ def line(case, entry, reached):
 
 
 def picture(found):
-    drawing = Picture("out_of_core", len(found["cases"]), "wall seconds", "relative dual difference")
+    drawing = Picture("out_of_core", len(found["cases"]), "wall seconds", "relative dual difference", gaps=True)
     names = {"stream": "pgsvm", "paper": "StreamSVM as published", "selective_block": "SBM", "block": "BM"}
     for case in found["cases"]:
         best = case["best_dual"]
