@@ -11,8 +11,9 @@
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
-//! | throttle_mb | megabytes a second at which the spool is read at most |
+//! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
+//! | dual | the dual objective at which it is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
 //! | out | folder for `weights.f64` (features in order, then the intercept, head after head) and `duals.f32` |
 //!
@@ -35,7 +36,7 @@ use std::time::Duration;
 use arrays::Arrays;
 use clock::{Clock, Time};
 use device::Device;
-use observer::{Observer, Point};
+use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::{
     Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
@@ -62,9 +63,12 @@ fn main() -> Result<()> {
     let cache = Cache::in_memory(options.number("cache", 4_000_000_000)?)?;
     let threads: u32 = options.number("threads", 1)?;
     let device = Device::new(1e6 * options.number("throttle_mb", f64::INFINITY)?);
-    let limit = Time {
-        cpu: options.number("seconds", f64::INFINITY)?,
-        wall: options.number("wall", f64::INFINITY)?,
+    let limit = Limit {
+        time: Time {
+            cpu: options.number("seconds", f64::INFINITY)?,
+            wall: options.number("wall", f64::INFINITY)?,
+        },
+        dual: options.number("dual", f64::INFINITY)?,
     };
     let wants_bandwidth = options.number("bandwidth", 0)? == 1;
     let out = options.take("out");
