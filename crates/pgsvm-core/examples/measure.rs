@@ -46,10 +46,7 @@ fn main() -> Result<()> {
         .with_intercept(get("intercept", "1") == "1")
         .with_seed(get("seed", "0").parse()?);
     let cache = Cache::in_memory(get("cache", "4000000000").parse()?)?;
-    let job = ReaderJob {
-        scale: Scale::None,
-        seed: problem.seed(),
-    };
+    let job = ReaderJob::new(Scale::None, &problem);
 
     let loading = Clock::start()?;
     let mut reader = Reader::new(cache.clone(), job, arrays, MemorySpool::default())?;

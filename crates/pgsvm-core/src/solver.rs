@@ -147,6 +147,21 @@ impl<T: Real> Solver<T> {
         keep
     }
 
+    /// Visits a row between full passes, asleep or not, and grades it: how many of `margins`, ascending, are too small for
+    /// any head to learn from it within them.
+    #[inline(always)]
+    pub(crate) fn visit_graded<K: Kernel>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        let mut grade = margins.len();
+        for head in &mut self.heads {
+            if head.stop.is_none() {
+                head.asleep.set(row.ordinal(), false);
+                let outcome = head.visit_active::<K>(row);
+                grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+            }
+        }
+        grade
+    }
+
     /// Measures a row in a full pass without training it.
     #[inline(always)]
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
