@@ -95,6 +95,14 @@ impl<T: Real> Solver<T> {
         })
     }
 
+    /// Whether active passes leave this row out, for every head.
+    #[inline(always)]
+    pub(crate) fn asleep(&self, ordinal: usize) -> bool {
+        self.heads
+            .iter()
+            .all(|head| head.stop.is_some() || head.asleep.get(ordinal))
+    }
+
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
         self.heads

@@ -67,9 +67,11 @@ pub(super) struct Block<T> {
     selection: Option<Selection>,
     /// The page's first slots, which hold rows kept from earlier blocks.
     kept: usize,
-    /// First slots of the round's groups, shuffled.
+    /// The round's groups of [`GROUP`] slots, shuffled.
     order: Vec<u32>,
     cursor: usize,
+    /// By group, a bit for each slot whose row is not asleep.
+    awake: Vec<u16>,
     keep: Vec<bool>,
     /// Rows in the page.
     stored: u64,
@@ -112,6 +114,7 @@ impl<T: Real> Block<T> {
             kept: 0,
             order: Vec::new(),
             cursor: 0,
+            awake: Vec::new(),
             keep: Vec::new(),
             stored: 0,
         })
@@ -188,6 +191,7 @@ impl<T: Real> Block<T> {
     fn begin_round(&mut self, round: u32) -> Result<(), TrainError> {
         self.stage = Stage::Round(round);
         if round == 1 {
+            self.wake()?;
             return self.shuffle(self.kept);
         }
         self.solver.begin_active();
@@ -195,17 +199,25 @@ impl<T: Real> Block<T> {
         self.shuffle(slots)
     }
 
-    /// Puts the groups of the first `slots` slots into a new order.
+    /// Every row of the page is to be visited in the next round.
+    fn wake(&mut self) -> Result<(), TrainError> {
+        let slots = self.page().slots();
+        self.awake.clear();
+        reserve(&mut self.awake, slots.div_ceil(GROUP))?;
+        self.awake.resize(slots / GROUP, u16::MAX);
+        if !slots.is_multiple_of(GROUP) {
+            self.awake.push((1 << (slots % GROUP)) - 1);
+        }
+        Ok(())
+    }
+
+    /// Puts the groups of the first `slots` slots that have rows awake into a new order.
     fn shuffle(&mut self, slots: usize) -> Result<(), TrainError> {
         let groups = slots.div_ceil(GROUP);
         self.order.clear();
-        self.order
-            .try_reserve(groups)
-            .map_err(|_| TrainError::OutOfMemory {
-                bytes: 4 * groups as u64,
-            })?;
-        self.order
-            .extend((0..groups).map(|group| (group * GROUP) as u32));
+        reserve(&mut self.order, groups)?;
+        let is_awake = |group: &u32| self.awake[*group as usize] != 0;
+        self.order.extend((0..groups as u32).filter(is_awake));
         self.random.shuffle(&mut self.order);
         self.cursor = 0;
         Ok(())
@@ -221,6 +233,7 @@ impl<T: Real> Block<T> {
             solver: &mut self.solver,
             page: Page::new(self.region.words(), self.facts.dense),
             groups: &self.order[self.cursor..],
+            awake: &mut self.awake,
             budget,
             grading,
         };
@@ -248,6 +261,7 @@ impl<T: Real> Block<T> {
                 }
                 self.stage = Stage::Choosing;
                 self.forget_limits();
+                self.wake()?;
                 self.shuffle(slots)
             }
             _ => self.end_block(),
@@ -309,6 +323,7 @@ struct Round<'a, T> {
     solver: &'a mut Solver<T>,
     page: Page<'a>,
     groups: &'a [u32],
+    awake: &'a mut [u16],
     budget: usize,
     grading: Option<Grading<'a>>,
 }
@@ -318,22 +333,16 @@ impl<T: Real> Work for Round<'_, T> {
 
     #[inline(always)]
     fn run<K: Kernel>(mut self) -> (usize, usize) {
-        let (mut values, slots) = (0, self.page.slots());
-        for (done, &first) in self.groups.iter().enumerate() {
+        let mut values = 0;
+        for (done, &group) in self.groups.iter().enumerate() {
             if values >= self.budget {
                 return (done, values);
             }
-            let end = (first as usize + GROUP).min(slots);
-            let next_group = self.groups.get(done + 1).map(|first| *first as usize);
-            for slot in first as usize..end {
-                let next = if slot + 1 < end {
-                    Some(slot + 1)
-                } else {
-                    next_group
-                };
-                if let Some(next) = next {
-                    prefetch(self.page.peek(next), PREFETCH_LINES);
-                }
+            let mut left = self.awake[group as usize];
+            while left != 0 {
+                let slot = first_slot(group, left);
+                left &= left - 1;
+                self.ask_for_next(group, left, done);
                 let row = self.page.peek_row(slot);
                 values += row.values();
                 match &mut self.grading {
@@ -345,8 +354,41 @@ impl<T: Real> Work for Round<'_, T> {
                         self.solver.visit_active::<K>(&row, 0.0);
                     }
                 }
+                if self.solver.asleep(row.ordinal()) {
+                    self.awake[group as usize] &= !(1 << (slot % GROUP));
+                }
             }
         }
         (self.groups.len(), values)
     }
+}
+
+impl<T> Round<'_, T> {
+    /// Asks for the row after this one: of the `left` of its group, or of the next group.
+    #[inline(always)]
+    fn ask_for_next(&self, group: u32, left: u16, done: usize) {
+        let slot = if left != 0 {
+            first_slot(group, left)
+        } else if let Some(&next) = self.groups.get(done + 1) {
+            first_slot(next, self.awake[next as usize])
+        } else {
+            return;
+        };
+        prefetch(self.page.peek(slot), PREFETCH_LINES);
+    }
+}
+
+/// The slot of the lowest bit of a group.
+#[inline(always)]
+fn first_slot(group: u32, bits: u16) -> usize {
+    group as usize * GROUP + bits.trailing_zeros() as usize
+}
+
+/// Room in `values` for so many.
+fn reserve<V>(values: &mut Vec<V>, count: usize) -> Result<(), TrainError> {
+    values
+        .try_reserve(count)
+        .map_err(|_| TrainError::OutOfMemory {
+            bytes: (count * std::mem::size_of::<V>()) as u64,
+        })
 }
