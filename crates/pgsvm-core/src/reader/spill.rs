@@ -200,8 +200,8 @@ impl Spill {
     }
 }
 
-/// The chunks, pass after pass: blocks in shuffled order; of a block a few chunks at a time in shuffled order, their rows
-/// mixed group by group. Without a split there is one block.
+/// The chunks, pass after pass: blocks in shuffled order; of a block a few chunks at a time in shuffled order,
+/// their rows mixed group by group. Without a split there is one block.
 pub(super) struct Replay {
     chunks: Vec<Chunk>,
     /// The chunks of this pass, and each block's part of them, in the order of delivery.

@@ -1,9 +1,11 @@
-//! The split of the rows into blocks for block minimization (Yu, Hsieh, Chang, Lin, KDD 2010, section 5.3, Algorithm 4).
+//! The split of the rows into blocks for block minimization (Yu, Hsieh, Chang, Lin, KDD 2010, section 5.3,
+//! Algorithm 4).
 //!
-//! The paper draws a block for each row as it is first read, from a number of blocks that follows from the size of the
-//! file. Here the size is not known before the last row has been read. So each row is drawn into one of [`CELLS`] cells,
-//! and at the end blocks are put together: whole cells while these are small, parts of one (chunks at random) when they
-//! have grown larger than a block. Either way a block is a random sample of all rows, and no run of one class.
+//! The paper draws a block for each row as it is first read, from a number of blocks that follows from the size of
+//! the file. Here the size is not known before the last row has been read. So each row is drawn into one of
+//! [`CELLS`] cells, and at the end blocks are put together: whole cells while these are small, parts of one (chunks
+//! at random) when they have grown larger than a block. Either way a block is a random sample of all rows, and no
+//! run of one class.
 //!
 //! Rows that are not to be split are one cell and one block.
 
@@ -13,7 +15,7 @@ use std::ops::Range;
 use crate::random::Random;
 use crate::reader::spill::Chunk;
 
-/// Cells drawn from, each with a chunk of its own being filled: twice as many as the most blocks in the paper, rounded.
+/// Cells drawn from, each with a chunk of its own being filled: tables of up to 64 blocks are split as in the paper.
 const CELLS: usize = 64;
 
 pub(super) struct Split {

@@ -1,19 +1,21 @@
 //! Block minimization, BM (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithms 1 and 2): the dual, one block of rows at a time.
 //!
-//! The rows are split at random into blocks B_1, ..., B_m, each as large as the cache allows (the reader's part). An
-//! outer iteration k is a pass over the blocks in a fresh random order. For each block the subproblem (equation 7)
+//! The rows are split at random into blocks B_1, ..., B_m, each as large as the cache allows (the reader's part).
+//! An outer iteration k is a pass over the blocks in a fresh random order. For each block the subproblem (equation
+//! 7)
 //!
-//!   minimize over d_B:  f(a + d),  0 <= a_i + d_i <= C for i in B,  d_i = 0 elsewhere      (f = -D, section 1 of docs/solver.md)
+//!   minimize over d_B:  f(a + d),  0 <= a_i + d_i <= C for i in B,  d_i = 0 elsewhere
 //!
-//! is solved approximately by coordinate descent: *rounds*, each of which visits every row of the block once in a
-//! shuffled order (section 3.1), until `inner_rounds` of them are done, or until the range of projected gradients in a
-//! round is within epsilon, LIBLINEAR's own test (equation 16; by Theorem 2 two rounds meet it in the end). w and a
-//! are kept from block to block (equation 10). Every a_i is updated at least once an outer iteration and the number of updates
-//! is bounded, which is what Theorem 1 asks for convergence.
+//! (f = -D, docs/solver.md section 1) is solved approximately by coordinate descent: *rounds*, each of which visits
+//! every row of the block once in a shuffled order (section 3.1), until `inner_rounds` of them are done, or until
+//! the range of projected gradients in a round is within epsilon, LIBLINEAR's own test (equation 16; by Theorem 2
+//! two rounds meet it in the end). w and a are kept from block to block (equation 10). Every a_i is updated at
+//! least once an outer iteration and the number of updates is bounded, which is what Theorem 1 asks for
+//! convergence.
 //!
-//! The first round is made while the rows arrive: their order is random already, and each of them is measured at the
-//! weights of the pass's start by the same visit, so an outer iteration is a full pass of the solver and the primal
-//! at its start is known exactly at its end.
+//! The first round is made while the rows arrive: their order is random already, and each of them is measured at
+//! the weights of the pass's start by the same visit, so an outer iteration is a full pass of the solver and the
+//! primal at its start is known exactly at its end.
 //!
 //! The selective form (`selective.rs`) is the same with rows of earlier blocks kept in the first slots of the page.
 
@@ -30,8 +32,8 @@ use crate::trainer::working_set::GROUP;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
 
-/// Epsilon of the block's stop rule over the tolerance. LIBLINEAR's default, 0.1, leaves one round a block long before
-/// the gap is small, and so costs passes.
+/// Epsilon of the block's stop rule over the tolerance. With LIBLINEAR's default, 0.1, blocks get few rounds long before
+/// the gap is small, which costs passes.
 const EPSILON_PER_TOLERANCE: f64 = 10.0;
 /// Cache lines of the next row to ask for in advance.
 const PREFETCH_LINES: usize = 8;

@@ -1,5 +1,5 @@
-//! What the schedules for rows that arrive have in common: a pass of the reader is a full pass of the solver, or one that
-//! verifies, and each row is visited, measured or checked once when it comes.
+//! What the schedules for rows that arrive have in common: a pass of the reader is a full pass of the solver, or
+//! one that verifies, and each row is visited, measured or checked once when it comes.
 
 use crate::kernel::{Kernel, Real, Work};
 use crate::problem::Policy;

@@ -1,11 +1,11 @@
-//! Selective block minimization, SBM (Chang, Roth, KDD 2011): half the cache keeps the most informative rows seen.
+//! Selective block minimization, SBM (the idea of Chang, Roth, KDD 2011): half the cache keeps the best rows seen.
 //!
-//! Block minimization where the subproblem is over a new block and the kept rows together. When it is solved, one more
-//! round over both grades them, and the best half cache stays: a row that some head has between its bounds, then rows
-//! at a bound in the order of |gradient|, the distance from the margin. (Rows at a bound that want to leave it have, after the
-//! round, been moved, and count as those between.) Grades are steps of half a power of two, so the choice is a count
-//! by grade and needs no sorting. A row that is kept is visited when it arrives with its own block as any other, and not stored
-//! a second time.
+//! Block minimization where the subproblem is over a new block and the kept rows together. When it is solved, one
+//! more round over both grades them, and the best half cache stays: a row that some head has between its bounds,
+//! then rows at a bound in the order of |gradient|, the distance from the margin. (Rows at a bound that want to
+//! leave it have, after the round, been moved, and count as those between.) Grades are steps of half a power of
+//! two, so the choice is a count by grade and needs no sorting. A row that is kept is visited when it arrives with
+//! its own block as any other, and not stored a second time.
 
 use crate::bits::Bits;
 use crate::page::{PageMut, PAGE_HEADER_WORDS};
