@@ -25,26 +25,16 @@ const CHUNKS_IN_HAND: usize = 4;
 /// Consecutive rows that stay together when they are handed over.
 const GROUP: usize = 16;
 
-pub(super) struct Chunk {
+struct Chunk {
     position: u64,
     words: usize,
-    rows: u32,
-    /// The cell of the split that its rows belong to.
-    pub(super) cell: u32,
-}
-
-impl Chunk {
-    /// Words that its rows take in a page, slots included.
-    pub(super) fn room(&self) -> usize {
-        self.words + self.rows as usize
-    }
 }
 
 /// Rows that wait to be written as a chunk.
 #[derive(Default)]
 struct Stage {
     words: Vec<u32>,
-    rows: u32,
+    rows: usize,
 }
 
 /// The chunks written so far and those being filled.
@@ -148,9 +138,7 @@ impl Spill {
         spool: &mut P,
     ) -> Result<(), SpillError<P::Error>> {
         if self.split.cells() == 1 {
-            return self
-                .write(words, rows as u32, 0, spool)
-                .map_err(SpillError::Spool);
+            return self.write(words, rows, 0, spool).map_err(SpillError::Spool);
         }
         let mut at = 0;
         while at < words.len() {
@@ -165,7 +153,7 @@ impl Spill {
     fn write<P: Spool>(
         &mut self,
         words: &[u32],
-        rows: u32,
+        rows: usize,
         cell: usize,
         spool: &mut P,
     ) -> Result<(), P::Error> {
@@ -173,17 +161,16 @@ impl Spill {
         self.chunks.push(Chunk {
             position,
             words: words.len(),
-            rows,
-            cell: cell as u32,
         });
+        self.split.note(cell, rows, words.len());
         self.bytes += std::mem::size_of_val(words) as u64;
         Ok(())
     }
 
     /// Begins to read it all back.
-    pub(super) fn into_replay(mut self) -> Result<Replay, TryReserveError> {
-        self.stages = Vec::new();
-        let (order, blocks) = self.split.blocks(&self.chunks)?;
+    pub(super) fn into_replay(self) -> Result<Replay, TryReserveError> {
+        drop(self.stages);
+        let (order, blocks) = self.split.blocks()?;
         Ok(Replay {
             chunks: self.chunks,
             // as at the end of a pass

@@ -13,13 +13,21 @@ use std::collections::TryReserveError;
 use std::ops::Range;
 
 use crate::random::Random;
-use crate::reader::spill::Chunk;
 
 /// Cells drawn from, each with a chunk of its own being filled: tables of up to 64 blocks are split as in the paper.
 const CELLS: usize = 64;
 
+/// What the split knows of a chunk.
+struct Piece {
+    cell: u32,
+    /// Words that its rows take in the trainer's page, slots included.
+    room: usize,
+}
+
 pub(super) struct Split {
     cells: usize,
+    /// The chunks written, in the order of writing.
+    pieces: Vec<Piece>,
     /// Words that a block may take in the trainer's page, slots included.
     room: usize,
     random: Random,
@@ -30,6 +38,7 @@ impl Split {
     pub(super) fn new(room: Option<usize>, random: Random) -> Self {
         Self {
             cells: if room.is_some() { CELLS } else { 1 },
+            pieces: Vec::new(),
             room: room.unwrap_or(usize::MAX),
             random,
         }
@@ -47,13 +56,18 @@ impl Split {
         self.random.below(self.cells)
     }
 
+    /// Notes that the next chunk written holds so many rows of this cell, of so many words together.
+    pub(super) fn note(&mut self, cell: usize, rows: usize, words: usize) {
+        self.pieces.push(Piece {
+            cell: cell as u32,
+            room: words + rows,
+        });
+    }
+
     /// Puts blocks together, about equal in size: gives the chunks in a new order, and each block's part of it.
-    pub(super) fn blocks(
-        &mut self,
-        chunks: &[Chunk],
-    ) -> Result<(Vec<u32>, Vec<Range<usize>>), TryReserveError> {
-        let order = self.by_cell(chunks)?;
-        let needs = || order.iter().map(|&chunk| chunks[chunk as usize].room());
+    pub(super) fn blocks(mut self) -> Result<(Vec<u32>, Vec<Range<usize>>), TryReserveError> {
+        let order = self.by_cell()?;
+        let needs = || order.iter().map(|&chunk| self.pieces[chunk as usize].room);
         let (total, largest) = (needs().sum::<usize>(), needs().max().unwrap_or(0));
         // a block ends behind the chunk that takes it over the target, and must have room for that chunk
         let count = total.div_ceil(self.room.saturating_sub(largest).max(1));
@@ -72,18 +86,19 @@ impl Split {
     }
 
     /// The chunks, cell after cell; those of a cell shuffled where there are several cells.
-    fn by_cell(&mut self, chunks: &[Chunk]) -> Result<Vec<u32>, TryReserveError> {
+    fn by_cell(&mut self) -> Result<Vec<u32>, TryReserveError> {
+        let count = self.pieces.len();
         let mut all: Vec<u32> = Vec::new();
-        all.try_reserve_exact(chunks.len())?;
-        all.extend(0..chunks.len() as u32);
+        all.try_reserve_exact(count)?;
+        all.extend(0..count as u32);
         if self.cells == 1 {
             return Ok(all);
         }
         self.random.shuffle(&mut all);
         let mut order = Vec::new();
-        order.try_reserve_exact(chunks.len())?;
+        order.try_reserve_exact(count)?;
         for cell in 0..self.cells {
-            let of_cell = |chunk: &&u32| chunks[**chunk as usize].cell as usize == cell;
+            let of_cell = |chunk: &&u32| self.pieces[**chunk as usize].cell as usize == cell;
             order.extend(all.iter().filter(of_cell));
         }
         Ok(order)
