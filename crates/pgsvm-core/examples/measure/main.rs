@@ -9,7 +9,8 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
-//! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
+//! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
 //! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
@@ -78,10 +79,7 @@ fn main() -> Result<()> {
 
     let loading = Clock::start()?;
     let bytes_read = device.bytes_read();
-    let job = ReaderJob {
-        scale: Scale::None,
-        seed: problem.seed(),
-    };
+    let job = ReaderJob::new(Scale::None, &problem);
     let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
     let mut reader = Reader::new(cache.clone(), job, arrays, device)?;
     while cache.phase() == Phase::Loading {
@@ -153,6 +151,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
     let policy = match options.take("solver").as_deref() {
         None | Some("stream") => Policy::Cached,
         Some("paper") => Policy::Paper,
+        Some("block") => Policy::Block,
+        Some("selective_block") => Policy::SelectiveBlock,
         Some(other) => return Err(format!("unknown solver {other}").into()),
     };
     Ok(
@@ -160,7 +160,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_max_passes(options.number("passes", 1000)?)?
             .with_intercept(options.number("intercept", 1)? == 1)
             .with_seed(options.number("seed", 0)?)
-            .with_policy(policy),
+            .with_policy(policy)
+            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?,
     )
 }
 
