@@ -9,13 +9,14 @@ use pgsvm_core::engine::{
     train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads,
 };
 use pgsvm_core::{
-    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Problem, ReadError, Reader, ReaderJob,
-    RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
+    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Policy, Problem, ReadError, Reader,
+    ReaderJob, RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
 };
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 3,
+    policy: Policy::Cached,
 };
 
 fn problem() -> Problem {
@@ -193,6 +194,8 @@ fn bad_parameters_are_refused() {
     assert!(Problem::new(Loss::Hinge, 1.0, 1.0).is_err());
     assert!(Problem::new(Loss::Hinge, 1.0, 0.0).is_err());
     assert!(problem().with_max_passes(0).is_err());
+    assert!(problem().with_inner_rounds(0).is_err());
+    assert!(problem().with_inner_rounds(1001).is_err());
     assert!(matches!(
         CacheLayout::for_bytes(100),
         Err(CacheError::TooSmall {

@@ -1,4 +1,4 @@
-//! A spool in memory that is read as slowly as a given device, and counts.
+//! A spool in memory that is as slow as a given device, and counts what is read.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +12,13 @@ use pgsvm_core::Spool;
 pub struct Device {
     inner: MemorySpool,
     bytes_per_second: f64,
-    /// When the device has delivered all that was asked of it.
+    /// When the device has done all that was asked of it.
     free_at: Instant,
     bytes_read: Arc<AtomicU64>,
 }
 
 impl Device {
-    /// Reads at most `bytes_per_second`; infinity only counts.
+    /// Moves at most `bytes_per_second`, either way; infinity only counts.
     pub fn new(bytes_per_second: f64) -> Self {
         Self {
             inner: MemorySpool::default(),
@@ -32,13 +32,23 @@ impl Device {
     pub fn bytes_read(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes_read)
     }
+
+    /// Sleeps until the device has moved `bytes` more, begun at `asked`.
+    fn wait(&mut self, asked: Instant, bytes: usize) {
+        let busy = Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
+        self.free_at = self.free_at.max(asked) + busy;
+        thread::sleep(self.free_at.saturating_duration_since(Instant::now()));
+    }
 }
 
 impl Spool for Device {
     type Error = Infallible;
 
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Infallible> {
-        self.inner.append(bytes)
+        let asked = Instant::now();
+        let position = self.inner.append(bytes)?;
+        self.wait(asked, bytes.len());
+        Ok(position)
     }
 
     fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
@@ -46,9 +56,7 @@ impl Spool for Device {
         self.inner.read(position, bytes)?;
         self.bytes_read
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let busy = Duration::from_secs_f64(bytes.len() as f64 / self.bytes_per_second);
-        self.free_at = self.free_at.max(asked) + busy;
-        thread::sleep(self.free_at.saturating_duration_since(Instant::now()));
+        self.wait(asked, bytes.len());
         Ok(())
     }
 }

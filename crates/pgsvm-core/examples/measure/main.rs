@@ -9,11 +9,13 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
-//! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
+//! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
 //! | trainers | threads that train at the same time |
-//! | throttle_mb | megabytes a second at which the spool is read at most |
+//! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
+//! | dual | the dual objective at which it is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
 //! | out | folder for `weights.f64` (features in order, then the intercept, head after head) and `duals.f32` |
 //!
@@ -36,7 +38,7 @@ use std::time::Duration;
 use arrays::Arrays;
 use clock::{Clock, Time};
 use device::Device;
-use observer::{Observer, Point};
+use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::{
     Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
@@ -63,9 +65,12 @@ fn main() -> Result<()> {
     let cache = Cache::in_memory(options.number("cache", 4_000_000_000)?)?;
     let threads: u32 = options.number("threads", 1)?;
     let device = Device::new(1e6 * options.number("throttle_mb", f64::INFINITY)?);
-    let limit = Time {
-        cpu: options.number("seconds", f64::INFINITY)?,
-        wall: options.number("wall", f64::INFINITY)?,
+    let limit = Limit {
+        time: Time {
+            cpu: options.number("seconds", f64::INFINITY)?,
+            wall: options.number("wall", f64::INFINITY)?,
+        },
+        dual: options.number("dual", f64::INFINITY)?,
     };
     let wants_bandwidth = options.number("bandwidth", 0)? == 1;
     let out = options.take("out");
@@ -75,10 +80,7 @@ fn main() -> Result<()> {
 
     let loading = Clock::start()?;
     let bytes_read = device.bytes_read();
-    let job = ReaderJob {
-        scale: Scale::None,
-        seed: problem.seed(),
-    };
+    let job = ReaderJob::new(Scale::None, &problem);
     let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
     let mut reader = Reader::new(cache.clone(), job, arrays, device)?;
     while cache.phase() == Phase::Loading {
@@ -150,6 +152,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
     let policy = match options.take("solver").as_deref() {
         None | Some("stream") => Policy::Cached,
         Some("paper") => Policy::Paper,
+        Some("block") => Policy::Block,
+        Some("selective_block") => Policy::SelectiveBlock,
         Some(other) => return Err(format!("unknown solver {other}").into()),
     };
     Ok(
@@ -158,6 +162,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_intercept(options.number("intercept", 1)? == 1)
             .with_seed(options.number("seed", 0)?)
             .with_policy(policy)
+            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
             .with_trainers(options.number("trainers", 1)?)?,
     )
 }
