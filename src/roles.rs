@@ -29,7 +29,7 @@ pub struct ReaderRole {
 /// The trainer role.
 pub struct TrainerRole {
     trainer: Trainer,
-    /// Whether steps start threads.
+    /// Whether a step may start threads.
     threads: bool,
     keep_duals: bool,
 }

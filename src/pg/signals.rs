@@ -9,7 +9,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// Blocks all signals.
+    /// Blocks every signal.
     pub fn all() -> Self {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: sigfillset fills `all`. pthread_sigmask fails on an unknown `how` alone, so it fills `before`.

@@ -133,6 +133,7 @@ def test_two_trainers_end_like_one(server, connect, run, nothing_left, how, proc
     ended = psycopg.errors.QueryCanceled if how == "pg_cancel_backend" else psycopg.OperationalError
     assert isinstance(running.end(), ended)
     nothing_left()
+    assert all(threads(pid) <= 1 for pid in pids)
 
 
 def threads(pid):

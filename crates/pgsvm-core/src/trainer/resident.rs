@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::solver::head::Blocks;
 use crate::solver::share::{Member, Shared, Team};
 use crate::solver::{Pass, Solver};
-use crate::trainer::team::side_by_side;
+use crate::trainer::team::Crew;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
 
@@ -19,11 +19,11 @@ const SMALL_BLOCK: usize = 4;
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
-/// A pass is divided when each trainer gets so many values at least, and so many for each feature: starting a thread
+/// A pass is divided when each trainer gets so many values at least, and so many for each feature: waking a thread
 /// takes as long as some 50,000 values, and adding up the changes of u as long as one or two for each feature.
 const LEAST_VALUES: usize = 1 << 18;
 const VALUES_PER_FEATURE: usize = 4;
-/// A step of a team is longer than one of a single trainer by this, for the threads that it starts.
+/// A step of a team is longer than one of a single trainer by this, for the threads that it wakes.
 const BUDGET_TIMES: usize = 4;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(super) const FEATURES_PER_VALUE: usize = 16;
@@ -46,6 +46,7 @@ pub(super) struct Resident<T> {
     passes: u32,
     /// With more than one trainer.
     team: Option<Team<T>>,
+    crew: Crew,
     /// Whether the team is in the middle of a pass.
     together: bool,
 }
@@ -86,6 +87,7 @@ impl<T: Real> Resident<T> {
             active_visits: 0,
             passes: 0,
             team,
+            crew: Crew::new(trainers - 1),
             together: false,
         };
         this.begin_full();
@@ -149,7 +151,7 @@ impl<T: Real> Resident<T> {
         };
         let (members, shared) = team.divide(&mut self.solver, blocks, self.pass);
         let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
-        side_by_side(members, |member| {
+        self.crew.side_by_side(members, |member| {
             level.run(Together {
                 member,
                 shared: &shared,
