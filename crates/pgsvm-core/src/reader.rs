@@ -9,6 +9,7 @@
 //! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool is
 //! read pass after pass, in a fresh order each time, rows being scaled on their way into the ring.
 
+mod codec;
 mod encode;
 mod spill;
 
@@ -23,7 +24,8 @@ use crate::random::{Random, Stream};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::{Phase, Step};
-use spill::{Replay, ReplayError, Spill};
+use codec::ChunkError;
+use spill::{Replay, Spill};
 
 /// Words of a batch where the ring allows it: 128 KB.
 const BATCH_WORDS: usize = 32 * 1024;
@@ -58,7 +60,7 @@ pub struct ReaderReport {
     pub class_counts: Vec<u64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
-    /// Bytes written to the spool.
+    /// Bytes written to the spool, compressed or not.
     pub spool_bytes: u64,
 }
 
@@ -71,6 +73,8 @@ pub enum ReadError<S, P> {
     Row(RowError),
     /// The spool failed.
     Spool(P),
+    /// What the spool gave back is not what was written to it.
+    SpoolCorrupt,
     /// The trainer gave up.
     TrainerFailed,
 }
@@ -81,6 +85,7 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
             Self::Source(error) => error.fmt(f),
             Self::Row(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
+            Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
             Self::TrainerFailed => write!(f, "the trainer has failed"),
         }
     }
@@ -283,7 +288,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let rows = &page.peek(slot)[..words];
         spill
             .write(rows, &mut self.spool)
-            .map_err(ReadError::Spool)?;
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         if end < slots {
             return Ok(Stage::Dumping(loading, spill, end, more));
@@ -314,7 +319,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let more = more.map_err(ReadError::Source)?;
         self.check_streamable()?;
         if spill.is_ripe() {
-            spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
+            spill
+                .flush(&mut self.spool)
+                .map_err(|error| self.seen.complaint(error))?;
             self.spool_bytes = spill.bytes();
         }
         if more {
@@ -328,7 +335,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
         loading: Loading,
         mut spill: Spill,
     ) -> Result<Stage, ReadError<S::Error, P::Error>> {
-        spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
+        spill
+            .flush(&mut self.spool)
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
@@ -374,11 +383,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
             };
             let (mut used, mut last) = (0, false);
             while !last {
-                let row = match replay.front(dense, &mut self.random, &mut self.spool) {
-                    Ok(row) => row,
-                    Err(ReplayError::Spool(error)) => return Err(ReadError::Spool(error)),
-                    Err(ReplayError::Memory) => return Err(memory(self.seen.words)),
-                };
+                let row = replay
+                    .front(dense, &mut self.random, &mut self.spool)
+                    .map_err(|error| self.seen.complaint(error))?;
                 let length = row.words().len();
                 if used + length > words.len() {
                     break;
@@ -458,6 +465,14 @@ impl Seen {
         self.rows += 1;
         self.words += words.len() as u64;
         Ok(())
+    }
+
+    fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
+        match error {
+            ChunkError::Spool(error) => ReadError::Spool(error),
+            ChunkError::Memory => memory(self.words),
+            ChunkError::Corrupt => ReadError::SpoolCorrupt,
+        }
     }
 
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {

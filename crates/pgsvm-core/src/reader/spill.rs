@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-use crate::kernel::{as_bytes, as_bytes_mut};
+use super::codec::{ChunkError, Chunks};
 use crate::random::Random;
 use crate::row::Row;
 use crate::source::Spool;
@@ -17,27 +17,20 @@ const CHUNKS_IN_HAND: usize = 4;
 /// Consecutive rows that stay together when they are handed over.
 const BLOCK: usize = 16;
 
-struct Chunk {
-    position: u64,
-    words: usize,
-}
-
 /// The chunks written so far and the one being filled.
 pub(super) struct Spill {
-    chunks: Vec<Chunk>,
+    chunks: Chunks,
     staging: Vec<u32>,
     chunk_words: usize,
-    bytes: u64,
 }
 
 impl Spill {
     pub(super) fn new(cache_bytes: usize) -> Self {
         let chunk = (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES);
         Self {
-            chunks: Vec::new(),
+            chunks: Chunks::new(),
             staging: Vec::new(),
             chunk_words: chunk / 4,
-            bytes: 0,
         }
     }
 
@@ -45,8 +38,9 @@ impl Spill {
         self.chunk_words
     }
 
+    /// Bytes written to the spool.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.chunks.bytes()
     }
 
     /// Whether rows wait to be written.
@@ -73,26 +67,21 @@ impl Spill {
     }
 
     /// Writes what is staged as a chunk.
-    pub(super) fn flush<P: Spool>(&mut self, spool: &mut P) -> Result<(), P::Error> {
-        if self.staging.is_empty() {
-            return Ok(());
+    pub(super) fn flush<P: Spool>(&mut self, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
+        if !self.staging.is_empty() {
+            self.chunks.write(&self.staging, spool)?;
+            self.staging.clear();
         }
-        let staged = std::mem::take(&mut self.staging);
-        self.write(&staged, spool)?;
-        self.staging = staged;
-        self.staging.clear();
         Ok(())
     }
 
     /// Writes whole rows as a chunk.
-    pub(super) fn write<P: Spool>(&mut self, rows: &[u32], spool: &mut P) -> Result<(), P::Error> {
-        let position = spool.append(as_bytes(rows))?;
-        self.chunks.push(Chunk {
-            position,
-            words: rows.len(),
-        });
-        self.bytes += std::mem::size_of_val(rows) as u64;
-        Ok(())
+    pub(super) fn write<P: Spool>(
+        &mut self,
+        rows: &[u32],
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        self.chunks.write(rows, spool)
     }
 
     /// Begins to read it all back.
@@ -102,9 +91,8 @@ impl Spill {
         order.try_reserve_exact(self.chunks.len())?;
         order.extend(0..self.chunks.len() as u32);
         let next = order.len();
-        let chunks = self.chunks;
         Ok(Replay {
-            chunks,
+            chunks: self.chunks,
             order,
             next,
             words: Vec::new(),
@@ -118,7 +106,7 @@ impl Spill {
 
 /// The chunks, pass after pass: a few at a time in shuffled order, their rows mixed block by block.
 pub(super) struct Replay {
-    chunks: Vec<Chunk>,
+    chunks: Chunks,
     order: Vec<u32>,
     /// The next chunk of `order`; at its end a new pass begins.
     next: usize,
@@ -132,18 +120,6 @@ pub(super) struct Replay {
     at: usize,
 }
 
-/// Why the next rows cannot be had.
-pub(super) enum ReplayError<E> {
-    Spool(E),
-    Memory,
-}
-
-impl<E> From<TryReserveError> for ReplayError<E> {
-    fn from(_: TryReserveError) -> Self {
-        Self::Memory
-    }
-}
-
 impl Replay {
     /// The row to deliver now, read from the spool when it is not in hand.
     pub(super) fn front<P: Spool>(
@@ -151,7 +127,7 @@ impl Replay {
         dense: usize,
         random: &mut Random,
         spool: &mut P,
-    ) -> Result<Row<'_>, ReplayError<P::Error>> {
+    ) -> Result<Row<'_>, ChunkError<P::Error>> {
         if self.block == self.blocks.len() {
             if self.next == self.order.len() {
                 random.shuffle(&mut self.order);
@@ -165,22 +141,16 @@ impl Replay {
     }
 
     /// Reads the next few chunks and finds their blocks.
-    fn fetch<P: Spool>(
-        &mut self,
-        dense: usize,
-        spool: &mut P,
-    ) -> Result<(), ReplayError<P::Error>> {
+    fn fetch<P: Spool>(&mut self, dense: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
         self.words.clear();
         self.blocks.clear();
         let end = (self.next + CHUNKS_IN_HAND).min(self.order.len());
         for &index in &self.order[self.next..end] {
-            let chunk = &self.chunks[index as usize];
-            let from = self.words.len();
-            self.words.try_reserve(chunk.words)?;
-            self.words.resize(from + chunk.words, 0);
-            spool
-                .read(chunk.position, as_bytes_mut(&mut self.words[from..]))
-                .map_err(ReplayError::Spool)?;
+            let (chunk, from) = (index as usize, self.words.len());
+            let words = self.chunks.words(chunk);
+            self.words.try_reserve(words)?;
+            self.words.resize(from + words, 0);
+            self.chunks.read(chunk, &mut self.words[from..], spool)?;
             let mut at = from;
             while at < self.words.len() {
                 let (start, mut rows) = (at, 0);
