@@ -1,9 +1,9 @@
 //! The reader role: takes examples from the source, packs them, learns the scaling, hands them over.
 //!
 //! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
-//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: five chunks of rows (1 MB each at most),
-//! the tables of the scaling (up to five f64 for each dense feature; two f32 and a bit for each sparse one), a word
-//! for each chunk.
+//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: eight chunks of rows
+//! (1 MB each at most), three of them for compression, the tables of the scaling (up to five f64 for each dense feature;
+//! two f32 and a bit for each sparse one), a few words for each chunk.
 //!
 //! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
 //! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool is
