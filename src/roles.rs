@@ -63,6 +63,7 @@ impl ReaderRole {
         let reader_job = ReaderJob {
             scale: job.scale,
             seed: job.terms.seed,
+            policy: job.terms.policy,
         };
         let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
             .map_err(cache_failure)

@@ -28,7 +28,7 @@ use crate::row::QUAD;
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
 use ring::Ring;
-pub(crate) use ring::{Consumer, Producer};
+pub(crate) use ring::{Consumer, Ends, Producer};
 
 /// Alignment of the control block; `create` and `attach` round the base up to it.
 const ALIGN: usize = 128;
@@ -376,6 +376,11 @@ impl Cache {
         self.cache_words() / RING_SHARE / QUAD * QUAD
     }
 
+    /// Words of the working set: the others.
+    pub(crate) fn working_set_words(&self) -> usize {
+        self.cache_words() - self.ring_words()
+    }
+
     /// The longest row that streaming can carry: half the ring, and one page of the working set.
     pub(crate) fn max_streamed_row_words(&self) -> usize {
         self.ring_words() / 2 - 2 * QUAD
@@ -486,10 +491,7 @@ impl WorkingSetRegion {
     #[inline]
     pub(crate) fn words(&mut self) -> &mut [u32] {
         // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.
-        unsafe {
-            self.cache
-                .words(0, self.cache.cache_words() - self.cache.ring_words())
-        }
+        unsafe { self.cache.words(0, self.cache.working_set_words()) }
     }
 }
 

@@ -209,10 +209,7 @@ where
     P::Error: Send,
 {
     let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
-    let job = ReaderJob {
-        scale: settings.scale,
-        seed: problem.seed(),
-    };
+    let job = ReaderJob::new(settings.scale, &problem);
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
     let mut trainer = Trainer::new(cache.clone(), problem, heads).map_err(EngineError::Train)?;
     let start = Instant::now();

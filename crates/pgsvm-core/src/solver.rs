@@ -95,6 +95,14 @@ impl<T: Real> Solver<T> {
         })
     }
 
+    /// Whether active passes leave this row out, for every head.
+    #[inline(always)]
+    pub(crate) fn asleep(&self, ordinal: usize) -> bool {
+        self.heads
+            .iter()
+            .all(|head| head.stop.is_some() || head.asleep.get(ordinal))
+    }
+
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
         self.heads
@@ -178,6 +186,21 @@ impl<T: Real> Solver<T> {
             }
         }
         keep
+    }
+
+    /// Visits a row between full passes, asleep or not, and grades it: how many of `margins`, ascending, are too small for
+    /// any head to learn from it within them.
+    #[inline(always)]
+    pub(crate) fn visit_graded<K: Kernel>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        let mut grade = margins.len();
+        for head in &mut self.heads {
+            if head.stop.is_none() {
+                head.asleep.set(row.ordinal(), false);
+                let outcome = head.visit_active::<K>(row);
+                grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+            }
+        }
+        grade
     }
 
     /// Measures a row in a full pass without training it.

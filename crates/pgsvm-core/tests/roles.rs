@@ -9,13 +9,14 @@ use pgsvm_core::engine::{
     train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads, ThrottledSpool,
 };
 use pgsvm_core::{
-    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Problem, ReadError, Reader, ReaderJob,
-    RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
+    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Policy, Problem, ReadError, Reader,
+    ReaderJob, RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
 };
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 3,
+    policy: Policy::Cached,
 };
 
 fn problem() -> Problem {
@@ -193,6 +194,8 @@ fn bad_parameters_are_refused() {
     assert!(Problem::new(Loss::Hinge, 1.0, 1.0).is_err());
     assert!(Problem::new(Loss::Hinge, 1.0, 0.0).is_err());
     assert!(problem().with_max_passes(0).is_err());
+    assert!(problem().with_inner_rounds(0).is_err());
+    assert!(problem().with_inner_rounds(1001).is_err());
     assert!(matches!(
         CacheLayout::for_bytes(100),
         Err(CacheError::TooSmall {
@@ -362,9 +365,9 @@ fn a_failing_spool_ends_both_roles() {
 #[test]
 fn a_compressed_spool_gives_the_same_weights() {
     let examples = words(4000, 100, 0, 32);
-    let at_rate = |bytes_per_second: f64| {
+    let at_rate = |policy: Policy, bytes_per_second: f64| {
         let trained = pgsvm_core::engine::train(
-            problem(),
+            problem().with_policy(policy),
             vec![HeadSpec::binary(1.0)],
             SliceSource::new(&examples),
             ThrottledSpool::new(MemorySpool::default(), bytes_per_second),
@@ -375,14 +378,16 @@ fn a_compressed_spool_gives_the_same_weights() {
         let bits: Vec<u64> = weights.iter().map(f64::to_bits).collect();
         (trained.reader.bytes, trained.reader.spool_bytes, bits)
     };
-    let (bytes, plain_bytes, plain) = at_rate(f64::INFINITY);
-    let (_, packed_bytes, packed) = at_rate(20e6);
-    assert!(plain_bytes <= bytes);
-    assert!(packed_bytes < plain_bytes, "{packed_bytes} of {bytes}");
-    assert!(
-        plain == packed,
-        "the form of a chunk has no say in the weights"
-    );
+    for policy in [Policy::Cached, Policy::Block, Policy::SelectiveBlock] {
+        let (bytes, plain_bytes, plain) = at_rate(policy, f64::INFINITY);
+        let (_, packed_bytes, packed) = at_rate(policy, 20e6);
+        assert!(plain_bytes <= bytes);
+        assert!(packed_bytes < plain_bytes, "{packed_bytes} of {bytes}");
+        assert!(
+            plain == packed,
+            "the form of a chunk has no say in the weights"
+        );
+    }
 }
 
 #[test]

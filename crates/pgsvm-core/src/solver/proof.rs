@@ -104,8 +104,9 @@ impl<T: Real> Head<T> {
             );
             return;
         }
-        if proof.primal && self.estimate > 0.0 {
-            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
+        if proof.primal {
+            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
+            self.slack = self.slack.min(self.estimate / certificate.gap);
         }
         self.iterate.set_v(&proof.v);
         self.sums.alpha = proof.sum;
