@@ -10,6 +10,7 @@ use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::numeric;
+use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, NumberKind, TypeKind};
 use crate::pg::varlena::Varlena;
@@ -169,6 +170,9 @@ impl Decoder {
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
+        if value.is_in_place() {
+            prefetch::row_ahead(value.payload());
+        }
         let problem = |problem| FeatureError::from_array(name, problem);
         let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
         check_length(name, array.len(), *length)?;

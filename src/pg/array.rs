@@ -212,7 +212,8 @@ fn sum<const WIDTH: usize>(
         .zip(weight_rest)
         .map(|(word, weight)| read(*word) * weight)
         .sum();
-    sums.iter().sum::<f64>() + rest
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
 #[inline(always)]

@@ -2,7 +2,7 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-use super::{compat, query::Planned};
+use super::{compat, prefetch, query::Planned};
 use core::ffi::c_int;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
@@ -133,6 +133,7 @@ unsafe extern "C-unwind" fn receive_slot(
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver>();
         let columns = (*(*slot).tts_tupleDescriptor).natts;
+        prefetch_ahead(slot);
         if c_int::from((*slot).tts_nvalid) < columns {
             pg_sys::slot_getsomeattrs_int(slot, columns);
         }
@@ -156,6 +157,27 @@ unsafe extern "C-unwind" fn receive_slot(
             Continue::No => {
                 receiver.closed = true;
                 false
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `slot` is PostgreSQL's and holds a row.
+#[inline(always)]
+unsafe fn prefetch_ahead(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: a slot with these operations is a BufferHeapTupleTableSlot, whose tuple lies in a page
+    // that is pinned as long as the slot holds it.
+    unsafe {
+        if core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
+            let tuple = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>())
+                .base
+                .tuple;
+            if !tuple.is_null() {
+                prefetch::row_ahead(core::slice::from_raw_parts(
+                    (*tuple).t_data.cast(),
+                    (*tuple).t_len as usize,
+                ));
             }
         }
     }
