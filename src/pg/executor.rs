@@ -2,7 +2,8 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-use super::{compat, prefetch, query::Planned};
+use super::deform::TableRows;
+use super::{compat, query::Planned};
 use core::ffi::c_int;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
@@ -34,6 +35,7 @@ struct Receiver {
     head: pg_sys::DestReceiver,
     visit: Option<*mut Visit<'static>>,
     row_context: pg_sys::MemoryContext,
+    table_rows: TableRows,
     rows: u64,
     closed: bool,
 }
@@ -64,6 +66,7 @@ impl Running {
                 },
                 visit: None,
                 row_context,
+                table_rows: TableRows::default(),
                 rows: 0,
                 closed: false,
             });
@@ -129,17 +132,12 @@ unsafe extern "C-unwind" fn receive_slot(
     receiver: *mut pg_sys::DestReceiver,
 ) -> bool {
     // SAFETY: `receiver` is the head of our Receiver, alive while the query runs; the slot is
-    // PostgreSQL's, and after slot_getsomeattrs its arrays hold as many entries as it has columns.
+    // PostgreSQL's and holds its row until we return.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver>();
-        let columns = (*(*slot).tts_tupleDescriptor).natts;
-        prefetch_ahead(slot);
-        if c_int::from((*slot).tts_nvalid) < columns {
-            pg_sys::slot_getsomeattrs_int(slot, columns);
-        }
-        let row = Row {
-            values: core::slice::from_raw_parts((*slot).tts_values, columns as usize),
-            nulls: core::slice::from_raw_parts((*slot).tts_isnull, columns as usize),
+        let row = match receiver.table_rows.take_apart(slot) {
+            Some((values, nulls)) => Row { values, nulls },
+            None => all_columns(slot),
         };
         let Some(visit) = receiver.visit else {
             return false;
@@ -162,23 +160,21 @@ unsafe extern "C-unwind" fn receive_slot(
     }
 }
 
+/// The row as PostgreSQL takes it apart.
+///
 /// # Safety
-/// `slot` is PostgreSQL's and holds a row.
-#[inline(always)]
-unsafe fn prefetch_ahead(slot: *mut pg_sys::TupleTableSlot) {
-    // SAFETY: a slot with these operations is a BufferHeapTupleTableSlot, whose tuple lies in a page
-    // that is pinned as long as the slot holds it.
+/// `slot` is PostgreSQL's and holds a row for as long as the result lives.
+#[inline]
+unsafe fn all_columns<'a>(slot: *mut pg_sys::TupleTableSlot) -> Row<'a> {
+    // SAFETY: after slot_getsomeattrs the slot's arrays hold as many entries as it has columns.
     unsafe {
-        if core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
-            let tuple = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>())
-                .base
-                .tuple;
-            if !tuple.is_null() {
-                prefetch::row_ahead(core::slice::from_raw_parts(
-                    (*tuple).t_data.cast(),
-                    (*tuple).t_len as usize,
-                ));
-            }
+        let columns = (*(*slot).tts_tupleDescriptor).natts;
+        if c_int::from((*slot).tts_nvalid) < columns {
+            pg_sys::slot_getsomeattrs_int(slot, columns);
+        }
+        Row {
+            values: core::slice::from_raw_parts((*slot).tts_values, columns as usize),
+            nulls: core::slice::from_raw_parts((*slot).tts_isnull, columns as usize),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod compat;
+pub mod deform;
 pub mod executor;
 pub mod memory;
 pub mod numeric;
