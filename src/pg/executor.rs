@@ -2,17 +2,12 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-use super::deform::TableRows;
-use super::{compat, query::Planned};
+use super::deform::Columns;
+pub use super::deform::Row;
+use super::{compat, query::Planned, whole_rows};
 use core::ffi::c_int;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
-
-/// Values and null flags of one row, valid during the call only.
-pub struct Row<'a> {
-    pub values: &'a [pg_sys::Datum],
-    pub nulls: &'a [bool],
-}
 
 /// What to do after a row.
 pub enum Continue {
@@ -35,7 +30,7 @@ struct Receiver {
     head: pg_sys::DestReceiver,
     visit: Option<*mut Visit<'static>>,
     row_context: pg_sys::MemoryContext,
-    table_rows: TableRows,
+    columns: Columns,
     rows: u64,
     closed: bool,
 }
@@ -56,6 +51,7 @@ impl Running {
                 8 * 1024,
                 8 * 1024 * 1024,
             );
+            let places = whole_rows::read_whole_rows(planned.plan);
             let mut receiver = Box::new(Receiver {
                 head: pg_sys::DestReceiver {
                     receiveSlot: Some(receive_slot),
@@ -66,7 +62,7 @@ impl Running {
                 },
                 visit: None,
                 row_context,
-                table_rows: TableRows::default(),
+                columns: Columns::new(places),
                 rows: 0,
                 closed: false,
             });
@@ -135,10 +131,7 @@ unsafe extern "C-unwind" fn receive_slot(
     // PostgreSQL's and holds its row until we return.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver>();
-        let row = match receiver.table_rows.take_apart(slot) {
-            Some((values, nulls)) => Row { values, nulls },
-            None => all_columns(slot),
-        };
+        let row = receiver.columns.of(slot);
         let Some(visit) = receiver.visit else {
             return false;
         };
@@ -156,25 +149,6 @@ unsafe extern "C-unwind" fn receive_slot(
                 receiver.closed = true;
                 false
             }
-        }
-    }
-}
-
-/// The row as PostgreSQL takes it apart.
-///
-/// # Safety
-/// `slot` is PostgreSQL's and holds a row for as long as the result lives.
-#[inline]
-unsafe fn all_columns<'a>(slot: *mut pg_sys::TupleTableSlot) -> Row<'a> {
-    // SAFETY: after slot_getsomeattrs the slot's arrays hold as many entries as it has columns.
-    unsafe {
-        let columns = (*(*slot).tts_tupleDescriptor).natts;
-        if c_int::from((*slot).tts_nvalid) < columns {
-            pg_sys::slot_getsomeattrs_int(slot, columns);
-        }
-        Row {
-            values: core::slice::from_raw_parts((*slot).tts_values, columns as usize),
-            nulls: core::slice::from_raw_parts((*slot).tts_isnull, columns as usize),
         }
     }
 }

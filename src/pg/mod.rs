@@ -18,6 +18,7 @@ pub mod tempfile;
 pub mod types;
 pub mod varlena;
 pub mod wait;
+pub mod whole_rows;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 
