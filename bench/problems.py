@@ -66,7 +66,7 @@ def dual(problem, c, alpha):
 
 def unit_rows(rows=100_000, features=500):
     """Dense rows of length 1, a linear rule, labels that it explains up to noise (like PASCAL's epsilon)."""
-    return _kept(f"unit_{rows}x{features}", _unit_rows, rows, features)
+    return kept(f"unit_{rows}x{features}", _unit_rows, rows, features)
 
 
 def _unit_rows(random, rows, features):
@@ -80,7 +80,7 @@ def _unit_rows(random, rows, features):
 
 def noisy(rows=200_000, features=100):
     """Dense independent columns of unit variance, half of them without effect, a fifth of the labels noise."""
-    return _kept(f"noisy_{rows}x{features}", _noisy, rows, features)
+    return kept(f"noisy_{rows}x{features}", _noisy, rows, features)
 
 
 def _noisy(random, rows, features):
@@ -94,7 +94,7 @@ def _noisy(random, rows, features):
 def cover_like(rows=581_012):
     """Ten numbers in 0..1 and two one-hot groups of 4 and 40, 54 columns and 12 entries a row, a rule that is not
     linear (like covertype)."""
-    return _kept(f"cover_{rows}x54", _cover_like, rows)
+    return kept(f"cover_{rows}x54", _cover_like, rows)
 
 
 def _cover_like(random, rows):
@@ -113,7 +113,7 @@ def _cover_like(random, rows):
 
 def text_like(rows=300_000, features=1_000_000, draws=70):
     """Documents: word ids by Zipf's law, inverse document frequencies, rows of length 1."""
-    return _kept(f"text_{rows}x{features}", _text_like, rows, features, draws)
+    return kept(f"text_{rows}x{features}", _text_like, rows, features, draws)
 
 
 def _text_like(random, rows, features, draws):
@@ -133,7 +133,8 @@ def _text_like(random, rows, features, draws):
     return x, y
 
 
-def _kept(name, make, *arguments):
+def kept(name, make, *arguments):
+    """The problem that `make(random, *arguments)` gives as (x, y), made once and read from its folder later."""
     folder = TARGET / "data" / name
     if not (folder / "shape.json").exists():
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import subprocess
 
 import numpy as np
@@ -22,7 +23,7 @@ def measure_program():
     return build / "release" / "examples" / "measure"
 
 
-def ours(problem, c, tolerance, passes=1000):
+def ours(problem, c, tolerance, passes=1000, **options):
     """(usage, w, b, duals, what the program says) of one training of ours; the usage is that of the solver alone."""
     out = TARGET / "out"
     out.mkdir(parents=True, exist_ok=True)
@@ -32,6 +33,7 @@ def ours(problem, c, tolerance, passes=1000):
         "tolerance": tolerance,
         "passes": passes,
         "out": out,
+        **options,
     }
     command = [measure_program(), problem.folder, *(f"{key}={value}" for key, value in arguments.items())]
     said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -80,7 +82,7 @@ class Liblinear:
         return call
 
     def train(self, c, epsilon):
-        """(usage, w, b, whether the iteration cap was reached)."""
+        """(usage, w, b, its dual objective, whether the iteration cap was reached)."""
         said = []
         listener = PRINT_STRING_FUN(said.append)
         options = parameter(f"-s 3 -c {c} -e {epsilon}")
@@ -90,5 +92,6 @@ class Liblinear:
         trained = model.contents
         w = np.ctypeslib.as_array(trained.w, (self._problem.features + 1,)).copy() * trained.label[0]
         liblinear.free_and_destroy_model(ctypes.byref(ctypes.pointer(trained)))
-        capped = b"reaching max number of iterations" in b"".join(said)
-        return watch.usage, w[:-1], w[-1], capped
+        output = b"".join(said)
+        dual = -float(re.search(rb"Objective value = (\S+)", output)[1])
+        return watch.usage, w[:-1], w[-1], dual, b"reaching max number of iterations" in output

@@ -55,7 +55,7 @@ def measure_cell(run, problem, peer, c, repeats, patience):
     for repeat in range(repeats):
         ours_next = 0
         for epsilon in list(epsilons):
-            usage, w, b, capped = peer.train(c, epsilon)
+            usage, w, b, _, capped = peer.train(c, epsilon)
             point = {"cpu": usage.cpu, "wall": usage.wall, "gap": gap(w, b), "capped": capped}
             points.setdefault(("LIBLINEAR", epsilon), []).append(point)
             run.say(f"  {problem.name} C={c} LIBLINEAR -e {epsilon}: {usage.cpu:.3f} s, gap {point['gap']:.1e}")

@@ -105,6 +105,14 @@ pub(crate) trait Real: Copy + Default + Send + 'static {
     fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
     /// u += scale x
     fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
+    /// sum x u over pairs of feature id and value bits
+    fn dot_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self]) -> f64;
+    /// sum x u and sum x w
+    fn dot2_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self], w: &[Self]) -> (f64, f64);
+    /// sum d u x and sum d x^2
+    fn dot_damped_sparse<K: Kernel>(x: &[[u32; 2]], d: &[Self], u: &[Self]) -> (f64, f64);
+    /// u += scale x
+    fn add_sparse<K: Kernel>(u: &mut [Self], scale: f64, x: &[[u32; 2]]);
 }
 
 macro_rules! fuse {
@@ -233,12 +241,86 @@ macro_rules! real {
                     *u = fuse!(K, *x as Self, scale, *u);
                 }
             }
+
+            #[inline(always)]
+            fn dot_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self]) -> f64 {
+                let (wide, rest) = x.as_chunks::<4>();
+                let mut sum = [0.0 as Self; 4];
+                for entries in wide {
+                    for k in 0..4 {
+                        let [index, bits] = entries[k];
+                        sum[k] = fuse!(K, value::<Self>(bits), u[index as usize], sum[k]);
+                    }
+                }
+                let mut last = 0.0 as Self;
+                for &[index, bits] in rest {
+                    last = fuse!(K, value::<Self>(bits), u[index as usize], last);
+                }
+                ((sum[0] + sum[2]) + (sum[1] + sum[3]) + last).to()
+            }
+
+            #[inline(always)]
+            fn dot2_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self], w: &[Self]) -> (f64, f64) {
+                let (wide, rest) = x.as_chunks::<2>();
+                let mut sum = [[0.0 as Self; 2]; 2];
+                for entries in wide {
+                    for k in 0..2 {
+                        let [index, bits] = entries[k];
+                        let x = value::<Self>(bits);
+                        sum[k][0] = fuse!(K, x, u[index as usize], sum[k][0]);
+                        sum[k][1] = fuse!(K, x, w[index as usize], sum[k][1]);
+                    }
+                }
+                for &[index, bits] in rest {
+                    let x = value::<Self>(bits);
+                    sum[0][0] = fuse!(K, x, u[index as usize], sum[0][0]);
+                    sum[0][1] = fuse!(K, x, w[index as usize], sum[0][1]);
+                }
+                ((sum[0][0] + sum[1][0]).to(), (sum[0][1] + sum[1][1]).to())
+            }
+
+            #[inline(always)]
+            fn dot_damped_sparse<K: Kernel>(x: &[[u32; 2]], d: &[Self], u: &[Self]) -> (f64, f64) {
+                let (wide, rest) = x.as_chunks::<2>();
+                let mut sum = [[0.0 as Self; 2]; 2];
+                for entries in wide {
+                    for k in 0..2 {
+                        let [index, bits] = entries[k];
+                        let x = value::<Self>(bits);
+                        let damped = x * d[index as usize];
+                        sum[k][0] = fuse!(K, damped, u[index as usize], sum[k][0]);
+                        sum[k][1] = fuse!(K, damped, x, sum[k][1]);
+                    }
+                }
+                for &[index, bits] in rest {
+                    let x = value::<Self>(bits);
+                    let damped = x * d[index as usize];
+                    sum[0][0] = fuse!(K, damped, u[index as usize], sum[0][0]);
+                    sum[0][1] = fuse!(K, damped, x, sum[0][1]);
+                }
+                ((sum[0][0] + sum[1][0]).to(), (sum[0][1] + sum[1][1]).to())
+            }
+
+            #[inline(always)]
+            fn add_sparse<K: Kernel>(u: &mut [Self], scale: f64, x: &[[u32; 2]]) {
+                let scale = scale as Self;
+                for &[index, bits] in x {
+                    let place = &mut u[index as usize];
+                    *place = fuse!(K, value::<Self>(bits), scale, *place);
+                }
+            }
         }
     };
 }
 
 real!(f64, 16, wide);
 real!(f32, 32, narrow);
+
+/// The value of an entry, from its bits.
+#[inline(always)]
+fn value<T: From<f32>>(bits: u32) -> T {
+    T::from(f32::from_bits(bits))
+}
 
 /// Sums lanes pairwise, halving: the order is part of the result.
 #[inline(always)]
@@ -254,86 +336,14 @@ fn fold<T: Real, const N: usize>(lanes: &[T; N]) -> f64 {
     sums[0]
 }
 
-/// sum x u over pairs of feature id and value bits
-#[inline(always)]
-pub(crate) fn dot_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T]) -> f64 {
-    let (wide, rest) = x.as_chunks::<4>();
-    let mut sum = [0.0f64; 4];
-    for entries in wide {
-        for k in 0..4 {
-            let [index, bits] = entries[k];
-            sum[k] = fuse!(
-                K,
-                f64::from(f32::from_bits(bits)),
-                u[index as usize].to(),
-                sum[k]
-            );
-        }
-    }
-    let mut last = 0.0;
-    for &[index, bits] in rest {
-        last = fuse!(
-            K,
-            f64::from(f32::from_bits(bits)),
-            u[index as usize].to(),
-            last
-        );
-    }
-    (sum[0] + sum[2]) + (sum[1] + sum[3]) + last
-}
-
-/// sum x u and sum x w over pairs of feature id and value bits
-#[inline(always)]
-pub(crate) fn dot2_sparse<K: Kernel, T: Real>(x: &[[u32; 2]], u: &[T], w: &[T]) -> (f64, f64) {
-    let (wide, rest) = x.as_chunks::<2>();
-    let mut sum = [[0.0f64; 2]; 2];
-    for entries in wide {
-        for k in 0..2 {
-            let [index, bits] = entries[k];
-            let value = f64::from(f32::from_bits(bits));
-            sum[k][0] = fuse!(K, value, u[index as usize].to(), sum[k][0]);
-            sum[k][1] = fuse!(K, value, w[index as usize].to(), sum[k][1]);
-        }
-    }
-    for &[index, bits] in rest {
-        let value = f64::from(f32::from_bits(bits));
-        sum[0][0] = fuse!(K, value, u[index as usize].to(), sum[0][0]);
-        sum[0][1] = fuse!(K, value, w[index as usize].to(), sum[0][1]);
-    }
-    (sum[0][0] + sum[1][0], sum[0][1] + sum[1][1])
-}
-
-/// sum d u x and sum d x^2 over pairs of feature id and value bits
-#[inline(always)]
-pub(crate) fn dot_damped_sparse<K: Kernel, T: Real>(
-    x: &[[u32; 2]],
-    d: &[T],
-    u: &[T],
-) -> (f64, f64) {
-    let (mut at_u, mut at_x) = (0.0f64, 0.0f64);
-    for &[index, bits] in x {
-        let value = f64::from(f32::from_bits(bits));
-        let damped = value * d[index as usize].to();
-        at_u = fuse!(K, damped, u[index as usize].to(), at_u);
-        at_x = fuse!(K, damped, value, at_x);
-    }
-    (at_u, at_x)
-}
-
-/// u += scale x over pairs of feature id and value bits
-#[inline(always)]
-pub(crate) fn add_sparse<K: Kernel, T: Real>(u: &mut [T], scale: f64, x: &[[u32; 2]]) {
-    for &[index, bits] in x {
-        let place = &mut u[index as usize];
-        *place = T::of(fuse!(K, f64::from(f32::from_bits(bits)), scale, place.to()));
-    }
-}
+/// Bytes of a line of the processor's cache.
+const LINE_BYTES: usize = 64;
 
 /// Asks the processor to fetch the first lines of these words.
 #[inline(always)]
-pub(crate) fn prefetch(words: &[u32], lines: usize) {
+pub(crate) fn prefetch<W>(words: &[W], lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    for line in words.chunks(16).take(lines) {
+    for line in words.chunks(LINE_BYTES / size_of::<W>()).take(lines) {
         // SAFETY: a prefetch reads nothing into the program and cannot fault; the address is that of a live slice.
         unsafe {
             std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(

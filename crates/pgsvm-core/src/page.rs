@@ -4,6 +4,7 @@
 //! Words 0..4: number of slots, quads in use, quads of live rows, unused. Slot k is word len-1-k:
 //! the row's offset in quads, its top bit set once the row is dead.
 
+use crate::kernel::prefetch;
 use crate::row::{Row, QUAD};
 
 const SLOTS: usize = 0;
@@ -59,6 +60,12 @@ impl<'a> Page<'a> {
         }
         let length = self.peek(next).as_ptr() as usize - words.as_ptr() as usize;
         &words[..(length / 4).min(words.len())]
+    }
+
+    /// Asks the processor for a slot's entry.
+    #[inline(always)]
+    pub(crate) fn prefetch_entry(&self, slot: usize) {
+        prefetch(&self.words[self.words.len() - 1 - slot..], 1);
     }
 
     /// The row in a slot, dead or not.

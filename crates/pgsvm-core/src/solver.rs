@@ -9,21 +9,26 @@
 //! 3. *active* passes over the rows that still matter.
 //!
 //! This module moves the heads through those passes; [`head`] holds a head's state,
-//! [`iterate`] its weights, [`rule`] the strength of the proximal shift, [`proof`] the certificate, [`moments`] the metric.
+//! [`visit`] visits rows, [`ahead`] has them fetched in time, [`iterate`] holds the weights, [`rule`] the strength of the proximal shift, [`proof`] the certificate, [`moments`] the metric.
 
+mod ahead;
 pub(crate) mod head;
 mod iterate;
 mod moments;
 mod proof;
 mod rule;
+mod visit;
 
 use crate::cache::Facts;
 use crate::kernel::{Kernel, Real};
 use crate::problem::Problem;
 use crate::row::Row;
 use crate::trainer::{HeadSpec, StopReason, TrainError};
-use head::Head;
+use head::{Blocks, Head};
 use moments::Moments;
+
+/// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
+const BLOCKS_AT_A_TIME: usize = 128;
 
 pub(crate) struct Solver<T> {
     pub(crate) heads: Vec<Head<T>>,
@@ -100,11 +105,11 @@ impl<T: Real> Solver<T> {
     }
 
     pub(crate) fn visits(&self) -> u64 {
-        self.heads.iter().map(|head| head.visits).sum()
+        self.heads.iter().map(|head| head.sums.visits).sum()
     }
 
     pub(crate) fn updates(&self) -> u64 {
-        self.heads.iter().map(|head| head.updates).sum()
+        self.heads.iter().map(|head| head.sums.updates).sum()
     }
 
     /// The largest best gap of the heads.
@@ -116,6 +121,34 @@ impl<T: Real> Solver<T> {
         for head in self.running() {
             head.begin_full();
         }
+    }
+
+    /// Visits blocks of rows of the arena, all rows in a full pass and else those awake. Gives back how many of the
+    /// blocks and values that was: about `budget` values, but at least a block.
+    #[inline(always)]
+    pub(crate) fn visit_blocks<K: Kernel, const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_>,
+        budget: usize,
+    ) -> (usize, usize) {
+        let (mut done, mut values) = (0, 0);
+        while done < blocks.numbers.len() && (done == 0 || values < budget) {
+            let end = (done + BLOCKS_AT_A_TIME).min(blocks.numbers.len());
+            let some = Blocks {
+                numbers: &blocks.numbers[done..end],
+                ..blocks
+            };
+            if let (true, Some(moments)) = (FULL, &mut self.moments) {
+                moments.learn_blocks(some);
+            }
+            for head in &mut self.heads {
+                if head.stop.is_none() {
+                    values += head.visit_blocks::<K, FULL>(some);
+                }
+            }
+            done = end;
+        }
+        (done, values)
     }
 
     /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
@@ -183,6 +216,33 @@ impl<T: Real> Solver<T> {
             everything |= head.begin_verify(tolerance)?;
         }
         Ok(everything)
+    }
+
+    /// Checks the rows of these blocks in a verifying pass, or only those with a > 0 in some head. Gives back how many
+    /// of the blocks and values that was: about `budget` values, but at least a block.
+    #[inline(always)]
+    pub(crate) fn check_blocks<K: Kernel>(
+        &mut self,
+        blocks: Blocks<'_>,
+        everything: bool,
+        budget: usize,
+    ) -> (usize, usize) {
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            if values >= budget {
+                return (place, values);
+            }
+            let (first, rows) = blocks.rows(place);
+            for slot in first..first + rows.count_ones() as usize {
+                values += 1;
+                if everything || self.needs_check(slot) {
+                    let row = blocks.page.peek_row(slot);
+                    values += row.values();
+                    self.check::<K>(&row);
+                }
+            }
+        }
+        (blocks.numbers.len(), values)
     }
 
     #[inline(always)]

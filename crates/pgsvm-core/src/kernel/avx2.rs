@@ -119,13 +119,15 @@ macro_rules! loops {
                 let mut at = 0;
                 // SAFETY: every access lies below n, the length of the shortest slice.
                 unsafe {
-                    while at + WIDTH <= n {
-                        let sum = &mut sums[(at / WIDTH) % 2];
-                        let value = wide(x.add(at));
-                        let damped = $mul(value, $load(d.add(at)));
-                        sum[0] = $fmadd(damped, $load(u.add(at)), sum[0]);
-                        sum[1] = $fmadd(damped, value, sum[1]);
-                        at += WIDTH;
+                    while at + 2 * WIDTH <= n {
+                        for (k, sum) in sums.iter_mut().enumerate() {
+                            let place = at + k * WIDTH;
+                            let value = wide(x.add(place));
+                            let damped = $mul(value, $load(d.add(place)));
+                            sum[0] = $fmadd(damped, $load(u.add(place)), sum[0]);
+                            sum[1] = $fmadd(damped, value, sum[1]);
+                        }
+                        at += 2 * WIDTH;
                     }
                     let mut last = [0.0 as $type; 2];
                     while at < n {

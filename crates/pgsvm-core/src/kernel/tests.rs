@@ -76,8 +76,8 @@ fn sparse_loops_equal_the_scalar_reference() {
         type Output = f64;
         #[inline(always)]
         fn run<K: Kernel>(self) -> f64 {
-            add_sparse::<K, f64>(self.1, 2.0, self.0);
-            dot_sparse::<K, f64>(self.0, self.1)
+            f64::add_sparse::<K>(self.1, 2.0, self.0);
+            f64::dot_sparse::<K>(self.0, self.1)
         }
     }
     for length in 0..20u32 {

@@ -3,21 +3,20 @@
 //! primal  P(w) = 1/2 |w|^2 + C sum c L(y <w, x>)
 //! dual    D(a) = sum a - 1/2 |v|^2 - 1/2 sum diag a^2,  v = sum a y x,  0 <= a <= upper
 //!
-//! A visit minimizes the dual, shifted as [`super::iterate`] says, in one coordinate:
-//!
-//! g = y <w, x> - 1 + diag a,   a <- clip(a - g / (curvature + diag)),   v += (a' - a) y x
-//!
-//! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
+//! [`super::visit`] visits rows; here is what happens between visits, pass by pass.
 
 use crate::bits::Bits;
 use crate::cache::Facts;
-use crate::kernel::{Kernel, Real};
+use crate::kernel::{prefetch, Kernel, Real};
+use crate::page::Page;
 use crate::problem::{Loss, Policy, Problem, Proximal};
 use crate::row::Row;
-use crate::solver::iterate::{Iterate, Place};
+use crate::solver::ahead::Ahead;
+use crate::solver::iterate::Iterate;
 use crate::solver::moments::Moments;
 use crate::solver::proof::{shrunk_dual, Proof};
 use crate::solver::rule::{Measured, Rule};
+use crate::solver::visit::{Outcome, Sums, Tally, Terms, Visitor};
 use crate::solver::zeros;
 use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
 
@@ -25,66 +24,23 @@ use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
 const SLEEP_SHARE: f64 = 0.5;
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
-
-/// How a row stood when it was visited.
+/// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]
-pub(crate) struct Outcome {
-    /// Gradient before the step.
-    gradient: f64,
-    alpha: f32,
-    upper: f32,
+pub(crate) struct Blocks<'a> {
+    pub(crate) page: Page<'a>,
+    pub(crate) numbers: &'a [u32],
+    /// Rows of a block.
+    pub(crate) width: usize,
 }
 
-impl Outcome {
-    /// Not a row of this head.
-    const NONE: Outcome = Outcome {
-        gradient: f64::INFINITY,
-        alpha: 0.0,
-        upper: 0.0,
-    };
-
-    /// Between its bounds, or at one with a gradient that holds it there by at most `margin`.
+impl Blocks<'_> {
+    /// The first row of the block at `place`, and a bit for each of its rows.
     #[inline(always)]
-    pub(crate) fn matters(&self, margin: f64) -> bool {
-        if self.alpha <= 0.0 {
-            self.gradient <= margin
-        } else if self.alpha >= self.upper {
-            self.gradient >= -margin
-        } else {
-            true
-        }
+    pub(crate) fn rows(&self, place: usize) -> (usize, u32) {
+        let first = self.numbers[place] as usize * self.width;
+        let rows = self.width.min(self.page.slots() - first);
+        (first, (1u32 << rows) - 1)
     }
-}
-
-/// Sums of a pass.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tally {
-    /// Weighted losses at the weights of the pass's start.
-    pub(super) start_loss: f64,
-    /// Rows on the right side there.
-    pub(super) correct: u64,
-    pub(super) rows: u64,
-    /// Weighted losses at the weights of each visit.
-    pub(super) visit_loss: f64,
-    /// Largest and smallest projected gradient.
-    pub(super) high: f64,
-    pub(super) low: f64,
-    /// Sum of a Q and number of rows with a > 0.
-    pub(super) aq: f64,
-    pub(super) support: u64,
-}
-
-impl Tally {
-    pub(super) const EMPTY: Tally = Tally {
-        start_loss: 0.0,
-        correct: 0,
-        rows: 0,
-        visit_loss: 0.0,
-        high: f64::NEG_INFINITY,
-        low: f64::INFINITY,
-        aq: 0.0,
-        support: 0,
-    };
 }
 
 /// The best primal found and its counts.
@@ -97,29 +53,24 @@ pub(super) struct Best {
 
 pub(crate) struct Head<T> {
     pub(super) signs: Vec<i8>,
-    pub(super) c: f64,
-    pub(super) squared: bool,
+    pub(super) terms: Terms,
     pub(super) intercept: f64,
     pub(super) dense: usize,
     pub(crate) alpha: Vec<f32>,
     pub(super) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(super) start: Vec<T>,
+    /// Whether those are all 0.
+    start_is_zero: bool,
     /// Weights of the best primal.
     pub(super) best_w: Vec<T>,
     pub(super) best: Best,
     pub(super) best_dual: f64,
-    pub(super) sum_alpha: f64,
-    pub(super) sum_diag: f64,
-    pub(super) full: Tally,
-    pub(super) active: Tally,
+    pub(super) sums: Sums,
     /// Dual value and outer part of the gap at the start of the full pass.
     pub(super) start_dual: f64,
     pub(super) start_outer: f64,
     pub(super) measured: Measured,
-    /// Gradients beyond which a row at its bound sleeps.
-    pub(super) sleep_above: f64,
-    pub(super) sleep_below: f64,
     /// Rows that active passes leave out.
     pub(crate) asleep: Bits,
     /// Whether rows may sleep at all.
@@ -130,8 +81,6 @@ pub(crate) struct Head<T> {
     pub(super) proof: Option<Proof>,
     pub(super) certificate: Option<Certificate>,
     pub(crate) support_vectors: u64,
-    pub(crate) visits: u64,
-    pub(crate) updates: u64,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -160,13 +109,18 @@ impl<T: Real> Head<T> {
         );
         Ok(Self {
             signs: spec.signs.clone(),
-            c: spec.c,
-            squared,
+            terms: Terms {
+                c: spec.c,
+                squared,
+                sleep_above: f64::INFINITY,
+                sleep_below: f64::NEG_INFINITY,
+            },
             intercept,
             dense: facts.dense,
             alpha: zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, rule.kappa())?,
             start: zeros(length)?,
+            start_is_zero: true,
             best_w: zeros(length)?,
             best: Best {
                 primal: f64::INFINITY,
@@ -174,10 +128,7 @@ impl<T: Real> Head<T> {
                 rows: 0,
             },
             best_dual: 0.0,
-            sum_alpha: 0.0,
-            sum_diag: 0.0,
-            full: Tally::EMPTY,
-            active: Tally::EMPTY,
+            sums: Sums::ZERO,
             start_dual: 0.0,
             start_outer: 0.0,
             measured: Measured {
@@ -186,8 +137,6 @@ impl<T: Real> Head<T> {
                 gap: 1.0,
                 mean_aq: 0.0,
             },
-            sleep_above: f64::INFINITY,
-            sleep_below: f64::NEG_INFINITY,
             asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
@@ -198,8 +147,6 @@ impl<T: Real> Head<T> {
             proof: None,
             certificate: None,
             support_vectors: 0,
-            visits: 0,
-            updates: 0,
             stop: None,
         })
     }
@@ -213,145 +160,124 @@ impl<T: Real> Head<T> {
         f64::from(self.signs[row.class()])
     }
 
+    /// What visits rows, and the set of rows that sleep. Its sums go back to `self.sums`.
     #[inline(always)]
-    pub(super) fn loss(&self, margin: f64) -> f64 {
-        let slack = (1.0 - margin).max(0.0);
-        if self.squared {
-            slack * slack
-        } else {
-            slack
+    fn visitor(&mut self) -> (Visitor<'_, T>, &mut Bits) {
+        let visitor = Visitor {
+            signs: &self.signs,
+            terms: self.terms,
+            alpha: &mut self.alpha,
+            view: self.iterate.view(),
+            start: (!self.start_is_zero).then_some(&self.start),
+            sums: self.sums,
+        };
+        (visitor, &mut self.asleep)
+    }
+
+    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+    #[inline(always)]
+    pub(crate) fn visit_blocks<K: Kernel, const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_>,
+    ) -> usize {
+        let (mut visitor, asleep) = self.visitor();
+        let to_visit = |asleep: &Bits, place: usize| {
+            let (first, all) = blocks.rows(place);
+            let left = if FULL {
+                all
+            } else {
+                all & !asleep.group(first, blocks.width)
+            };
+            (first, left)
+        };
+        let mut ahead = Ahead::new(blocks.page);
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            let (first, mut left) = to_visit(asleep, place);
+            if place + 2 < blocks.numbers.len() {
+                let (slot, _) = blocks.rows(place + 2);
+                blocks.page.prefetch_entry(slot);
+                prefetch(&visitor.alpha[slot..], 1);
+            }
+            if place + 1 < blocks.numbers.len() {
+                let (first, rows) = to_visit(asleep, place + 1);
+                ahead.begin(first, rows);
+            }
+            let mut sleeping = asleep.group(first, blocks.width);
+            while left != 0 {
+                let offset = left.trailing_zeros();
+                left &= left - 1;
+                let row = blocks.page.peek_row(first + offset as usize);
+                values += row.values();
+                ahead.fetch(&row, first, left);
+                let outcome = visitor.visit::<K, FULL>(&row);
+                sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
+            }
+            ahead.finish();
+            asleep.set_group(first, blocks.width, sleeping);
         }
+        let sums = visitor.sums;
+        self.sums = sums;
+        values
     }
 
     /// A visit that also sums the loss at the weights of the pass's start.
     #[inline(always)]
     pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
-        let y = self.sign(row);
-        if y == 0.0 {
-            self.asleep.set(row.ordinal(), true);
+        self.visit_one::<K, true>(row)
+    }
+
+    /// A visit between full passes.
+    #[inline(always)]
+    pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
+        if self.asleep.get(row.ordinal()) {
             return Outcome::NONE;
         }
-        let (place, at_start) = self.iterate.place_beside::<K>(row, &self.start);
-        let cost = f64::from(row.cost());
-        let margin = y * at_start;
-        self.full.start_loss += cost * self.loss(margin);
-        self.full.correct += u64::from(right_side(margin, y));
-        self.full.rows += 1;
-        self.full.visit_loss += cost * self.loss(y * place.score);
-        let outcome = self.step::<K>(row, y, place);
-        if outcome.alpha > 0.0 {
-            self.full.aq += f64::from(outcome.alpha) * self.iterate.norm(row);
-            self.full.support += 1;
-        }
+        self.visit_one::<K, false>(row)
+    }
+
+    #[inline(always)]
+    fn visit_one<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
+        let (mut visitor, asleep) = self.visitor();
+        let outcome = visitor.visit::<K, FULL>(row);
+        asleep.set(row.ordinal(), outcome.sleeps);
+        let sums = visitor.sums;
+        self.sums = sums;
         outcome
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.
     #[inline(always)]
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
-        let y = self.sign(row);
-        if y == 0.0 {
-            return;
-        }
-        let margin = y * self.iterate.score::<K>(row, &self.start);
-        let loss = f64::from(row.cost()) * self.loss(margin);
-        self.full.start_loss += loss;
-        self.full.visit_loss += loss;
-        self.full.correct += u64::from(right_side(margin, y));
-        self.full.rows += 1;
-    }
-
-    /// A visit between full passes.
-    #[inline(always)]
-    pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
-        let y = self.sign(row);
-        if y == 0.0 || self.asleep.get(row.ordinal()) {
-            return Outcome::NONE;
-        }
-        let place = self.iterate.place::<K>(row);
-        self.step::<K>(row, y, place)
-    }
-
-    /// The coordinate step, its tallies, and whether the row sleeps from now on.
-    #[inline(always)]
-    fn step<K: Kernel>(&mut self, row: &Row<'_>, y: f64, place: Place) -> Outcome {
-        let ordinal = row.ordinal();
-        let cost = f64::from(row.cost());
-        let (diag, upper) = if self.squared {
-            (0.5 / (self.c * cost), f32::MAX)
-        } else {
-            (0.0, bound(self.c * cost))
-        };
-        let before = self.alpha[ordinal];
-        let old = f64::from(before);
-        let gradient = y * place.score - 1.0 + diag * old;
-        self.visits += 1;
-        let (at_zero, at_upper) = (before <= 0.0, before >= upper);
-        let projected = if at_zero {
-            gradient.min(0.0)
-        } else if at_upper {
-            gradient.max(0.0)
-        } else {
-            gradient
-        };
-        self.active.high = self.active.high.max(projected);
-        self.active.low = self.active.low.min(projected);
-        let sleeps =
-            (at_zero && gradient > self.sleep_above) || (at_upper && gradient < self.sleep_below);
-        self.asleep.set(ordinal, sleeps);
-        let mut outcome = Outcome {
-            gradient,
-            alpha: before,
-            upper,
-        };
-        if projected == 0.0 || !projected.is_finite() {
-            return outcome;
-        }
-        let wanted = old - gradient / (place.curvature + diag);
-        let after = if wanted.is_nan() {
-            before
-        } else {
-            wanted.clamp(0.0, f64::from(upper)) as f32
-        };
-        let delta = f64::from(after) - old;
-        if delta != 0.0 {
-            self.iterate.add::<K>(row, y * delta);
-            self.sum_alpha += delta;
-            self.sum_diag += diag * (f64::from(after) * f64::from(after) - old * old);
-            self.updates += 1;
-            self.alpha[ordinal] = after;
-            outcome.alpha = after;
-        }
-        outcome
+        let (mut visitor, _) = self.visitor();
+        visitor.measure::<K>(row);
+        let sums = visitor.sums;
+        self.sums = sums;
     }
 
     pub(crate) fn begin_full(&mut self) {
+        self.start_is_zero = self.sums.updates == 0;
         self.iterate.write_weights(&mut self.start);
         let norms = self.iterate.norms();
-        self.start_dual = self.sum_alpha - 0.5 * norms.v - 0.5 * self.sum_diag;
+        self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
-        self.full = Tally::EMPTY;
-        self.active = Tally::EMPTY;
+        self.sums.full = Tally::EMPTY;
+        self.sums.forget_range();
     }
 
     pub(crate) fn end_full(&mut self) {
-        let primal = self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
+        let full = self.sums.full;
+        let primal = self.take_start(full.start_loss, full.correct, full.rows);
         self.note_limits();
         let (dual, squared_w) = self.dual_now();
-        let estimate = (0.5 * squared_w + self.c * self.full.visit_loss).min(self.best.primal);
+        let estimate = (0.5 * squared_w + self.terms.c * full.visit_loss).min(self.best.primal);
         self.estimate = relative(estimate, dual);
-        self.support_vectors = self.full.support;
-        let mean_aq = if self.full.support > 0 {
-            self.full.aq / self.full.support as f64
-        } else {
-            0.0
-        };
-        let inner = primal - self.start_dual - self.start_outer;
+        self.support_vectors = full.support;
         self.measured = Measured {
-            inner,
+            inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
             gap: self.gap(),
-            mean_aq,
+            mean_aq: full.aq / full.aq_rows.max(1) as f64,
         };
         self.certificate = Some(self.certify(dual));
     }
@@ -359,7 +285,7 @@ impl<T: Real> Head<T> {
     /// The primal at `start`, which becomes the best weights if it is the smallest.
     pub(super) fn take_start(&mut self, loss: f64, correct: u64, rows: u64) -> f64 {
         let norm: f64 = self.start.iter().map(|w| w.to() * w.to()).sum();
-        let primal = 0.5 * norm + self.c * loss;
+        let primal = 0.5 * norm + self.terms.c * loss;
         if primal < self.best.primal {
             std::mem::swap(&mut self.start, &mut self.best_w);
             self.best = Best {
@@ -374,23 +300,24 @@ impl<T: Real> Head<T> {
     /// The dual at the current dual variables shrunk as is best, and |w|^2.
     fn dual_now(&mut self) -> (f64, f64) {
         let norms = self.iterate.norms();
-        let (dual, _) = shrunk_dual(self.sum_alpha, norms.v, self.sum_diag, self.squared);
+        let Sums { alpha, diag, .. } = self.sums;
+        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.squared);
         self.best_dual = self.best_dual.max(dual);
         (dual, norms.w)
     }
 
     fn note_limits(&mut self) {
-        let Tally { high, low, .. } = self.active;
-        self.active = Tally::EMPTY;
+        let Sums { high, low, .. } = self.sums;
+        self.sums.forget_range();
         if !self.sleeps {
             return;
         }
-        self.sleep_above = if high > 0.0 {
+        self.terms.sleep_above = if high > 0.0 {
             SLEEP_SHARE * high
         } else {
             f64::INFINITY
         };
-        self.sleep_below = if low < 0.0 {
+        self.terms.sleep_below = if low < 0.0 {
             SLEEP_SHARE * low
         } else {
             f64::NEG_INFINITY
@@ -404,12 +331,12 @@ impl<T: Real> Head<T> {
 
     /// The range of projected gradients in the pass so far.
     pub(crate) fn violation(&self) -> f64 {
-        (self.active.high.max(0.0) - self.active.low.min(0.0)).max(0.0)
+        (self.sums.high.max(0.0) - self.sums.low.min(0.0)).max(0.0)
     }
 
     /// The largest magnitude of a projected gradient in the pass so far.
     pub(crate) fn largest_gradient(&self) -> f64 {
-        self.active.high.max(-self.active.low).max(0.0)
+        self.sums.high.max(-self.sums.low).max(0.0)
     }
 
     /// Corrects kappa and moves the centre after a full pass; after the first one, `moments` may call for a metric.
@@ -433,12 +360,12 @@ impl<T: Real> Head<T> {
 
     /// Forgets the gradients beyond which rows sleep: they were those of another kappa.
     fn wake(&mut self) {
-        self.sleep_above = f64::INFINITY;
-        self.sleep_below = f64::NEG_INFINITY;
+        self.terms.sleep_above = f64::INFINITY;
+        self.terms.sleep_below = f64::NEG_INFINITY;
     }
 
     pub(crate) fn begin_active(&mut self) {
-        self.active = Tally::EMPTY;
+        self.sums.forget_range();
     }
 
     pub(crate) fn end_active(&mut self) {
@@ -459,7 +386,7 @@ impl<T: Real> Head<T> {
     /// Primal and dual at w = 0, a = 0, every cost taken as 1.
     pub(crate) fn certificate_of_zero(&self, rows: usize) -> Certificate {
         Certificate {
-            primal: self.c * rows as f64,
+            primal: self.terms.c * rows as f64,
             dual: 0.0,
             gap: 1.0,
         }
@@ -471,23 +398,6 @@ impl<T: Real> Head<T> {
             return 0.0;
         }
         self.best.correct as f64 / self.best.rows as f64
-    }
-}
-
-/// A margin of 0 counts for the positive side, as in prediction.
-#[inline(always)]
-pub(super) fn right_side(margin: f64, y: f64) -> bool {
-    margin > 0.0 || (margin == 0.0 && y > 0.0)
-}
-
-/// The largest f32 not above `value`, so that a dual variable at it is feasible.
-#[inline(always)]
-fn bound(value: f64) -> f32 {
-    let near = value as f32;
-    if f64::from(near) > value {
-        near.next_down()
-    } else {
-        near
     }
 }
 

@@ -3,9 +3,10 @@
 //! What is stored and reported is what was proved: the weights of the best primal, the dual variables shrunk by the
 //! factor that makes their dual largest.
 
-use crate::kernel::{add_sparse, Kernel, Real};
+use crate::kernel::{Kernel, Real};
 use crate::row::Row;
-use crate::solver::head::{relative, right_side, Head, Tally};
+use crate::solver::head::{relative, Head};
+use crate::solver::visit::{right_side, score, Tally};
 use crate::solver::zeros;
 use crate::trainer::{Certificate, StopReason, TrainError};
 
@@ -33,7 +34,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
         let primal = !self.known(tolerance);
         self.iterate.write_weights(&mut self.start);
-        self.full = Tally::EMPTY;
+        self.sums.full = Tally::EMPTY;
         self.proof = Some(Proof {
             v: zeros(self.iterate.len())?,
             sum: 0.0,
@@ -57,22 +58,23 @@ impl<T: Real> Head<T> {
         let cost = f64::from(row.cost());
         if alpha > 0.0 {
             f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
-            add_sparse::<K, f64>(&mut proof.v, y * alpha, row.sparse());
+            f64::add_sparse::<K>(&mut proof.v, y * alpha, row.sparse());
             let last = proof.v.len() - 1;
             proof.v[last] += self.intercept * y * alpha;
             proof.sum += alpha;
-            proof.diag += if self.squared {
-                0.5 / (self.c * cost) * alpha * alpha
+            proof.diag += if self.terms.squared {
+                0.5 / (self.terms.c * cost) * alpha * alpha
             } else {
                 0.0
             };
             proof.support += 1;
         }
         if proof.primal {
-            let margin = y * self.iterate.score::<K>(row, &self.start);
-            self.full.start_loss += cost * self.loss(margin);
-            self.full.correct += u64::from(right_side(margin, y));
-            self.full.rows += 1;
+            let margin = y * score::<K, T>(row, &self.start, self.dense, self.intercept);
+            let full = &mut self.sums.full;
+            full.start_loss += cost * self.terms.loss(margin);
+            full.correct += u64::from(right_side(margin, y));
+            full.rows += 1;
         }
     }
 
@@ -82,10 +84,11 @@ impl<T: Real> Head<T> {
             return;
         };
         if proof.primal {
-            self.take_start(self.full.start_loss, self.full.correct, self.full.rows);
+            let full = self.sums.full;
+            self.take_start(full.start_loss, full.correct, full.rows);
         }
         let norm: f64 = proof.v.iter().map(|v| v * v).sum();
-        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.squared);
+        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.terms.squared);
         let certificate = self.certify(dual);
         self.certificate = Some(certificate);
         self.support_vectors = proof.support;
@@ -105,8 +108,8 @@ impl<T: Real> Head<T> {
             self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
         }
         self.iterate.set_v(&proof.v);
-        self.sum_alpha = proof.sum;
-        self.sum_diag = proof.diag;
+        self.sums.alpha = proof.sum;
+        self.sums.diag = proof.diag;
     }
 
     fn finish(&mut self, shrink: f64, stop: StopReason) {

@@ -1,9 +1,10 @@
 //! Training over rows that are all in the arena: shuffled blocks of consecutive rows, sleeping rows left out.
 
 use crate::cache::{Arena, Facts};
-use crate::kernel::{prefetch, Kernel, Level, Real, Work};
+use crate::kernel::{Kernel, Level, Real, Work};
 use crate::page::Page;
 use crate::random::Random;
+use crate::solver::head::Blocks;
 use crate::solver::Solver;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -18,8 +19,6 @@ const ACTIVE_VISITS: usize = 2;
 const ACTIVE_PASSES: u32 = 20;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(super) const FEATURES_PER_VALUE: usize = 16;
-/// Cache lines of the next row to ask for in advance.
-const PREFETCH_LINES: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
@@ -90,12 +89,14 @@ impl<T: Real> Resident<T> {
                 self.end_pass()?;
                 continue;
             }
-            let page = Page::new(self.arena.words(), self.facts.dense);
+            let blocks = Blocks {
+                page: Page::new(self.arena.words(), self.facts.dense),
+                numbers: &self.order[self.cursor..],
+                width: self.block,
+            };
             let visit = Visit {
                 solver: &mut self.solver,
-                page,
-                blocks: &self.order[self.cursor..],
-                block: self.block,
+                blocks,
                 pass: self.pass,
                 budget: left,
             };
@@ -112,6 +113,7 @@ impl<T: Real> Resident<T> {
                 if self.solver.end_full() {
                     let everything = self.solver.begin_verify()?;
                     self.passes += 1;
+                    // nothing is trained: rows may come as they lie
                     self.order_all();
                     self.pass = Pass::Verify { everything };
                     return Ok(());
@@ -143,6 +145,7 @@ impl<T: Real> Resident<T> {
         self.solver.begin_full();
         self.passes += 1;
         self.order_all();
+        self.random.shuffle(&mut self.order);
         self.pass = Pass::Full;
     }
 
@@ -150,7 +153,6 @@ impl<T: Real> Resident<T> {
         self.order.clear();
         self.order
             .extend(0..self.facts.rows.div_ceil(self.block) as u32);
-        self.random.shuffle(&mut self.order);
         self.cursor = 0;
         self.pass_rows = self.facts.rows;
     }
@@ -218,21 +220,9 @@ fn block_of(facts: &Facts) -> usize {
 /// Visits blocks until the budget is used up; gives back how many blocks and values that was.
 struct Visit<'a, T> {
     solver: &'a mut Solver<T>,
-    page: Page<'a>,
-    blocks: &'a [u32],
-    block: usize,
+    blocks: Blocks<'a>,
     pass: Pass,
     budget: usize,
-}
-
-impl<T> Visit<'_, T> {
-    /// Asks for the row that will be visited next.
-    #[inline(always)]
-    fn fetch_ahead(&self, slot: Option<usize>) {
-        if let Some(slot) = slot.filter(|slot| *slot < self.page.slots()) {
-            prefetch(self.page.peek_words(slot), PREFETCH_LINES);
-        }
-    }
 }
 
 impl<T: Real> Work for Visit<'_, T> {
@@ -240,60 +230,17 @@ impl<T: Real> Work for Visit<'_, T> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) -> (usize, usize) {
-        let mut values = 0;
-        let rows = self.page.slots();
-        for (done, &block) in self.blocks.iter().enumerate() {
-            if values >= self.budget {
-                return (done, values);
-            }
-            let first = block as usize * self.block;
-            let end = (first + self.block).min(rows);
-            let next = self
-                .blocks
-                .get(done + 1)
-                .map(|next| *next as usize * self.block);
-            match self.pass {
-                Pass::Full => {
-                    for slot in first..end {
-                        let ahead = if slot + 1 < end { Some(slot + 1) } else { next };
-                        self.fetch_ahead(ahead);
-                        let Some(row) = self.page.row(slot) else {
-                            continue;
-                        };
-                        values += row.values();
-                        self.solver.visit_full::<K>(&row, 0.0);
-                    }
-                }
-                Pass::Verify { everything } => {
-                    for slot in first..end {
-                        if everything || self.solver.needs_check(slot) {
-                            let row = Page::row(&self.page, slot)
-                                .expect("rows of the arena are never dropped");
-                            values += row.values();
-                            self.solver.check::<K>(&row);
-                        }
-                    }
-                    values += end - first;
-                }
-                Pass::Active => {
-                    let mut awake = self.solver.awake(first, self.block);
-                    while awake != 0 {
-                        let slot = first + awake.trailing_zeros() as usize;
-                        awake &= awake - 1;
-                        let ahead = if awake != 0 {
-                            Some(first + awake.trailing_zeros() as usize)
-                        } else {
-                            next
-                        };
-                        self.fetch_ahead(ahead);
-                        if let Some(row) = (slot < end).then(|| self.page.row(slot)).flatten() {
-                            values += row.values();
-                            self.solver.visit_active::<K>(&row, 0.0);
-                        }
-                    }
-                }
+        match self.pass {
+            Pass::Full => self
+                .solver
+                .visit_blocks::<K, true>(self.blocks, self.budget),
+            Pass::Active => self
+                .solver
+                .visit_blocks::<K, false>(self.blocks, self.budget),
+            Pass::Verify { everything } => {
+                self.solver
+                    .check_blocks::<K>(self.blocks, everything, self.budget)
             }
         }
-        (self.blocks.len(), values)
     }
 }

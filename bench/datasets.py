@@ -1,0 +1,114 @@
+"""Real data sets as arrays: found in the folder PGSVM_DATA (default: shared/data beside the checkout), each in two forms.
+
+`raw`: the columns as they are, text columns as one indicator a value. `std`: dense columns moved to mean 0 and scaled to
+deviation 1 over the training rows, columns that never change left out; for text (reuters) scaled only, which keeps it
+sparse. Both are made once and kept beside the generated problems.
+"""
+
+import lzma
+import os
+import pathlib
+
+import numpy as np
+from scipy import sparse
+
+import problems
+from machine import ROOT
+
+FORMS = ["raw", "std"]
+
+
+class Missing(Exception):
+    """The folder of data sets lacks a file."""
+
+
+def problem(name, form):
+    return problems.kept(f"{name}_{form}", lambda _: _made(name, form))
+
+
+def available(name):
+    return (_folder() / FILES[name]).exists()
+
+
+def _folder():
+    return pathlib.Path(os.environ.get("PGSVM_DATA") or ROOT.parent / "shared" / "data")
+
+
+def _made(name, form):
+    if not available(name):
+        raise Missing(f"no {FILES[name]} in the folder of data sets: PGSVM_DATA names it")
+    x, y = READERS[name]()
+    if form == "raw":
+        return x.astype(np.float32), y
+    if name in SCALED_ONLY:
+        return _scaled(x), y
+    dense = x.toarray() if sparse.issparse(x) else x
+    deviation = dense.std(axis=0)
+    varies = deviation > 0
+    return ((dense - dense.mean(axis=0)) / np.where(varies, deviation, 1.0))[:, varies].astype(np.float32), y
+
+
+def _scaled(x):
+    """Columns divided by their deviation."""
+    rows = x.shape[0]
+    mean = np.asarray(x.sum(axis=0)).ravel() / rows
+    square = np.asarray(x.multiply(x).sum(axis=0)).ravel() / rows
+    deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    scaled = x.copy()
+    scaled.data /= np.where(deviation > 0, deviation, 1.0)[x.indices]
+    return scaled.astype(np.float32)
+
+
+def _libsvm(name, positive):
+    """A LIBSVM file as CSR; the label `positive` against all others."""
+    offset, index, value, label = [0], [], [], []
+    with lzma.open(_folder() / FILES[name], "rt") as lines:
+        for line in lines:
+            first, *pairs = line.split()
+            label.append(1 if float(first) == positive else -1)
+            for pair in pairs:
+                key, _, number = pair.partition(":")
+                index.append(int(key) - 1)
+                value.append(float(number))
+            offset.append(len(index))
+    x = sparse.csr_array((np.array(value), np.array(index), np.array(offset)), (len(label), max(index) + 1))
+    x.eliminate_zeros()
+    return x, np.array(label)
+
+
+def _cover():
+    rows = np.loadtxt(lzma.open(_folder() / FILES["cover_2v4"], "rt"), delimiter=",", skiprows=1)
+    return rows[:, :-1], np.where(rows[:, -1] > 0, 1, -1)
+
+
+def _kddcup():
+    """38 numbers and one indicator for each value of the three text columns; normal traffic against attacks."""
+    with lzma.open(_folder() / FILES["kddcup99"], "rt") as lines:
+        fields = np.array([line.rstrip().split(",") for line in lines])
+    text = [1, 2, 3]
+    parts = [sparse.csr_array(np.delete(fields[:, :-1], text, axis=1).astype(np.float64))]
+    for column in text:
+        values, place = np.unique(fields[:, column], return_inverse=True)
+        ones = np.ones(len(fields))
+        parts.append(sparse.csr_array((ones, (np.arange(len(fields)), place)), (len(fields), len(values))))
+    return sparse.csr_array(sparse.hstack(parts, format="csr")), np.where(fields[:, -1] == "normal.", 1, -1)
+
+
+FILES = {
+    "a9a": "a9a/a9a.xz",
+    "ijcnn1": "ijcnn1/ijcnn1.trn.xz",
+    "mnist": "mnist/mnist.train.libsvm.xz",
+    "kddcup99": "kddcup99/kddcup.data_10_percent.xz",
+    "reuters_moneyfx": "reuters_moneyfx/reuters.trn.xz",
+    "cover_2v4": "cover_2v4/cover_2v4.csv.xz",
+}
+READERS = {
+    "a9a": lambda: _libsvm("a9a", 1),
+    "ijcnn1": lambda: _libsvm("ijcnn1", 1),
+    # the digit 8, the hardest to tell from the rest
+    "mnist": lambda: _libsvm("mnist", 8),
+    "kddcup99": _kddcup,
+    "reuters_moneyfx": lambda: _libsvm("reuters_moneyfx", 1),
+    "cover_2v4": _cover,
+}
+SCALED_ONLY = ["reuters_moneyfx"]

@@ -1,0 +1,92 @@
+//! Rows as a folder of plain arrays holds them.
+
+use std::fs;
+use std::path::Path;
+
+use pgsvm_core::{Example, RowError, Source};
+
+use crate::Result;
+
+/// Delivered in order.
+pub struct Arrays {
+    /// Class id of each row.
+    class: Vec<u32>,
+    features: usize,
+    dense: Vec<f32>,
+    offset: Vec<i64>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+    next: usize,
+    row: Vec<f64>,
+}
+
+impl Arrays {
+    /// Reads a folder; class ids come from the file `labels`, where -1 means 0.
+    pub fn load(folder: &Path, features: usize, labels: &str) -> Result<Self> {
+        let read =
+            |name: &str| fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"));
+        let is_dense = folder.join("dense.f32").exists();
+        let sparse = |name: &str| if is_dense { Ok(Vec::new()) } else { read(name) };
+        let dense = if is_dense {
+            read("dense.f32")?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            class: read(labels)?
+                .into_iter()
+                .map(|byte| (byte as i8).max(0) as u32)
+                .collect(),
+            features,
+            dense: numbers(&dense, f32::from_ne_bytes),
+            offset: numbers(&sparse("offset.i64")?, i64::from_ne_bytes),
+            index: numbers(&sparse("index.u32")?, u32::from_ne_bytes),
+            value: numbers(&sparse("value.f32")?, f32::from_ne_bytes),
+            next: 0,
+            row: Vec::new(),
+        })
+    }
+}
+
+fn numbers<T, const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|chunk| number(*chunk))
+        .collect()
+}
+
+impl Source for Arrays {
+    type Error = RowError;
+
+    fn fetch(
+        &mut self,
+        rows: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> std::result::Result<(), RowError>,
+    ) -> std::result::Result<bool, RowError> {
+        let end = (self.next + rows).min(self.class.len());
+        for row in self.next..end {
+            self.row.clear();
+            let (mut sparse_index, mut sparse_value): (&[u32], &[f32]) = (&[], &[]);
+            if self.offset.is_empty() {
+                let values = &self.dense[row * self.features..(row + 1) * self.features];
+                self.row
+                    .extend(values.iter().map(|value| f64::from(*value)));
+            } else {
+                let entries = self.offset[row] as usize..self.offset[row + 1] as usize;
+                sparse_index = &self.index[entries.clone()];
+                sparse_value = &self.value[entries];
+            }
+            sink(&Example {
+                class: self.class[row],
+                cost: 1.0,
+                dense: &self.row,
+                sparse_index,
+                sparse_value,
+            })?;
+        }
+        self.next = end;
+        Ok(end < self.class.len())
+    }
+}

@@ -1,0 +1,245 @@
+//! One training on arrays in a folder, measured: prints seconds, certificate and passes as JSON and leaves the weights.
+//!
+//! `measure FOLDER [key=value …]`, called by bench/. The folder holds `label.i8` (-1 or 1 a row) and either `dense.f32`
+//! (rows one after the other) or `offset.i64` (rows + 1), `index.u32` and `value.f32`, in the machine's byte order.
+//!
+//! | key | means |
+//! |---|---|
+//! | features | of a dense row |
+//! | c, tolerance, passes, intercept (0, 1), seed | the problem |
+//! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
+//! | cache | bytes |
+//! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
+//! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
+//! | throttle_mb | megabytes a second at which the spool is read at most |
+//! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
+//! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
+//! | out | folder for `weights.f64` (features in order, then the intercept, head after head) and `duals.f32` |
+//!
+//! The clock of the solver starts when the rows are encoded in the cache, or in the spool.
+
+mod arrays;
+mod bandwidth;
+mod clock;
+mod device;
+mod observer;
+mod options;
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use arrays::Arrays;
+use clock::{Clock, Time};
+use device::Device;
+use observer::{Observer, Point};
+use options::Options;
+use pgsvm_core::{
+    Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
+};
+
+/// Rows of a reader's step and stored words of a trainer's.
+const READER_BUDGET: usize = 1024;
+const TRAINER_BUDGET: usize = 1 << 20;
+/// How long a role with a thread of its own rests when it is blocked.
+const REST: Duration = Duration::from_micros(50);
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments
+        .next()
+        .ok_or("usage: measure FOLDER [key=value …]")?;
+    let mut options = Options::parse(arguments)?;
+
+    let c = options.number("c", 1.0)?;
+    let problem = problem(&mut options, c)?;
+    let heads = heads(options.number("heads", 1)?, c);
+    let cache = Cache::in_memory(options.number("cache", 4_000_000_000)?)?;
+    let threads: u32 = options.number("threads", 1)?;
+    let device = Device::new(1e6 * options.number("throttle_mb", f64::INFINITY)?);
+    let limit = Time {
+        cpu: options.number("seconds", f64::INFINITY)?,
+        wall: options.number("wall", f64::INFINITY)?,
+    };
+    let wants_bandwidth = options.number("bandwidth", 0)? == 1;
+    let out = options.take("out");
+    let labels = options.take("labels").unwrap_or("label.i8".into());
+    let features = options.number("features", 0)?;
+    options.finish()?;
+
+    let loading = Clock::start()?;
+    let bytes_read = device.bytes_read();
+    let job = ReaderJob {
+        scale: Scale::None,
+        seed: problem.seed(),
+    };
+    let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
+    let mut reader = Reader::new(cache.clone(), job, arrays, device)?;
+    while cache.phase() == Phase::Loading {
+        reader.step(READER_BUDGET).map_err(debug)?;
+    }
+    let loading = loading.read()?;
+
+    let mut trainer = Trainer::new(cache.clone(), problem, heads.clone()).map_err(debug)?;
+    let mut observer = Observer::start(&cache, limit)?;
+    match threads {
+        1 => take_turns(&mut reader, &mut trainer, &mut observer)?,
+        _ => side_by_side(&mut reader, &mut trainer, &mut observer)?,
+    }
+    let solving = observer.finish(&trainer)?;
+
+    let seen = cache.statistics();
+    let row_bytes = seen.bytes_loaded as f64 / seen.rows as f64;
+    let read_bandwidth = if wants_bandwidth {
+        bandwidth::of_reading(seen.bytes_loaded as usize)?
+    } else {
+        0.0
+    };
+    let report = trainer.report();
+    let head = report.heads[0];
+    let gaps: Vec<f64> = report.heads.iter().map(|h| h.certificate.gap).collect();
+    let fields = [
+        ("load_wall", loading.wall),
+        ("load_cpu", loading.cpu),
+        ("wall", solving.wall),
+        ("cpu", solving.cpu),
+        ("primal", head.certificate.primal),
+        ("dual", head.certificate.dual),
+        ("gap", gaps.iter().copied().fold(0.0, f64::max)),
+        ("passes", f64::from(report.passes)),
+        ("visits", report.visits as f64),
+        ("row_bytes", row_bytes),
+        ("spool_bytes", reader.report().spool_bytes as f64),
+        (
+            "spool_bytes_read",
+            bytes_read.load(Ordering::Relaxed) as f64,
+        ),
+        ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
+        (
+            "active_bandwidth",
+            observer.active.bytes_per_second(row_bytes),
+        ),
+        ("read_bandwidth", read_bandwidth),
+    ];
+    println!(
+        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}]}}",
+        fields
+            .map(|(name, value)| format!("\"{name}\": {value}"))
+            .join(", "),
+        report.resident,
+        observer
+            .points
+            .iter()
+            .map(point)
+            .collect::<Vec<_>>()
+            .join(", "),
+    );
+    match out {
+        Some(out) => write(Path::new(&out), &trainer, heads.len()),
+        None => Ok(()),
+    }
+}
+
+fn problem(options: &mut Options, c: f64) -> Result<Problem> {
+    let policy = match options.take("solver").as_deref() {
+        None | Some("stream") => Policy::Cached,
+        Some("paper") => Policy::Paper,
+        Some(other) => return Err(format!("unknown solver {other}").into()),
+    };
+    Ok(
+        Problem::new(Loss::Hinge, c, options.number("tolerance", 1e-3)?)?
+            .with_max_passes(options.number("passes", 1000)?)?
+            .with_intercept(options.number("intercept", 1)? == 1)
+            .with_seed(options.number("seed", 0)?)
+            .with_policy(policy),
+    )
+}
+
+fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
+    if count == 1 {
+        return vec![HeadSpec::binary(c)];
+    }
+    let against_the_rest = |class: usize| {
+        let mut signs = vec![-1; count];
+        signs[class] = 1;
+        HeadSpec { signs, c }
+    };
+    (0..count).map(against_the_rest).collect()
+}
+
+fn take_turns(
+    reader: &mut Reader<Arrays, Device>,
+    trainer: &mut Trainer,
+    observer: &mut Observer,
+) -> Result<()> {
+    loop {
+        while reader.step(READER_BUDGET).map_err(debug)? == Step::Progress {}
+        loop {
+            let step = trainer.step(TRAINER_BUDGET).map_err(debug)?;
+            observer.look(trainer)?;
+            match step {
+                Step::Progress => {}
+                Step::Blocked => break,
+                Step::Done => return Ok(()),
+            }
+        }
+    }
+}
+
+fn side_by_side(
+    reader: &mut Reader<Arrays, Device>,
+    trainer: &mut Trainer,
+    observer: &mut Observer,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| loop {
+            match reader.step(READER_BUDGET) {
+                Ok(Step::Progress) => {}
+                Ok(Step::Blocked) => thread::sleep(REST),
+                Ok(Step::Done) => return Ok(()),
+                Err(error) => return Err(format!("{error:?}")),
+            }
+        });
+        loop {
+            let step = trainer.step(TRAINER_BUDGET).map_err(debug)?;
+            observer.look(trainer)?;
+            match step {
+                Step::Progress => {}
+                Step::Blocked => thread::sleep(REST),
+                Step::Done => break,
+            }
+        }
+        reading.join().map_err(|_| "the reader panicked")??;
+        Ok(())
+    })
+}
+
+fn point(point: &Point) -> String {
+    format!(
+        "{{\"passes\": {}, \"wall\": {}, \"cpu\": {}, \"primal\": {}, \"dual\": {}}}",
+        point.passes, point.time.wall, point.time.cpu, point.primal, point.dual
+    )
+}
+
+fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {
+    let (mut weights, mut duals) = (Vec::new(), Vec::new());
+    for head in 0..heads {
+        let found = trainer.weights(head);
+        let values = found.iter().chain([found.intercept()]);
+        weights.extend(values.flat_map(f64::to_ne_bytes));
+        let values = trainer.duals(head).iter().copied();
+        duals.extend(values.flat_map(f32::to_ne_bytes));
+    }
+    fs::write(out.join("weights.f64"), weights)?;
+    fs::write(out.join("duals.f32"), duals)?;
+    Ok(())
+}
+
+fn debug(error: impl std::fmt::Debug) -> Box<dyn Error> {
+    format!("{error:?}").into()
+}

@@ -1,0 +1,412 @@
+//! The visit of a row by a head: the innermost loop of every training.
+//!
+//! With y the sign, a the dual variable and `upper` its bound, w = damp u (see [`super::iterate`]):
+//!
+//! g = y <w, x> - 1 + diag a,   a' = clip(a - g / (curvature + diag)),   u += (a' - a) y x
+//!
+//! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
+//!
+//! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
+//! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
+
+use crate::kernel::{Kernel, Real};
+use crate::row::Row;
+
+/// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
+const NORM_SAMPLE: usize = 8;
+
+/// How a row stood when it was visited.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome {
+    /// Gradient before the step.
+    gradient: f64,
+    alpha: f32,
+    upper: f32,
+    /// Whether active passes may leave the row out from now on.
+    pub(super) sleeps: bool,
+}
+
+impl Outcome {
+    /// Not a row of this head.
+    pub(super) const NONE: Outcome = Outcome {
+        gradient: f64::INFINITY,
+        alpha: 0.0,
+        upper: 0.0,
+        sleeps: true,
+    };
+
+    /// Between its bounds, or at one with a gradient that holds it there by at most `margin`.
+    #[inline(always)]
+    pub(crate) fn matters(&self, margin: f64) -> bool {
+        if self.alpha <= 0.0 {
+            self.gradient <= margin
+        } else if self.alpha >= self.upper {
+            self.gradient >= -margin
+        } else {
+            true
+        }
+    }
+}
+
+/// Losses at the weights of a full pass's start, and what else a full pass counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tally {
+    /// Weighted losses at the weights of the pass's start.
+    pub(super) start_loss: f64,
+    /// Rows on the right side there.
+    pub(super) correct: u64,
+    pub(super) rows: u64,
+    /// Weighted losses at the weights of each visit.
+    pub(super) visit_loss: f64,
+    /// Rows with a > 0.
+    pub(super) support: u64,
+    /// Sum of a Q over some of them, and how many.
+    pub(super) aq: f64,
+    pub(super) aq_rows: u64,
+}
+
+impl Tally {
+    pub(super) const EMPTY: Tally = Tally {
+        start_loss: 0.0,
+        correct: 0,
+        rows: 0,
+        visit_loss: 0.0,
+        support: 0,
+        aq: 0.0,
+        aq_rows: 0,
+    };
+}
+
+/// What visits change besides dual variables and weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sums {
+    pub(super) full: Tally,
+    /// Largest and smallest projected gradient of the pass.
+    pub(super) high: f64,
+    pub(super) low: f64,
+    /// Sum of a, and of diag a^2.
+    pub(super) alpha: f64,
+    pub(super) diag: f64,
+    pub(super) visits: u64,
+    pub(super) updates: u64,
+}
+
+impl Sums {
+    pub(super) const ZERO: Sums = Sums {
+        full: Tally::EMPTY,
+        high: f64::NEG_INFINITY,
+        low: f64::INFINITY,
+        alpha: 0.0,
+        diag: 0.0,
+        visits: 0,
+        updates: 0,
+    };
+
+    /// Forgets the projected gradients.
+    pub(super) fn forget_range(&mut self) {
+        self.high = f64::NEG_INFINITY;
+        self.low = f64::INFINITY;
+    }
+}
+
+/// The weights as visits see them; the last entry of each slice is the intercept's.
+pub(super) struct View<'a, T> {
+    pub(super) u: &'a mut [T],
+    /// w = damp u for every feature, unless there are `columns`.
+    pub(super) damp: f64,
+    pub(super) columns: Option<Damping<'a, T>>,
+    /// Length of the rows' dense part.
+    pub(super) dense: usize,
+    /// The constant feature: 1, or 0 for none.
+    pub(super) intercept: f64,
+}
+
+/// A factor for each column, and the inverse of its moment (see [`super::moments`]).
+#[derive(Clone, Copy)]
+pub(super) struct Damping<'a, T> {
+    pub(super) damp: &'a [T],
+    pub(super) inverse: &'a [T],
+}
+
+/// The constants of a head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) c: f64,
+    pub(super) squared: bool,
+    /// Gradients beyond which a row at its bound sleeps.
+    pub(super) sleep_above: f64,
+    pub(super) sleep_below: f64,
+}
+
+impl Terms {
+    #[inline(always)]
+    pub(super) fn loss(&self, margin: f64) -> f64 {
+        let slack = (1.0 - margin).max(0.0);
+        if self.squared {
+            slack * slack
+        } else {
+            slack
+        }
+    }
+}
+
+pub(super) struct Visitor<'a, T> {
+    /// By class id.
+    pub(super) signs: &'a [i8],
+    pub(super) terms: Terms,
+    /// By ordinal.
+    pub(super) alpha: &'a mut [f32],
+    pub(super) view: View<'a, T>,
+    /// Weights at the start of the full pass; None where they are all 0.
+    pub(super) start: Option<&'a [T]>,
+    pub(super) sums: Sums,
+}
+
+impl<T: Real> Visitor<'_, T> {
+    #[inline(always)]
+    pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
+        f64::from(self.signs[row.class()])
+    }
+
+    /// Visits a row; in a full pass the loss at the weights of its start is summed too.
+    #[inline(always)]
+    pub(super) fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
+        let y = self.sign(row);
+        if y == 0.0 {
+            return Outcome::NONE;
+        }
+        let cost = f64::from(row.cost());
+        let (score, curvature) = if FULL {
+            let (score, curvature, at_start) = self.view.place_beside::<K>(row, self.start);
+            let margin = y * at_start;
+            let full = &mut self.sums.full;
+            full.start_loss += cost * self.terms.loss(margin);
+            full.correct += u64::from(right_side(margin, y));
+            full.rows += 1;
+            full.visit_loss += cost * self.terms.loss(y * score);
+            (score, curvature)
+        } else {
+            self.view.place::<K>(row)
+        };
+        let outcome = self.step::<K>(row, y, cost, score, curvature);
+        if FULL && outcome.alpha > 0.0 {
+            let full = &mut self.sums.full;
+            full.support += 1;
+            if self.view.columns.is_none() || row.ordinal() % NORM_SAMPLE == 0 {
+                full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
+                full.aq_rows += 1;
+            }
+        }
+        outcome
+    }
+
+    /// Sums the loss at the weights of the pass's start, without a visit.
+    #[inline(always)]
+    pub(super) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
+        let y = self.sign(row);
+        if y == 0.0 {
+            return;
+        }
+        let at_start = self.start.map_or(0.0, |w| self.view.score::<K>(row, w));
+        let loss = f64::from(row.cost()) * self.terms.loss(y * at_start);
+        let full = &mut self.sums.full;
+        full.start_loss += loss;
+        full.visit_loss += loss;
+        full.correct += u64::from(right_side(y * at_start, y));
+        full.rows += 1;
+    }
+
+    /// The coordinate step.
+    #[inline(always)]
+    fn step<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        y: f64,
+        cost: f64,
+        score: f64,
+        curvature: f64,
+    ) -> Outcome {
+        let (diag, upper) = if self.terms.squared {
+            (0.5 / (self.terms.c * cost), f32::MAX)
+        } else {
+            (0.0, bound(self.terms.c * cost))
+        };
+        // known before the score is: the division does not wait for it
+        let inverse = 1.0 / (curvature + diag);
+        let place = &mut self.alpha[row.ordinal()];
+        let before = *place;
+        let old = f64::from(before);
+        let gradient = y * score - 1.0 + diag * old;
+        let (at_zero, at_upper) = (before <= 0.0, before >= upper);
+        let least = if at_upper { 0.0 } else { f64::NEG_INFINITY };
+        let most = if at_zero { 0.0 } else { f64::INFINITY };
+        let projected = gradient.max(least).min(most);
+        self.sums.visits += 1;
+        self.sums.high = self.sums.high.max(projected);
+        self.sums.low = self.sums.low.min(projected);
+        let mut outcome = Outcome {
+            gradient,
+            alpha: before,
+            upper,
+            sleeps: (at_zero & (gradient > self.terms.sleep_above))
+                | (at_upper & (gradient < self.terms.sleep_below)),
+        };
+        let wanted = old - gradient * inverse;
+        if wanted.is_nan() {
+            return outcome;
+        }
+        let after = wanted.clamp(0.0, f64::from(upper)) as f32;
+        let delta = f64::from(after) - old;
+        if delta != 0.0 {
+            *place = after;
+            self.view.add::<K>(row, y * delta);
+            self.sums.alpha += delta;
+            if self.terms.squared {
+                self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
+            }
+            self.sums.updates += 1;
+            outcome.alpha = after;
+        }
+        outcome
+    }
+}
+
+impl<T: Real> View<'_, T> {
+    /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
+    #[inline(always)]
+    fn place<K: Kernel>(&self, row: &Row<'_>) -> (f64, f64) {
+        match self.columns {
+            None => {
+                let at_u = self.score::<K>(row, self.u);
+                (at_u * self.damp, self.curvature(row))
+            }
+            Some(columns) => self.place_in::<K>(row, columns.damp),
+        }
+    }
+
+    /// The same, and <start, x>.
+    #[inline(always)]
+    fn place_beside<K: Kernel>(&self, row: &Row<'_>, start: Option<&[T]>) -> (f64, f64, f64) {
+        match (self.columns, start) {
+            (_, None) => {
+                let (score, curvature) = self.place::<K>(row);
+                (score, curvature, 0.0)
+            }
+            (None, Some(start)) => {
+                let (at_u, at_start) = self.two_scores::<K>(row, start);
+                (at_u * self.damp, self.curvature(row), at_start)
+            }
+            (Some(columns), Some(start)) => {
+                let (score, curvature) = self.place_in::<K>(row, columns.damp);
+                (score, curvature, self.score::<K>(row, start))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn curvature(&self, row: &Row<'_>) -> f64 {
+        (f64::from(row.q()) + self.intercept) * self.damp
+    }
+
+    /// <weights, x>
+    #[inline(always)]
+    pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
+        score::<K, T>(row, weights, self.dense, self.intercept)
+    }
+
+    #[inline(always)]
+    fn two_scores<K: Kernel>(&self, row: &Row<'_>, start: &[T]) -> (f64, f64) {
+        let last = self.u.len() - 1;
+        let (mut at_u, mut at_start) = (
+            self.intercept * self.u[last].to(),
+            self.intercept * start[last].to(),
+        );
+        if self.dense > 0 {
+            let dense =
+                T::dot2_dense::<K>(row.dense(), &self.u[..self.dense], &start[..self.dense]);
+            at_u += dense.0;
+            at_start += dense.1;
+        }
+        if !row.sparse().is_empty() {
+            let sparse = T::dot2_sparse::<K>(row.sparse(), self.u, start);
+            at_u += sparse.0;
+            at_start += sparse.1;
+        }
+        (at_u, at_start)
+    }
+
+    /// sum damp u x and sum damp x^2, intercept included.
+    #[inline(always)]
+    fn place_in<K: Kernel>(&self, row: &Row<'_>, damp: &[T]) -> (f64, f64) {
+        let last = self.u.len() - 1;
+        let damp_last = self.intercept * damp[last].to();
+        let (mut score, mut curvature) = (damp_last * self.u[last].to(), damp_last);
+        if self.dense > 0 {
+            let dense =
+                T::dot_damped_dense::<K>(row.dense(), &damp[..self.dense], &self.u[..self.dense]);
+            score += dense.0;
+            curvature += dense.1;
+        }
+        if !row.sparse().is_empty() {
+            let sparse = T::dot_damped_sparse::<K>(row.sparse(), damp, self.u);
+            score += sparse.0;
+            curvature += sparse.1;
+        }
+        (score, curvature)
+    }
+
+    /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included.
+    #[inline(always)]
+    fn norm<K: Kernel>(&self, row: &Row<'_>) -> f64 {
+        match self.columns {
+            None => f64::from(row.q()) + self.intercept,
+            Some(columns) => self.place_in::<K>(row, columns.inverse).1,
+        }
+    }
+
+    /// u += scale x, and so v.
+    #[inline(always)]
+    fn add<K: Kernel>(&mut self, row: &Row<'_>, scale: f64) {
+        let last = self.u.len() - 1;
+        if self.dense > 0 {
+            T::add_dense::<K>(&mut self.u[..self.dense], scale, row.dense());
+        }
+        T::add_sparse::<K>(self.u, scale, row.sparse());
+        self.u[last] = T::of(self.u[last].to() + self.intercept * scale);
+    }
+}
+
+/// <weights, x>, the last weight being that of the constant feature `intercept`.
+#[inline(always)]
+pub(super) fn score<K: Kernel, T: Real>(
+    row: &Row<'_>,
+    weights: &[T],
+    dense: usize,
+    intercept: f64,
+) -> f64 {
+    let mut sum = intercept * weights[weights.len() - 1].to();
+    if dense > 0 {
+        sum += T::dot_dense::<K>(row.dense(), &weights[..dense]);
+    }
+    if !row.sparse().is_empty() {
+        sum += T::dot_sparse::<K>(row.sparse(), weights);
+    }
+    sum
+}
+
+/// A margin of 0 counts for the positive side, as in prediction.
+#[inline(always)]
+pub(super) fn right_side(margin: f64, y: f64) -> bool {
+    margin > 0.0 || (margin == 0.0 && y > 0.0)
+}
+
+/// The largest f32 not above `value`, so that a dual variable at it is feasible.
+#[inline(always)]
+fn bound(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value {
+        near.next_down()
+    } else {
+        near
+    }
+}
