@@ -93,8 +93,10 @@ impl Running {
         let visit: *mut Visit<'static> = unsafe { core::mem::transmute(visit) };
         self.receiver.visit = Some(visit);
         self.receiver.rows = 0;
+        let order = FixedOrder::start();
         // SAFETY: the query is started and not finished.
         unsafe { compat::executor_run(self.desc, rows) };
+        drop(order);
         self.receiver.visit = None;
         self.receiver.rows == rows && !self.receiver.closed
     }
@@ -150,5 +152,29 @@ unsafe extern "C-unwind" fn receive_slot(
                 false
             }
         }
+    }
+}
+
+/// While it lives, scans start at a table's first page, not where another scan happens to be: the same
+/// rows give the same model. Holds back the setting synchronize_seqscans, also when an error unwinds.
+struct FixedOrder {
+    before: bool,
+}
+
+impl FixedOrder {
+    fn start() -> Self {
+        // SAFETY: a plain flag of this process.
+        unsafe {
+            let before = pg_sys::synchronize_seqscans;
+            pg_sys::synchronize_seqscans = false;
+            Self { before }
+        }
+    }
+}
+
+impl Drop for FixedOrder {
+    fn drop(&mut self) {
+        // SAFETY: a plain flag of this process.
+        unsafe { pg_sys::synchronize_seqscans = self.before };
     }
 }
