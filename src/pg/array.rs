@@ -79,6 +79,12 @@ impl<'a> NumberArray<'a> {
         self.length
     }
 
+    /// Whether it says which elements are NULL; then some may be.
+    #[inline]
+    pub fn has_nulls(&self) -> bool {
+        self.present.is_some()
+    }
+
     /// Appends the elements to `out`, 0 for NULL. True when one of them is NULL.
     #[inline]
     pub fn append_to(&self, out: &mut Vec<f64>) -> Result<bool, ArrayProblem> {
