@@ -24,7 +24,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::page::PAGE_MAX_WORDS;
-use crate::row::QUAD;
+use crate::row::{row_words, QUAD};
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
 use ring::Ring;
@@ -124,6 +124,12 @@ impl CacheLayout {
         Ok(Self {
             cache_words: cache_bytes / ALIGN * ALIGN / WORD,
         })
+    }
+
+    /// Bytes of cache that a row with this many dense features and no others takes.
+    pub fn dense_row_bytes(dense: usize) -> usize {
+        // its words, and the word that says where it starts
+        (row_words(dense, 0) + 1) * WORD
     }
 
     /// Bytes to allocate: the cache, its control block and room to align them.
