@@ -26,6 +26,7 @@ use crate::roles::{cache_failure, ReaderRole, TrainerRole};
 use crate::weights::{DualChunks, Folding, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
+use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
 
 /// A millisecond of folding.
@@ -87,7 +88,10 @@ fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
         .raise()
     };
     // SAFETY: the region is private, large enough and outlives both roles.
-    let cache = unsafe { Cache::create(memory.address(), layout) };
+    let cache = unsafe {
+        prefer_huge_pages(memory.address(), layout.total_bytes());
+        Cache::create(memory.address(), layout)
+    };
     take_turns(job, &cache)
 }
 

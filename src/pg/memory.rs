@@ -16,11 +16,7 @@ impl Huge {
         let address = unsafe {
             pg_sys::MemoryContextAllocExtended(pg_sys::CurrentMemoryContext, bytes, flags)
         };
-        if address.is_null() {
-            return None;
-        }
-        prefer_huge_pages(address.cast(), bytes);
-        Some(Self {
+        (!address.is_null()).then(|| Self {
             address: address.cast(),
         })
     }
@@ -30,25 +26,6 @@ impl Huge {
         self.address
     }
 }
-
-/// Size of a huge page on x86-64, and of one kind on ARM.
-#[cfg(target_os = "linux")]
-const HUGE_PAGE: usize = 2 << 20;
-
-/// Asks for huge pages where whole ones fit into the block: a fifth of a training that fits the cache went into
-/// faults of small pages. Advice only, so a refusal does not matter.
-#[cfg(target_os = "linux")]
-fn prefer_huge_pages(address: *mut u8, bytes: usize) {
-    let start = (address as usize).next_multiple_of(HUGE_PAGE);
-    let end = (address as usize + bytes) / HUGE_PAGE * HUGE_PAGE;
-    if start < end {
-        // SAFETY: the range lies within a block of this process; the advice changes no content.
-        unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn prefer_huge_pages(_address: *mut u8, _bytes: usize) {}
 
 impl Drop for Huge {
     fn drop(&mut self) {
