@@ -153,7 +153,7 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
     let names = features.columns();
     let select = request.source.select(&request.label, kind, &names)?;
     let planned = query::plan(&select);
-    let roles = leader::assign_roles(&planned);
+    let roles = leader::assign_roles(&planned, features);
     Ok(Job {
         select,
         label: request.label.clone(),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.sessions import listen
+from harness.sessions import listen, one
 
 TOLERANCE = 1e-3
 
@@ -56,6 +56,29 @@ def test_two_trainers_and_one_seed_give_the_same_weights_bit_for_bit_in_any_proc
     assert together == train(connection, 2, "64MB", trainers=2)[0]
     assert together != alone, "the passes were to be divided"
     assert primal_together == pytest.approx(primal, rel=TOLERANCE)
+
+
+def test_a_scan_that_another_left_half_way_gives_the_same_weights(connection):
+    """A table large enough for PostgreSQL to start a scan where the one before has stopped."""
+    columns = ", ".join(f"(hashint4(i + {k}) / 2e9)::real AS x{k}" for k in range(1, 41))
+    connection.execute(
+        f"CREATE UNLOGGED TABLE long AS SELECT hashint4(-i) > 0 AS label, {columns} FROM generate_series(1, 250000) AS i"
+    )
+
+    def train_long():
+        connection.execute("SET pgsvm.cache_size = '64MB'")
+        connection.execute("SELECT svm_train('long', 'label', max_passes => 2, model => 'long')")
+        return one(
+            connection,
+            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT max(id) FROM svm_version)",
+        )
+
+    first = train_long()
+    connection.execute("SELECT FROM long LIMIT 100000")
+    first_row = one(connection, "SELECT ctid FROM long LIMIT 1")
+    connection.execute("SELECT FROM long LIMIT 100000")
+    assert first_row != "(0,1)", "PostgreSQL was to start in the middle"
+    assert train_long() == first
 
 
 @pytest.mark.parametrize("cache", ["400kB", "64MB"])

@@ -13,6 +13,7 @@
 //! these owners can see the same words at a time. All unsafe code of the region is in this file and in `ring`.
 
 mod control;
+mod pages;
 mod ring;
 
 use std::alloc;
@@ -24,9 +25,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::page::PAGE_MAX_WORDS;
-use crate::row::QUAD;
+use crate::row::{row_words, QUAD};
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
+pub use pages::prefer_huge_pages;
 use ring::Ring;
 pub(crate) use ring::{Consumer, Ends, Producer};
 
@@ -124,6 +126,12 @@ impl CacheLayout {
         Ok(Self {
             cache_words: cache_bytes / ALIGN * ALIGN / WORD,
         })
+    }
+
+    /// Bytes of cache that a row with this many dense features and no others takes.
+    pub fn dense_row_bytes(dense: usize) -> usize {
+        // its words, and the word that says where it starts
+        (row_words(dense, 0) + 1) * WORD
     }
 
     /// Bytes to allocate: the cache, its control block and room to align them.
@@ -248,6 +256,8 @@ impl Cache {
         let shape = alloc::Layout::from_size_align(bytes, 16).map_err(|_| out_of_memory.clone())?;
         // SAFETY: the shape has a size above 0.
         let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or(out_of_memory)?;
+        // SAFETY: the bytes just allocated.
+        unsafe { prefer_huge_pages(base.as_ptr(), bytes) };
         let memory = Memory {
             base,
             layout: shape,

@@ -27,7 +27,7 @@ use crate::trainer::TrainError;
 
 /// The next stretch, from what the last one should have been above 1: passes differ, and too little costs more than too
 /// much. Against the number of members for a stretch this takes two trainers a seventh, four a third fewer visits on
-/// text, and up to a tenth or a fifth more on rows that have all features in common.
+/// text, and about as many (an eighth fewer to a fifth more) on rows that have all features in common.
 const RESERVE: f64 = 0.25;
 const GROWTH: f64 = 2.0;
 
