@@ -5,8 +5,19 @@
 //! are those of [`avx2`] (NEON is part of every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
+macro_rules! fuse {
+    ($kernel:ty, $a:expr, $b:expr, $c:expr) => {
+        if <$kernel>::FUSED {
+            $a.mul_add($b, $c)
+        } else {
+            $a * $b + $c
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+pub(crate) mod lanes;
 
 /// What sets the builds apart.
 pub(crate) trait Kernel {
@@ -115,15 +126,6 @@ pub(crate) trait Real: Copy + Default + Send + 'static {
     fn add_sparse<K: Kernel>(u: &mut [Self], scale: f64, x: &[[u32; 2]]);
 }
 
-macro_rules! fuse {
-    ($kernel:ty, $a:expr, $b:expr, $c:expr) => {
-        if <$kernel>::FUSED {
-            $a.mul_add($b, $c)
-        } else {
-            $a * $b + $c
-        }
-    };
-}
 macro_rules! real {
     ($type:ty, $lanes:literal, $loops:ident) => {
         impl Real for $type {

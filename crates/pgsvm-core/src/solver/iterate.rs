@@ -55,6 +55,13 @@ impl<T: Real> Iterate<T> {
         })
     }
 
+    /// Goes on from the u and the z of the same kappa.
+    pub(super) fn take_over(&mut self, [u, z]: [impl Iterator<Item = f32>; 2]) {
+        for (own, value) in self.u.iter_mut().zip(u).chain(self.z.iter_mut().zip(z)) {
+            *own = T::of(f64::from(value));
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.u.len()
     }

@@ -5,44 +5,67 @@
 
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
-use crate::solver::head::{relative, Head};
-use crate::solver::visit::{right_side, score, Tally};
+use crate::solver::course::{Proved, Verdict};
+use crate::solver::head::Head;
+use crate::solver::visit::{right_side, score};
 use crate::solver::zeros;
-use crate::trainer::{Certificate, StopReason, TrainError};
+use crate::trainer::TrainError;
 
-/// A verifying pass in progress.
+/// A head in a verifying pass: what has been recomputed so far.
 pub(super) struct Proof {
-    v: Vec<f64>,
-    sum: f64,
-    diag: f64,
-    support: u64,
-    /// Whether the primal at the newest weights is being summed too.
-    primal: bool,
+    pub(super) v: Vec<f64>,
+    proved: Proved,
+}
+
+impl Proof {
+    /// For weights of this length, the intercept's counted in.
+    pub(super) fn new(length: usize) -> Result<Self, TrainError> {
+        Ok(Self {
+            v: zeros(length)?,
+            proved: Proved::default(),
+        })
+    }
+
+    /// Adds a row with sign `y` and dual variable `alpha`.
+    #[inline(always)]
+    pub(super) fn add<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        y: f64,
+        alpha: f64,
+        diag: f64,
+        intercept: f64,
+    ) {
+        let last = self.v.len() - 1;
+        let dense = row.dense();
+        f64::add_dense::<K>(&mut self.v[..dense.len()], y * alpha, dense);
+        f64::add_sparse::<K>(&mut self.v, y * alpha, row.sparse());
+        self.v[last] += intercept * y * alpha;
+        self.proved.alpha += alpha;
+        self.proved.diag += diag * alpha * alpha;
+        self.proved.support += 1;
+    }
+
+    pub(super) fn proved(&self) -> Proved {
+        Proved {
+            norm: self.v.iter().map(|v| v * v).sum(),
+            ..self.proved
+        }
+    }
 }
 
 impl<T: Real> Head<T> {
-    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
-    pub(crate) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
-        last || self.known(tolerance) || self.estimate < self.slack * tolerance
-    }
-
-    fn known(&self, tolerance: f64) -> bool {
-        self.certificate.is_some_and(|c| c.gap <= tolerance)
-    }
-
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
-        let primal = !self.known(tolerance);
         self.iterate.write_weights(&mut self.start);
-        self.sums.full = Tally::EMPTY;
-        self.proof = Some(Proof {
-            v: zeros(self.iterate.len())?,
-            sum: 0.0,
-            diag: 0.0,
-            support: 0,
-            primal,
-        });
-        Ok(primal)
+        self.proof = Some(Proof::new(self.iterate.len())?);
+        Ok(self.course.begin_verify(tolerance))
+    }
+
+    /// Whether the verifying pass needs this row even if it looks at the dual only.
+    #[inline(always)]
+    pub(crate) fn needs_check(&self, ordinal: usize) -> bool {
+        self.proof.is_some() && self.alpha[ordinal] > 0.0
     }
 
     #[inline(always)]
@@ -54,25 +77,17 @@ impl<T: Real> Head<T> {
         if y == 0.0 {
             return;
         }
-        let alpha = f64::from(self.alpha[row.ordinal()]);
+        let course = &mut self.course;
         let cost = f64::from(row.cost());
+        let alpha = f64::from(self.alpha[row.ordinal()]);
         if alpha > 0.0 {
-            f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
-            f64::add_sparse::<K>(&mut proof.v, y * alpha, row.sparse());
-            let last = proof.v.len() - 1;
-            proof.v[last] += self.intercept * y * alpha;
-            proof.sum += alpha;
-            proof.diag += if self.terms.squared {
-                0.5 / (self.terms.c * cost) * alpha * alpha
-            } else {
-                0.0
-            };
-            proof.support += 1;
+            proof.add::<K>(row, y, alpha, course.terms.diag(cost), self.intercept);
         }
-        if proof.primal {
+        if course.verifies_primal() {
             let margin = y * score::<K, T>(row, &self.start, self.dense, self.intercept);
-            let full = &mut self.sums.full;
-            full.start_loss += cost * self.terms.loss(margin);
+            let loss = cost * course.terms.loss(margin);
+            let full = &mut course.sums.full;
+            full.start_loss += loss;
             full.correct += u64::from(right_side(margin, y));
             full.rows += 1;
         }
@@ -83,50 +98,17 @@ impl<T: Real> Head<T> {
         let Some(proof) = self.proof.take() else {
             return;
         };
-        if proof.primal {
-            let full = self.sums.full;
-            self.take_start(full.start_loss, full.correct, full.rows);
+        if self.course.end_verify_primal(self.start_norm()) {
+            std::mem::swap(&mut self.start, &mut self.best_w);
         }
-        let norm: f64 = proof.v.iter().map(|v| v * v).sum();
-        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.terms.squared);
-        let certificate = self.certify(dual);
-        self.certificate = Some(certificate);
-        self.support_vectors = proof.support;
-        self.best_dual = self.best_dual.max(dual);
-        if certificate.gap <= tolerance || last {
-            self.finish(
-                shrink,
-                if certificate.gap <= tolerance {
-                    StopReason::Tolerance
-                } else {
-                    StopReason::MaxPasses
-                },
-            );
-            return;
-        }
-        if proof.primal && self.estimate > 0.0 {
-            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
-        }
-        self.iterate.set_v(&proof.v);
-        self.sums.alpha = proof.sum;
-        self.sums.diag = proof.diag;
-    }
-
-    fn finish(&mut self, shrink: f64, stop: StopReason) {
-        if shrink != 1.0 {
-            for alpha in &mut self.alpha {
-                *alpha = (f64::from(*alpha) * shrink) as f32;
+        match self.course.end_verify(proof.proved(), tolerance, last) {
+            Verdict::Ended { shrink: 1.0 } => {}
+            Verdict::Ended { shrink } => {
+                for alpha in &mut self.alpha {
+                    *alpha = (f64::from(*alpha) * shrink) as f32;
+                }
             }
-        }
-        self.stop = Some(stop);
-    }
-
-    pub(super) fn certify(&self, dual: f64) -> Certificate {
-        let primal = self.best.primal;
-        Certificate {
-            primal,
-            dual,
-            gap: relative(primal, dual),
+            Verdict::GoesOn => self.iterate.set_v(&proof.v),
         }
     }
 }

@@ -77,6 +77,20 @@ impl Tally {
     };
 }
 
+impl Tally {
+    fn with(self, more: Tally) -> Tally {
+        Tally {
+            start_loss: self.start_loss + more.start_loss,
+            correct: self.correct + more.correct,
+            rows: self.rows + more.rows,
+            visit_loss: self.visit_loss + more.visit_loss,
+            support: self.support + more.support,
+            aq: self.aq + more.aq,
+            aq_rows: self.aq_rows + more.aq_rows,
+        }
+    }
+}
+
 /// What visits change besides dual variables and weights.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sums {
@@ -101,6 +115,29 @@ impl Sums {
         visits: 0,
         updates: 0,
     };
+
+    /// These and those of more visits.
+    pub(super) fn with(self, more: Sums) -> Sums {
+        Sums {
+            full: self.full.with(more.full),
+            high: self.high.max(more.high),
+            low: self.low.min(more.low),
+            alpha: self.alpha + more.alpha,
+            diag: self.diag + more.diag,
+            visits: self.visits + more.visits,
+            updates: self.updates + more.updates,
+        }
+    }
+
+    /// The range of projected gradients in the pass so far.
+    pub(super) fn violation(self) -> f64 {
+        (self.high.max(0.0) - self.low.min(0.0)).max(0.0)
+    }
+
+    /// The largest magnitude of a projected gradient in the pass so far.
+    pub(super) fn largest_gradient(self) -> f64 {
+        self.high.max(-self.low).max(0.0)
+    }
 
     /// Forgets the projected gradients.
     pub(super) fn forget_range(&mut self) {
@@ -139,6 +176,26 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// The curvature of the loss in the dual.
+    #[inline(always)]
+    pub(super) fn diag(&self, cost: f64) -> f64 {
+        if self.squared {
+            0.5 / (self.c * cost)
+        } else {
+            0.0
+        }
+    }
+
+    /// The bound of a dual variable.
+    #[inline(always)]
+    pub(super) fn upper(&self, cost: f64) -> f32 {
+        if self.squared {
+            f32::MAX
+        } else {
+            bound(self.c * cost)
+        }
+    }
+
     #[inline(always)]
     pub(super) fn loss(&self, margin: f64) -> f64 {
         let slack = (1.0 - margin).max(0.0);
@@ -226,11 +283,7 @@ impl<T: Real> Visitor<'_, T> {
         score: f64,
         curvature: f64,
     ) -> Outcome {
-        let (diag, upper) = if self.terms.squared {
-            (0.5 / (self.terms.c * cost), f32::MAX)
-        } else {
-            (0.0, bound(self.terms.c * cost))
-        };
+        let (diag, upper) = (self.terms.diag(cost), self.terms.upper(cost));
         // known before the score is: the division does not wait for it
         let inverse = 1.0 / (curvature + diag);
         let place = &mut self.alpha[row.ordinal()];
@@ -402,7 +455,7 @@ pub(super) fn right_side(margin: f64, y: f64) -> bool {
 
 /// The largest f32 not above `value`, so that a dual variable at it is feasible.
 #[inline(always)]
-fn bound(value: f64) -> f32 {
+pub(super) fn bound(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) > value {
         near.next_down()

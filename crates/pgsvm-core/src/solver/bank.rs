@@ -1,0 +1,556 @@
+//! Many heads over the same rows, visited together: a row is read once, and one sweep over it gives all their scores.
+//!
+//! Each head has a lane: a column of the weights, a column of the dual variables, a bit of who is awake for a row. The
+//! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
+//! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
+
+use crate::kernel::lanes::{Lanes, LANES};
+use crate::kernel::{prefetch, Kernel, Real};
+use crate::row::Row;
+use crate::solver::ahead::Ahead;
+use crate::solver::course::{Course, Shift, Verdict};
+use crate::solver::head::{Blocks, Head};
+use crate::solver::iterate::Norms;
+use crate::solver::lanes::{Block, Facing};
+use crate::solver::matrix::{scores, Matrix};
+use crate::solver::proof::Proof;
+use crate::solver::visit::{right_side, Sums};
+use crate::solver::{zeros, Facts};
+use crate::trainer::{HeadSpec, TrainError};
+
+/// With a shift up to this, u = v + kappa z in 32 bits leaves v enough digits between two verifying passes.
+const MOST_KAPPA: f64 = 10_000.0;
+
+pub(super) struct Bank {
+    courses: Vec<Course>,
+    specs: Vec<HeadSpec>,
+    facts: Facts,
+    intercept: f32,
+    /// The head of each lane, and the other way round. Lanes behind the last block belong to heads that have ended.
+    head_of: Vec<usize>,
+    lane_of: Vec<usize>,
+    /// Eight lanes each.
+    blocks: Vec<Block>,
+    /// By class and lane, `blocks.len()` each.
+    signs: Vec<Lanes>,
+    /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
+    width: usize,
+    /// By row.
+    alpha: Vec<Lanes>,
+    /// Lanes for which a row sleeps, by row and block.
+    asleep: Vec<u8>,
+    /// As in [`super::iterate`].
+    u: Matrix,
+    z: Matrix,
+    /// Weights at the start of the full pass, or those being verified.
+    start: Matrix,
+    start_is_zero: bool,
+    /// |start|^2, by lane.
+    start_norm: Vec<f64>,
+    /// kappa, by lane.
+    kappa: Vec<f64>,
+    /// Weights of the best primal, by head.
+    best_w: Vec<Vec<f32>>,
+    /// Heads being verified.
+    proofs: Vec<(usize, Proof)>,
+}
+
+impl Bank {
+    /// Whether the heads are better off together.
+    pub(super) fn suits(courses: &[Course]) -> bool {
+        courses.len() > 1 && courses.iter().all(|course| course.kappa() <= MOST_KAPPA)
+    }
+
+    pub(super) fn new(
+        specs: &[HeadSpec],
+        courses: Vec<Course>,
+        intercept: f64,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
+        let width = courses.len().div_ceil(LANES);
+        let lanes = width * LANES;
+        let matrix = || Matrix::new(facts.features, facts.dense, lanes);
+        let best_w = courses.iter().map(|_| zeros(facts.features + 1));
+        let mut this = Self {
+            intercept: intercept as f32,
+            head_of: (0..courses.len()).collect(),
+            lane_of: (0..courses.len()).collect(),
+            blocks: vec![Block::EMPTY; width],
+            signs: Vec::new(),
+            width,
+            alpha: zeros(facts.rows * width)?,
+            asleep: zeros(facts.rows * width)?,
+            u: matrix()?,
+            z: matrix()?,
+            start: matrix()?,
+            start_is_zero: true,
+            start_norm: vec![0.0; lanes],
+            kappa: courses.iter().map(Course::kappa).collect(),
+            best_w: best_w.collect::<Result<_, _>>()?,
+            proofs: Vec::new(),
+            specs: specs.to_vec(),
+            facts: *facts,
+            courses,
+        };
+        this.kappa.resize(lanes, 0.0);
+        this.list_signs();
+        Ok(this)
+    }
+
+    fn list_signs(&mut self) {
+        self.signs.clear();
+        for class in 0..self.facts.classes {
+            for block in 0..self.blocks.len() {
+                self.signs.push(std::array::from_fn(|k| {
+                    match self.head_of.get(block * LANES + k) {
+                        Some(&head) => self.specs[head].signs[class].into(),
+                        None => 0.0,
+                    }
+                }));
+            }
+        }
+    }
+
+    pub(super) fn courses(&self) -> &[Course] {
+        &self.courses
+    }
+
+    pub(super) fn courses_mut(&mut self) -> &mut [Course] {
+        &mut self.courses
+    }
+
+    pub(super) fn weights(&self, head: usize) -> &[f32] {
+        &self.best_w[head]
+    }
+
+    pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {
+        let all = self.alpha.as_flattened();
+        let from = self.lane_of[head].min(all.len());
+        (&all[from..], self.width * LANES)
+    }
+
+    /// The lanes of running heads, with their heads.
+    fn running(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let lanes = self.head_of.iter().copied().enumerate();
+        lanes.filter(|&(_, head)| self.courses[head].runs())
+    }
+
+    /// What visits have summed for a head since its course last heard of it.
+    pub(super) fn pending(&self, head: usize) -> Sums {
+        let lane = self.lane_of[head];
+        match self.blocks.get(lane / LANES) {
+            Some(block) => block.sums(lane % LANES),
+            None => Sums::ZERO,
+        }
+    }
+
+    /// Hands what visits have summed over to the courses.
+    fn settle(&mut self) {
+        for head in 0..self.courses.len() {
+            let pending = self.pending(head);
+            let sums = &mut self.courses[head].sums;
+            *sums = sums.with(pending);
+        }
+        self.blocks.iter_mut().for_each(Block::clear);
+    }
+
+    /// Takes over from the courses what visits need to know.
+    fn arm(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.running = 0);
+        for (lane, &head) in self.head_of.iter().enumerate() {
+            let course = &self.courses[head];
+            if course.runs() {
+                self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
+            }
+        }
+    }
+
+    /// Bits of the rows `first..first + width` that some head is awake for.
+    pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
+        let rows = width.min(self.facts.rows - first);
+        (0..rows).fold(0, |awake, offset| {
+            awake | u32::from(self.is_awake(first + offset)) << offset
+        })
+    }
+
+    #[inline(always)]
+    fn is_awake(&self, ordinal: usize) -> bool {
+        let asleep = &self.asleep[ordinal * self.width..];
+        let mut blocks = self.blocks.iter().zip(asleep);
+        blocks.any(|(block, asleep)| block.running & !asleep != 0)
+    }
+
+    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+    #[inline(always)]
+    pub(super) fn visit_blocks<K: Kernel, const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_>,
+    ) -> usize {
+        let to_visit = |this: &Self, place: usize| {
+            let (first, all) = blocks.rows(place);
+            let left = if FULL {
+                all
+            } else {
+                this.awake(first, blocks.width)
+            };
+            (first, left)
+        };
+        let mut ahead = Ahead::new(blocks.page);
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            let (first, mut left) = to_visit(self, place);
+            if place + 2 < blocks.numbers.len() {
+                let (slot, _) = blocks.rows(place + 2);
+                blocks.page.prefetch_entry(slot);
+            }
+            if place + 1 < blocks.numbers.len() {
+                let (first, rows) = to_visit(self, place + 1);
+                ahead.begin(first, rows);
+            }
+            while left != 0 {
+                let offset = left.trailing_zeros();
+                left &= left - 1;
+                let slot = first + offset as usize;
+                let row = blocks.page.peek_row(slot);
+                values += row.values();
+                prefetch(&self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..], 1);
+                ahead.fetch(&row, first, left);
+                self.visit::<K, FULL>(&row, f32::INFINITY);
+            }
+            ahead.finish();
+        }
+        values
+    }
+
+    /// As [`super::Solver::visit_full`].
+    #[inline(always)]
+    pub(super) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        self.visit::<K, true>(row, margin as f32)
+    }
+
+    /// As [`super::Solver::visit_active`].
+    #[inline(always)]
+    pub(super) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        self.visit::<K, false>(row, margin as f32)
+    }
+
+    /// Visits a row; true if it matters to some head.
+    #[inline(always)]
+    fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>, margin: f32) -> bool {
+        let mut matters = false;
+        let mut block = 0;
+        while block < self.blocks.len() {
+            if block + 1 < self.blocks.len() {
+                matters |= self.visit_lanes::<K, FULL, 2>(row, margin, block);
+                block += 2;
+            } else {
+                matters |= self.visit_lanes::<K, FULL, 1>(row, margin, block);
+                block += 1;
+            }
+        }
+        matters
+    }
+
+    /// Visits a row with the lanes of N blocks.
+    #[inline(always)]
+    fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
+        &mut self,
+        row: &Row<'_>,
+        margin: f32,
+        block: usize,
+    ) -> bool {
+        let first = row.ordinal() * self.width + block;
+        let wanted: [u8; N] = std::array::from_fn(|n| {
+            let awake = if FULL { 0xff } else { !self.asleep[first + n] };
+            self.blocks[block + n].running & awake
+        });
+        if wanted == [0; N] {
+            return false;
+        }
+        let one = self.intercept;
+        let (at_u, at_start) = if FULL && !self.start_is_zero {
+            let both = scores::<K, N, 2>([&self.u, &self.start], row, one, block, wanted);
+            (both[0], both[1])
+        } else {
+            let [at_u] = scores::<K, N, 1>([&self.u], row, one, block, wanted);
+            (at_u, [[0.0; LANES]; N])
+        };
+        let mut matters = false;
+        for n in 0..N {
+            let facing = Facing {
+                signs: &self.signs[row.class() * self.blocks.len() + block + n],
+                cost: row.cost(),
+                q: row.q() + one,
+                lanes: wanted[n],
+                margin,
+            };
+            let alpha = &mut self.alpha[first + n];
+            let asleep = &mut self.asleep[first + n];
+            let visited = self.blocks[block + n].visit(facing, &at_u[n], alpha, asleep);
+            if FULL {
+                self.blocks[block + n].measure(facing, &at_start[n], Some(&at_u[n]), alpha);
+            }
+            if visited.moved {
+                self.u.add::<K>(row, one, block + n, &visited.scales);
+            }
+            matters |= visited.matters;
+        }
+        matters
+    }
+
+    /// Measures a row in a full pass without training it.
+    #[inline(always)]
+    pub(super) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
+        for block in 0..self.blocks.len() {
+            let wanted = self.blocks[block].running;
+            let at_start = if self.start_is_zero {
+                [0.0; LANES]
+            } else {
+                scores::<K, 1, 1>([&self.start], row, self.intercept, block, [wanted])[0][0]
+            };
+            let facing = Facing {
+                signs: &self.signs[row.class() * self.blocks.len() + block],
+                cost: row.cost(),
+                q: 0.0,
+                lanes: wanted,
+                margin: 0.0,
+            };
+            let alpha = [0.0; LANES];
+            self.blocks[block].measure(facing, &at_start, None, &alpha);
+        }
+    }
+
+    pub(super) fn begin_full(&mut self) {
+        self.settle();
+        self.start_is_zero = self.courses.iter().all(|course| course.sums.updates == 0);
+        self.write_start();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            self.courses[head].begin_full(norms[lane]);
+        }
+        self.arm();
+    }
+
+    /// Writes w to `start`, and its norms.
+    fn write_start(&mut self) {
+        let damp: Vec<f64> = self.kappa.iter().map(|kappa| 1.0 / (1.0 + kappa)).collect();
+        self.start_norm.fill(0.0);
+        let norm = &mut self.start_norm;
+        self.start.change([&mut self.u], |lane, start, [u]| {
+            *start = (f64::from(*u) * damp[lane]) as f32;
+            norm[lane] += f64::from(*start) * f64::from(*start);
+        });
+    }
+
+    fn norms(&mut self) -> Vec<Norms> {
+        let mut norms = vec![Norms::default(); self.kappa.len()];
+        let kappa = &self.kappa;
+        self.u.change([&mut self.z], |lane, u, [z]| {
+            let (u, z) = (f64::from(*u), f64::from(*z));
+            let (w, v) = (u / (1.0 + kappa[lane]), u - kappa[lane] * z);
+            norms[lane].v += v * v;
+            norms[lane].w += w * w;
+            norms[lane].apart += (v - w) * (v - w);
+        });
+        norms
+    }
+
+    pub(super) fn end_full(&mut self) {
+        self.settle();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            if self.courses[head].end_full(self.start_norm[lane], norms[lane]) {
+                self.take_start(lane, head);
+            }
+        }
+    }
+
+    /// Makes the weights at the start of the pass a head's best.
+    fn take_start(&mut self, lane: usize, head: usize) {
+        for (best, start) in self.best_w[head].iter_mut().zip(self.start.column(lane)) {
+            *best = start;
+        }
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.shift_each(|course| course.advance(None));
+    }
+
+    pub(super) fn begin_active(&mut self) {
+        self.courses.iter_mut().for_each(Course::begin_active);
+        self.blocks.iter_mut().for_each(Block::forget_range);
+    }
+
+    pub(super) fn end_active(&mut self) {
+        self.settle();
+        self.shift_each(Course::end_active);
+    }
+
+    /// Moves the centres as the courses say: z := w, keeping v.
+    fn shift_each(&mut self, mut decide: impl FnMut(&mut Course) -> Shift) {
+        // kappa until now, and from now on for those that move
+        let mut moves: Vec<(f64, Option<f64>)> = self.kappa.iter().map(|k| (*k, None)).collect();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            if let Shift::Move(kappa) = decide(&mut self.courses[head]) {
+                moves[lane].1 = Some(kappa);
+                self.kappa[lane] = kappa;
+            }
+        }
+        if moves.iter().any(|(_, to)| to.is_some()) {
+            self.u.change([&mut self.z], |lane, u, [z]| {
+                if let (from, Some(to)) = moves[lane] {
+                    let v = f64::from(*u) - from * f64::from(*z);
+                    *z = (f64::from(*u) / (1.0 + from)) as f32;
+                    *u = (v + to * f64::from(*z)) as f32;
+                }
+            });
+        }
+        self.arm();
+    }
+
+    /// Begins to verify the heads that want it; false when rows with a = 0 need not be looked at.
+    pub(super) fn begin_verify(&mut self, tolerance: f64, last: bool) -> Result<bool, TrainError> {
+        self.write_start();
+        let lanes: Vec<_> = self.running().collect();
+        let mut everything = false;
+        for (_, head) in lanes {
+            let course = &mut self.courses[head];
+            if course.wants_proof(tolerance, last) {
+                everything |= course.begin_verify(tolerance);
+                let proof = Proof::new(self.facts.features + 1)?;
+                self.proofs.push((head, proof));
+            }
+        }
+        Ok(everything)
+    }
+
+    /// Whether a head being verified has a > 0 for this row.
+    #[inline(always)]
+    pub(super) fn needs_check(&self, ordinal: usize) -> bool {
+        let alpha = self.alpha_of(ordinal);
+        let mut heads = self.proofs.iter();
+        heads.any(|(head, _)| alpha[self.lane_of[*head]] > 0.0)
+    }
+
+    #[inline(always)]
+    fn alpha_of(&self, ordinal: usize) -> &[f32] {
+        self.alpha[ordinal * self.width..][..self.width].as_flattened()
+    }
+
+    #[inline(always)]
+    pub(super) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
+        let mut proofs = std::mem::take(&mut self.proofs);
+        for (head, proof) in &mut proofs {
+            let y = f64::from(self.specs[*head].signs[row.class()]);
+            if y == 0.0 {
+                continue;
+            }
+            let lane = self.lane_of[*head];
+            let cost = f64::from(row.cost());
+            let alpha = f64::from(self.alpha_of(row.ordinal())[lane]);
+            let course = &mut self.courses[*head];
+            if alpha > 0.0 {
+                let diag = course.terms.diag(cost);
+                proof.add::<K>(row, y, alpha, diag, self.intercept.into());
+            }
+            if course.verifies_primal() {
+                let margin = y * self.start.score(row, self.intercept.into(), lane);
+                let loss = cost * course.terms.loss(margin);
+                let full = &mut course.sums.full;
+                full.start_loss += loss;
+                full.correct += u64::from(right_side(margin, y));
+                full.rows += 1;
+            }
+        }
+        self.proofs = proofs;
+    }
+
+    /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
+    pub(super) fn end_verify(&mut self, tolerance: f64, last: bool) {
+        for (head, proof) in std::mem::take(&mut self.proofs) {
+            let lane = self.lane_of[head];
+            if self.courses[head].end_verify_primal(self.start_norm[lane]) {
+                self.take_start(lane, head);
+            }
+            match self.courses[head].end_verify(proof.proved(), tolerance, last) {
+                Verdict::Ended { shrink: 1.0 } => {}
+                Verdict::Ended { shrink } => {
+                    let all = self.alpha.as_flattened_mut();
+                    for alpha in all.iter_mut().skip(lane).step_by(self.width * LANES) {
+                        *alpha = (f64::from(*alpha) * shrink) as f32;
+                    }
+                }
+                Verdict::GoesOn => {
+                    let pull = self.kappa[lane];
+                    self.u.set(lane, &proof.v, &self.z, pull);
+                }
+            }
+        }
+        self.pack();
+    }
+
+    /// Packs the lanes of running heads together once a block can go.
+    fn pack(&mut self) {
+        let (kept, mut order): (Vec<usize>, Vec<usize>) =
+            (0..self.head_of.len()).partition(|&lane| self.courses[self.head_of[lane]].runs());
+        let blocks = kept.len().div_ceil(LANES);
+        if blocks >= self.blocks.len() || blocks == 0 {
+            return;
+        }
+        // the dual variables of heads that have ended go behind those of running ones
+        order.splice(0..0, kept.iter().copied());
+        for row in 0..self.facts.rows {
+            self.pack_row(row, &order);
+        }
+        self.u.keep(&kept, blocks * LANES);
+        self.z.keep(&kept, blocks * LANES);
+        self.start.keep(&kept, blocks * LANES);
+        self.kappa = kept.iter().map(|&lane| self.kappa[lane]).collect();
+        self.kappa.resize(blocks * LANES, 0.0);
+        self.start_norm.truncate(blocks * LANES);
+        self.head_of = order.iter().map(|&lane| self.head_of[lane]).collect();
+        for (lane, &head) in self.head_of.iter().enumerate() {
+            self.lane_of[head] = lane;
+        }
+        self.blocks = vec![Block::EMPTY; blocks];
+        self.list_signs();
+    }
+
+    /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
+    fn pack_row(&mut self, row: usize, order: &[usize]) {
+        let lanes = row * self.width..(row + 1) * self.width;
+        let alpha = &mut self.alpha[lanes.clone()];
+        let asleep = &mut self.asleep[lanes];
+        let old_alpha = alpha.as_flattened().to_vec();
+        let old_asleep = asleep.to_vec();
+        asleep.fill(0);
+        for (new, &old) in order.iter().enumerate() {
+            alpha.as_flattened_mut()[new] = old_alpha[old];
+            asleep[new / LANES] |= (old_asleep[old / LANES] >> (old % LANES) & 1) << (new % LANES);
+        }
+    }
+
+    /// The same heads, each by itself from now on.
+    pub(super) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, TrainError> {
+        let courses = std::mem::take(&mut self.courses);
+        let mut heads = Vec::new();
+        for (head, course) in courses.into_iter().enumerate() {
+            let lane = self.lane_of[head];
+            let mut own = Head::new(&self.specs[head], course, self.intercept.into(), &self.facts)?;
+            let columns = [&self.u, &self.z].map(|matrix| matrix.column(lane));
+            own.iterate.take_over(columns);
+            let duals = self.alpha.as_flattened()[lane..].iter();
+            for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
+                *own = *alpha;
+            }
+            for (own, best) in own.best_w.iter_mut().zip(&self.best_w[head]) {
+                *own = T::of(f64::from(*best));
+            }
+            heads.push(own);
+        }
+        Ok(heads)
+    }
+}
