@@ -38,6 +38,7 @@ use crate::trainer::{HeadReport, HeadSpec, StopReason, TrainError};
 use bank::Bank;
 use course::Course;
 use head::{Blocks, Head};
+pub(crate) use matrix::Column;
 use moments::Moments;
 use visit::Sums;
 
@@ -66,7 +67,7 @@ enum Form<T> {
 /// Weights of a head, the intercept last.
 pub(crate) enum Found<'a, T> {
     Own(&'a [T]),
-    Shared(&'a [f32]),
+    Shared(Column<'a>),
 }
 
 impl<T: Real> Solver<T> {
@@ -364,11 +365,12 @@ impl<T: Real> Solver<T> {
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(crate) fn end_verify(&mut self) {
+    pub(crate) fn end_verify(&mut self) -> Result<(), TrainError> {
         let (tolerance, last) = (self.tolerance, self.is_last());
         match &mut self.form {
             Form::Apart(heads) => {
                 running(heads).for_each(|head| head.end_verify(tolerance, last));
+                Ok(())
             }
             Form::Together(bank) => bank.end_verify(tolerance, last),
         }

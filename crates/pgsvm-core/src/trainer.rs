@@ -18,7 +18,7 @@ use crate::cache::{Cache, CacheError, Counters, Facts, TrainerSide, Waiting};
 use crate::kernel::Real;
 use crate::problem::Problem;
 use crate::random::{Random, Stream};
-use crate::solver::{Found, Solver};
+use crate::solver::{Column, Found, Solver};
 use crate::Step;
 use resident::Resident;
 use streaming::Streaming;
@@ -142,6 +142,8 @@ pub struct Weights<'a> {
 enum Values<'a> {
     Wide(&'a [f64]),
     Narrow(&'a [f32]),
+    /// The intercept behind them.
+    Shared(Column<'a>),
 }
 
 impl<'a> Weights<'a> {
@@ -158,6 +160,7 @@ impl<'a> Weights<'a> {
         match self.values {
             Values::Wide(values) => values.len(),
             Values::Narrow(values) => values.len(),
+            Values::Shared(column) => column.len() - 1,
         }
     }
 
@@ -171,6 +174,7 @@ impl<'a> Weights<'a> {
         match self.values {
             Values::Wide(values) => values[feature],
             Values::Narrow(values) => f64::from(values[feature]),
+            Values::Shared(column) => f64::from(column.get(feature)),
         }
     }
 
@@ -200,6 +204,13 @@ impl<'a> Weights<'a> {
         Self {
             values: Values::Narrow(values),
             intercept,
+        }
+    }
+
+    fn shared(column: Column<'a>) -> Self {
+        Self {
+            intercept: column.get(column.len() - 1).into(),
+            values: Values::Shared(column),
         }
     }
 }
@@ -389,10 +400,11 @@ impl Trainer {
         match &self.side {
             Side::Wide(run) => match run.solver().weights(head) {
                 Found::Own(weights) => Weights::wide(weights),
-                Found::Shared(weights) => Weights::narrow(weights),
+                Found::Shared(column) => Weights::shared(column),
             },
             Side::Narrow(run) => match run.solver().weights(head) {
-                Found::Own(weights) | Found::Shared(weights) => Weights::narrow(weights),
+                Found::Own(weights) => Weights::narrow(weights),
+                Found::Shared(column) => Weights::shared(column),
             },
             Side::Waiting(_) | Side::Ended => Weights::of(&[], 0.0),
         }

@@ -4,6 +4,7 @@
 //! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
 //! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
+use crate::bits::Bits;
 use crate::kernel::lanes::{Lanes, LANES};
 use crate::kernel::{prefetch, Kernel, Real};
 use crate::row::Row;
@@ -12,7 +13,7 @@ use crate::solver::course::{Course, Shift, Verdict};
 use crate::solver::head::{Blocks, Head};
 use crate::solver::iterate::Norms;
 use crate::solver::lanes::{Block, Facing};
-use crate::solver::matrix::{scores, Matrix};
+use crate::solver::matrix::{scores, Column, Matrix};
 use crate::solver::proof::Proof;
 use crate::solver::visit::{right_side, Sums};
 use crate::solver::{zeros, Facts};
@@ -39,6 +40,8 @@ pub(super) struct Bank {
     alpha: Vec<Lanes>,
     /// Lanes for which a row sleeps, by row and block.
     asleep: Vec<u8>,
+    /// Rows that sleep for all heads that ran when they were visited last.
+    all_asleep: Bits,
     /// As in [`super::iterate`].
     u: Matrix,
     z: Matrix,
@@ -49,10 +52,21 @@ pub(super) struct Bank {
     start_norm: Vec<f64>,
     /// kappa, by lane.
     kappa: Vec<f64>,
-    /// Weights of the best primal, by head.
-    best_w: Vec<Vec<f32>>,
+    /// Weights of the best primal.
+    best: Matrix,
+    /// The same of heads that have ended.
+    final_w: Vec<Vec<f32>>,
     /// Heads being verified.
     proofs: Vec<(usize, Proof)>,
+}
+
+/// What the visits of a row by several blocks found.
+#[derive(Default)]
+struct Seen {
+    /// Some head is awake for it still.
+    awake: bool,
+    /// It matters to some head.
+    matters: bool,
 }
 
 impl Bank {
@@ -70,7 +84,6 @@ impl Bank {
         let width = courses.len().div_ceil(LANES);
         let lanes = width * LANES;
         let matrix = || Matrix::new(facts.features, facts.dense, lanes);
-        let best_w = courses.iter().map(|_| zeros(facts.features + 1));
         let mut this = Self {
             intercept: intercept as f32,
             head_of: (0..courses.len()).collect(),
@@ -80,13 +93,17 @@ impl Bank {
             width,
             alpha: zeros(facts.rows * width)?,
             asleep: zeros(facts.rows * width)?,
+            all_asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+                bytes: facts.rows as u64 / 8,
+            })?,
             u: matrix()?,
             z: matrix()?,
             start: matrix()?,
             start_is_zero: true,
-            start_norm: vec![0.0; lanes],
+            start_norm: Vec::new(),
             kappa: courses.iter().map(Course::kappa).collect(),
-            best_w: best_w.collect::<Result<_, _>>()?,
+            best: matrix()?,
+            final_w: vec![Vec::new(); courses.len()],
             proofs: Vec::new(),
             specs: specs.to_vec(),
             facts: *facts,
@@ -119,8 +136,11 @@ impl Bank {
         &mut self.courses
     }
 
-    pub(super) fn weights(&self, head: usize) -> &[f32] {
-        &self.best_w[head]
+    pub(super) fn weights(&self, head: usize) -> Column<'_> {
+        match self.final_w[head].as_slice() {
+            [] => self.best.column(self.lane_of[head]),
+            all => Column::of(all),
+        }
     }
 
     pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {
@@ -168,16 +188,7 @@ impl Bank {
     /// Bits of the rows `first..first + width` that some head is awake for.
     pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
         let rows = width.min(self.facts.rows - first);
-        (0..rows).fold(0, |awake, offset| {
-            awake | u32::from(self.is_awake(first + offset)) << offset
-        })
-    }
-
-    #[inline(always)]
-    fn is_awake(&self, ordinal: usize) -> bool {
-        let asleep = &self.asleep[ordinal * self.width..];
-        let mut blocks = self.blocks.iter().zip(asleep);
-        blocks.any(|(block, asleep)| block.running & !asleep != 0)
+        ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
     }
 
     /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
@@ -237,18 +248,35 @@ impl Bank {
     /// Visits a row; true if it matters to some head.
     #[inline(always)]
     fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>, margin: f32) -> bool {
-        let mut matters = false;
+        let mut seen = Seen::default();
         let mut block = 0;
         while block < self.blocks.len() {
-            if block + 1 < self.blocks.len() {
-                matters |= self.visit_lanes::<K, FULL, 2>(row, margin, block);
-                block += 2;
-            } else {
-                matters |= self.visit_lanes::<K, FULL, 1>(row, margin, block);
-                block += 1;
+            let two = block + 1 < self.blocks.len();
+            match (self.wanted::<FULL>(row, block), two) {
+                (0, _) => block += 1,
+                (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
+                    self.visit_lanes::<K, FULL, 2>(row, margin, block, &mut seen);
+                    block += 2;
+                }
+                _ => {
+                    self.visit_lanes::<K, FULL, 1>(row, margin, block, &mut seen);
+                    block += 1;
+                }
             }
         }
-        matters
+        self.all_asleep.set(row.ordinal(), !seen.awake);
+        seen.matters
+    }
+
+    /// The lanes of a block that are to visit a row.
+    #[inline(always)]
+    fn wanted<const FULL: bool>(&self, row: &Row<'_>, block: usize) -> u8 {
+        let running = self.blocks[block].running;
+        if FULL {
+            running
+        } else {
+            running & !self.asleep[row.ordinal() * self.width + block]
+        }
     }
 
     /// Visits a row with the lanes of N blocks.
@@ -258,15 +286,10 @@ impl Bank {
         row: &Row<'_>,
         margin: f32,
         block: usize,
-    ) -> bool {
+        seen: &mut Seen,
+    ) {
         let first = row.ordinal() * self.width + block;
-        let wanted: [u8; N] = std::array::from_fn(|n| {
-            let awake = if FULL { 0xff } else { !self.asleep[first + n] };
-            self.blocks[block + n].running & awake
-        });
-        if wanted == [0; N] {
-            return false;
-        }
+        let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
         let one = self.intercept;
         let (at_u, at_start) = if FULL && !self.start_is_zero {
             let both = scores::<K, N, 2>([&self.u, &self.start], row, one, block, wanted);
@@ -275,7 +298,6 @@ impl Bank {
             let [at_u] = scores::<K, N, 1>([&self.u], row, one, block, wanted);
             (at_u, [[0.0; LANES]; N])
         };
-        let mut matters = false;
         for n in 0..N {
             let facing = Facing {
                 signs: &self.signs[row.class() * self.blocks.len() + block + n],
@@ -293,9 +315,9 @@ impl Bank {
             if visited.moved {
                 self.u.add::<K>(row, one, block + n, &visited.scales);
             }
-            matters |= visited.matters;
+            seen.matters |= visited.matters;
+            seen.awake |= self.blocks[block + n].running & !self.asleep[first + n] != 0;
         }
-        matters
     }
 
     /// Measures a row in a full pass without training it.
@@ -334,44 +356,58 @@ impl Bank {
 
     /// Writes w to `start`, and its norms.
     fn write_start(&mut self) {
-        let damp: Vec<f64> = self.kappa.iter().map(|kappa| 1.0 / (1.0 + kappa)).collect();
-        self.start_norm.fill(0.0);
-        let norm = &mut self.start_norm;
-        self.start.change([&mut self.u], |lane, start, [u]| {
-            *start = (f64::from(*u) * damp[lane]) as f32;
-            norm[lane] += f64::from(*start) * f64::from(*start);
-        });
+        let damp = self.damp();
+        let norms = self
+            .start
+            .sweep(&mut self.u, [&damp], |[damp], [norm], start, u| {
+                for k in 0..LANES {
+                    start[k] = (f64::from(u[k]) * damp[k]) as f32;
+                    norm[k] += f64::from(start[k]) * f64::from(start[k]);
+                }
+            });
+        self.start_norm = norms.iter().map(|[norm]| *norm).collect();
+    }
+
+    fn damp(&self) -> Vec<f64> {
+        self.kappa.iter().map(|kappa| 1.0 / (1.0 + kappa)).collect()
     }
 
     fn norms(&mut self) -> Vec<Norms> {
-        let mut norms = vec![Norms::default(); self.kappa.len()];
-        let kappa = &self.kappa;
-        self.u.change([&mut self.z], |lane, u, [z]| {
-            let (u, z) = (f64::from(*u), f64::from(*z));
-            let (w, v) = (u / (1.0 + kappa[lane]), u - kappa[lane] * z);
-            norms[lane].v += v * v;
-            norms[lane].w += w * w;
-            norms[lane].apart += (v - w) * (v - w);
+        let given: [&[f64]; 2] = [&self.damp(), &self.kappa];
+        let sums = self.u.sweep(&mut self.z, given, |[damp, pull], sums, u, z| {
+            for k in 0..LANES {
+                let (u, z) = (f64::from(u[k]), f64::from(z[k]));
+                let (w, v) = (u * damp[k], u - pull[k] * z);
+                sums[0][k] += v * v;
+                sums[1][k] += w * w;
+                sums[2][k] += (v - w) * (v - w);
+            }
         });
-        norms
+        let norms = sums.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
+        norms.collect()
     }
 
     pub(super) fn end_full(&mut self) {
         self.settle();
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
+        let mut better = vec![0.0; self.kappa.len()];
         for (lane, head) in lanes {
             if self.courses[head].end_full(self.start_norm[lane], norms[lane]) {
-                self.take_start(lane, head);
+                better[lane] = 1.0;
             }
         }
+        self.take_start(&better);
     }
 
-    /// Makes the weights at the start of the pass a head's best.
-    fn take_start(&mut self, lane: usize, head: usize) {
-        for (best, start) in self.best_w[head].iter_mut().zip(self.start.column(lane)) {
-            *best = start;
-        }
+    /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
+    fn take_start(&mut self, better: &[f64]) {
+        self.best
+            .sweep(&mut self.start, [better], |[better], [], best, start| {
+                for k in 0..LANES {
+                    best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
+                }
+            });
     }
 
     pub(super) fn advance(&mut self) {
@@ -390,23 +426,29 @@ impl Bank {
 
     /// Moves the centres as the courses say: z := w, keeping v.
     fn shift_each(&mut self, mut decide: impl FnMut(&mut Course) -> Shift) {
-        // kappa until now, and from now on for those that move
-        let mut moves: Vec<(f64, Option<f64>)> = self.kappa.iter().map(|k| (*k, None)).collect();
+        let (damp, from) = (self.damp(), self.kappa.clone());
+        // kappa from now on; below 0 where the centre stays
+        let mut to = vec![-1.0; from.len()];
         let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {
             if let Shift::Move(kappa) = decide(&mut self.courses[head]) {
-                moves[lane].1 = Some(kappa);
+                to[lane] = kappa;
                 self.kappa[lane] = kappa;
             }
         }
-        if moves.iter().any(|(_, to)| to.is_some()) {
-            self.u.change([&mut self.z], |lane, u, [z]| {
-                if let (from, Some(to)) = moves[lane] {
-                    let v = f64::from(*u) - from * f64::from(*z);
-                    *z = (f64::from(*u) / (1.0 + from)) as f32;
-                    *u = (v + to * f64::from(*z)) as f32;
-                }
-            });
+        if to.iter().any(|to| *to >= 0.0) {
+            let given: [&[f64]; 3] = [&damp, &from, &to];
+            self.u
+                .sweep(&mut self.z, given, |[damp, from, to], [], u, z| {
+                    for k in 0..LANES {
+                        let (old_u, old_z) = (f64::from(u[k]), f64::from(z[k]));
+                        let new_z = (old_u * damp[k]) as f32;
+                        let new_u = (old_u - from[k] * old_z + to[k] * f64::from(new_z)) as f32;
+                        let moves = to[k] >= 0.0;
+                        z[k] = if moves { new_z } else { z[k] };
+                        u[k] = if moves { new_u } else { u[k] };
+                    }
+                });
         }
         self.arm();
     }
@@ -469,20 +511,16 @@ impl Bank {
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(super) fn end_verify(&mut self, tolerance: f64, last: bool) {
+    pub(super) fn end_verify(&mut self, tolerance: f64, last: bool) -> Result<(), TrainError> {
         for (head, proof) in std::mem::take(&mut self.proofs) {
             let lane = self.lane_of[head];
             if self.courses[head].end_verify_primal(self.start_norm[lane]) {
-                self.take_start(lane, head);
+                let mut better = vec![0.0; self.kappa.len()];
+                better[lane] = 1.0;
+                self.take_start(&better);
             }
             match self.courses[head].end_verify(proof.proved(), tolerance, last) {
-                Verdict::Ended { shrink: 1.0 } => {}
-                Verdict::Ended { shrink } => {
-                    let all = self.alpha.as_flattened_mut();
-                    for alpha in all.iter_mut().skip(lane).step_by(self.width * LANES) {
-                        *alpha = (f64::from(*alpha) * shrink) as f32;
-                    }
-                }
+                Verdict::Ended { shrink } => self.end(head, shrink)?,
                 Verdict::GoesOn => {
                     let pull = self.kappa[lane];
                     self.u.set(lane, &proof.v, &self.z, pull);
@@ -490,6 +528,22 @@ impl Bank {
             }
         }
         self.pack();
+        Ok(())
+    }
+
+    /// Lays a head's weights aside and shrinks its dual variables.
+    fn end(&mut self, head: usize, shrink: f64) -> Result<(), TrainError> {
+        let lane = self.lane_of[head];
+        let mut weights = zeros(self.facts.features + 1)?;
+        self.best.column(lane).copy_to(&mut weights);
+        self.final_w[head] = weights;
+        if shrink != 1.0 {
+            let all = self.alpha.as_flattened_mut();
+            for alpha in all.iter_mut().skip(lane).step_by(self.width * LANES) {
+                *alpha = (f64::from(*alpha) * shrink) as f32;
+            }
+        }
+        Ok(())
     }
 
     /// Packs the lanes of running heads together once a block can go.
@@ -502,15 +556,16 @@ impl Bank {
         }
         // the dual variables of heads that have ended go behind those of running ones
         order.splice(0..0, kept.iter().copied());
+        let mut before = (vec![[0.0; LANES]; self.width], vec![0; self.width]);
         for row in 0..self.facts.rows {
-            self.pack_row(row, &order);
+            self.pack_row(row, &order, &mut before);
         }
         self.u.keep(&kept, blocks * LANES);
         self.z.keep(&kept, blocks * LANES);
         self.start.keep(&kept, blocks * LANES);
+        self.best.keep(&kept, blocks * LANES);
         self.kappa = kept.iter().map(|&lane| self.kappa[lane]).collect();
         self.kappa.resize(blocks * LANES, 0.0);
-        self.start_norm.truncate(blocks * LANES);
         self.head_of = order.iter().map(|&lane| self.head_of[lane]).collect();
         for (lane, &head) in self.head_of.iter().enumerate() {
             self.lane_of[head] = lane;
@@ -520,16 +575,16 @@ impl Bank {
     }
 
     /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
-    fn pack_row(&mut self, row: usize, order: &[usize]) {
+    fn pack_row(&mut self, row: usize, order: &[usize], before: &mut (Vec<Lanes>, Vec<u8>)) {
         let lanes = row * self.width..(row + 1) * self.width;
         let alpha = &mut self.alpha[lanes.clone()];
         let asleep = &mut self.asleep[lanes];
-        let old_alpha = alpha.as_flattened().to_vec();
-        let old_asleep = asleep.to_vec();
+        before.0.copy_from_slice(alpha);
+        before.1.copy_from_slice(asleep);
         asleep.fill(0);
         for (new, &old) in order.iter().enumerate() {
-            alpha.as_flattened_mut()[new] = old_alpha[old];
-            asleep[new / LANES] |= (old_asleep[old / LANES] >> (old % LANES) & 1) << (new % LANES);
+            alpha[new / LANES][new % LANES] = before.0[old / LANES][old % LANES];
+            asleep[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
         }
     }
 
@@ -540,14 +595,16 @@ impl Bank {
         for (head, course) in courses.into_iter().enumerate() {
             let lane = self.lane_of[head];
             let mut own = Head::new(&self.specs[head], course, self.intercept.into(), &self.facts)?;
-            let columns = [&self.u, &self.z].map(|matrix| matrix.column(lane));
-            own.iterate.take_over(columns);
+            if own.course.runs() {
+                let columns = [&self.u, &self.z].map(|matrix| matrix.column(lane).iter());
+                own.iterate.take_over(columns);
+            }
             let duals = self.alpha.as_flattened()[lane..].iter();
             for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
                 *own = *alpha;
             }
-            for (own, best) in own.best_w.iter_mut().zip(&self.best_w[head]) {
-                *own = T::of(f64::from(*best));
+            for (own, best) in own.best_w.iter_mut().zip(self.weights(head).iter()) {
+                *own = T::of(f64::from(best));
             }
             heads.push(own);
         }

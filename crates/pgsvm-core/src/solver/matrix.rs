@@ -10,8 +10,13 @@ use crate::row::Row;
 use crate::solver::zeros;
 use crate::trainer::TrainError;
 
+/// A number for each lane of a block, in 64 bits.
+pub(super) type Wide = [f64; LANES];
+
 pub(super) struct Matrix {
     dense: usize,
+    /// From one lane to the next in `front`: whole vectors, zeros behind the dense part.
+    pitch: usize,
     stride: usize,
     /// Lane by lane.
     front: Vec<f32>,
@@ -23,44 +28,71 @@ impl Matrix {
     /// Zeros for `features` features, `dense` of them in the dense part, and the intercept; `stride`: lanes, whole
     /// blocks.
     pub(super) fn new(features: usize, dense: usize, stride: usize) -> Result<Self, TrainError> {
+        let pitch = dense.next_multiple_of(LANES);
         Ok(Self {
             dense,
+            pitch,
             stride,
-            front: zeros(dense * stride)?,
+            front: zeros(pitch * stride)?,
             rest: zeros((features - dense + 1) * stride)?,
         })
     }
 
     fn front(&self, lane: usize) -> &[f32] {
-        &self.front[lane * self.dense..][..self.dense]
+        &self.front[lane * self.pitch..][..self.dense]
     }
 
     /// The weights of one head.
-    pub(super) fn column(&self, lane: usize) -> impl Iterator<Item = f32> + '_ {
-        let rest = self.rest[lane..].iter().step_by(self.stride);
-        self.front(lane).iter().chain(rest).copied()
+    pub(super) fn column(&self, lane: usize) -> Column<'_> {
+        Column {
+            front: self.front(lane),
+            rest: &self.rest[lane..],
+            stride: self.stride,
+        }
     }
 
-    /// Calls `change` with each lane and its value here and those in `others`.
+    /// Calls `change` with eight values at a time, here and in `other`, the `given` numbers of their lanes and sums for
+    /// each of them. Gives back the sums by lane.
     #[inline(always)]
-    pub(super) fn change<const N: usize>(
+    pub(super) fn sweep<const G: usize, const S: usize>(
         &mut self,
-        mut others: [&mut Matrix; N],
-        mut change: impl FnMut(usize, &mut f32, [&mut f32; N]),
-    ) {
+        other: &mut Matrix,
+        given: [&[f64]; G],
+        change: impl Fn([Wide; G], &mut [Wide; S], &mut Lanes, &mut Lanes),
+    ) -> Vec<[f64; S]> {
+        let mut sums = Vec::new();
+        let blocks = given.map(|given| given.as_chunks::<LANES>().0);
+        let block = |n: usize| blocks.map(|given| given[n]);
+        // features of one head
+        let pitch = self.pitch.max(1);
         for lane in 0..self.stride {
-            for j in lane * self.dense..(lane + 1) * self.dense {
-                let beside = others.each_mut().map(|other| &mut other.front[j]);
-                change(lane, &mut self.front[j], beside);
+            let given = given.map(|given| [given[lane]; LANES]);
+            let mut sum = [[0.0; LANES]; S];
+            let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
+            let others = other.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
+            let others = others.as_chunks_mut::<LANES>().0;
+            for (own, other) in own.as_chunks_mut::<LANES>().0.iter_mut().zip(others) {
+                change(given, &mut sum, own, other);
+            }
+            sums.push(sum.map(|sum| sum.iter().sum()));
+        }
+        // lanes of one feature
+        let width = self.stride / LANES;
+        let (own, others) = (&mut self.rest, &mut other.rest);
+        let own = own.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
+        let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
+        let mut lanes = vec![[[0.0; LANES]; S]; width];
+        for (own, other) in own.zip(others) {
+            for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
+                change(block(n), &mut lanes[n], own, other);
             }
         }
-        for first in (0..self.rest.len()).step_by(self.stride) {
-            for lane in 0..self.stride {
-                let j = first + lane;
-                let beside = others.each_mut().map(|other| &mut other.rest[j]);
-                change(lane, &mut self.rest[j], beside);
+        for (lane, sums) in sums.iter_mut().enumerate() {
+            for (s, sum) in sums.iter_mut().enumerate() {
+                *sum += lanes[lane / LANES][s][lane % LANES];
             }
         }
+        sums
     }
 
     /// <m, x> of one head, summed in 64 bits.
@@ -80,9 +112,9 @@ impl Matrix {
 
     /// Sets one head's u = v + kappa z.
     pub(super) fn set(&mut self, lane: usize, v: &[f64], z: &Matrix, kappa: f64) {
-        let front = self.front[lane * self.dense..][..self.dense].iter_mut();
+        let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
         let rest = self.rest[lane..].iter_mut().step_by(self.stride);
-        for ((u, z), v) in front.chain(rest).zip(z.column(lane)).zip(v) {
+        for ((u, z), v) in front.chain(rest).zip(z.column(lane).iter()).zip(v) {
             *u = (v + kappa * f64::from(z)) as f32;
         }
     }
@@ -90,11 +122,11 @@ impl Matrix {
     /// Keeps these lanes, in ascending order, and no other; `stride`: lanes from now on.
     pub(super) fn keep(&mut self, lanes: &[usize], stride: usize) {
         for (new, &old) in lanes.iter().enumerate() {
-            let from = old * self.dense;
+            let from = old * self.pitch;
             self.front
-                .copy_within(from..from + self.dense, new * self.dense);
+                .copy_within(from..from + self.pitch, new * self.pitch);
         }
-        self.front.truncate(stride * self.dense);
+        self.front.truncate(stride * self.pitch);
         let features = self.rest.len() / self.stride;
         for feature in 0..features {
             for (new, &old) in lanes.iter().enumerate() {
@@ -118,7 +150,7 @@ impl Matrix {
         if self.dense > 0 {
             for (k, &scale) in scales.iter().enumerate() {
                 if scale != 0.0 {
-                    let at = (from + k) * self.dense;
+                    let at = (from + k) * self.pitch;
                     let own = &mut self.front[at..at + self.dense];
                     f32::add_dense::<K>(own, f64::from(scale), row.dense());
                 }
@@ -129,6 +161,47 @@ impl Matrix {
         let last = self.rest.len() - stride + from;
         for (k, &scale) in scales.iter().enumerate() {
             self.rest[last + k] += intercept * scale;
+        }
+    }
+}
+
+/// One head's weights by feature, the intercept last.
+#[derive(Clone, Copy)]
+pub(crate) struct Column<'a> {
+    front: &'a [f32],
+    rest: &'a [f32],
+    stride: usize,
+}
+
+impl<'a> Column<'a> {
+    /// Weights that lie one after another.
+    pub(super) fn of(all: &'a [f32]) -> Self {
+        Self {
+            front: &[],
+            rest: all,
+            stride: 1,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.front.len() + self.rest.len().div_ceil(self.stride)
+    }
+
+    pub(crate) fn get(&self, feature: usize) -> f32 {
+        match feature.checked_sub(self.front.len()) {
+            None => self.front[feature],
+            Some(behind) => self.rest[behind * self.stride],
+        }
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = f32> + 'a {
+        let rest = self.rest.iter().step_by(self.stride);
+        self.front.iter().chain(rest).copied()
+    }
+
+    pub(super) fn copy_to(self, out: &mut [f32]) {
+        for (out, value) in out.iter_mut().zip(self.iter()) {
+            *out = value;
         }
     }
 }

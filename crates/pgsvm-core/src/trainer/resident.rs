@@ -123,7 +123,7 @@ impl<T: Real> Resident<T> {
                 self.active_visits = 0;
             }
             Pass::Verify { .. } => {
-                self.solver.end_verify();
+                self.solver.end_verify()?;
                 if self.solver.done() {
                     return Ok(());
                 }

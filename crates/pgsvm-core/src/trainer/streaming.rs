@@ -199,7 +199,7 @@ impl<T: Real> Streaming<T> {
                 }
             }
             Pass::Verify => {
-                self.solver.end_verify();
+                self.solver.end_verify()?;
                 if self.solver.done() {
                     return Ok(());
                 }
