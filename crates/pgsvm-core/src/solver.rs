@@ -382,8 +382,10 @@ impl<T: Real> Solver<T> {
             Some(moments) if self.running().any(Course::takes_metric) => moments.metric(self.intercept)?,
             _ => None,
         };
-        if let (Some(_), Form::Together(bank)) = (&metric, &mut self.form) {
-            self.form = Form::Apart(bank.part()?);
+        if let (Some(metric), Form::Together(bank)) = (&metric, &mut self.form) {
+            if !bank.suits_metric(metric) {
+                self.form = Form::Apart(bank.part()?);
+            }
         }
         match &mut self.form {
             Form::Apart(heads) => {
@@ -391,7 +393,7 @@ impl<T: Real> Solver<T> {
                     head.advance(metric.as_ref())?;
                 }
             }
-            Form::Together(bank) => bank.advance(),
+            Form::Together(bank) => return bank.advance(metric.as_ref()),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! a head, [`LANES`] to a block, `stride` lanes to a feature. Two sums a lane hide the latency of the addition; every
 //! build adds in the same order.
 
-use super::Kernel;
+use super::{Kernel, Real};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -115,4 +115,99 @@ pub(crate) fn add<K: Kernel>(
             block[k] = fuse!(K, value, scales[k], block[k]);
         }
     }
+}
+
+/// sum d x^2 over the entries, for the block of lanes that begins at lane `from`.
+#[inline(always)]
+pub(crate) fn squares<K: Kernel>(
+    x: &[[u32; 2]],
+    base: usize,
+    d: &[f32],
+    stride: usize,
+    from: usize,
+) -> Lanes {
+    let mut sum = [0.0; LANES];
+    for &[feature, bits] in x {
+        let value = f32::from_bits(bits);
+        let at = (feature as usize - base) * stride + from;
+        if let Some(block) = d[at..].first_chunk::<LANES>() {
+            for k in 0..LANES {
+                sum[k] = fuse!(K, value * value, block[k], sum[k]);
+            }
+        }
+    }
+    sum
+}
+
+/// m += scales d x over the entries, for the block of lanes that begins at lane `from`.
+#[inline(always)]
+pub(crate) fn add_damped<K: Kernel>(
+    x: &[[u32; 2]],
+    base: usize,
+    (matrix, d): (&mut [f32], &[f32]),
+    stride: usize,
+    from: usize,
+    scales: &Lanes,
+) {
+    for &[feature, bits] in x {
+        let value = f32::from_bits(bits);
+        let at = (feature as usize - base) * stride + from;
+        let block = matrix[at..].first_chunk_mut::<LANES>();
+        if let (Some(block), Some(d)) = (block, d[at..].first_chunk::<LANES>()) {
+            for k in 0..LANES {
+                block[k] = fuse!(K, value * d[k], scales[k], block[k]);
+            }
+        }
+    }
+}
+
+/// sum x u for each of four u of the same length, reading x once.
+#[inline(always)]
+pub(crate) fn four_dots<K: Kernel>(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
+    // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+    #[cfg(target_arch = "x86_64")]
+    if K::AVX2 {
+        return unsafe { four_dots_avx2(x, u) };
+    }
+    u.map(|u| f32::dot_dense::<K>(x, u) as f32)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn four_dots_avx2(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
+    let n = u.iter().map(|u| u.len()).fold(x.len(), usize::min);
+    let mut sums = [[_mm256_setzero_ps(); 4]; 2];
+    let mut at = 0;
+    // SAFETY: every access lies below n, the length of the shortest slice.
+    unsafe {
+        while at + 2 * LANES <= n {
+            for half in 0..2 {
+                let place = at + half * LANES;
+                let value = _mm256_loadu_ps(x.as_ptr().add(place));
+                for k in 0..4 {
+                    let other = _mm256_loadu_ps(u[k].as_ptr().add(place));
+                    sums[half][k] = _mm256_fmadd_ps(value, other, sums[half][k]);
+                }
+            }
+            at += 2 * LANES;
+        }
+    }
+    let [a, b, c, d]: [__m256; 4] =
+        std::array::from_fn(|k| _mm256_add_ps(sums[0][k], sums[1][k]));
+    // eight lanes of each of the four become two, then one
+    let pairs = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+    let total = _mm_add_ps(
+        _mm256_castps256_ps128(pairs),
+        _mm256_extractf128_ps::<1>(pairs),
+    );
+    let mut out = [0.0; 4];
+    // SAFETY: the array has room for a vector.
+    unsafe { _mm_storeu_ps(out.as_mut_ptr(), total) };
+    for (out, u) in out.iter_mut().zip(u) {
+        for j in at..n {
+            *out = x[j].mul_add(u[j], *out);
+        }
+    }
+    out
 }

@@ -14,8 +14,9 @@ use crate::solver::head::{Blocks, Head};
 use crate::solver::iterate::Norms;
 use crate::solver::lanes::{Block, Facing};
 use crate::solver::matrix::{scores, Column, Matrix};
+use crate::solver::moments::Metric;
 use crate::solver::proof::Proof;
-use crate::solver::visit::{right_side, Sums};
+use crate::solver::visit::{right_side, Sums, NORM_SAMPLE};
 use crate::solver::{zeros, Facts};
 use crate::trainer::{HeadSpec, TrainError};
 
@@ -42,9 +43,10 @@ pub(super) struct Bank {
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
     all_asleep: Bits,
-    /// As in [`super::iterate`].
-    u: Matrix,
+    /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
+    w: Matrix,
     z: Matrix,
+    metric: Option<InMetric>,
     /// Weights at the start of the full pass, or those being verified.
     start: Matrix,
     start_is_zero: bool,
@@ -58,6 +60,16 @@ pub(super) struct Bank {
     final_w: Vec<Vec<f32>>,
     /// Heads being verified.
     proofs: Vec<(usize, Proof)>,
+}
+
+/// The metric M of the shift (see [`super::iterate`]).
+struct InMetric {
+    /// m, a row of equal lanes for each feature.
+    moment: Matrix,
+    /// 1 / (1 + kappa m)
+    damp: Matrix,
+    /// 1 / m by feature, the intercept last.
+    inverse: Vec<f32>,
 }
 
 /// What the visits of a row by several blocks found.
@@ -96,8 +108,9 @@ impl Bank {
             all_asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
-            u: matrix()?,
+            w: matrix()?,
             z: matrix()?,
+            metric: None,
             start: matrix()?,
             start_is_zero: true,
             start_norm: Vec::new(),
@@ -249,17 +262,18 @@ impl Bank {
     #[inline(always)]
     fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>, margin: f32) -> bool {
         let mut seen = Seen::default();
+        let norm = if FULL { self.norm::<K>(row) } else { None };
         let mut block = 0;
         while block < self.blocks.len() {
             let two = block + 1 < self.blocks.len();
             match (self.wanted::<FULL>(row, block), two) {
                 (0, _) => block += 1,
                 (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, margin, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 2>(row, margin, norm, block, &mut seen);
                     block += 2;
                 }
                 _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, margin, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 1>(row, margin, norm, block, &mut seen);
                     block += 1;
                 }
             }
@@ -285,39 +299,68 @@ impl Bank {
         &mut self,
         row: &Row<'_>,
         margin: f32,
+        norm: Option<f32>,
         block: usize,
         seen: &mut Seen,
     ) {
         let first = row.ordinal() * self.width + block;
         let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
         let one = self.intercept;
-        let (at_u, at_start) = if FULL && !self.start_is_zero {
-            let both = scores::<K, N, 2>([&self.u, &self.start], row, one, block, wanted);
+        let (score, at_start) = if FULL && !self.start_is_zero {
+            let both = scores::<K, N, 2>([&self.w, &self.start], row, one, block, wanted);
             (both[0], both[1])
         } else {
-            let [at_u] = scores::<K, N, 1>([&self.u], row, one, block, wanted);
-            (at_u, [[0.0; LANES]; N])
+            let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted);
+            (score, [[0.0; LANES]; N])
         };
         for n in 0..N {
             let facing = Facing {
                 signs: &self.signs[row.class() * self.blocks.len() + block + n],
                 cost: row.cost(),
-                q: row.q() + one,
                 lanes: wanted[n],
                 margin,
             };
+            let own = &mut self.blocks[block + n];
             let alpha = &mut self.alpha[first + n];
             let asleep = &mut self.asleep[first + n];
-            let visited = self.blocks[block + n].visit(facing, &at_u[n], alpha, asleep);
+            let standing = own.look(facing, &score[n], alpha, asleep);
+            seen.matters |= standing.matters != 0;
+            seen.awake |= own.running & !*asleep != 0;
+            if standing.moving != 0 {
+                let damp = self.metric.as_ref().map(|metric| &metric.damp);
+                let curvature = match damp {
+                    None => own.curvature(row.q() + one),
+                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
+                };
+                let mut scales = own.step(facing, &standing, &curvature, alpha);
+                if damp.is_none() {
+                    scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
+                }
+                self.w.add::<K>(row, one, block + n, &scales, damp);
+            }
             if FULL {
-                self.blocks[block + n].measure(facing, &at_start[n], Some(&at_u[n]), alpha);
+                own.measure(facing, &at_start[n], &score[n], alpha, norm);
             }
-            if visited.moved {
-                self.u.add::<K>(row, one, block + n, &visited.scales);
-            }
-            seen.matters |= visited.matters;
-            seen.awake |= self.blocks[block + n].running & !self.asleep[first + n] != 0;
         }
+    }
+
+    /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included; in a metric, of some rows only.
+    #[inline(always)]
+    fn norm<K: Kernel>(&self, row: &Row<'_>) -> Option<f32> {
+        let Some(metric) = &self.metric else {
+            return Some(row.q() + self.intercept);
+        };
+        if row.ordinal() % NORM_SAMPLE != 0 {
+            return None;
+        }
+        let (dense, inverse) = (row.dense(), &metric.inverse);
+        let mut norm = self.intercept;
+        if !dense.is_empty() {
+            let inverse = &inverse[..dense.len()];
+            norm += f32::dot_damped_dense::<K>(dense, inverse, inverse).1 as f32;
+        }
+        norm += f32::dot_damped_sparse::<K>(row.sparse(), inverse, inverse).1 as f32;
+        Some(norm)
     }
 
     /// Measures a row in a full pass without training it.
@@ -333,12 +376,11 @@ impl Bank {
             let facing = Facing {
                 signs: &self.signs[row.class() * self.blocks.len() + block],
                 cost: row.cost(),
-                q: 0.0,
                 lanes: wanted,
                 margin: 0.0,
             };
             let alpha = [0.0; LANES];
-            self.blocks[block].measure(facing, &at_start, None, &alpha);
+            self.blocks[block].measure(facing, &at_start, &at_start, &alpha, None);
         }
     }
 
@@ -354,36 +396,36 @@ impl Bank {
         self.arm();
     }
 
-    /// Writes w to `start`, and its norms.
+    /// Copies w to `start`, and notes its norms.
     fn write_start(&mut self) {
-        let damp = self.damp();
         let norms = self
             .start
-            .sweep(&mut self.u, [&damp], |[damp], [norm], start, u| {
+            .sweep(&mut self.w, None, [], |[], _, [norm], start, w| {
+                *start = *w;
                 for k in 0..LANES {
-                    start[k] = (f64::from(u[k]) * damp[k]) as f32;
-                    norm[k] += f64::from(start[k]) * f64::from(start[k]);
+                    norm[k] += f64::from(w[k]) * f64::from(w[k]);
                 }
             });
         self.start_norm = norms.iter().map(|[norm]| *norm).collect();
     }
 
-    fn damp(&self) -> Vec<f64> {
-        self.kappa.iter().map(|kappa| 1.0 / (1.0 + kappa)).collect()
-    }
-
     fn norms(&mut self) -> Vec<Norms> {
-        let given: [&[f64]; 2] = [&self.damp(), &self.kappa];
-        let sums = self.u.sweep(&mut self.z, given, |[damp, pull], sums, u, z| {
-            for k in 0..LANES {
-                let (u, z) = (f64::from(u[k]), f64::from(z[k]));
-                let (w, v) = (u * damp[k], u - pull[k] * z);
-                sums[0][k] += v * v;
-                sums[1][k] += w * w;
-                sums[2][k] += (v - w) * (v - w);
-            }
-        });
-        let norms = sums.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
+        let moment = self.metric.as_ref().map(|metric| &metric.moment);
+        let given: [&[f64]; 1] = [&self.kappa];
+        let norms = self
+            .w
+            .sweep(&mut self.z, moment, given, |[kappa], m, sums, w, z| {
+                for k in 0..LANES {
+                    let (w, z) = (f64::from(w[k]), f64::from(z[k]));
+                    let apart = kappa[k] * f64::from(m[k]) * (w - z);
+                    sums[0][k] += (w + apart) * (w + apart);
+                    sums[1][k] += w * w;
+                    sums[2][k] += apart * apart;
+                }
+            });
+        let norms = norms
+            .into_iter()
+            .map(|[v, w, apart]| Norms { v, w, apart });
         norms.collect()
     }
 
@@ -403,15 +445,39 @@ impl Bank {
     /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
     fn take_start(&mut self, better: &[f64]) {
         self.best
-            .sweep(&mut self.start, [better], |[better], [], best, start| {
+            .sweep(&mut self.start, None, [better], |[better], _, [], best, start| {
                 for k in 0..LANES {
                     best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
                 }
             });
     }
 
-    pub(super) fn advance(&mut self) {
-        self.shift_each(|course| course.advance(None));
+    /// Whether the weights keep digits enough in this metric.
+    pub(super) fn suits_metric(&self, metric: &Metric) -> bool {
+        let most = metric.moment.iter().copied().fold(0.0, f32::max);
+        let mut running = self.courses.iter().filter(|course| course.runs());
+        running.all(|course| course.kappa_in(metric) * f64::from(most) <= MOST_KAPPA)
+    }
+
+    /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.
+    pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Result<(), TrainError> {
+        if let Some(metric) = metric {
+            let lanes = self.blocks.len() * LANES;
+            let (features, dense) = (self.facts.features, self.facts.dense);
+            let mut moment = Matrix::new(features, dense, lanes)?;
+            moment.fill(&metric.moment);
+            let mut inverse = zeros(metric.moment.len())?;
+            for (inverse, moment) in inverse.iter_mut().zip(&metric.moment) {
+                *inverse = 1.0 / moment;
+            }
+            self.metric = Some(InMetric {
+                moment,
+                damp: Matrix::new(features, dense, lanes)?,
+                inverse,
+            });
+        }
+        self.shift_each(metric.is_some(), |course| course.advance(metric));
+        Ok(())
     }
 
     pub(super) fn begin_active(&mut self) {
@@ -421,36 +487,55 @@ impl Bank {
 
     pub(super) fn end_active(&mut self) {
         self.settle();
-        self.shift_each(Course::end_active);
+        self.shift_each(false, Course::end_active);
     }
 
-    /// Moves the centres as the courses say: z := w, keeping v.
-    fn shift_each(&mut self, mut decide: impl FnMut(&mut Course) -> Shift) {
-        let (damp, from) = (self.damp(), self.kappa.clone());
+    /// Moves the centres as the courses say: z := w, keeping v. `first_in_metric`: until now there was no metric.
+    fn shift_each(&mut self, first_in_metric: bool, mut decide: impl FnMut(&mut Course) -> Shift) {
+        let from = self.kappa.clone();
         // kappa from now on; below 0 where the centre stays
         let mut to = vec![-1.0; from.len()];
         let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {
-            if let Shift::Move(kappa) = decide(&mut self.courses[head]) {
+            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
+            {
                 to[lane] = kappa;
                 self.kappa[lane] = kappa;
             }
         }
         if to.iter().any(|to| *to >= 0.0) {
-            let given: [&[f64]; 3] = [&damp, &from, &to];
-            self.u
-                .sweep(&mut self.z, given, |[damp, from, to], [], u, z| {
+            let moment = self.metric.as_ref().map(|metric| &metric.moment);
+            let given: [&[f64]; 2] = [&from, &to];
+            self.w
+                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
                     for k in 0..LANES {
-                        let (old_u, old_z) = (f64::from(u[k]), f64::from(z[k]));
-                        let new_z = (old_u * damp[k]) as f32;
-                        let new_u = (old_u - from[k] * old_z + to[k] * f64::from(new_z)) as f32;
+                        let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
+                        let m = f64::from(m[k]);
+                        let old_m = if first_in_metric { 1.0 } else { m };
+                        let v = old_w + from[k] * old_m * (old_w - old_z);
+                        let new_w = ((v + to[k] * m * old_w) / (1.0 + to[k] * m)) as f32;
                         let moves = to[k] >= 0.0;
-                        z[k] = if moves { new_z } else { z[k] };
-                        u[k] = if moves { new_u } else { u[k] };
+                        z[k] = if moves { w[k] } else { z[k] };
+                        w[k] = if moves { new_w } else { w[k] };
                     }
                 });
         }
+        self.set_damp();
         self.arm();
+    }
+
+    /// In a metric: 1 / (1 + kappa m).
+    fn set_damp(&mut self) {
+        if let Some(metric) = &mut self.metric {
+            let given: [&[f64]; 1] = [&self.kappa];
+            metric
+                .damp
+                .sweep(&mut metric.moment, None, given, |[kappa], _, [], damp, m| {
+                    for k in 0..LANES {
+                        damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
+                    }
+                });
+        }
     }
 
     /// Begins to verify the heads that want it; false when rows with a = 0 need not be looked at.
@@ -522,8 +607,8 @@ impl Bank {
             match self.courses[head].end_verify(proof.proved(), tolerance, last) {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,
                 Verdict::GoesOn => {
-                    let pull = self.kappa[lane];
-                    self.u.set(lane, &proof.v, &self.z, pull);
+                    let moment = self.metric.as_ref().map(|metric| &metric.moment);
+                    self.w.set(lane, &proof.v, &self.z, moment, self.kappa[lane]);
                 }
             }
         }
@@ -560,7 +645,11 @@ impl Bank {
         for row in 0..self.facts.rows {
             self.pack_row(row, &order, &mut before);
         }
-        self.u.keep(&kept, blocks * LANES);
+        if let Some(metric) = &mut self.metric {
+            metric.moment.keep(&kept, blocks * LANES);
+            metric.damp.keep(&kept, blocks * LANES);
+        }
+        self.w.keep(&kept, blocks * LANES);
         self.z.keep(&kept, blocks * LANES);
         self.start.keep(&kept, blocks * LANES);
         self.best.keep(&kept, blocks * LANES);
@@ -596,7 +685,7 @@ impl Bank {
             let lane = self.lane_of[head];
             let mut own = Head::new(&self.specs[head], course, self.intercept.into(), &self.facts)?;
             if own.course.runs() {
-                let columns = [&self.u, &self.z].map(|matrix| matrix.column(lane).iter());
+                let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);
             }
             let duals = self.alpha.as_flattened()[lane..].iter();

@@ -213,6 +213,11 @@ impl Course {
         !self.rule.is_off()
     }
 
+    /// kappa at the start in this metric.
+    pub(super) fn kappa_in(&self, metric: &Metric) -> f64 {
+        self.rule.first_in_metric(metric.mean_norm)
+    }
+
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it.
     pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
         if let Some(metric) = metric {

@@ -55,10 +55,12 @@ impl<T: Real> Iterate<T> {
         })
     }
 
-    /// Goes on from the u and the z of the same kappa.
-    pub(super) fn take_over(&mut self, [u, z]: [impl Iterator<Item = f32>; 2]) {
-        for (own, value) in self.u.iter_mut().zip(u).chain(self.z.iter_mut().zip(z)) {
-            *own = T::of(f64::from(value));
+    /// Goes on from these w and z, of the same kappa.
+    pub(super) fn take_over(&mut self, [w, z]: [impl Iterator<Item = f32>; 2]) {
+        for (j, (w, z)) in w.zip(z).enumerate() {
+            let (damp, _) = self.factors(j);
+            self.u[j] = T::of(f64::from(w) / damp);
+            self.z[j] = T::of(z.into());
         }
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Block {
     /// Lanes whose head runs.
     pub(super) running: u8,
     squared: bool,
-    /// w = damp u.
+    /// 1 / (1 + kappa)
     damp: Lanes,
     c: [f64; LANES],
     /// Bound of a dual variable and curvature of the loss at cost 1.
@@ -37,6 +37,7 @@ struct LaneSums {
     correct: [u32; LANES],
     rows: [u32; LANES],
     support: [u32; LANES],
+    aq_rows: [u32; LANES],
 }
 
 const ZERO: LaneSums = LaneSums {
@@ -52,6 +53,7 @@ const ZERO: LaneSums = LaneSums {
     correct: [0; LANES],
     rows: [0; LANES],
     support: [0; LANES],
+    aq_rows: [0; LANES],
 };
 
 /// What a block needs to know of a row.
@@ -60,23 +62,21 @@ pub(super) struct Facing<'a> {
     /// Signs by lane.
     pub(super) signs: &'a Lanes,
     pub(super) cost: f32,
-    /// |x|^2, intercept included.
-    pub(super) q: f32,
     /// Lanes to visit, if the row takes part in them.
     pub(super) lanes: u8,
     /// As far from holding a row at its bound a gradient may be for the row to matter.
     pub(super) margin: f32,
 }
 
-/// What a visit found.
-#[derive(Clone, Copy)]
-pub(super) struct Visited {
-    /// What to add to the weights, in multiples of the row.
-    pub(super) scales: Lanes,
-    /// Whether any is not 0.
-    pub(super) moved: bool,
-    /// Whether the row matters to some lane, as in [`super::visit::Outcome::matters`].
-    pub(super) matters: bool,
+/// How a row stands with eight heads.
+pub(super) struct Standing {
+    gradient: Lanes,
+    upper: Lanes,
+    diag: Lanes,
+    /// Lanes whose dual variable can move.
+    pub(super) moving: u8,
+    /// Lanes to which the row matters: those where no bound holds it before the step, or only just (`Facing::margin`).
+    pub(super) matters: u8,
 }
 
 impl Block {
@@ -119,7 +119,7 @@ impl Block {
                 visit_loss: sums.visit_loss[k],
                 support: sums.support[k].into(),
                 aq: sums.aq[k],
-                aq_rows: sums.support[k].into(),
+                aq_rows: sums.aq_rows[k].into(),
             },
             high: sums.high[k].into(),
             low: sums.low[k].into(),
@@ -144,81 +144,111 @@ impl Block {
         }
     }
 
-    /// Visits a row: `at_u` are its scores <u, x>, `alpha` its dual variables, `asleep` the lanes for which it sleeps.
+    /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes for which it will sleep
+    /// are noted in `asleep`.
     #[inline(always)]
-    pub(super) fn visit(
+    pub(super) fn look(
         &mut self,
         facing: Facing<'_>,
-        at_u: &Lanes,
-        alpha: &mut Lanes,
+        score: &Lanes,
+        alpha: &Lanes,
         asleep: &mut u8,
-    ) -> Visited {
+    ) -> Standing {
         let (upper, diag) = self.bounds(facing.cost);
         let sums = &mut self.sums;
-        let mut scales = [0.0f32; LANES];
-        let (mut sleeping, mut visited, mut matters, mut moved) = (0u32, 0u32, 0u32, 0u32);
+        let mut gradients = [0.0f32; LANES];
+        let (mut on, mut apart) = ([0u32; LANES], [0u32; LANES]);
+        let (mut sleeping, mut moving, mut matters) = ([0u32; LANES], [0u32; LANES], [0u32; LANES]);
         for k in 0..LANES {
             let y = facing.signs[k];
-            let on = (u32::from(facing.lanes) >> k) & u32::from(y != 0.0);
-            let is_on = on != 0;
+            let takes_part = y != 0.0;
+            let is_on = (u32::from(facing.lanes) >> k & 1 != 0) & takes_part;
             let old = alpha[k];
-            let gradient = y * (at_u[k] * self.damp[k]) - 1.0 + diag[k] * old;
+            let gradient = y * score[k] - 1.0 + diag[k] * old;
+            gradients[k] = gradient;
             let (at_zero, at_upper) = (old <= 0.0, old >= upper[k]);
             let least = if at_upper { 0.0 } else { f32::NEG_INFINITY };
             let most = if at_zero { 0.0 } else { f32::INFINITY };
             let projected = gradient.max(least).min(most);
-            sums.high[k] = sums.high[k].max(if is_on { projected } else { f32::NEG_INFINITY });
-            sums.low[k] = sums.low[k].min(if is_on { projected } else { f32::INFINITY });
-            let wanted = old - gradient / (facing.q * self.damp[k] + diag[k]);
-            let takes = is_on & !wanted.is_nan();
-            let after = if takes {
-                wanted.max(0.0).min(upper[k])
-            } else {
-                old
-            };
-            alpha[k] = after;
-            let delta = after - old;
-            let changes = u32::from(delta != 0.0);
-            scales[k] = y * delta;
-            sums.alpha[k] += f64::from(after) - f64::from(old);
-            sums.visits[k] += on;
-            sums.updates[k] += changes;
-            moved |= changes;
-            visited |= on << k;
+            let (high, low) = (sums.high[k].max(projected), sums.low[k].min(projected));
+            sums.high[k] = if is_on { high } else { sums.high[k] };
+            sums.low[k] = if is_on { low } else { sums.low[k] };
+            sums.visits[k] += u32::from(is_on);
             let sleeps = (at_zero & (gradient > self.sleep_above[k]))
                 | (at_upper & (gradient < self.sleep_below[k]));
-            sleeping |= u32::from(sleeps & is_on) << k;
-            let held = ((after <= 0.0) & (gradient > facing.margin))
-                | ((after >= upper[k]) & (gradient < -facing.margin));
-            matters |= u32::from(is_on & !held);
+            let held = (at_zero & (gradient > facing.margin))
+                | (at_upper & (gradient < -facing.margin));
+            apart[k] = u32::from(!takes_part) << k;
+            on[k] = u32::from(is_on) << k;
+            sleeping[k] = u32::from(sleeps & is_on) << k;
+            moving[k] = u32::from((projected != 0.0) & is_on) << k;
+            matters[k] = u32::from(is_on & !held) << k;
         }
-        if self.squared {
-            for k in 0..LANES {
-                let after = f64::from(alpha[k]);
-                let old = after - f64::from(scales[k] * facing.signs[k]);
-                sums.diag[k] += f64::from(diag[k]) * (after * after - old * old);
-            }
-        }
-        let apart = facing.signs.iter().enumerate();
-        let none = apart.fold(0, |none, (k, y)| none | u8::from(*y == 0.0) << k);
-        *asleep = (*asleep & !(visited as u8)) | sleeping as u8 | none;
-        Visited {
-            scales,
-            moved: moved != 0,
-            matters: matters != 0,
+        let bits = |lanes: [u32; LANES]| lanes.iter().fold(0, |bits, bit| bits | bit) as u8;
+        *asleep = (*asleep & !bits(on)) | bits(sleeping) | bits(apart);
+        Standing {
+            gradient: gradients,
+            upper,
+            diag,
+            moving: bits(moving),
+            matters: bits(matters),
         }
     }
 
-    /// Sums the losses of a row in a full pass: its scores at the weights of the pass's start and at those before its
-    /// visit, if it is visited, and its dual variables.
+    /// The coordinate step where the dual variables can move. `curvature`: second derivatives of the shifted dual along
+    /// the row without the loss's part. Gives back what to add to v, in multiples of the row.
+    #[inline(always)]
+    pub(super) fn step(
+        &mut self,
+        facing: Facing<'_>,
+        standing: &Standing,
+        curvature: &Lanes,
+        alpha: &mut Lanes,
+    ) -> Lanes {
+        let sums = &mut self.sums;
+        let mut scales = [0.0f32; LANES];
+        for k in 0..LANES {
+            let moves = u32::from(standing.moving) >> k & 1 != 0;
+            let (gradient, diag, upper) =
+                (standing.gradient[k], standing.diag[k], standing.upper[k]);
+            let old = alpha[k];
+            let wanted = old - gradient / (curvature[k] + diag);
+            let clipped = wanted.max(0.0).min(upper);
+            let after = if moves & !wanted.is_nan() { clipped } else { old };
+            let (after_wide, old_wide) = (f64::from(after), f64::from(old));
+            alpha[k] = after;
+            scales[k] = facing.signs[k] * (after - old);
+            sums.alpha[k] += after_wide - old_wide;
+            sums.diag[k] += f64::from(diag) * (after_wide * after_wide - old_wide * old_wide);
+            sums.updates[k] += u32::from(after != old);
+        }
+        scales
+    }
+
+    /// Second derivatives without the loss's part, where the shift has no metric; `q`: |x|^2, intercept included.
+    #[inline(always)]
+    pub(super) fn curvature(&self, q: f32) -> Lanes {
+        self.damp.map(|damp| q * damp)
+    }
+
+    /// 1 / (1 + kappa)
+    #[inline(always)]
+    pub(super) fn damp(&self) -> &Lanes {
+        &self.damp
+    }
+
+    /// Sums the losses of a row in a full pass: its scores at the weights of the pass's start and at those of its visit,
+    /// its dual variables, and its |x|^2 in the norm of the shift where it is known.
     #[inline(always)]
     pub(super) fn measure(
         &mut self,
         facing: Facing<'_>,
         at_start: &Lanes,
-        at_u: Option<&Lanes>,
+        at_visit: &Lanes,
         alpha: &Lanes,
+        norm: Option<f32>,
     ) {
+        let (norm, known) = (norm.unwrap_or(0.0), u32::from(norm.is_some()));
         let sums = &mut self.sums;
         let squared = self.squared;
         let loss = |margin: f32| {
@@ -234,18 +264,15 @@ impl Block {
             let is_on = (u32::from(facing.lanes) >> k & 1 != 0) & (y != 0.0);
             let cost = if is_on { facing.cost } else { 0.0 };
             let margin = y * at_start[k];
-            let now = match at_u {
-                Some(at_u) => y * (at_u[k] * self.damp[k]),
-                None => margin,
-            };
             sums.start_loss[k] += f64::from(cost * loss(margin));
-            sums.visit_loss[k] += f64::from(cost * loss(now));
+            sums.visit_loss[k] += f64::from(cost * loss(y * at_visit[k]));
             let right = (margin > 0.0) | ((margin == 0.0) & (y > 0.0));
             sums.correct[k] += u32::from(right & is_on);
             sums.rows[k] += u32::from(is_on);
             let supports = is_on & (alpha[k] > 0.0);
             sums.support[k] += u32::from(supports);
-            sums.aq[k] += f64::from(if supports { alpha[k] * facing.q } else { 0.0 });
+            sums.aq[k] += f64::from(if supports { alpha[k] * norm } else { 0.0 });
+            sums.aq_rows[k] += known * u32::from(supports);
         }
     }
 

@@ -10,6 +10,8 @@ use crate::row::Row;
 use crate::solver::zeros;
 use crate::trainer::TrainError;
 
+const ONES: Lanes = [1.0; LANES];
+
 /// A number for each lane of a block, in 64 bits.
 pub(super) type Wide = [f64; LANES];
 
@@ -51,14 +53,15 @@ impl Matrix {
         }
     }
 
-    /// Calls `change` with eight values at a time, here and in `other`, the `given` numbers of their lanes and sums for
-    /// each of them. Gives back the sums by lane.
+    /// Calls `change` with eight values at a time, here and in `other`, and with what they need: the `given` numbers of
+    /// their lanes, their values `beside` (1 without) and their sums. Gives back the sums by lane.
     #[inline(always)]
     pub(super) fn sweep<const G: usize, const S: usize>(
         &mut self,
         other: &mut Matrix,
+        beside: Option<&Matrix>,
         given: [&[f64]; G],
-        change: impl Fn([Wide; G], &mut [Wide; S], &mut Lanes, &mut Lanes),
+        change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
     ) -> Vec<[f64; S]> {
         let mut sums = Vec::new();
         let blocks = given.map(|given| given.as_chunks::<LANES>().0);
@@ -71,8 +74,12 @@ impl Matrix {
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
             let others = other.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
             let others = others.as_chunks_mut::<LANES>().0;
-            for (own, other) in own.as_chunks_mut::<LANES>().0.iter_mut().zip(others) {
-                change(given, &mut sum, own, other);
+            let own = own.as_chunks_mut::<LANES>().0.iter_mut().zip(others);
+            for (at, (own, other)) in own.enumerate() {
+                let beside = beside.map_or(&ONES, |beside| {
+                    &beside.front[lane * pitch..].as_chunks::<LANES>().0[at]
+                });
+                change(given, beside, &mut sum, own, other);
             }
             sums.push(sum.map(|sum| sum.iter().sum()));
         }
@@ -82,9 +89,12 @@ impl Matrix {
         let own = own.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let mut lanes = vec![[[0.0; LANES]; S]; width];
-        for (own, other) in own.zip(others) {
+        for (feature, (own, other)) in own.zip(others).enumerate() {
             for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
-                change(block(n), &mut lanes[n], own, other);
+                let beside = beside.map_or(&ONES, |beside| {
+                    &beside.rest.as_chunks::<LANES>().0[feature * width + n]
+                });
+                change(block(n), beside, &mut lanes[n], own, other);
             }
         }
         for (lane, sums) in sums.iter_mut().enumerate() {
@@ -110,12 +120,32 @@ impl Matrix {
         sum
     }
 
-    /// Sets one head's u = v + kappa z.
-    pub(super) fn set(&mut self, lane: usize, v: &[f64], z: &Matrix, kappa: f64) {
+    /// Sets one head's w to that of v and z: w (1 + kappa m) = v + kappa m z, m = 1 without `moment`.
+    pub(super) fn set(
+        &mut self,
+        lane: usize,
+        v: &[f64],
+        z: &Matrix,
+        moment: Option<&Matrix>,
+        kappa: f64,
+    ) {
         let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
         let rest = self.rest[lane..].iter_mut().step_by(self.stride);
-        for ((u, z), v) in front.chain(rest).zip(z.column(lane).iter()).zip(v) {
-            *u = (v + kappa * f64::from(z)) as f32;
+        let (z, moment) = (z.column(lane), moment.map(|moment| moment.column(lane)));
+        for (j, (w, v)) in front.chain(rest).zip(v).enumerate() {
+            let pull = kappa * moment.map_or(1.0, |moment| f64::from(moment.get(j)));
+            *w = ((v + pull * f64::from(z.get(j))) / (1.0 + pull)) as f32;
+        }
+    }
+
+    /// Sets all heads' values of a feature, the intercept's last.
+    pub(super) fn fill(&mut self, values: &[f32]) {
+        let (front, rest) = values.split_at(self.dense);
+        for lane in 0..self.stride {
+            self.front[lane * self.pitch..][..self.dense].copy_from_slice(front);
+        }
+        for (own, value) in self.rest.chunks_exact_mut(self.stride).zip(rest) {
+            own.fill(*value);
         }
     }
 
@@ -137,7 +167,8 @@ impl Matrix {
         self.stride = stride;
     }
 
-    /// u += scale x for the lanes of a block with a scale other than 0; `intercept` is the constant feature.
+    /// m += scale x for the lanes of a block with a scale other than 0, or, with `damp`, scale damp x; `intercept` is the
+    /// constant feature.
     #[inline(always)]
     pub(super) fn add<K: Kernel>(
         &mut self,
@@ -145,23 +176,57 @@ impl Matrix {
         intercept: f32,
         block: usize,
         scales: &Lanes,
+        damp: Option<&Matrix>,
     ) {
-        let from = block * LANES;
-        if self.dense > 0 {
-            for (k, &scale) in scales.iter().enumerate() {
-                if scale != 0.0 {
-                    let at = (from + k) * self.pitch;
-                    let own = &mut self.front[at..at + self.dense];
-                    f32::add_dense::<K>(own, f64::from(scale), row.dense());
+        let (from, dense, stride) = (block * LANES, self.dense, self.stride);
+        if dense > 0 {
+            for (k, &scale) in scales.iter().enumerate().filter(|(_, scale)| **scale != 0.0) {
+                let own = &mut self.front[(from + k) * self.pitch..][..dense];
+                match damp {
+                    None => f32::add_dense::<K>(own, scale.into(), row.dense()),
+                    Some(damp) => {
+                        let values = row.dense().iter().zip(damp.front(from + k));
+                        for (own, (x, damp)) in own.iter_mut().zip(values) {
+                            *own += scale * damp * x;
+                        }
+                    }
                 }
             }
         }
-        let (dense, stride) = (self.dense, self.stride);
-        lanes::add::<K>(row.sparse(), dense, &mut self.rest, stride, from, scales);
         let last = self.rest.len() - stride + from;
-        for (k, &scale) in scales.iter().enumerate() {
-            self.rest[last + k] += intercept * scale;
+        match damp {
+            None => lanes::add::<K>(row.sparse(), dense, &mut self.rest, stride, from, scales),
+            Some(damp) => {
+                let both = (&mut self.rest[..], &damp.rest[..]);
+                lanes::add_damped::<K>(row.sparse(), dense, both, stride, from, scales);
+            }
         }
+        for (k, &scale) in scales.iter().enumerate() {
+            let damp = damp.map_or(1.0, |damp| damp.rest[last + k]);
+            self.rest[last + k] += intercept * scale * damp;
+        }
+    }
+
+    /// sum m x^2 for the lanes of a block, of the dense part only for those whose bit in `wanted` is set.
+    #[inline(always)]
+    pub(super) fn squares<K: Kernel>(
+        &self,
+        row: &Row<'_>,
+        intercept: f32,
+        block: usize,
+        wanted: u8,
+    ) -> Lanes {
+        let (from, dense, stride) = (block * LANES, self.dense, self.stride);
+        let mut sums = lanes::squares::<K>(row.sparse(), dense, &self.rest, stride, from);
+        let last = self.rest.len() - stride + from;
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum += intercept * self.rest[last + k];
+            if dense > 0 && wanted >> k & 1 != 0 {
+                let own = self.front(from + k);
+                *sum += f32::dot_damped_dense::<K>(row.dense(), own, own).1 as f32;
+            }
+        }
+        sums
     }
 }
 
@@ -226,22 +291,33 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
         }
     }
     if dense > 0 {
-        for n in 0..N {
-            let mut left = wanted[n];
-            while left != 0 {
-                let k = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let lane = from + n * LANES + k;
-                if M == 2 {
-                    let (u, w) = (matrices[0].front(lane), matrices[1].front(lane));
-                    let two = f32::dot2_dense::<K>(row.dense(), u, w);
-                    scores[0][n][k] += two.0 as f32;
-                    scores[1][n][k] += two.1 as f32;
-                } else {
-                    let one = f32::dot_dense::<K>(row.dense(), matrices[0].front(lane));
-                    scores[0][n][k] += one as f32;
+        // the products wanted, as places of scores, four at a time
+        let mut places = [(0, 0, 0); 4];
+        let mut count = 0;
+        let front = |(m, n, k): (usize, usize, usize)| {
+            let matrix: &Matrix = matrices[m];
+            matrix.front(from + n * LANES + k)
+        };
+        for m in 0..M {
+            for n in 0..N {
+                let mut left = wanted[n];
+                while left != 0 {
+                    places[count] = (m, n, left.trailing_zeros() as usize);
+                    left &= left - 1;
+                    count += 1;
+                    if count == 4 {
+                        let dots = lanes::four_dots::<K>(row.dense(), places.map(front));
+                        for ((m, n, k), dot) in places.into_iter().zip(dots) {
+                            scores[m][n][k] += dot;
+                        }
+                        count = 0;
+                    }
                 }
             }
+        }
+        for &place in &places[..count] {
+            let dot = f32::dot_dense::<K>(row.dense(), front(place));
+            scores[place.0][place.1][place.2] += dot as f32;
         }
     }
     scores

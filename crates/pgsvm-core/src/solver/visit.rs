@@ -13,7 +13,7 @@ use crate::kernel::{Kernel, Real};
 use crate::row::Row;
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
-const NORM_SAMPLE: usize = 8;
+pub(super) const NORM_SAMPLE: usize = 8;
 
 /// How a row stood when it was visited.
 #[derive(Clone, Copy)]
