@@ -177,14 +177,13 @@ impl<T: Real> Solver<T> {
 
     fn running_sums(&self) -> impl Iterator<Item = Sums> + '_ {
         let all = self.courses().zip(self.sums());
-        all.filter(|(course, _)| course.runs()).map(|(_, sums)| sums)
+        all.filter(|(course, _)| course.runs())
+            .map(|(_, sums)| sums)
     }
 
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
-        self.running_sums()
-            .map(Sums::violation)
-            .fold(0.0, f64::max)
+        self.running_sums().map(Sums::violation).fold(0.0, f64::max)
     }
 
     /// The largest magnitude of a projected gradient since the last active pass began.
@@ -379,7 +378,9 @@ impl<T: Real> Solver<T> {
     /// Corrects kappa and moves the centre after a full pass and its verification.
     pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
         let metric = match self.moments.take() {
-            Some(moments) if self.running().any(Course::takes_metric) => moments.metric(self.intercept)?,
+            Some(moments) if self.running().any(Course::takes_metric) => {
+                moments.metric(self.intercept)?
+            }
             _ => None,
         };
         if let (Some(metric), Form::Together(bank)) = (&metric, &mut self.form) {

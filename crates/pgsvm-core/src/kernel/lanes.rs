@@ -193,8 +193,7 @@ fn four_dots_avx2(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
             at += 2 * LANES;
         }
     }
-    let [a, b, c, d]: [__m256; 4] =
-        std::array::from_fn(|k| _mm256_add_ps(sums[0][k], sums[1][k]));
+    let [a, b, c, d]: [__m256; 4] = std::array::from_fn(|k| _mm256_add_ps(sums[0][k], sums[1][k]));
     // eight lanes of each of the four become two, then one
     let pairs = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
     let total = _mm_add_ps(

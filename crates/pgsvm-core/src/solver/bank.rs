@@ -237,7 +237,10 @@ impl Bank {
                 let slot = first + offset as usize;
                 let row = blocks.page.peek_row(slot);
                 values += row.values();
-                prefetch(&self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..], 1);
+                prefetch(
+                    &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
+                    1,
+                );
                 ahead.fetch(&row, first, left);
                 self.visit::<K, FULL>(&row, f32::INFINITY);
             }
@@ -423,9 +426,7 @@ impl Bank {
                     sums[2][k] += apart * apart;
                 }
             });
-        let norms = norms
-            .into_iter()
-            .map(|[v, w, apart]| Norms { v, w, apart });
+        let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
         norms.collect()
     }
 
@@ -444,12 +445,16 @@ impl Bank {
 
     /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
     fn take_start(&mut self, better: &[f64]) {
-        self.best
-            .sweep(&mut self.start, None, [better], |[better], _, [], best, start| {
+        self.best.sweep(
+            &mut self.start,
+            None,
+            [better],
+            |[better], _, [], best, start| {
                 for k in 0..LANES {
                     best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
                 }
-            });
+            },
+        );
     }
 
     /// Whether the weights keep digits enough in this metric.
@@ -528,13 +533,16 @@ impl Bank {
     fn set_damp(&mut self) {
         if let Some(metric) = &mut self.metric {
             let given: [&[f64]; 1] = [&self.kappa];
-            metric
-                .damp
-                .sweep(&mut metric.moment, None, given, |[kappa], _, [], damp, m| {
+            metric.damp.sweep(
+                &mut metric.moment,
+                None,
+                given,
+                |[kappa], _, [], damp, m| {
                     for k in 0..LANES {
                         damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
                     }
-                });
+                },
+            );
         }
     }
 
@@ -608,7 +616,8 @@ impl Bank {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,
                 Verdict::GoesOn => {
                     let moment = self.metric.as_ref().map(|metric| &metric.moment);
-                    self.w.set(lane, &proof.v, &self.z, moment, self.kappa[lane]);
+                    self.w
+                        .set(lane, &proof.v, &self.z, moment, self.kappa[lane]);
                 }
             }
         }
@@ -683,7 +692,12 @@ impl Bank {
         let mut heads = Vec::new();
         for (head, course) in courses.into_iter().enumerate() {
             let lane = self.lane_of[head];
-            let mut own = Head::new(&self.specs[head], course, self.intercept.into(), &self.facts)?;
+            let mut own = Head::new(
+                &self.specs[head],
+                course,
+                self.intercept.into(),
+                &self.facts,
+            )?;
             if own.course.runs() {
                 let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);

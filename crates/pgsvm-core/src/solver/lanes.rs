@@ -176,8 +176,8 @@ impl Block {
             sums.visits[k] += u32::from(is_on);
             let sleeps = (at_zero & (gradient > self.sleep_above[k]))
                 | (at_upper & (gradient < self.sleep_below[k]));
-            let held = (at_zero & (gradient > facing.margin))
-                | (at_upper & (gradient < -facing.margin));
+            let held =
+                (at_zero & (gradient > facing.margin)) | (at_upper & (gradient < -facing.margin));
             apart[k] = u32::from(!takes_part) << k;
             on[k] = u32::from(is_on) << k;
             sleeping[k] = u32::from(sleeps & is_on) << k;
@@ -214,7 +214,11 @@ impl Block {
             let old = alpha[k];
             let wanted = old - gradient / (curvature[k] + diag);
             let clipped = wanted.max(0.0).min(upper);
-            let after = if moves & !wanted.is_nan() { clipped } else { old };
+            let after = if moves & !wanted.is_nan() {
+                clipped
+            } else {
+                old
+            };
             let (after_wide, old_wide) = (f64::from(after), f64::from(old));
             alpha[k] = after;
             scales[k] = facing.signs[k] * (after - old);

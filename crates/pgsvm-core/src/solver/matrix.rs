@@ -180,7 +180,11 @@ impl Matrix {
     ) {
         let (from, dense, stride) = (block * LANES, self.dense, self.stride);
         if dense > 0 {
-            for (k, &scale) in scales.iter().enumerate().filter(|(_, scale)| **scale != 0.0) {
+            for (k, &scale) in scales
+                .iter()
+                .enumerate()
+                .filter(|(_, scale)| **scale != 0.0)
+            {
                 let own = &mut self.front[(from + k) * self.pitch..][..dense];
                 match damp {
                     None => f32::add_dense::<K>(own, scale.into(), row.dense()),
