@@ -11,8 +11,8 @@ use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
-    Cache, CacheError, Duals, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
-    Weights,
+    Cache, CacheError, Duals, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError,
+    Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.

@@ -14,7 +14,7 @@
 //! | form | weights | visits | proof |
 //! |---|---|---|---|
 //! | [`head`]: one head by itself | [`iterate`] | [`visit`], fetched in time by [`ahead`] | [`proof`] |
-//! | [`bank`]: many heads side by side | [`matrix`] | [`lanes`] | [`bank`] |
+//! | [`bank`]: many heads side by side | `bank/matrix.rs` | `bank/visit.rs`, `bank/lanes.rs` | `bank/verify.rs` |
 //!
 //! [`moments`] finds out whether columns differ so much in scale that the shift needs a metric.
 
@@ -23,8 +23,6 @@ mod bank;
 mod course;
 pub(crate) mod head;
 mod iterate;
-mod lanes;
-mod matrix;
 mod moments;
 mod proof;
 mod rule;
@@ -35,10 +33,10 @@ use crate::kernel::{Kernel, Real};
 use crate::problem::Problem;
 use crate::row::Row;
 use crate::trainer::{HeadReport, HeadSpec, StopReason, TrainError};
+pub(crate) use bank::matrix::Column;
 use bank::Bank;
 use course::Course;
 use head::{Blocks, Head};
-pub(crate) use matrix::Column;
 use moments::Moments;
 use visit::Sums;
 
@@ -247,7 +245,7 @@ impl<T: Real> Solver<T> {
                         values += head.visit_blocks::<K, FULL>(some);
                     }
                 }
-                Form::Together(bank) => values += bank.visit_blocks::<K, FULL>(some),
+                Form::Together(bank) => values += bank.visit_blocks::<FULL>(some),
             }
             done = end;
         }
@@ -264,7 +262,7 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).fold(false, |keep, head| {
                 head.visit_full::<K>(row).matters(margin) | keep
             }),
-            Form::Together(bank) => bank.visit_full::<K>(row, margin),
+            Form::Together(bank) => bank.visit_row::<true>(row, margin),
         }
     }
 
@@ -275,7 +273,7 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).fold(false, |keep, head| {
                 head.visit_active::<K>(row).matters(margin) | keep
             }),
-            Form::Together(bank) => bank.visit_active::<K>(row, margin),
+            Form::Together(bank) => bank.visit_row::<false>(row, margin),
         }
     }
 
@@ -284,7 +282,7 @@ impl<T: Real> Solver<T> {
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(|head| head.measure::<K>(row)),
-            Form::Together(bank) => bank.measure::<K>(row),
+            Form::Together(bank) => bank.measure(row),
         }
     }
 
@@ -350,7 +348,7 @@ impl<T: Real> Solver<T> {
     pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(|head| head.check::<K>(row)),
-            Form::Together(bank) => bank.check::<K>(row),
+            Form::Together(bank) => bank.check(row),
         }
     }
 

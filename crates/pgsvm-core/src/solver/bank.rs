@@ -4,21 +4,24 @@
 //! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
 //! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
+mod lanes;
+pub(crate) mod matrix;
+mod pack;
+mod verify;
+mod visit;
+
 use crate::bits::Bits;
 use crate::kernel::lanes::{Lanes, LANES};
-use crate::kernel::{prefetch, Kernel, Real};
-use crate::row::Row;
-use crate::solver::ahead::Ahead;
-use crate::solver::course::{Course, Shift, Verdict};
-use crate::solver::head::{Blocks, Head};
+use crate::kernel::Level;
+use crate::solver::course::{Course, Shift};
 use crate::solver::iterate::Norms;
-use crate::solver::lanes::{Block, Facing};
-use crate::solver::matrix::{scores, Column, Matrix};
 use crate::solver::moments::Metric;
 use crate::solver::proof::Proof;
-use crate::solver::visit::{right_side, Sums, NORM_SAMPLE};
+use crate::solver::visit::Sums;
 use crate::solver::{zeros, Facts};
 use crate::trainer::{HeadSpec, TrainError};
+use lanes::Block;
+use matrix::{Column, Matrix};
 
 /// With a shift up to this, u = v + kappa z in 32 bits leaves v enough digits between two verifying passes.
 const MOST_KAPPA: f64 = 10_000.0;
@@ -27,6 +30,7 @@ pub(super) struct Bank {
     courses: Vec<Course>,
     specs: Vec<HeadSpec>,
     facts: Facts,
+    level: Level,
     intercept: f32,
     /// The head of each lane, and the other way round. Lanes behind the last block belong to heads that have ended.
     head_of: Vec<usize>,
@@ -72,15 +76,6 @@ struct InMetric {
     inverse: Vec<f32>,
 }
 
-/// What the visits of a row by several blocks found.
-#[derive(Default)]
-struct Seen {
-    /// Some head is awake for it still.
-    awake: bool,
-    /// It matters to some head.
-    matters: bool,
-}
-
 impl Bank {
     /// Whether the heads are better off together.
     pub(super) fn suits(courses: &[Course]) -> bool {
@@ -120,6 +115,7 @@ impl Bank {
             proofs: Vec::new(),
             specs: specs.to_vec(),
             facts: *facts,
+            level: Level::best(),
             courses,
         };
         this.kappa.resize(lanes, 0.0);
@@ -202,189 +198,6 @@ impl Bank {
     pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
         let rows = width.min(self.facts.rows - first);
         ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
-    }
-
-    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
-    #[inline(always)]
-    pub(super) fn visit_blocks<K: Kernel, const FULL: bool>(
-        &mut self,
-        blocks: Blocks<'_>,
-    ) -> usize {
-        let to_visit = |this: &Self, place: usize| {
-            let (first, all) = blocks.rows(place);
-            let left = if FULL {
-                all
-            } else {
-                this.awake(first, blocks.width)
-            };
-            (first, left)
-        };
-        let mut ahead = Ahead::new(blocks.page);
-        let mut values = 0;
-        for place in 0..blocks.numbers.len() {
-            let (first, mut left) = to_visit(self, place);
-            if place + 2 < blocks.numbers.len() {
-                let (slot, _) = blocks.rows(place + 2);
-                blocks.page.prefetch_entry(slot);
-            }
-            if place + 1 < blocks.numbers.len() {
-                let (first, rows) = to_visit(self, place + 1);
-                ahead.begin(first, rows);
-            }
-            while left != 0 {
-                let offset = left.trailing_zeros();
-                left &= left - 1;
-                let slot = first + offset as usize;
-                let row = blocks.page.peek_row(slot);
-                values += row.values();
-                prefetch(
-                    &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
-                    1,
-                );
-                ahead.fetch(&row, first, left);
-                self.visit::<K, FULL>(&row, f32::INFINITY);
-            }
-            ahead.finish();
-        }
-        values
-    }
-
-    /// As [`super::Solver::visit_full`].
-    #[inline(always)]
-    pub(super) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        self.visit::<K, true>(row, margin as f32)
-    }
-
-    /// As [`super::Solver::visit_active`].
-    #[inline(always)]
-    pub(super) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        self.visit::<K, false>(row, margin as f32)
-    }
-
-    /// Visits a row; true if it matters to some head.
-    #[inline(always)]
-    fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>, margin: f32) -> bool {
-        let mut seen = Seen::default();
-        let norm = if FULL { self.norm::<K>(row) } else { None };
-        let mut block = 0;
-        while block < self.blocks.len() {
-            let two = block + 1 < self.blocks.len();
-            match (self.wanted::<FULL>(row, block), two) {
-                (0, _) => block += 1,
-                (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, margin, norm, block, &mut seen);
-                    block += 2;
-                }
-                _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, margin, norm, block, &mut seen);
-                    block += 1;
-                }
-            }
-        }
-        self.all_asleep.set(row.ordinal(), !seen.awake);
-        seen.matters
-    }
-
-    /// The lanes of a block that are to visit a row.
-    #[inline(always)]
-    fn wanted<const FULL: bool>(&self, row: &Row<'_>, block: usize) -> u8 {
-        let running = self.blocks[block].running;
-        if FULL {
-            running
-        } else {
-            running & !self.asleep[row.ordinal() * self.width + block]
-        }
-    }
-
-    /// Visits a row with the lanes of N blocks.
-    #[inline(always)]
-    fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
-        &mut self,
-        row: &Row<'_>,
-        margin: f32,
-        norm: Option<f32>,
-        block: usize,
-        seen: &mut Seen,
-    ) {
-        let first = row.ordinal() * self.width + block;
-        let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
-        let one = self.intercept;
-        let (score, at_start) = if FULL && !self.start_is_zero {
-            let both = scores::<K, N, 2>([&self.w, &self.start], row, one, block, wanted);
-            (both[0], both[1])
-        } else {
-            let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted);
-            (score, [[0.0; LANES]; N])
-        };
-        for n in 0..N {
-            let facing = Facing {
-                signs: &self.signs[row.class() * self.blocks.len() + block + n],
-                cost: row.cost(),
-                lanes: wanted[n],
-                margin,
-            };
-            let own = &mut self.blocks[block + n];
-            let alpha = &mut self.alpha[first + n];
-            let asleep = &mut self.asleep[first + n];
-            let standing = own.look(facing, &score[n], alpha, asleep);
-            seen.matters |= standing.matters != 0;
-            seen.awake |= own.running & !*asleep != 0;
-            if standing.moving != 0 {
-                let damp = self.metric.as_ref().map(|metric| &metric.damp);
-                let curvature = match damp {
-                    None => own.curvature(row.q() + one),
-                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
-                };
-                let mut scales = own.step(facing, &standing, &curvature, alpha);
-                if damp.is_none() {
-                    scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
-                }
-                self.w.add::<K>(row, one, block + n, &scales, damp);
-            }
-            if FULL {
-                own.measure(facing, &at_start[n], &score[n], alpha, norm);
-            }
-        }
-    }
-
-    /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included; in a metric, of some rows only.
-    #[inline(always)]
-    fn norm<K: Kernel>(&self, row: &Row<'_>) -> Option<f32> {
-        let Some(metric) = &self.metric else {
-            return Some(row.q() + self.intercept);
-        };
-        if row.ordinal() % NORM_SAMPLE != 0 {
-            return None;
-        }
-        let (dense, inverse) = (row.dense(), &metric.inverse);
-        let mut norm = self.intercept;
-        if !dense.is_empty() {
-            let inverse = &inverse[..dense.len()];
-            norm += f32::dot_damped_dense::<K>(dense, inverse, inverse).1 as f32;
-        }
-        norm += f32::dot_damped_sparse::<K>(row.sparse(), inverse, inverse).1 as f32;
-        Some(norm)
-    }
-
-    /// Measures a row in a full pass without training it.
-    #[inline(always)]
-    pub(super) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
-        for block in 0..self.blocks.len() {
-            let wanted = self.blocks[block].running;
-            let at_start = if self.start_is_zero {
-                [0.0; LANES]
-            } else {
-                scores::<K, 1, 1>([&self.start], row, self.intercept, block, [wanted])[0][0]
-            };
-            let facing = Facing {
-                signs: &self.signs[row.class() * self.blocks.len() + block],
-                cost: row.cost(),
-                lanes: wanted,
-                margin: 0.0,
-            };
-            let alpha = [0.0; LANES];
-            self.blocks[block].measure(facing, &at_start, &at_start, &alpha, None);
-        }
     }
 
     pub(super) fn begin_full(&mut self) {
@@ -544,173 +357,5 @@ impl Bank {
                 },
             );
         }
-    }
-
-    /// Begins to verify the heads that want it; false when rows with a = 0 need not be looked at.
-    pub(super) fn begin_verify(&mut self, tolerance: f64, last: bool) -> Result<bool, TrainError> {
-        self.write_start();
-        let lanes: Vec<_> = self.running().collect();
-        let mut everything = false;
-        for (_, head) in lanes {
-            let course = &mut self.courses[head];
-            if course.wants_proof(tolerance, last) {
-                everything |= course.begin_verify(tolerance);
-                let proof = Proof::new(self.facts.features + 1)?;
-                self.proofs.push((head, proof));
-            }
-        }
-        Ok(everything)
-    }
-
-    /// Whether a head being verified has a > 0 for this row.
-    #[inline(always)]
-    pub(super) fn needs_check(&self, ordinal: usize) -> bool {
-        let alpha = self.alpha_of(ordinal);
-        let mut heads = self.proofs.iter();
-        heads.any(|(head, _)| alpha[self.lane_of[*head]] > 0.0)
-    }
-
-    #[inline(always)]
-    fn alpha_of(&self, ordinal: usize) -> &[f32] {
-        self.alpha[ordinal * self.width..][..self.width].as_flattened()
-    }
-
-    #[inline(always)]
-    pub(super) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
-        let mut proofs = std::mem::take(&mut self.proofs);
-        for (head, proof) in &mut proofs {
-            let y = f64::from(self.specs[*head].signs[row.class()]);
-            if y == 0.0 {
-                continue;
-            }
-            let lane = self.lane_of[*head];
-            let cost = f64::from(row.cost());
-            let alpha = f64::from(self.alpha_of(row.ordinal())[lane]);
-            let course = &mut self.courses[*head];
-            if alpha > 0.0 {
-                let diag = course.terms.diag(cost);
-                proof.add::<K>(row, y, alpha, diag, self.intercept.into());
-            }
-            if course.verifies_primal() {
-                let margin = y * self.start.score(row, self.intercept.into(), lane);
-                let loss = cost * course.terms.loss(margin);
-                let full = &mut course.sums.full;
-                full.start_loss += loss;
-                full.correct += u64::from(right_side(margin, y));
-                full.rows += 1;
-            }
-        }
-        self.proofs = proofs;
-    }
-
-    /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(super) fn end_verify(&mut self, tolerance: f64, last: bool) -> Result<(), TrainError> {
-        for (head, proof) in std::mem::take(&mut self.proofs) {
-            let lane = self.lane_of[head];
-            if self.courses[head].end_verify_primal(self.start_norm[lane]) {
-                let mut better = vec![0.0; self.kappa.len()];
-                better[lane] = 1.0;
-                self.take_start(&better);
-            }
-            match self.courses[head].end_verify(proof.proved(), tolerance, last) {
-                Verdict::Ended { shrink } => self.end(head, shrink)?,
-                Verdict::GoesOn => {
-                    let moment = self.metric.as_ref().map(|metric| &metric.moment);
-                    self.w
-                        .set(lane, &proof.v, &self.z, moment, self.kappa[lane]);
-                }
-            }
-        }
-        self.pack();
-        Ok(())
-    }
-
-    /// Lays a head's weights aside and shrinks its dual variables.
-    fn end(&mut self, head: usize, shrink: f64) -> Result<(), TrainError> {
-        let lane = self.lane_of[head];
-        let mut weights = zeros(self.facts.features + 1)?;
-        self.best.column(lane).copy_to(&mut weights);
-        self.final_w[head] = weights;
-        if shrink != 1.0 {
-            let all = self.alpha.as_flattened_mut();
-            for alpha in all.iter_mut().skip(lane).step_by(self.width * LANES) {
-                *alpha = (f64::from(*alpha) * shrink) as f32;
-            }
-        }
-        Ok(())
-    }
-
-    /// Packs the lanes of running heads together once a block can go.
-    fn pack(&mut self) {
-        let (kept, mut order): (Vec<usize>, Vec<usize>) =
-            (0..self.head_of.len()).partition(|&lane| self.courses[self.head_of[lane]].runs());
-        let blocks = kept.len().div_ceil(LANES);
-        if blocks >= self.blocks.len() || blocks == 0 {
-            return;
-        }
-        // the dual variables of heads that have ended go behind those of running ones
-        order.splice(0..0, kept.iter().copied());
-        let mut before = (vec![[0.0; LANES]; self.width], vec![0; self.width]);
-        for row in 0..self.facts.rows {
-            self.pack_row(row, &order, &mut before);
-        }
-        if let Some(metric) = &mut self.metric {
-            metric.moment.keep(&kept, blocks * LANES);
-            metric.damp.keep(&kept, blocks * LANES);
-        }
-        self.w.keep(&kept, blocks * LANES);
-        self.z.keep(&kept, blocks * LANES);
-        self.start.keep(&kept, blocks * LANES);
-        self.best.keep(&kept, blocks * LANES);
-        self.kappa = kept.iter().map(|&lane| self.kappa[lane]).collect();
-        self.kappa.resize(blocks * LANES, 0.0);
-        self.head_of = order.iter().map(|&lane| self.head_of[lane]).collect();
-        for (lane, &head) in self.head_of.iter().enumerate() {
-            self.lane_of[head] = lane;
-        }
-        self.blocks = vec![Block::EMPTY; blocks];
-        self.list_signs();
-    }
-
-    /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
-    fn pack_row(&mut self, row: usize, order: &[usize], before: &mut (Vec<Lanes>, Vec<u8>)) {
-        let lanes = row * self.width..(row + 1) * self.width;
-        let alpha = &mut self.alpha[lanes.clone()];
-        let asleep = &mut self.asleep[lanes];
-        before.0.copy_from_slice(alpha);
-        before.1.copy_from_slice(asleep);
-        asleep.fill(0);
-        for (new, &old) in order.iter().enumerate() {
-            alpha[new / LANES][new % LANES] = before.0[old / LANES][old % LANES];
-            asleep[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
-        }
-    }
-
-    /// The same heads, each by itself from now on.
-    pub(super) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, TrainError> {
-        let courses = std::mem::take(&mut self.courses);
-        let mut heads = Vec::new();
-        for (head, course) in courses.into_iter().enumerate() {
-            let lane = self.lane_of[head];
-            let mut own = Head::new(
-                &self.specs[head],
-                course,
-                self.intercept.into(),
-                &self.facts,
-            )?;
-            if own.course.runs() {
-                let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
-                own.iterate.take_over(columns);
-            }
-            let duals = self.alpha.as_flattened()[lane..].iter();
-            for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
-                *own = *alpha;
-            }
-            for (own, best) in own.best_w.iter_mut().zip(self.weights(head).iter()) {
-                *own = T::of(f64::from(best));
-            }
-            heads.push(own);
-        }
-        Ok(heads)
     }
 }

@@ -1,4 +1,4 @@
-//! The visit of a row by eight heads at once: the step of [`super::visit`], a lane a head.
+//! The visit of a row by eight heads at once: the step of [`crate::solver::visit`], a lane a head.
 //!
 //! Constants and sums of the eight heads lie side by side; the sums go back to the heads' courses at the end of a pass.
 
