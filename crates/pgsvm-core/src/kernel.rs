@@ -17,6 +17,7 @@ macro_rules! fuse {
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+pub(crate) mod eight;
 pub(crate) mod lanes;
 
 /// What sets the builds apart.
@@ -25,6 +26,8 @@ pub(crate) trait Kernel {
     const FUSED: bool;
     /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
     const AVX2: bool = false;
+    /// Eight numbers at a time.
+    type Eight: eight::Eight;
 }
 
 /// Multiply, round, add.
@@ -38,15 +41,18 @@ struct Avx2;
 
 impl Kernel for Plain {
     const FUSED: bool = false;
+    type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "aarch64")]
 impl Kernel for Fused {
     const FUSED: bool = true;
+    type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
     const FUSED: bool = true;
     const AVX2: bool = true;
+    type Eight = eight::avx2::Vector;
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.

@@ -13,152 +13,190 @@ pub(crate) const LANES: usize = 8;
 
 pub(crate) type Lanes = [f32; LANES];
 
-/// For M matrices, sum x m over the entries, for the N blocks of lanes that begin at lane `from`.
-/// `base`: the feature whose lanes come first.
-#[inline(always)]
-pub(crate) fn scores<K: Kernel, const N: usize, const M: usize>(
-    x: &[[u32; 2]],
-    base: usize,
-    matrices: [&[f32]; M],
-    stride: usize,
-    from: usize,
-) -> [[Lanes; N]; M] {
-    // SAFETY: such a kernel runs only on a processor that was seen to have both features.
-    #[cfg(target_arch = "x86_64")]
-    if K::AVX2 {
-        return unsafe { scores_avx2(x, base, matrices, stride, from) };
+/// Sparse entries whose features are known to lie in `base..base + features`.
+#[derive(Clone, Copy)]
+pub(crate) struct Entries<'a> {
+    x: &'a [[u32; 2]],
+    base: u32,
+    features: usize,
+}
+
+/// Numbers for all heads: `stride` for each feature from the first on, `from` there being the first lane to look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) stride: usize,
+    pub(crate) from: usize,
+}
+
+impl<'a> Entries<'a> {
+    /// `base`: the feature whose lanes come first; panics where a feature lies outside.
+    #[inline(always)]
+    pub(crate) fn new(x: &'a [[u32; 2]], base: usize, features: usize) -> Self {
+        let base = base as u32;
+        // below the base wraps around
+        let most = x
+            .iter()
+            .fold(0, |most, e| e[0].wrapping_sub(base).max(most));
+        assert!(x.is_empty() || (most as usize) < features);
+        Self { x, base, features }
     }
-    let mut sums = [[[[0.0f32; LANES]; N]; M]; 2];
-    for (entry, &[feature, bits]) in x.iter().enumerate() {
-        let value = f32::from_bits(bits);
-        let at = (feature as usize - base) * stride + from;
-        for m in 0..M {
-            let blocks = matrices[m][at..at + N * LANES].as_chunks::<LANES>().0;
-            for n in 0..N {
-                let sum = &mut sums[entry % 2][m][n];
-                for k in 0..LANES {
-                    sum[k] = fuse!(K, value, blocks[n][k], sum[k]);
+
+    /// Panics unless `matrix` holds `width` lanes from `place.from` for every feature.
+    #[inline(always)]
+    fn check(&self, matrix: &[f32], place: Place, width: usize) {
+        assert!(place.from + width <= place.stride && self.features * place.stride <= matrix.len());
+    }
+
+    /// Each entry's value and where its feature's lanes begin.
+    #[inline(always)]
+    fn values(self, place: Place) -> impl Iterator<Item = (usize, f32)> + 'a {
+        self.x.iter().map(move |&[feature, bits]| {
+            let feature = feature.wrapping_sub(self.base) as usize;
+            (feature * place.stride + place.from, f32::from_bits(bits))
+        })
+    }
+
+    /// For M matrices, sum x m over the entries, for N blocks of lanes.
+    #[inline(always)]
+    pub(crate) fn scores<K: Kernel, const N: usize, const M: usize>(
+        self,
+        matrices: [&[f32]; M],
+        place: Place,
+    ) -> [[Lanes; N]; M] {
+        for matrix in matrices {
+            self.check(matrix, place, N * LANES);
+        }
+        // SAFETY: such a kernel runs only on a processor that was seen to have both features; the matrices were checked.
+        #[cfg(target_arch = "x86_64")]
+        if K::AVX2 {
+            return unsafe { self.scores_avx2(matrices, place) };
+        }
+        let mut sums = [[[[0.0f32; LANES]; N]; M]; 2];
+        for (entry, (at, value)) in self.values(place).enumerate() {
+            for m in 0..M {
+                let blocks = matrices[m][at..at + N * LANES].as_chunks::<LANES>().0;
+                for n in 0..N {
+                    let sum = &mut sums[entry % 2][m][n];
+                    for k in 0..LANES {
+                        sum[k] = fuse!(K, value, blocks[n][k], sum[k]);
+                    }
                 }
             }
         }
-    }
-    let [mut even, odd] = sums;
-    for m in 0..M {
-        for n in 0..N {
+        let [mut even, odd] = sums;
+        for (even, odd) in even.as_flattened_mut().iter_mut().zip(odd.as_flattened()) {
             for k in 0..LANES {
-                even[m][n][k] += odd[m][n][k];
+                even[k] += odd[k];
             }
         }
+        even
     }
-    even
-}
 
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn scores_avx2<const N: usize, const M: usize>(
-    x: &[[u32; 2]],
-    base: usize,
-    matrices: [&[f32]; M],
-    stride: usize,
-    from: usize,
-) -> [[Lanes; N]; M] {
-    let mut sums = [[[_mm256_setzero_ps(); N]; M]; 2];
-    let add = |sums: &mut [[__m256; N]; M], [feature, bits]: [u32; 2]| {
-        let value = _mm256_set1_ps(f32::from_bits(bits));
-        let at = (feature as usize - base) * stride + from;
-        for m in 0..M {
-            let lanes = &matrices[m][at..at + N * LANES];
-            for n in 0..N {
-                // SAFETY: the slice has N blocks.
-                let block = unsafe { _mm256_loadu_ps(lanes.as_ptr().add(n * LANES)) };
-                sums[m][n] = _mm256_fmadd_ps(value, block, sums[m][n]);
+    /// # Safety
+    /// The matrices hold N blocks at `place` for every feature.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn scores_avx2<const N: usize, const M: usize>(
+        self,
+        matrices: [&[f32]; M],
+        place: Place,
+    ) -> [[Lanes; N]; M] {
+        let mut sums = [[[_mm256_setzero_ps(); N]; M]; 2];
+        let add = |sums: &mut [[__m256; N]; M], [feature, bits]: [u32; 2]| {
+            let value = _mm256_set1_ps(f32::from_bits(bits));
+            let feature = feature.wrapping_sub(self.base) as usize;
+            let at = feature * place.stride + place.from;
+            for m in 0..M {
+                for n in 0..N {
+                    // SAFETY: the feature was checked, and the matrix holds its N blocks.
+                    let block =
+                        unsafe { _mm256_loadu_ps(matrices[m].as_ptr().add(at + n * LANES)) };
+                    sums[m][n] = _mm256_fmadd_ps(value, block, sums[m][n]);
+                }
             }
-        }
-    };
-    let (pairs, rest) = x.as_chunks::<2>();
-    for pair in pairs {
-        add(&mut sums[0], pair[0]);
-        add(&mut sums[1], pair[1]);
-    }
-    for entry in rest {
-        add(&mut sums[0], *entry);
-    }
-    let mut out = [[[0.0; LANES]; N]; M];
-    for m in 0..M {
-        for n in 0..N {
-            let sum = _mm256_add_ps(sums[0][m][n], sums[1][m][n]);
-            // SAFETY: a block has room for a vector.
-            unsafe { _mm256_storeu_ps(out[m][n].as_mut_ptr(), sum) };
-        }
-    }
-    out
-}
-
-/// m += scales x over the entries, for the block of lanes that begins at lane `from`.
-#[inline(always)]
-pub(crate) fn add<K: Kernel>(
-    x: &[[u32; 2]],
-    base: usize,
-    matrix: &mut [f32],
-    stride: usize,
-    from: usize,
-    scales: &Lanes,
-) {
-    for &[feature, bits] in x {
-        let value = f32::from_bits(bits);
-        let at = (feature as usize - base) * stride + from;
-        let Some(block) = matrix[at..].first_chunk_mut::<LANES>() else {
-            return;
         };
-        for k in 0..LANES {
-            block[k] = fuse!(K, value, scales[k], block[k]);
+        let (pairs, rest) = self.x.as_chunks::<2>();
+        for pair in pairs {
+            add(&mut sums[0], pair[0]);
+            add(&mut sums[1], pair[1]);
         }
+        for entry in rest {
+            add(&mut sums[0], *entry);
+        }
+        let mut out = [[[0.0; LANES]; N]; M];
+        for m in 0..M {
+            for n in 0..N {
+                let sum = _mm256_add_ps(sums[0][m][n], sums[1][m][n]);
+                // SAFETY: a block has room for a vector.
+                unsafe { _mm256_storeu_ps(out[m][n].as_mut_ptr(), sum) };
+            }
+        }
+        out
     }
-}
 
-/// sum d x^2 over the entries, for the block of lanes that begins at lane `from`.
-#[inline(always)]
-pub(crate) fn squares<K: Kernel>(
-    x: &[[u32; 2]],
-    base: usize,
-    d: &[f32],
-    stride: usize,
-    from: usize,
-) -> Lanes {
-    let mut sum = [0.0; LANES];
-    for &[feature, bits] in x {
-        let value = f32::from_bits(bits);
-        let at = (feature as usize - base) * stride + from;
-        if let Some(block) = d[at..].first_chunk::<LANES>() {
+    /// sum d x^2 over the entries, for a block of lanes.
+    #[inline(always)]
+    pub(crate) fn squares<K: Kernel>(self, d: &[f32], place: Place) -> Lanes {
+        self.check(d, place, LANES);
+        let mut sum = [0.0; LANES];
+        for (at, value) in self.values(place) {
+            // SAFETY: the feature was checked, and d holds its block.
+            let block = unsafe { block(d, at) };
             for k in 0..LANES {
                 sum[k] = fuse!(K, value * value, block[k], sum[k]);
             }
         }
+        sum
     }
-    sum
-}
 
-/// m += scales d x over the entries, for the block of lanes that begins at lane `from`.
-#[inline(always)]
-pub(crate) fn add_damped<K: Kernel>(
-    x: &[[u32; 2]],
-    base: usize,
-    (matrix, d): (&mut [f32], &[f32]),
-    stride: usize,
-    from: usize,
-    scales: &Lanes,
-) {
-    for &[feature, bits] in x {
-        let value = f32::from_bits(bits);
-        let at = (feature as usize - base) * stride + from;
-        let block = matrix[at..].first_chunk_mut::<LANES>();
-        if let (Some(block), Some(d)) = (block, d[at..].first_chunk::<LANES>()) {
+    /// m += scales x over the entries, for a block of lanes.
+    #[inline(always)]
+    pub(crate) fn add<K: Kernel>(self, m: &mut [f32], place: Place, scales: &Lanes) {
+        self.check(m, place, LANES);
+        for (at, value) in self.values(place) {
+            // SAFETY: the feature was checked, and m holds its block.
+            let block = unsafe { block_mut(m, at) };
             for k in 0..LANES {
-                block[k] = fuse!(K, value * d[k], scales[k], block[k]);
+                block[k] = fuse!(K, value, scales[k], block[k]);
             }
         }
     }
+
+    /// m += scales d x over the entries, for a block of lanes.
+    #[inline(always)]
+    pub(crate) fn add_damped<K: Kernel>(
+        self,
+        (m, d): (&mut [f32], &[f32]),
+        place: Place,
+        scales: &Lanes,
+    ) {
+        self.check(m, place, LANES);
+        self.check(d, place, LANES);
+        for (at, value) in self.values(place) {
+            // SAFETY: the feature was checked, and both hold its block.
+            let (m, d) = unsafe { (block_mut(m, at), block(d, at)) };
+            for k in 0..LANES {
+                m[k] = fuse!(K, value * d[k], scales[k], m[k]);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `matrix` has a block at `at`.
+#[inline(always)]
+unsafe fn block(matrix: &[f32], at: usize) -> &Lanes {
+    // SAFETY: as the caller promises; a block has the alignment of its numbers.
+    unsafe { &*matrix.as_ptr().add(at).cast() }
+}
+
+/// # Safety
+/// As for [`block`].
+#[inline(always)]
+unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
+    // SAFETY: as above, and the matrix is borrowed for as long as the block.
+    unsafe { &mut *matrix.as_mut_ptr().add(at).cast() }
 }
 
 /// sum x u for each of four u of the same length, reading x once.

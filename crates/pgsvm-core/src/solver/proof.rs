@@ -81,7 +81,13 @@ impl<T: Real> Head<T> {
         let cost = f64::from(row.cost());
         let alpha = f64::from(self.alpha[row.ordinal()]);
         if alpha > 0.0 {
-            proof.add::<K>(row, y, alpha, course.terms.diag(cost), self.intercept);
+            proof.add::<K>(
+                row,
+                y,
+                alpha,
+                course.terms.diag_and_upper(cost).0,
+                self.intercept,
+            );
         }
         if course.verifies_primal() {
             let margin = y * score::<K, T>(row, &self.start, self.dense, self.intercept);

@@ -176,23 +176,13 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// The curvature of the loss in the dual.
+    /// The curvature of the loss in the dual, and the bound of a dual variable.
     #[inline(always)]
-    pub(super) fn diag(&self, cost: f64) -> f64 {
+    pub(super) fn diag_and_upper(&self, cost: f64) -> (f64, f32) {
         if self.squared {
-            0.5 / (self.c * cost)
+            (0.5 / (self.c * cost), f32::MAX)
         } else {
-            0.0
-        }
-    }
-
-    /// The bound of a dual variable.
-    #[inline(always)]
-    pub(super) fn upper(&self, cost: f64) -> f32 {
-        if self.squared {
-            f32::MAX
-        } else {
-            bound(self.c * cost)
+            (0.0, bound(self.c * cost))
         }
     }
 
@@ -283,7 +273,7 @@ impl<T: Real> Visitor<'_, T> {
         score: f64,
         curvature: f64,
     ) -> Outcome {
-        let (diag, upper) = (self.terms.diag(cost), self.terms.upper(cost));
+        let (diag, upper) = self.terms.diag_and_upper(cost);
         // known before the score is: the division does not wait for it
         let inverse = 1.0 / (curvature + diag);
         let place = &mut self.alpha[row.ordinal()];

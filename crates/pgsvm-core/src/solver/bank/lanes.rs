@@ -2,6 +2,7 @@
 //!
 //! Constants and sums of the eight heads lie side by side; the sums go back to the heads' courses at the end of a pass.
 
+use crate::kernel::eight::Eight;
 use crate::kernel::lanes::{Lanes, LANES};
 use crate::solver::visit::{bound, Sums, Tally, Terms};
 
@@ -69,10 +70,10 @@ pub(super) struct Facing<'a> {
 }
 
 /// How a row stands with eight heads.
-pub(super) struct Standing {
-    gradient: Lanes,
-    upper: Lanes,
-    diag: Lanes,
+pub(super) struct Standing<E> {
+    gradient: E,
+    upper: E,
+    diag: E,
     /// Lanes whose dual variable can move.
     pub(super) moving: u8,
     /// Lanes to which the row matters: those where no bound holds it before the step, or only just (`Facing::margin`).
@@ -98,8 +99,8 @@ impl Block {
         self.squared = terms.squared;
         self.damp[k] = (1.0 / (1.0 + kappa)) as f32;
         self.c[k] = terms.c;
-        self.upper[k] = terms.upper(1.0);
-        self.diag[k] = terms.diag(1.0) as f32;
+        let (diag, upper) = terms.diag_and_upper(1.0);
+        (self.diag[k], self.upper[k]) = (diag as f32, upper);
         self.sleep_above[k] = terms.sleep_above as f32;
         self.sleep_below[k] = terms.sleep_below as f32;
     }
@@ -147,85 +148,79 @@ impl Block {
     /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes for which it will sleep
     /// are noted in `asleep`.
     #[inline(always)]
-    pub(super) fn look(
+    pub(super) fn look<E: Eight>(
         &mut self,
         facing: Facing<'_>,
         score: &Lanes,
         alpha: &Lanes,
         asleep: &mut u8,
-    ) -> Standing {
+    ) -> Standing<E> {
         let (upper, diag) = self.bounds(facing.cost);
+        let (upper, diag) = (E::load(&upper), E::load(&diag));
+        let (y, old, zero) = (E::load(facing.signs), E::load(alpha), E::splat(0.0));
+        let takes_part = y.below(zero).or(zero.below(y));
+        let on = E::where_set(facing.lanes).and(takes_part);
+        let margin = y.times(E::load(score));
+        let gradient = margin.minus(E::splat(1.0)).plus(diag.times(old));
+        let (at_zero, at_upper) = (old.at_most(zero), upper.at_most(old));
+        let projected = at_upper.pick(zero.most(gradient), gradient);
+        let projected = at_zero.pick(zero.least(projected), projected);
         let sums = &mut self.sums;
-        let mut gradients = [0.0f32; LANES];
-        let (mut on, mut apart) = ([0u32; LANES], [0u32; LANES]);
-        let (mut sleeping, mut moving, mut matters) = ([0u32; LANES], [0u32; LANES], [0u32; LANES]);
-        for k in 0..LANES {
-            let y = facing.signs[k];
-            let takes_part = y != 0.0;
-            let is_on = (u32::from(facing.lanes) >> k & 1 != 0) & takes_part;
-            let old = alpha[k];
-            let gradient = y * score[k] - 1.0 + diag[k] * old;
-            gradients[k] = gradient;
-            let (at_zero, at_upper) = (old <= 0.0, old >= upper[k]);
-            let least = if at_upper { 0.0 } else { f32::NEG_INFINITY };
-            let most = if at_zero { 0.0 } else { f32::INFINITY };
-            let projected = gradient.max(least).min(most);
-            let (high, low) = (sums.high[k].max(projected), sums.low[k].min(projected));
-            sums.high[k] = if is_on { high } else { sums.high[k] };
-            sums.low[k] = if is_on { low } else { sums.low[k] };
-            sums.visits[k] += u32::from(is_on);
-            let sleeps = (at_zero & (gradient > self.sleep_above[k]))
-                | (at_upper & (gradient < self.sleep_below[k]));
-            let held =
-                (at_zero & (gradient > facing.margin)) | (at_upper & (gradient < -facing.margin));
-            apart[k] = u32::from(!takes_part) << k;
-            on[k] = u32::from(is_on) << k;
-            sleeping[k] = u32::from(sleeps & is_on) << k;
-            moving[k] = u32::from((projected != 0.0) & is_on) << k;
-            matters[k] = u32::from(is_on & !held) << k;
-        }
-        let bits = |lanes: [u32; LANES]| lanes.iter().fold(0, |bits, bit| bits | bit) as u8;
-        *asleep = (*asleep & !bits(on)) | bits(sleeping) | bits(apart);
+        let (high, low) = (E::load(&sums.high), E::load(&sums.low));
+        on.pick(projected.most(high), high).store(&mut sums.high);
+        on.pick(projected.least(low), low).store(&mut sums.low);
+        on.count_in(&mut sums.visits);
+        let above = E::load(&self.sleep_above).below(gradient);
+        let below = gradient.below(E::load(&self.sleep_below));
+        let sleeps = at_zero.and(above).or(at_upper.and(below));
+        let held = at_zero.and(E::splat(facing.margin).below(gradient));
+        let held = held.or(at_upper.and(gradient.below(E::splat(-facing.margin))));
+        let moving = projected.below(zero).or(zero.below(projected));
+        let on_bits = on.bits();
+        *asleep = (*asleep & !on_bits) | (sleeps.bits() & on_bits) | !takes_part.bits();
         Standing {
-            gradient: gradients,
+            gradient,
             upper,
             diag,
-            moving: bits(moving),
-            matters: bits(matters),
+            moving: moving.bits() & on_bits,
+            matters: !held.bits() & on_bits,
         }
     }
 
     /// The coordinate step where the dual variables can move. `curvature`: second derivatives of the shifted dual along
     /// the row without the loss's part. Gives back what to add to v, in multiples of the row.
     #[inline(always)]
-    pub(super) fn step(
+    pub(super) fn step<E: Eight>(
         &mut self,
         facing: Facing<'_>,
-        standing: &Standing,
+        standing: &Standing<E>,
         curvature: &Lanes,
         alpha: &mut Lanes,
     ) -> Lanes {
         let sums = &mut self.sums;
-        let mut scales = [0.0f32; LANES];
-        for k in 0..LANES {
-            let moves = u32::from(standing.moving) >> k & 1 != 0;
-            let (gradient, diag, upper) =
-                (standing.gradient[k], standing.diag[k], standing.upper[k]);
-            let old = alpha[k];
-            let wanted = old - gradient / (curvature[k] + diag);
-            let clipped = wanted.max(0.0).min(upper);
-            let after = if moves & !wanted.is_nan() {
-                clipped
-            } else {
-                old
-            };
-            let (after_wide, old_wide) = (f64::from(after), f64::from(old));
-            alpha[k] = after;
-            scales[k] = facing.signs[k] * (after - old);
-            sums.alpha[k] += after_wide - old_wide;
-            sums.diag[k] += f64::from(diag) * (after_wide * after_wide - old_wide * old_wide);
-            sums.updates[k] += u32::from(after != old);
+        let (old, zero) = (E::load(alpha), E::splat(0.0));
+        let curvature = E::load(curvature).plus(standing.diag);
+        let wanted = old.minus(standing.gradient.over(curvature));
+        let is_number = wanted.at_most(wanted);
+        let moves = E::where_set(standing.moving).and(is_number);
+        let after = moves.pick(wanted.most(zero).least(standing.upper), old);
+        after.store(alpha);
+        after.add_difference_to(old, &mut sums.alpha);
+        let changes = after.below(old).or(old.below(after));
+        changes.count_in(&mut sums.updates);
+        if self.squared {
+            let (mut before, mut curvature) = ([0.0; LANES], [0.0; LANES]);
+            old.store(&mut before);
+            standing.diag.store(&mut curvature);
+            for k in 0..LANES {
+                let (after, before) = (f64::from(alpha[k]), f64::from(before[k]));
+                let change = after * after - before * before;
+                sums.diag[k] += f64::from(curvature[k]) * change;
+            }
         }
+        let mut scales = [0.0; LANES];
+        let signs = E::load(facing.signs);
+        signs.times(after.minus(old)).store(&mut scales);
         scales
     }
 
@@ -244,7 +239,7 @@ impl Block {
     /// Sums the losses of a row in a full pass: its scores at the weights of the pass's start and at those of its visit,
     /// its dual variables, and its |x|^2 in the norm of the shift where it is known.
     #[inline(always)]
-    pub(super) fn measure(
+    pub(super) fn measure<E: Eight>(
         &mut self,
         facing: Facing<'_>,
         at_start: &Lanes,
@@ -252,31 +247,30 @@ impl Block {
         alpha: &Lanes,
         norm: Option<f32>,
     ) {
-        let (norm, known) = (norm.unwrap_or(0.0), u32::from(norm.is_some()));
         let sums = &mut self.sums;
+        let (y, zero, one) = (E::load(facing.signs), E::splat(0.0), E::splat(1.0));
+        let positive = zero.below(y);
+        let on = E::where_set(facing.lanes).and(positive.or(y.below(zero)));
+        let cost = E::splat(facing.cost);
         let squared = self.squared;
-        let loss = |margin: f32| {
-            let slack = (1.0 - margin).max(0.0);
-            if squared {
-                slack * slack
-            } else {
-                slack
-            }
+        let loss = |margin: E| {
+            let slack = one.minus(margin).most(zero);
+            let loss = if squared { slack.times(slack) } else { slack };
+            on.and(cost.times(loss))
         };
-        for k in 0..LANES {
-            let y = facing.signs[k];
-            let is_on = (u32::from(facing.lanes) >> k & 1 != 0) & (y != 0.0);
-            let cost = if is_on { facing.cost } else { 0.0 };
-            let margin = y * at_start[k];
-            sums.start_loss[k] += f64::from(cost * loss(margin));
-            sums.visit_loss[k] += f64::from(cost * loss(y * at_visit[k]));
-            let right = (margin > 0.0) | ((margin == 0.0) & (y > 0.0));
-            sums.correct[k] += u32::from(right & is_on);
-            sums.rows[k] += u32::from(is_on);
-            let supports = is_on & (alpha[k] > 0.0);
-            sums.support[k] += u32::from(supports);
-            sums.aq[k] += f64::from(if supports { alpha[k] * norm } else { 0.0 });
-            sums.aq_rows[k] += known * u32::from(supports);
+        let margin = y.times(E::load(at_start));
+        loss(margin).add_to(&mut sums.start_loss);
+        loss(y.times(E::load(at_visit))).add_to(&mut sums.visit_loss);
+        let right = zero.below(margin).or(zero.at_most(margin).and(positive));
+        on.and(right).count_in(&mut sums.correct);
+        on.count_in(&mut sums.rows);
+        let alpha = E::load(alpha);
+        let supports = on.and(zero.below(alpha));
+        supports.count_in(&mut sums.support);
+        if let Some(norm) = norm {
+            supports.count_in(&mut sums.aq_rows);
+            let aq = alpha.times(E::splat(norm));
+            supports.and(aq).add_to(&mut sums.aq);
         }
     }
 

@@ -4,7 +4,7 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{self, Lanes, LANES};
+use crate::kernel::lanes::{four_dots, Entries, Lanes, Place, LANES};
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
 use crate::solver::zeros;
@@ -42,6 +42,11 @@ impl Matrix {
 
     fn front(&self, lane: usize) -> &[f32] {
         &self.front[lane * self.pitch..][..self.dense]
+    }
+
+    #[inline(always)]
+    fn entries<'a>(&self, row: &Row<'a>) -> Entries<'a> {
+        Entries::new(row.sparse(), self.dense, self.rest.len() / self.stride)
     }
 
     /// The weights of one head.
@@ -197,12 +202,12 @@ impl Matrix {
                 }
             }
         }
+        let (entries, place) = (self.entries(row), Place { stride, from });
         let last = self.rest.len() - stride + from;
         match damp {
-            None => lanes::add::<K>(row.sparse(), dense, &mut self.rest, stride, from, scales),
+            None => entries.add::<K>(&mut self.rest, place, scales),
             Some(damp) => {
-                let both = (&mut self.rest[..], &damp.rest[..]);
-                lanes::add_damped::<K>(row.sparse(), dense, both, stride, from, scales);
+                entries.add_damped::<K>((&mut self.rest, &damp.rest), place, scales);
             }
         }
         for (k, &scale) in scales.iter().enumerate() {
@@ -221,7 +226,8 @@ impl Matrix {
         wanted: u8,
     ) -> Lanes {
         let (from, dense, stride) = (block * LANES, self.dense, self.stride);
-        let mut sums = lanes::squares::<K>(row.sparse(), dense, &self.rest, stride, from);
+        let entries = self.entries(row);
+        let mut sums = entries.squares::<K>(&self.rest, Place { stride, from });
         let last = self.rest.len() - stride + from;
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum += intercept * self.rest[last + k];
@@ -287,7 +293,8 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
 ) -> [[Lanes; N]; M] {
     let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
     let rest = matrices.map(|matrix| matrix.rest.as_slice());
-    let mut scores = lanes::scores::<K, N, M>(row.sparse(), dense, rest, stride, from);
+    let entries = matrices[0].entries(row);
+    let mut scores = entries.scores::<K, N, M>(rest, Place { stride, from });
     for m in 0..M {
         let last = &rest[m][rest[m].len() - stride + from..][..N * LANES];
         for (score, last) in scores[m].as_flattened_mut().iter_mut().zip(last) {
@@ -310,7 +317,7 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
                     left &= left - 1;
                     count += 1;
                     if count == 4 {
-                        let dots = lanes::four_dots::<K>(row.dense(), places.map(front));
+                        let dots = four_dots::<K>(row.dense(), places.map(front));
                         for ((m, n, k), dot) in places.into_iter().zip(dots) {
                             scores[m][n][k] += dot;
                         }

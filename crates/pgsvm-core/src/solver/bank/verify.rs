@@ -77,7 +77,7 @@ impl Bank {
             let alpha = f64::from(self.alpha_of(row.ordinal())[lane]);
             let course = &mut self.courses[*head];
             if alpha > 0.0 {
-                let diag = course.terms.diag(cost);
+                let diag = course.terms.diag_and_upper(cost).0;
                 proof.add::<K>(row, y, alpha, diag, self.intercept.into());
             }
             if course.verifies_primal() {

@@ -199,7 +199,7 @@ impl Bank {
             let own = &mut self.blocks[block + n];
             let alpha = &mut self.alpha[first + n];
             let asleep = &mut self.asleep[first + n];
-            let standing = own.look(facing, &score[n], alpha, asleep);
+            let standing = own.look::<K::Eight>(facing, &score[n], alpha, asleep);
             seen.matters |= standing.matters != 0;
             seen.awake |= own.running & !*asleep != 0;
             if standing.moving != 0 {
@@ -215,7 +215,7 @@ impl Bank {
                 self.w.add::<K>(row, one, block + n, &scales, damp);
             }
             if FULL {
-                own.measure(facing, &at_start[n], &score[n], alpha, norm);
+                own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, norm);
             }
         }
     }
@@ -255,7 +255,7 @@ impl Bank {
                 margin: 0.0,
             };
             let alpha = [0.0; LANES];
-            self.blocks[block].measure(facing, &at_start, &at_start, &alpha, None);
+            self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &alpha, None);
         }
     }
 }
