@@ -75,10 +75,9 @@ impl<'a> Entries<'a> {
         for (entry, (at, value)) in self.values(place).enumerate() {
             for m in 0..M {
                 let blocks = matrices[m][at..at + N * LANES].as_chunks::<LANES>().0;
-                for n in 0..N {
-                    let sum = &mut sums[entry % 2][m][n];
+                for (sum, block) in sums[entry % 2][m].iter_mut().zip(blocks) {
                     for k in 0..LANES {
-                        sum[k] = fuse!(K, value, blocks[n][k], sum[k]);
+                        sum[k] = fuse!(K, value, block[k], sum[k]);
                     }
                 }
             }
@@ -107,12 +106,11 @@ impl<'a> Entries<'a> {
             let value = _mm256_set1_ps(f32::from_bits(bits));
             let feature = feature.wrapping_sub(self.base) as usize;
             let at = feature * place.stride + place.from;
-            for m in 0..M {
-                for n in 0..N {
+            for (sums, matrix) in sums.iter_mut().zip(matrices) {
+                for (n, sum) in sums.iter_mut().enumerate() {
                     // SAFETY: the feature was checked, and the matrix holds its N blocks.
-                    let block =
-                        unsafe { _mm256_loadu_ps(matrices[m].as_ptr().add(at + n * LANES)) };
-                    sums[m][n] = _mm256_fmadd_ps(value, block, sums[m][n]);
+                    let block = unsafe { _mm256_loadu_ps(matrix.as_ptr().add(at + n * LANES)) };
+                    *sum = _mm256_fmadd_ps(value, block, *sum);
                 }
             }
         };
@@ -220,12 +218,12 @@ fn four_dots_avx2(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
     // SAFETY: every access lies below n, the length of the shortest slice.
     unsafe {
         while at + 2 * LANES <= n {
-            for half in 0..2 {
+            for (half, sums) in sums.iter_mut().enumerate() {
                 let place = at + half * LANES;
                 let value = _mm256_loadu_ps(x.as_ptr().add(place));
-                for k in 0..4 {
-                    let other = _mm256_loadu_ps(u[k].as_ptr().add(place));
-                    sums[half][k] = _mm256_fmadd_ps(value, other, sums[half][k]);
+                for (sum, u) in sums.iter_mut().zip(u) {
+                    let other = _mm256_loadu_ps(u.as_ptr().add(place));
+                    *sum = _mm256_fmadd_ps(value, other, *sum);
                 }
             }
             at += 2 * LANES;

@@ -49,7 +49,7 @@ impl Moments {
     #[inline(always)]
     pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
         for place in 0..blocks.numbers.len() {
-            if blocks.numbers[place] as usize % self.stride != 0 {
+            if !(blocks.numbers[place] as usize).is_multiple_of(self.stride) {
                 continue;
             }
             let (first, rows) = blocks.rows(place);

@@ -239,7 +239,7 @@ impl<T: Real> Visitor<'_, T> {
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
-            if self.view.columns.is_none() || row.ordinal() % NORM_SAMPLE == 0 {
+            if self.view.columns.is_none() || row.ordinal().is_multiple_of(NORM_SAMPLE) {
                 full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
                 full.aq_rows += 1;
             }

@@ -310,8 +310,7 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
             matrix.front(from + n * LANES + k)
         };
         for m in 0..M {
-            for n in 0..N {
-                let mut left = wanted[n];
+            for (n, mut left) in wanted.into_iter().enumerate() {
                 while left != 0 {
                     places[count] = (m, n, left.trailing_zeros() as usize);
                     left &= left - 1;

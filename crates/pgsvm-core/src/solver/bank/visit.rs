@@ -226,7 +226,7 @@ impl Bank {
         let Some(metric) = &self.metric else {
             return Some(row.q() + self.intercept);
         };
-        if row.ordinal() % NORM_SAMPLE != 0 {
+        if !row.ordinal().is_multiple_of(NORM_SAMPLE) {
             return None;
         }
         let (dense, inverse) = (row.dense(), &metric.inverse);
