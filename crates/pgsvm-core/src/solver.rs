@@ -50,6 +50,8 @@ pub(crate) struct Solver<T> {
     intercept: f64,
     /// Full passes completed.
     full_passes: u32,
+    /// Visits before the last active pass began.
+    visits_before: u64,
     /// Column scales, learned in the first full pass.
     moments: Option<Moments>,
 }
@@ -95,6 +97,7 @@ impl<T: Real> Solver<T> {
             max_passes: problem.max_passes(),
             intercept,
             full_passes: 0,
+            visits_before: 0,
             moments: Moments::new(facts)?,
         })
     }
@@ -398,10 +401,17 @@ impl<T: Real> Solver<T> {
     }
 
     pub(crate) fn begin_active(&mut self) {
+        self.visits_before = self.visits();
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(|head| head.course.begin_active()),
             Form::Together(bank) => bank.begin_active(),
         }
+    }
+
+    /// Visits of the active pass that is at its end, a running head.
+    pub(crate) fn mean_active_visits(&self) -> usize {
+        let running = self.running().count().max(1) as u64;
+        (self.visits() - self.visits_before) as usize / running as usize
     }
 
     pub(crate) fn end_active(&mut self) {

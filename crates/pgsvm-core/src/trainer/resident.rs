@@ -41,6 +41,7 @@ pub(super) struct Resident<T> {
     pass_rows: usize,
     pass: Pass,
     active_passes: u32,
+    /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
 }
@@ -134,7 +135,7 @@ impl<T: Real> Resident<T> {
             Pass::Active => {
                 self.solver.end_active();
                 self.active_passes += 1;
-                self.active_visits += self.pass_rows;
+                self.active_visits += self.solver.mean_active_visits();
             }
         }
         self.begin_active();
