@@ -61,7 +61,7 @@ def measure_peer(problem, peer, c, epsilons, seconds, bound):
     is within the last tolerance, its iteration cap is reached or it takes more than `seconds` (primal is None then)."""
     rungs = []
     for epsilon in epsilons:
-        rung = _alone(lambda epsilon=epsilon: _rung(problem, peer, c, epsilon), seconds)
+        rung = alone(lambda epsilon=epsilon: _rung(problem, peer, c, epsilon), seconds)
         rungs.append(rung or {"epsilon": epsilon, "cpu": seconds, "primal": None, "dual": None, "capped": False})
         if not rung or rung["capped"]:
             break
@@ -79,13 +79,13 @@ def _rung(problem, peer, c, epsilon):
     return {"epsilon": epsilon, "cpu": cpu, "primal": problems.primal(problem, c, w, b), "dual": dual, "capped": capped}
 
 
-def _alone(work, seconds):
+def alone(work, seconds):
     """What `work` returns, from a child process that is ended by the system when it has used more processor time; None
     then. LIBLINEAR cannot be stopped from outside in any other way."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        # the repeats of short trainings and the computed objective are not meant
+        # repeats of short trainings and the computed objective are not meant
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds + REPEATS * SHORT_SECONDS)
         with os.fdopen(writing, "wb") as out:
             pickle.dump(work(), out)

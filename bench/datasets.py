@@ -16,6 +16,7 @@ import problems
 from machine import ROOT
 
 FORMS = ["raw", "std"]
+CLASS_FILE = "class.i8"
 
 
 class Missing(Exception):
@@ -24,6 +25,15 @@ class Missing(Exception):
 
 def problem(name, form):
     return problems.kept(f"{name}_{form}", lambda _: _made(name, form))
+
+
+def classes(name, problem):
+    """The class of each row of a set with several, 0 to 9 for mnist; kept in the problem's folder as CLASS_FILE."""
+    path = problem.folder / CLASS_FILE
+    if not path.exists():
+        with lzma.open(_folder() / FILES[name], "rt") as lines:
+            np.array([int(line.split(maxsplit=1)[0]) for line in lines], np.int8).tofile(path)
+    return np.fromfile(path, np.int8)
 
 
 def available(name):

@@ -19,15 +19,19 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Usage:
-    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured) and the shared part of it."""
+    """What a step cost: wall and processor seconds, peak memory in bytes (0: not measured) and the shared part of it,
+    bytes read from files and written to them, out of the page cache or not."""
 
     wall: float = 0.0
     cpu: float = 0.0
     peak_bytes: int = 0
     shared_bytes: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
 
     def __add__(self, other):
-        return Usage(self.wall + other.wall, self.cpu + other.cpu, *max(self._memory(), other._memory()))
+        moved = self.read_bytes + other.read_bytes, self.written_bytes + other.written_bytes
+        return Usage(self.wall + other.wall, self.cpu + other.cpu, *max(self._memory(), other._memory()), *moved)
 
     def _memory(self):
         return self.peak_bytes, self.shared_bytes
@@ -70,8 +74,8 @@ class Stopwatch:
 class ServerWatch:
     """What one connection's backend and the workers it starts use while a block runs.
 
-    Processor time is that of the backend plus all children of the postmaster that ended meanwhile, so nothing else may
-    run in the server. Memory is private memory of backend (above its start) and workers together with new shared
+    Processor time and bytes are those of the backend plus all children of the postmaster that ended meanwhile, so nothing
+    else may run in the server. Pages found in shared buffers are not read. Memory is private memory of backend (above its start) and workers together with new shared
     segments, looked at every few milliseconds.
     """
 
@@ -88,7 +92,7 @@ class ServerWatch:
         self._before = _children(self._postmaster)
         self._segments = _segments(self._backend)
         self._at_start = _private_bytes(self._backend)
-        self._cpu = self._cpu_seconds()
+        self._cpu, self._moved = self._cpu_seconds(), self._bytes()
         self._peak = 0, 0
         self._ended = threading.Event()
         self._sampler = threading.Thread(target=self._sample)
@@ -101,7 +105,8 @@ class ServerWatch:
         self._ended.set()
         self._sampler.join()
         time.sleep(0.05)
-        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, *self._peak)
+        moved = (now - before for now, before in zip(self._bytes(), self._moved))
+        self.usage = Usage(wall, self._cpu_seconds() - self._cpu, *self._peak, *moved)
 
     def _sample(self):
         while not self._ended.wait(self.INTERVAL_SECONDS):
@@ -111,6 +116,11 @@ class ServerWatch:
             now = _segments(self._backend)
             shared = sum(size for name, size in now.items() if name not in self._segments)
             self._peak = max(self._peak, (private + shared, shared))
+
+    def _bytes(self):
+        """Read and written; a process has in its account what its children had when they ended."""
+        accounts = [pathlib.Path(f"/proc/{pid}/io").read_text() for pid in (self._backend, self._postmaster)]
+        return [sum(int(re.search(rf"{key}: (\d+)", account)[1]) for account in accounts) for key in ("rchar", "wchar")]
 
     def _cpu_seconds(self):
         own = _stat(self._backend)
@@ -167,10 +177,12 @@ def spread(values):
 
 
 def trainings(all):
-    """Of the trainings of one setting, as (usage, row of svm_models): times, passes and the largest gap."""
+    """Of the trainings of one setting, as (usage, row of svm_models): times, bytes, passes and the largest gap."""
     return {
         "wall": spread([usage.wall for usage, _ in all]),
         "cpu": spread([usage.cpu for usage, _ in all]),
+        "read": median([usage.read_bytes for usage, _ in all]),
+        "written": median([usage.written_bytes for usage, _ in all]),
         "passes": median([model["passes"] for _, model in all]),
         "gap": max(model["gap"] for _, model in all),
     }

@@ -35,42 +35,96 @@ def table(header, rows):
 
 
 class Picture:
-    """Panels with logarithmic axes, one curve for each system."""
+    """Panels with logarithmic axes; a system has the same colour in all of them, and one legend stands below.
+
+    With `gaps` the vertical axis has one range, in which smaller gaps lie on the lower edge, and a dotted line at 1e-3.
+    """
 
     COLUMNS = 3
 
-    def __init__(self, name, panels, x, y):
+    # of pictures of gaps: what is shown, and the gap that is asked for
+    GAPS = (1e-5, 1.0)
+    ASKED = 1e-3
+
+    def __init__(self, name, panels, x, y, gaps=False):
         self.name = name
-        self._x, self._y = x, y
+        self._x, self._y, self._gaps = x, y, gaps
         columns = min(panels, self.COLUMNS)
         rows = -(-panels // columns)
-        self._figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.1 * rows), squeeze=False)
+        width = 5.2 if panels == 1 else 3.9
+        self._figure, axes = plt.subplots(rows, columns, figsize=(width * columns, 3.2 * rows), squeeze=False)
         self._axes = list(axes.ravel())
         for axis in self._axes[panels:]:
             axis.set_visible(False)
         self._next = 0
+        self._colours = dict(COLOURS)
+        self._others = iter(OTHER_COLOURS)
 
     def panel(self, title, curves):
-        axis = self._axes[self._next]
-        self._next += 1
-        others = iter(OTHER_COLOURS)
+        """Curves by name, each as points (x, y)."""
+        axis = self._axis(title)
         for name, points in curves.items():
             x, y = zip(*sorted(points))
-            colour = COLOURS.get(name) or next(others)
-            axis.plot(x, [max(value, 1e-8) for value in y], marker="o", ms=4, label=name, color=colour)
+            shown = [min(max(value, self.GAPS[0]), self.GAPS[1]) for value in y] if self._gaps else y
+            axis.plot(x, shown, marker="o", ms=4, label=name, color=self._colour(name))
+        if self._gaps:
+            axis.set_ylim(self.GAPS[0] / 1.5, self.GAPS[1] * 1.5)
+            axis.axhline(self.ASKED, color="#888888", lw=1, ls=":")
+
+    def scatter(self, title, groups):
+        """Points by group on axes of the same unit, and the line where both are equal."""
+        axis = self._axis(title)
+        for (name, points), marker in zip(groups.items(), "o^"):
+            if points:
+                axis.scatter(*zip(*points), s=22, marker=marker, label=name, color=self._colour(name), zorder=3)
+        values = [value for points in groups.values() for point in points for value in point]
+        ends = [min(values) / 1.5, max(values) * 1.5]
+        axis.plot(ends, ends, color="#888888", lw=1, ls="--", label="equal")
+
+    def _axis(self, title):
+        axis = self._axes[self._next]
+        self._next += 1
         axis.set(xscale="log", yscale="log", xlabel=self._x, ylabel=self._y)
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.25)
-        axis.legend(fontsize=8, frameon=False)
+        return axis
+
+    def _colour(self, name):
+        if name not in self._colours:
+            self._colours[name] = next(self._others)
+        return self._colours[name]
 
     def save(self, folder):
+        labels = {}
+        for axis in self._axes[: self._next]:
+            _tick(axis.xaxis)
+            _tick(axis.yaxis)
+            handles, names = axis.get_legend_handles_labels()
+            labels |= dict(zip(names, handles))
+        if len(labels) > 1:
+            columns = min(len(labels), self.COLUMNS)
+            self._figure.legend(
+                labels.values(),
+                labels.keys(),
+                loc="upper center",
+                bbox_to_anchor=(0.5, 0),
+                ncols=columns,
+                fontsize=9,
+                frameon=False,
+            )
         self._figure.tight_layout()
-        self._figure.savefig(folder / f"{self.name}.svg", metadata={"Date": None})
-        self._figure.savefig(TARGET / f"{self.name}.png", dpi=110)
+        self._figure.savefig(folder / f"{self.name}.svg", metadata={"Date": None}, bbox_inches="tight")
+        self._figure.savefig(TARGET / f"{self.name}.png", dpi=110, bbox_inches="tight")
         plt.close(self._figure)
+
+
+def _tick(axis):
+    """Few labels, so that they do not touch: decades, and parts of them where there are less than two."""
+    low, high = sorted(axis.get_view_interval())
+    parts = (1,) if high / low > 100 else (1, 3) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
+    axis.set_major_locator(LogLocator(subs=parts))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def verdict(reached, at_least, aim, smaller_is_better=False):

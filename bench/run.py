@@ -15,14 +15,23 @@ sys.path.insert(0, os.path.dirname(__file__))
 import machine  # noqa: E402
 from report import table, verdict  # noqa: E402
 
-CASES = ["end_to_end", "solve_only", "real", "order", "cache", "rows", "cost", "memory", "prediction"]
+CASES = [
+    "end_to_end",
+    "solve_only",
+    "real",
+    "bandwidth",
+    "heads",
+    "trainers",
+    "out_of_core",
+    "cache",
+    "order",
+    "rows",
+    "cost",
+    "memory",
+    "prediction",
+]
 FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"
-LEFT_OUT = """\
-- Cache a tenth of the data, disk-bound, against BM and SBM: the two are not in the product.
-- Several trainers and several heads: not in the product.
-- A dense pass as a share of the read bandwidth; passes to a relative dual difference: no case yet.
-"""
 
 
 class Run:
@@ -48,24 +57,39 @@ def main():
 
 
 def write():
-    sections, verdicts = [], []
+    sections, verdicts, images, missing = [], [], [], []
     for name in CASES:
-        if not (FOUND / f"{name}.json").exists():
-            continue
         case = importlib.import_module(f"cases.{name}")
+        if not (FOUND / f"{name}.json").exists():
+            missing.append(case.TITLE)
+            continue
         stored = json.loads((FOUND / f"{name}.json").read_text())
-        about = stored["about"]
         body, reached, pictures = case.report(stored["found"])
         verdicts += reached
         for picture in pictures:
             picture.save(RESULTS)
-        images = "".join(f"\n![{case.TITLE}]({picture.name}.svg)\n" for picture in pictures)
-        sections.append(
-            f"## {case.TITLE}\n\n{case.__doc__.strip()}\n\n{body}\n{images}\n"
-            f"Measured {about['at']} ({about['mode']}, {about['seconds']:.0f} s) at {about['commit']}, load average "
-            f"{about['load']:.1f} before and {about['load_after']:.1f} after on {about['cores']} cores.\n"
-        )
+            images.append(f"![{case.TITLE}]({picture.name}.svg)\n\n{case.TITLE}: [below](#{anchor(case.TITLE)}).\n")
+        sections.append(f"## {case.TITLE}\n\n{case.__doc__.strip()}\n\n{body}\n\n{circumstances(stored['about'])}\n")
+    head = introduction() + "\n## Targets\n\n" + targets(verdicts) + "\n"
+    if missing:
+        head += f"\nNot measured: {', '.join(missing)}.\n"
+    if images:
+        head += "\n## Pictures\n\n" + "\n".join(images)
+    (RESULTS / "results.md").write_text(head + "\n" + "\n".join(sections))
+    print(f"wrote {RESULTS / 'results.md'}")
+
+
+def introduction():
     about = machine.description()
+    return f"""# Benchmark results
+
+Written by `make bench` or `make bench-full`; see [README.md](README.md) for what is measured and how. Machine: {about["cpu"]},
+{about["cores"]} cores, {about["memory_gb"]} GB. Ours and theirs ran in turns in one run; where others used the machine
+at the same time (see the load averages) the ratios count, not the seconds.
+"""
+
+
+def targets(verdicts):
     rows = [
         [
             name,
@@ -76,22 +100,19 @@ def write():
         ]
         for name, value, least, aim, down in (tuple(v) + (False,) * (5 - len(v)) for v in verdicts)
     ]
-    head = f"""# Benchmark results
+    return table(["case", "reached", "at least", "aim", ""], rows)
 
-Written by `make bench` or `make bench-full`; see [README.md](README.md) for what is measured and how. Machine: {about["cpu"]},
-{about["cores"]} cores, {about["memory_gb"]} GB. Ours and theirs ran in turns in one run; where others used the machine
-at the same time (see the load averages) the ratios count, not the seconds.
 
-## Targets
+def circumstances(about):
+    return (
+        f"Measured {about['at']} ({about['mode']}, {about['seconds']:.0f} s) at {about['commit']}, load average "
+        f"{about['load']:.1f} before and {about['load_after']:.1f} after on {about['cores']} cores."
+    )
 
-{table(["case", "reached", "at least", "aim", ""], rows)}
 
-Not measured:
-
-{LEFT_OUT}
-"""
-    (RESULTS / "results.md").write_text(head + "\n".join(sections))
-    print(f"wrote {RESULTS / 'results.md'}")
+def anchor(title):
+    """The name under which a heading can be linked."""
+    return "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter == "-")
 
 
 def sign(smaller_is_better):

@@ -134,10 +134,7 @@ def copy_out(connection, query, path):
 
 
 def cache_for(rows, features, share=1.0):
-    """A cache for that share of dense rows: 4 bytes a value and 16 a row, and some room.
-
-    Not simply a large one: all of it is reserved when a training starts, which takes a quarter of a second a gigabyte.
-    """
+    """A cache for that share of dense rows: 4 bytes a value and 16 a row, and some room."""
     return f"{max(int(1.2 * share * rows * (4 * features + 16)) >> 10, 64)}kB"
 
 

@@ -23,26 +23,43 @@ def measure_program():
     return build / "release" / "examples" / "measure"
 
 
-def ours(problem, c, tolerance, passes=1000, **options):
-    """(usage, w, b, duals, what the program says) of one training of ours; the usage is that of the solver alone."""
+class NotAvailable(Exception):
+    """This build of the solver does not know an option or a value of one."""
+
+
+def measured(problem, **options):
+    """What the example says of one training on a problem's folder; its weights and duals lie in target/bench/out."""
     out = TARGET / "out"
     out.mkdir(parents=True, exist_ok=True)
-    arguments = {
-        "features": problem.features,
-        "c": c,
-        "tolerance": tolerance,
-        "passes": passes,
-        "out": out,
-        **options,
-    }
+    arguments = {"features": problem.features, "out": out, **options}
     command = [measure_program(), problem.folder, *(f"{key}={value}" for key, value in arguments.items())]
-    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    weights = np.zeros(problem.features + 1)
-    found = np.fromfile(out / "weights.f64")
+    child = subprocess.run(command, capture_output=True, text=True)
+    if "unknown" in child.stderr:
+        raise NotAvailable(child.stderr.strip().removeprefix("Error: ").strip('"'))
+    if child.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {child.stderr}")
+    return json.loads(child.stdout)
+
+
+def ours(problem, c, tolerance, passes=1000, **options):
+    """(usage, w, b, duals, what the program says) of one training of ours; the usage is that of the solver alone."""
+    said = measured(problem, c=c, tolerance=tolerance, passes=passes, **options)
+    w, b = weights(problem)
+    return Usage(said["wall"], said["cpu"]), w[0], b[0], duals(problem)[0], said
+
+
+def weights(problem, heads=1):
+    """Weights of each head of the last training and their intercepts."""
+    found = np.fromfile(TARGET / "out" / "weights.f64").reshape(heads, -1)
+    w = np.zeros((heads, problem.features))
     # features behind the last one that occurs have no weight
-    weights[: len(found) - 1], weights[-1] = found[:-1], found[-1]
-    duals = np.fromfile(out / "duals.f32", np.float32)
-    return Usage(said["wall"], said["cpu"]), weights[:-1], weights[-1], duals, said
+    w[:, : found.shape[1] - 1] = found[:, :-1]
+    return w, found[:, -1]
+
+
+def duals(problem, heads=1):
+    """Dual variables of each head of the last training."""
+    return np.fromfile(TARGET / "out" / "duals.f32", np.float32).reshape(heads, -1)
 
 
 class Liblinear:
@@ -81,8 +98,15 @@ class Liblinear:
         call.x = self._pointers.ctypes.data_as(ctypes.POINTER(ctypes.POINTER(feature_node)))
         return call
 
-    def train(self, c, epsilon):
-        """(usage, w, b, its dual objective, whether the iteration cap was reached)."""
+    def relabel(self, y):
+        """Other labels for the same rows."""
+        self._labels[:] = y
+
+    def train(self, c, epsilon, seed=None):
+        """(usage, w, b, its dual objective, whether the iteration cap was reached); it shuffles by the C library's
+        generator, which goes on where it was unless a seed is given."""
+        if seed is not None:
+            ctypes.CDLL(None).srand(seed)
         said = []
         listener = PRINT_STRING_FUN(said.append)
         options = parameter(f"-s 3 -c {c} -e {epsilon}")

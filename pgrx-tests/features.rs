@@ -23,6 +23,7 @@ tests![
     values_that_are_not_finite_are_named,
     numerics_decode_as_postgresql_converts_them,
     libsvm_notation_parses,
+    libsvm_values_are_rounded_as_rust_rounds_them,
     decoding_leaves_no_memory_behind,
 ];
 
@@ -484,6 +485,46 @@ fn libsvm_notation_parses() {
             token: "+1".to_owned()
         })
     );
+}
+
+/// Short decimals are read by a way of their own.
+fn libsvm_values_are_rounded_as_rust_rounds_them() {
+    let digits = "9007199254740993123456";
+    let mut texts: Vec<String> = [
+        "-0",
+        "0.",
+        ".5",
+        "-.25",
+        "+3",
+        "1e3",
+        "1E-7",
+        "0.1",
+        "0.3",
+        "123456.789",
+        "nan",
+        "inf",
+        "000000000000000000001.5",
+        "0.000000000000000000012",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for length in 1..=digits.len() {
+        for point in 0..=length {
+            texts.push(format!("{}.{}", &digits[..point], &digits[point..length]));
+        }
+    }
+    for text in texts {
+        let expected: f64 = text.parse().expect("a number");
+        parse_libsvm(format!("1:{text}").as_bytes(), |_, value| {
+            let same = value.to_bits() == expected.to_bits() || value.is_nan() && expected.is_nan();
+            assert!(same, "{text}: {value:e}, not {expected:e}");
+            Ok(())
+        })
+        .expect("parses");
+    }
+    assert!(parse_libsvm(b"1:.", |_, _| Ok(())).is_err());
+    assert!(parse_libsvm(b"1:-", |_, _| Ok(())).is_err());
+    assert!(parse_libsvm(b"1:1.2.3", |_, _| Ok(())).is_err());
 }
 
 /// Compressed and out-of-line values are detoasted into copies; they must be gone after each row.

@@ -66,6 +66,7 @@ impl Job {
             .with_seed(terms.seed)
             .with_schedule(self.schedule)
             .with_policy(terms.policy)
+            .with_inner_rounds(terms.inner_rounds)?
             .with_proximal(terms.proximal))
     }
 }

@@ -13,6 +13,7 @@
 //! weights bit for bit. Nothing is written to any table here: parallel mode forbids it.
 
 use crate::errors::{Code, Failure, OrRaise};
+use crate::features::FeatureSet;
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::pg::check_for_interrupts;
 use crate::pg::memory;
@@ -25,6 +26,7 @@ use crate::roles::{cache_failure, ReaderRole, TrainerRole};
 use crate::weights::{DualChunks, Folding, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
+use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
 
 /// A millisecond of folding.
@@ -40,9 +42,14 @@ pub struct Trained {
     pub workers: i32,
 }
 
-/// Which roles get workers: by worker number.
-pub fn assign_roles(planned: &Planned) -> Vec<Role> {
-    let worth_it = source::estimated_bytes(planned) >= settings::min_parallel_bytes();
+/// Which roles get workers: by worker number. None where rows will fit the cache, since then reading
+/// and training follow each other, and memory of one process costs less than shared memory: it is
+/// taken as rows come. Where the expectation was too low, rows stream through that one process.
+pub fn assign_roles(planned: &Planned, features: &FeatureSet) -> Vec<Role> {
+    let worth_it = match settings::min_parallel_bytes() {
+        Some(least) => source::estimated_bytes(planned) >= least,
+        None => source::expected_cache_bytes(planned, features) > settings::cache_bytes() as f64,
+    };
     let workers = if worth_it { settings::workers() } else { 0 };
     match (planned.runs, workers) {
         (Runs::Alone, _) | (_, 0) => Vec::new(),
@@ -81,7 +88,10 @@ fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
         .raise()
     };
     // SAFETY: the region is private, large enough and outlives both roles.
-    let cache = unsafe { Cache::create(memory.address(), layout) };
+    let cache = unsafe {
+        prefer_huge_pages(memory.address(), layout.total_bytes());
+        Cache::create(memory.address(), layout)
+    };
     take_turns(job, &cache)
 }
 

@@ -127,7 +127,7 @@ fn insert_version(
         ("loss", loss_word(terms.loss).into()),
         ("c", terms.c.into()),
         ("scale", labelled.scale.into()),
-        ("solver", "stream".into()),
+        ("solver", terms.solver().into()),
         ("intercept_used", terms.intercept.into()),
         ("tolerance", terms.tolerance.into()),
         ("seed", (terms.seed as u32 as i32).into()),

@@ -12,7 +12,7 @@ use crate::model::{self, Freshness, Model};
 use crate::pg::c_function;
 use crate::pg::select::text_datum;
 use crate::pg::statement;
-use crate::pg::varlena::Varlena;
+use crate::pg::varlena::{self, Varlena};
 use argument::Argument;
 use pgrx::{pg_sys, PgMemoryContexts};
 use std::rc::Rc;
@@ -21,6 +21,8 @@ use std::rc::Rc;
 /// was asked for, the last one first.
 struct CallSite {
     uses: Vec<Use>,
+    /// The model argument is the same in every call: a constant or a parameter.
+    constant_name: bool,
 }
 
 /// One model as a call site uses it.
@@ -56,6 +58,30 @@ unsafe fn decision<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (Option<f64>, &'a mu
     }
 }
 
+/// The decision, and the use of the model, when the model is the one of the call before and the
+/// features are a plain array: what nearly every row of a scan is. Neither panics nor raises an
+/// error; None leaves the call to `decision`.
+///
+/// # Safety
+/// As for `decision`.
+#[inline(always)]
+unsafe fn decision_at_once<'a>(fcinfo: pg_sys::FunctionCallInfo) -> Option<(f64, &'a mut Use)> {
+    // SAFETY: as for `decision`; `fn_extra` is set by `current_use` alone.
+    unsafe {
+        let site = (*(*fcinfo).flinfo).fn_extra.cast::<CallSite>().as_mut()?;
+        let arguments = (*fcinfo).args.as_ptr();
+        let used = site.uses.first_mut()?;
+        let same = site.constant_name
+            || varlena::plain_payload((*arguments).value)? == used.name.as_slice();
+        if !same || !used.freshness.holds_now() {
+            return None;
+        }
+        let datum = (*arguments.add(1)).value;
+        let decision = used.argument.plain_array_decision(&used.model, datum)?;
+        Some((decision, used))
+    }
+}
+
 /// The use of the named model at this call site, made or renewed where it does not hold any more.
 ///
 /// # Safety
@@ -68,7 +94,10 @@ unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum)
         let name = Varlena::open(name);
         let info = (*fcinfo).flinfo;
         if (*info).fn_extra.is_null() {
-            let site = CallSite { uses: Vec::new() };
+            let site = CallSite {
+                uses: Vec::new(),
+                constant_name: pg_sys::get_fn_expr_arg_stable(info, 0),
+            };
             let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
             (*info).fn_extra = site.cast();
         }
@@ -142,12 +171,14 @@ fn float8(value: f64) -> pg_sys::Datum {
 c_function!(
     svm_decision_wrapper,
     pg_finfo_svm_decision_wrapper,
-    svm_decision
+    svm_decision,
+    first svm_decision_at_once
 );
 c_function!(
     svm_predict_wrapper,
     pg_finfo_svm_predict_wrapper,
-    svm_predict
+    svm_predict,
+    first svm_predict_at_once
 );
 c_function!(
     svm_classify_wrapper,
@@ -169,6 +200,14 @@ unsafe fn svm_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
+/// # Safety
+/// As for `decision`.
+#[inline(always)]
+unsafe fn svm_decision_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
+    // SAFETY: as the caller promises.
+    unsafe { decision_at_once(fcinfo) }.map(|(decision, _)| float8(decision))
+}
+
 /// `svm_predict(model, features) -> float8`: the label, where labels are numbers or booleans.
 ///
 /// # Safety
@@ -185,6 +224,16 @@ unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             None => null(fcinfo),
         }
     }
+}
+
+/// # Safety
+/// As for `decision`.
+#[inline(always)]
+unsafe fn svm_predict_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
+    // SAFETY: as the caller promises.
+    let (decision, used) = unsafe { decision_at_once(fcinfo) }?;
+    let [negative, positive] = used.model.numbers?;
+    Some(float8([negative, positive][model::side(decision)]))
 }
 
 /// `svm_classify(model, features) -> text`: the label as text.

@@ -7,7 +7,7 @@ use crate::errors::{Code, Failure};
 use crate::features::Nulls;
 use crate::source::Source;
 use pgrx::JsonB;
-use pgsvm_core::{Loss, Policy, Proximal, Scale};
+use pgsvm_core::{Loss, Policy, Problem, Proximal, Scale};
 use serde::{Deserialize, Serialize};
 
 /// Cap on passes when the user gives none: far above what a solvable problem takes.
@@ -58,8 +58,21 @@ pub struct Terms {
     pub seed: u64,
     pub policy: Policy,
     pub proximal: Proximal,
+    /// Rounds over a block, for the solvers that have blocks.
+    pub inner_rounds: u32,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
+}
+
+impl Terms {
+    /// The word for `solver`.
+    pub fn solver(&self) -> &'static str {
+        match self.policy {
+            Policy::Cached | Policy::Paper => "stream",
+            Policy::Block => "block",
+            Policy::SelectiveBlock => "selective_block",
+        }
+    }
 }
 
 /// The word given for `scale`; 'auto' is resolved once the feature columns are known.
@@ -87,7 +100,7 @@ impl Arguments {
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
         let choices = Choices::of(self.options.as_ref())?;
-        solver(&required(self.solver, "solver")?)?;
+        let policy = choices.policy_of(&required(self.solver, "solver")?)?;
         let terms = Terms {
             c: cost(self.c)?,
             loss: word(
@@ -102,8 +115,11 @@ impl Arguments {
             tolerance: tolerance(self.tolerance)?,
             max_passes: max_passes(self.max_passes)?,
             seed: required(self.seed, "seed")? as u32 as u64,
-            policy: choices.policy,
+            policy,
             proximal: choices.proximal,
+            inner_rounds: choices
+                .inner_rounds
+                .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
             keep_duals: choices.duals,
         };
         let scale = word(
@@ -164,10 +180,6 @@ fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, 
             invalid(format!("unknown {argument} '{given}'"))
                 .hint(format!("{argument} => {}", names.join(" or ")))
         })
-}
-
-fn solver(given: &str) -> Result<(), Failure> {
-    word("solver", given, &[("stream", ())])
 }
 
 fn cost(c: Option<f64>) -> Result<f64, Failure> {
@@ -243,18 +255,20 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
     Ok(name)
 }
 
-/// What `options` may choose.
+/// What `options` may choose. What belongs to some solvers only is None unless given.
 struct Choices {
-    policy: Policy,
+    policy: Option<Policy>,
     proximal: Proximal,
+    inner_rounds: Option<u32>,
     duals: bool,
 }
 
 impl Choices {
     fn of(options: Option<&JsonB>) -> Result<Self, Failure> {
         let mut choices = Self {
-            policy: Policy::Cached,
+            policy: None,
             proximal: Proximal::Auto,
+            inner_rounds: None,
             duals: false,
         };
         let Some(JsonB(value)) = options else {
@@ -269,6 +283,31 @@ impl Choices {
         Ok(choices)
     }
 
+    /// The schedule that `solver` and the options choose together.
+    fn policy_of(&self, solver: &str) -> Result<Policy, Failure> {
+        let known = [
+            ("stream", self.policy.unwrap_or(Policy::Cached)),
+            ("block", Policy::Block),
+            ("selective_block", Policy::SelectiveBlock),
+        ];
+        let policy = word("solver", solver, &known)?;
+        let (option, given, solvers) = match policy {
+            Policy::Cached | Policy::Paper => (
+                "inner_rounds",
+                self.inner_rounds.is_some(),
+                "'block' or 'selective_block'",
+            ),
+            Policy::Block | Policy::SelectiveBlock => ("policy", self.policy.is_some(), "'stream'"),
+        };
+        if given {
+            return Err(
+                invalid(format!("solver '{solver}' has no option \"{option}\""))
+                    .hint(format!("solver => {solvers}")),
+            );
+        }
+        Ok(policy)
+    }
+
     fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
         let text = value
             .as_str()
@@ -276,8 +315,9 @@ impl Choices {
         match key {
             "policy" => {
                 let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
-                self.policy = word(key, &text, &known)?;
+                self.policy = Some(word(key, &text, &known)?);
             }
+            "inner_rounds" => self.inner_rounds = Some(inner_rounds(value)?),
             "proximal" => {
                 let known = [
                     ("auto", Proximal::Auto),
@@ -288,10 +328,25 @@ impl Choices {
             }
             "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
             _ => {
-                return Err(invalid(format!("unknown option \"{key}\""))
-                    .hint("options know \"policy\", \"proximal\" and \"duals\""));
+                return Err(invalid(format!("unknown option \"{key}\"")).hint(
+                    "options know \"policy\", \"inner_rounds\", \"proximal\" and \"duals\"",
+                ));
             }
         }
         Ok(())
     }
+}
+
+fn inner_rounds(given: &serde_json::Value) -> Result<u32, Failure> {
+    let most = Problem::MOST_INNER_ROUNDS;
+    given
+        .as_u64()
+        .filter(|rounds| (1..=u64::from(most)).contains(rounds))
+        .map(|rounds| rounds as u32)
+        .ok_or_else(|| {
+            invalid(format!(
+                "inner_rounds must be a whole number from 1 to {most}, not {given}"
+            ))
+            .hint("options => '{\"inner_rounds\": 10}'")
+        })
 }

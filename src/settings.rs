@@ -5,7 +5,7 @@ use pgrx::pg_sys;
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
-static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(8 * 1024);
+static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 
 /// Registers the settings; called once from `_PG_init`.
 pub fn register() {
@@ -32,9 +32,9 @@ pub fn register() {
     GucRegistry::define_int_guc(
         c"pgsvm.min_parallel_size",
         c"Estimated size of the source below which a training starts no workers.",
-        c"",
+        c"-1 starts none for rows that are expected to fit the cache, 0 always starts them.",
         &MIN_PARALLEL_SIZE_KB,
-        0,
+        -1,
         i32::MAX,
         GucContext::Userset,
         GucFlags::UNIT_KB,
@@ -56,7 +56,11 @@ pub fn workers() -> i32 {
     WORKERS.get()
 }
 
-/// Estimated source bytes from which on workers are worth their start.
-pub fn min_parallel_bytes() -> f64 {
-    f64::from(MIN_PARALLEL_SIZE_KB.get()) * 1024.0
+/// Estimated source bytes from which on workers are worth their start; None leaves it to whether the
+/// rows fit the cache.
+pub fn min_parallel_bytes() -> Option<f64> {
+    match MIN_PARALLEL_SIZE_KB.get() {
+        -1 => None,
+        kb => Some(f64::from(kb) * 1024.0),
+    }
 }

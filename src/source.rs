@@ -5,10 +5,12 @@
 //! PostgreSQL's own.
 
 use crate::errors::{Code, Failure};
+use crate::features::{FeaturePart, FeatureSet};
 use crate::labels::LabelKind;
 use crate::pg::query::{self, Column, NotOneSelect, Planned};
 use crate::pg::statement;
 use pgrx::pg_sys;
+use pgsvm_core::CacheLayout;
 use std::ffi::CStr;
 
 /// What the user named as the source of rows.
@@ -75,6 +77,16 @@ impl Source {
 /// disk, whichever is larger (wide arrays live out of line, where the planner does not look).
 pub fn estimated_bytes(planned: &Planned) -> f64 {
     (planned.rows * planned.width_bytes).max(planned.relation_bytes)
+}
+
+/// Bytes of cache that the rows may take: what the source may come to, but for plain columns what
+/// they take when packed, whatever else the relations hold.
+pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
+    let plain = |part: &FeaturePart| matches!(part, FeaturePart::Column { .. });
+    match features.parts.iter().all(plain) {
+        true => planned.rows * CacheLayout::dense_row_bytes(features.parts.len()) as f64,
+        false => estimated_bytes(planned),
+    }
 }
 
 /// An identifier as SQL writes it.

@@ -146,7 +146,7 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
     let names = features.columns();
     let select = request.source.select(&request.label, kind, &names)?;
     let planned = query::plan(&select);
-    let roles = leader::assign_roles(&planned);
+    let roles = leader::assign_roles(&planned, features);
     Ok(Job {
         select,
         label: request.label.clone(),
@@ -193,9 +193,10 @@ fn announce(
     let report = &trained.trainer.report;
     let head = &report.heads[0];
     let mut text = format!(
-        "model {}@{version}: solver stream, scale {}, {} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
+        "model {}@{version}: solver {}, scale {}, {} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
          {}, {}, {:.2} s",
         request.model,
+        request.terms.solver(),
         labelled.scale,
         reader.rows,
         trained.reader.rows_skipped,

@@ -34,6 +34,8 @@ def measure(run):
         "wall": usage.wall,
         "peak": usage.peak_bytes,
         "shared": usage.shared_bytes,
+        "written": usage.written_bytes,
+        "read": usage.read_bytes,
         **{name: model[name] for name in fields},
     }
 
@@ -49,9 +51,22 @@ def report(found):
         megabytes(above),
         seconds(found["wall"]),
         found["passes"],
+        megabytes(found["written"]),
+        megabytes(found["read"]),
         f"{found['gap']:.1e} ({found['stop_reason']})",
     ]
-    header = ["rows", "peak", "of it shared", "cache + duals + weights", "above that", "wall s", "passes", "gap"]
+    header = [
+        "rows",
+        "peak",
+        "of it shared",
+        "cache + duals + weights",
+        "above that",
+        "wall s",
+        "passes",
+        "written",
+        "read",
+        "gap",
+    ]
     smaller = "" if found["rows"] >= ROWS["full"] else f" (the target is at {ROWS['full']:g})"
     name = f"memory above cache, duals and weights, MB, {found['rows']:g} rows{smaller}"
     verdicts = [(name, above / (1 << 20), 64, None, True)]

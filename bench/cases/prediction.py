@@ -27,7 +27,7 @@ def measure(run):
         server.train("scan", 0.01, cache=server.cache_for(rows, FEATURES), model="scan")
         for workers in [0, 2]:
             connection.execute(f"SET max_parallel_workers_per_gather = {workers}")
-            for repeat in range(9 if run.quick else 15):
+            for repeat in range(6 if run.quick else 15):
                 for name, query in QUERIES.items():
                     with ServerWatch(connection) as watch:
                         connection.execute(query)

@@ -10,9 +10,11 @@ use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::numeric;
+use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, NumberKind, TypeKind};
 use crate::pg::varlena::Varlena;
+use core::ops::Range;
 use pgrx::pg_sys;
 
 /// Turns rows of one shape into features.
@@ -27,8 +29,10 @@ pub struct Decoder {
 
 /// Where a part's values stand in a row, and as what.
 enum Part {
-    Column {
+    /// Columns of one type side by side, each a part of the feature set.
+    Columns {
         at: usize,
+        count: usize,
         kind: NumberKind,
     },
     Array {
@@ -63,11 +67,16 @@ impl Decoder {
         columns: &[Column],
         nulls: Nulls,
     ) -> Result<Self, FeatureError> {
-        let parts = features
-            .parts
-            .iter()
-            .map(|part| Part::new(part, columns))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut parts = Vec::new();
+        for part in &features.parts {
+            let part = Part::new(part, columns)?;
+            let joined = parts
+                .last_mut()
+                .is_some_and(|last: &mut Part| last.join(&part));
+            if !joined {
+                parts.push(part);
+            }
+        }
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
             features: features.clone(),
@@ -97,12 +106,16 @@ impl Decoder {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
         let row = Row { values, nulls };
-        let mut sparse_part = 0;
-        for number in 0..self.parts.len() {
+        let (mut number, mut sparse_part) = (0, 0);
+        for place in 0..self.parts.len() {
             // SAFETY: the row is as the caller promises, and each part has the type of its column.
             let null = unsafe {
-                match self.parts[number] {
-                    Part::Column { at, kind } => self.column(&row, at, kind, out)?,
+                match self.parts[place] {
+                    Part::Columns { at, count, kind } => {
+                        columns(number, &row, at..at + count, kind, out);
+                        number += count;
+                        continue;
+                    }
                     Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
                     Part::Sparse { index, value } => {
                         sparse_part += 1;
@@ -120,31 +133,13 @@ impl Decoder {
             if null.is_some() {
                 out.null_parts.push(number);
             }
+            number += 1;
         }
         self.check_dense(out)?;
         if sparse_part > 0 {
             self.sparse.sort(&self.features, out)?;
         }
         Ok(())
-    }
-
-    /// # Safety
-    /// As for `decode`; column `at` is of `kind`.
-    #[inline]
-    unsafe fn column(
-        &self,
-        row: &Row<'_>,
-        at: usize,
-        kind: NumberKind,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        if row.nulls[at] {
-            out.dense.push(0.0);
-            return Ok(Some(Null));
-        }
-        // SAFETY: as the caller promises.
-        out.dense.push(unsafe { number(row.values[at], kind) });
-        Ok(None)
     }
 
     /// # Safety
@@ -175,6 +170,9 @@ impl Decoder {
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
+        if value.is_in_place() {
+            prefetch::row_ahead(value.payload());
+        }
         let problem = |problem| FeatureError::from_array(name, problem);
         let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
         check_length(name, array.len(), *length)?;
@@ -195,6 +193,50 @@ impl Decoder {
             false => Err(not_finite(&self.features, &out.dense)),
         }
     }
+}
+
+/// Decodes columns side by side, the first of which is part `number`.
+///
+/// # Safety
+/// As for `decode`; the columns are of `kind`.
+#[inline]
+unsafe fn columns(
+    number: usize,
+    row: &Row<'_>,
+    at: Range<usize>,
+    kind: NumberKind,
+    out: &mut FeatureBuffer,
+) {
+    let (values, nulls) = (&row.values[at.clone()], &row.nulls[at]);
+    if nulls.iter().fold(false, |any, null| any | null) {
+        for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
+            if *null {
+                out.null_parts.push(number + place);
+            }
+            // SAFETY: as the caller promises.
+            let value = || unsafe { self::number(*value, kind) };
+            out.dense.push(if *null { 0.0 } else { value() });
+        }
+        return;
+    }
+    let dense = &mut out.dense;
+    // SAFETY: as the caller promises. One loop a type, so that none asks for the type in each step.
+    unsafe {
+        match kind {
+            NumberKind::Boolean => append(values, dense, |v| self::number(v, NumberKind::Boolean)),
+            NumberKind::Int2 => append(values, dense, |v| self::number(v, NumberKind::Int2)),
+            NumberKind::Int4 => append(values, dense, |v| self::number(v, NumberKind::Int4)),
+            NumberKind::Int8 => append(values, dense, |v| self::number(v, NumberKind::Int8)),
+            NumberKind::Float4 => append(values, dense, |v| self::number(v, NumberKind::Float4)),
+            NumberKind::Float8 => append(values, dense, |v| self::number(v, NumberKind::Float8)),
+            NumberKind::Numeric => append(values, dense, |v| self::number(v, NumberKind::Numeric)),
+        }
+    }
+}
+
+#[inline(always)]
+fn append(values: &[pg_sys::Datum], out: &mut Vec<f64>, read: impl Fn(pg_sys::Datum) -> f64) {
+    out.extend(values.iter().map(|value| read(*value)));
 }
 
 /// Names the first dense value that is not finite; `dense` may lack arrays of unknown length.
@@ -244,7 +286,7 @@ fn check_length(name: &str, length: usize, expected: Option<u32>) -> Result<(), 
 ///
 /// # Safety
 /// `datum` is a valid value of `kind`.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
     let word = datum.value();
     match kind {
@@ -263,6 +305,24 @@ pub(crate) unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
 }
 
 impl Part {
+    /// Takes `next` in when both are columns of one type and it stands right behind.
+    fn join(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (
+                Self::Columns { at, count, kind },
+                Self::Columns {
+                    at: next_at,
+                    count: more,
+                    kind: next_kind,
+                },
+            ) if *next_at == *at + *count && next_kind == kind => {
+                *count += more;
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn new(part: &FeaturePart, columns: &[Column]) -> Result<Self, FeatureError> {
         let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
             let column = find(name, columns)?;
@@ -273,7 +333,7 @@ impl Part {
             FeaturePart::Column { name, .. } => {
                 let (at, column) = at(name)?;
                 match type_kind(column.type_oid) {
-                    TypeKind::Number(kind) => Self::Column { at, kind },
+                    TypeKind::Number(kind) => Self::Columns { at, count: 1, kind },
                     _ => return Err(wrong_type(column, "a number or a boolean")),
                 }
             }

@@ -148,8 +148,9 @@ fn push_pair(
     out: &mut FeatureBuffer,
 ) -> Result<(), FeatureError> {
     // a cast clips what is too large, and the comparison then finds it out
-    let id = (index as i64).saturating_mul(parts).saturating_add(number);
-    if index < 0.0 || index.fract() != 0.0 || id > i64::from(i32::MAX) {
+    let whole = index as i64;
+    let id = whole.saturating_mul(parts).saturating_add(number);
+    if whole < 0 || whole as f64 != index || id > i64::from(i32::MAX) {
         return Err(FeatureError::Index {
             part: part.name(),
             index,
@@ -183,6 +184,10 @@ unsafe fn read_array(
     // SAFETY: as the caller promises.
     let value = unsafe { Varlena::open(datum) };
     let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
+    if !array.has_nulls() {
+        array.append_to(out).map_err(problem)?;
+        return Ok((array.len(), false));
+    }
     let mut any_null = false;
     array
         .for_each(|element| {

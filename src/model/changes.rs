@@ -42,6 +42,13 @@ impl Freshness {
         }
     }
 
+    /// Whether it is still the statement of the look-up, and no model has changed. Neither panics nor
+    /// raises an error.
+    #[inline]
+    pub fn holds_now(&self) -> bool {
+        Stamp::now() == self.stamp && self.changes == MODEL_CHANGES.load(Relaxed)
+    }
+
     /// Whether what was looked up still holds; may learn that it does in a later statement.
     #[inline]
     pub fn holds(&mut self) -> bool {

@@ -79,6 +79,12 @@ impl<'a> NumberArray<'a> {
         self.length
     }
 
+    /// Whether it says which elements are NULL; then some may be.
+    #[inline]
+    pub fn has_nulls(&self) -> bool {
+        self.present.is_some()
+    }
+
     /// Appends the elements to `out`, 0 for NULL. True when one of them is NULL.
     #[inline]
     pub fn append_to(&self, out: &mut Vec<f64>) -> Result<bool, ArrayProblem> {
@@ -212,7 +218,8 @@ fn sum<const WIDTH: usize>(
         .zip(weight_rest)
         .map(|(word, weight)| read(*word) * weight)
         .sum();
-    sums.iter().sum::<f64>() + rest
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
 #[inline(always)]

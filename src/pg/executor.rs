@@ -2,16 +2,12 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-use super::{compat, query::Planned};
+use super::deform::Columns;
+pub use super::deform::Row;
+use super::{compat, query::Planned, whole_rows};
 use core::ffi::c_int;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
-
-/// Values and null flags of one row, valid during the call only.
-pub struct Row<'a> {
-    pub values: &'a [pg_sys::Datum],
-    pub nulls: &'a [bool],
-}
 
 /// What to do after a row.
 pub enum Continue {
@@ -34,6 +30,7 @@ struct Receiver {
     head: pg_sys::DestReceiver,
     visit: Option<*mut Visit<'static>>,
     row_context: pg_sys::MemoryContext,
+    columns: Columns,
     rows: u64,
     closed: bool,
 }
@@ -54,6 +51,7 @@ impl Running {
                 8 * 1024,
                 8 * 1024 * 1024,
             );
+            let places = whole_rows::read_whole_rows(planned.plan);
             let mut receiver = Box::new(Receiver {
                 head: pg_sys::DestReceiver {
                     receiveSlot: Some(receive_slot),
@@ -64,6 +62,7 @@ impl Running {
                 },
                 visit: None,
                 row_context,
+                columns: Columns::new(places),
                 rows: 0,
                 closed: false,
             });
@@ -94,8 +93,10 @@ impl Running {
         let visit: *mut Visit<'static> = unsafe { core::mem::transmute(visit) };
         self.receiver.visit = Some(visit);
         self.receiver.rows = 0;
+        let order = FixedOrder::start();
         // SAFETY: the query is started and not finished.
         unsafe { compat::executor_run(self.desc, rows) };
+        drop(order);
         self.receiver.visit = None;
         self.receiver.rows == rows && !self.receiver.closed
     }
@@ -129,17 +130,10 @@ unsafe extern "C-unwind" fn receive_slot(
     receiver: *mut pg_sys::DestReceiver,
 ) -> bool {
     // SAFETY: `receiver` is the head of our Receiver, alive while the query runs; the slot is
-    // PostgreSQL's, and after slot_getsomeattrs its arrays hold as many entries as it has columns.
+    // PostgreSQL's and holds its row until we return.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver>();
-        let columns = (*(*slot).tts_tupleDescriptor).natts;
-        if c_int::from((*slot).tts_nvalid) < columns {
-            pg_sys::slot_getsomeattrs_int(slot, columns);
-        }
-        let row = Row {
-            values: core::slice::from_raw_parts((*slot).tts_values, columns as usize),
-            nulls: core::slice::from_raw_parts((*slot).tts_isnull, columns as usize),
-        };
+        let row = receiver.columns.of(slot);
         let Some(visit) = receiver.visit else {
             return false;
         };
@@ -158,5 +152,29 @@ unsafe extern "C-unwind" fn receive_slot(
                 false
             }
         }
+    }
+}
+
+/// While it lives, scans start at a table's first page, not where another scan happens to be: the same
+/// rows give the same model. Holds back the setting synchronize_seqscans, also when an error unwinds.
+struct FixedOrder {
+    before: bool,
+}
+
+impl FixedOrder {
+    fn start() -> Self {
+        // SAFETY: a plain flag of this process.
+        unsafe {
+            let before = pg_sys::synchronize_seqscans;
+            pg_sys::synchronize_seqscans = false;
+            Self { before }
+        }
+    }
+}
+
+impl Drop for FixedOrder {
+    fn drop(&mut self) {
+        // SAFETY: a plain flag of this process.
+        unsafe { pg_sys::synchronize_seqscans = self.before };
     }
 }

@@ -3,10 +3,12 @@
 
 pub mod array;
 pub mod compat;
+pub mod deform;
 pub mod executor;
 pub mod memory;
 pub mod numeric;
 pub mod parallel;
+pub mod prefetch;
 pub mod query;
 pub mod queue;
 pub mod record;
@@ -16,6 +18,7 @@ pub mod tempfile;
 pub mod types;
 pub mod varlena;
 pub mod wait;
+pub mod whole_rows;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 
@@ -29,15 +32,30 @@ pub fn check_for_interrupts() {
 /// Exports a function to SQL by PostgreSQL's own calling convention, under `$symbol` and with the
 /// `$record` that announces the convention. For functions whose calls must cost next to nothing,
 /// or that look at more than their arguments; `pg_extern` serves the others.
+///
+/// `$fast`, if given, is tried first and without the guard between Rust and PostgreSQL: it must
+/// neither panic nor make PostgreSQL raise an error, and answers None where it is not sure.
 macro_rules! c_function {
-    ($symbol:ident, $record:ident, $body:path) => {
+    ($symbol:ident, $record:ident, $body:path $(, first $fast:path)?) => {
         #[unsafe(no_mangle)]
-        #[pgrx::prelude::pg_guard]
         unsafe extern "C-unwind" fn $symbol(
             fcinfo: pgrx::pg_sys::FunctionCallInfo,
         ) -> pgrx::pg_sys::Datum {
-            // SAFETY: PostgreSQL calls with the arguments that the SQL declaration names.
-            unsafe { $body(fcinfo) }
+            $(
+                // SAFETY: as for the body below.
+                if let Some(result) = unsafe { $fast(fcinfo) } {
+                    return result;
+                }
+            )?
+            #[pgrx::prelude::pg_guard]
+            unsafe extern "C-unwind" fn guarded(
+                fcinfo: pgrx::pg_sys::FunctionCallInfo,
+            ) -> pgrx::pg_sys::Datum {
+                // SAFETY: PostgreSQL calls with the arguments that the SQL declaration names.
+                unsafe { $body(fcinfo) }
+            }
+            // SAFETY: as above.
+            unsafe { guarded(fcinfo) }
         }
 
         #[unsafe(no_mangle)]

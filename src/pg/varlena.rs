@@ -21,24 +21,15 @@ impl Varlena<'_> {
     /// for the lifetime the caller picks.
     #[inline(always)]
     pub unsafe fn open(datum: pg_sys::Datum) -> Self {
-        let pointer = datum.cast_mut_ptr::<pg_sys::varlena>();
-        // SAFETY: the header is valid as the caller promises, and says how many bytes follow it.
+        // SAFETY: as the caller promises.
         unsafe {
-            if varlena::varatt_is_4b_u(pointer) {
-                return Self {
-                    payload: long_payload(pointer),
+            match plain_payload(datum) {
+                Some(payload) => Self {
+                    payload,
                     detoasted: None,
-                };
+                },
+                None => Self::detoast(datum.cast_mut_ptr()),
             }
-            if varlena::varatt_is_1b(pointer) && !varlena::varatt_is_1b_e(pointer) {
-                let length = varlena::varsize_1b(pointer) - pg_sys::VARHDRSZ_SHORT;
-                let start = pointer.cast::<u8>().add(pg_sys::VARHDRSZ_SHORT);
-                return Self {
-                    payload: core::slice::from_raw_parts(start, length),
-                    detoasted: None,
-                };
-            }
-            Self::detoast(pointer)
         }
     }
 
@@ -54,6 +45,12 @@ impl Varlena<'_> {
                 detoasted: NonNull::new(copy).filter(|copy| copy.as_ptr() != pointer),
             }
         }
+    }
+
+    /// Whether it lies where the datum says, perhaps in a page of its table.
+    #[inline(always)]
+    pub fn is_in_place(&self) -> bool {
+        self.detoasted.is_none()
     }
 
     /// The value without its header.
@@ -77,6 +74,28 @@ fn free(copy: NonNull<pg_sys::varlena>) {
     // SAFETY: the copy was allocated by `detoast` and nothing else knows it; while an error unwinds
     // this stack PostgreSQL has not yet reset the context that holds it.
     unsafe { pg_sys::pfree(copy.as_ptr().cast()) };
+}
+
+/// The bytes behind the header of a value that lies in memory as it is; None where it must be
+/// detoasted. Neither panics nor raises an error.
+///
+/// # Safety
+/// As for `Varlena::open`.
+#[inline(always)]
+pub unsafe fn plain_payload<'a>(datum: pg_sys::Datum) -> Option<&'a [u8]> {
+    let pointer = datum.cast_mut_ptr::<pg_sys::varlena>();
+    // SAFETY: the header is valid as the caller promises, and says how many bytes follow it.
+    unsafe {
+        if varlena::varatt_is_4b_u(pointer) {
+            return Some(long_payload(pointer));
+        }
+        if varlena::varatt_is_1b(pointer) && !varlena::varatt_is_1b_e(pointer) {
+            let length = varlena::varsize_1b(pointer) - pg_sys::VARHDRSZ_SHORT;
+            let start = pointer.cast::<u8>().add(pg_sys::VARHDRSZ_SHORT);
+            return Some(core::slice::from_raw_parts(start, length));
+        }
+    }
+    None
 }
 
 /// # Safety

@@ -7,10 +7,11 @@ use crate::features::{
 };
 use crate::model::{relation_changes, Model};
 use crate::pg::array::NumberArray;
+use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
-use crate::pg::varlena::Varlena;
+use crate::pg::varlena::{self, Varlena};
 use pgrx::pg_sys;
 
 /// How to read the argument at one call site.
@@ -70,6 +71,24 @@ impl Argument {
         })
     }
 
+    /// The decision about a plain array without NULLs that lies in memory as it is; None for all
+    /// else. Neither panics nor raises an error.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    #[inline(always)]
+    pub unsafe fn plain_array_decision(&self, model: &Model, datum: pg_sys::Datum) -> Option<f64> {
+        match &self.form {
+            Form::Array { kind, .. } => {
+                // SAFETY: as the caller promises.
+                let payload = unsafe { varlena::plain_payload(datum) }?;
+                prefetch::row_ahead(payload);
+                array_decision(model, *kind, payload)
+            }
+            _ => None,
+        }
+    }
+
     /// The model's decision; None where a NULL makes it NULL.
     ///
     /// # Safety
@@ -83,11 +102,8 @@ impl Argument {
         if let Form::Array { kind, .. } = &self.form {
             // SAFETY: as the caller promises.
             let value = unsafe { Varlena::open(datum) };
-            let sum = NumberArray::new(value.payload(), *kind)
-                .ok()
-                .and_then(|array| array.dot(&model.dense));
-            if let Some(sum) = sum.filter(|sum| sum.is_finite()) {
-                return Ok(Some(sum + model.intercept));
+            if let Some(decision) = array_decision(model, *kind, value.payload()) {
+                return Ok(Some(decision));
             }
         }
         // SAFETY: as the caller promises.
@@ -133,6 +149,14 @@ impl Argument {
             )),
         }
     }
+}
+
+/// The decision about an array whose elements can be multiplied where they lie and come to a number.
+#[inline(always)]
+fn array_decision(model: &Model, kind: NumberKind, payload: &[u8]) -> Option<f64> {
+    let array = NumberArray::new(payload, kind).ok()?;
+    let sum = array.dot(&model.dense)?;
+    sum.is_finite().then_some(sum + model.intercept)
 }
 
 fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {

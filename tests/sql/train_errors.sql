@@ -149,6 +149,16 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '[]');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"policy": "lru"}');
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"policy": "paper"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"inner_rounds": 10}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner_rounds": 0}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block', options => '{"inner_rounds": 1001}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner_rounds": "ten"}');
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => 'a@3');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => '');

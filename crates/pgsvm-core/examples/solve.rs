@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p pgsvm-core --example solve -- FILE[.xz] [key=value …]`
 //! keys: c, loss (hinge|squared), tolerance, cache (bytes), threads (1|2), scale (none|standard|maxabs),
-//! rows (sparse|dense), intercept (0|1), proximal (auto|on|off), schedule (timed|lockstep), policy (cached|paper), seed, passes, positive (label), repeat
+//! rows (sparse|dense), intercept (0|1), proximal (auto|on|off), schedule (timed|lockstep), policy (cached|paper|block|selective),
+//! inner_rounds, seed, passes, positive (label), repeat
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -56,11 +57,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         .with_intercept(get("intercept", "0") == "1")
         .with_seed(get("seed", "0").parse()?)
         .with_schedule(schedule)
-        .with_policy(if get("policy", "cached") == "paper" {
-            Policy::Paper
-        } else {
-            Policy::Cached
+        .with_policy(match get("policy", "cached").as_str() {
+            "paper" => Policy::Paper,
+            "block" => Policy::Block,
+            "selective" => Policy::SelectiveBlock,
+            _ => Policy::Cached,
         })
+        .with_inner_rounds(get("inner_rounds", "10").parse()?)?
         .with_proximal(proximal);
     let scale = match get("scale", "none").as_str() {
         "standard" => Scale::Standard,

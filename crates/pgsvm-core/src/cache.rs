@@ -13,6 +13,7 @@
 //! these owners can see the same words at a time. All unsafe code of the region is in this file and in `ring`.
 
 mod control;
+mod pages;
 mod ring;
 
 use std::alloc;
@@ -24,11 +25,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::page::PAGE_MAX_WORDS;
-use crate::row::QUAD;
+use crate::row::{row_words, QUAD};
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
+pub use pages::prefer_huge_pages;
 use ring::Ring;
-pub(crate) use ring::{Consumer, Producer};
+pub(crate) use ring::{Consumer, Ends, Producer};
 
 /// Alignment of the control block; `create` and `attach` round the base up to it.
 const ALIGN: usize = 128;
@@ -124,6 +126,12 @@ impl CacheLayout {
         Ok(Self {
             cache_words: cache_bytes / ALIGN * ALIGN / WORD,
         })
+    }
+
+    /// Bytes of cache that a row with this many dense features and no others takes.
+    pub fn dense_row_bytes(dense: usize) -> usize {
+        // its words, and the word that says where it starts
+        (row_words(dense, 0) + 1) * WORD
     }
 
     /// Bytes to allocate: the cache, its control block and room to align them.
@@ -248,6 +256,8 @@ impl Cache {
         let shape = alloc::Layout::from_size_align(bytes, 16).map_err(|_| out_of_memory.clone())?;
         // SAFETY: the shape has a size above 0.
         let base = NonNull::new(unsafe { alloc::alloc_zeroed(shape) }).ok_or(out_of_memory)?;
+        // SAFETY: the bytes just allocated.
+        unsafe { prefer_huge_pages(base.as_ptr(), bytes) };
         let memory = Memory {
             base,
             layout: shape,
@@ -376,6 +386,11 @@ impl Cache {
         self.cache_words() / RING_SHARE / QUAD * QUAD
     }
 
+    /// Words of the working set: the others.
+    pub(crate) fn working_set_words(&self) -> usize {
+        self.cache_words() - self.ring_words()
+    }
+
     /// The longest row that streaming can carry: half the ring, and one page of the working set.
     pub(crate) fn max_streamed_row_words(&self) -> usize {
         self.ring_words() / 2 - 2 * QUAD
@@ -486,10 +501,7 @@ impl WorkingSetRegion {
     #[inline]
     pub(crate) fn words(&mut self) -> &mut [u32] {
         // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.
-        unsafe {
-            self.cache
-                .words(0, self.cache.cache_words() - self.cache.ring_words())
-        }
+        unsafe { self.cache.words(0, self.cache.working_set_words()) }
     }
 }
 

@@ -24,13 +24,28 @@ pub enum Schedule {
     Lockstep,
 }
 
-/// How the working set is kept when the rows do not fit the cache.
+/// What stays in the cache when the rows do not fit, and when it is visited: the trainer's schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// Every fresh row is visited once before it is kept or dropped; kept rows are swept in shuffled blocks.
     Cached,
     /// StreamSVM as published (Algorithms 1 and 2): random picks, random replacement of every row read.
     Paper,
+    /// Block minimization: rows are split at random into blocks that fit the cache, trained one after the other.
+    Block,
+    /// Selective block minimization: half the cache keeps the most informative rows of earlier blocks.
+    SelectiveBlock,
+}
+
+impl Policy {
+    /// A block's share of the working set's room, as one in so many; None where rows are not split into blocks.
+    pub(crate) fn block_share(self) -> Option<usize> {
+        match self {
+            Self::Cached | Self::Paper => None,
+            Self::Block => Some(1),
+            Self::SelectiveBlock => Some(2),
+        }
+    }
 }
 
 /// Whether the proximal shift kappa/2 |w - z|^2 is added to the subproblems.
@@ -56,6 +71,7 @@ pub struct Problem {
     schedule: Schedule,
     policy: Policy,
     proximal: Proximal,
+    inner_rounds: u32,
 }
 
 /// Why a parameter was refused.
@@ -67,16 +83,22 @@ pub enum ProblemError {
     Tolerance(f64),
     /// At least one pass is needed.
     MaxPasses(u32),
+    /// Rounds over a block must be between 1 and [`Problem::MOST_INNER_ROUNDS`].
+    InnerRounds(u32),
 }
 
 impl Problem {
     /// Passes over all rows after which training gives up unless told otherwise.
     pub const DEFAULT_MAX_PASSES: u32 = 1000;
+    /// Rounds over a block unless told otherwise.
+    pub const DEFAULT_INNER_ROUNDS: u32 = 10;
+    /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
+    pub const MOST_INNER_ROUNDS: u32 = 1000;
 
     /// Checks the parameters that have a range: `c` > 0, 0 < `tolerance` < 1.
     ///
     /// The intercept is on, the seed 0, at most [`Self::DEFAULT_MAX_PASSES`] passes, timed schedule,
-    /// cached policy, automatic proximal shift; the `with_` methods change these.
+    /// cached policy, automatic proximal shift, [`Self::DEFAULT_INNER_ROUNDS`]; the `with_` methods change these.
     pub fn new(loss: Loss, c: f64, tolerance: f64) -> Result<Self, ProblemError> {
         if !(c > 0.0 && c.is_finite()) {
             return Err(ProblemError::C(c));
@@ -94,6 +116,7 @@ impl Problem {
             schedule: Schedule::Timed,
             policy: Policy::Cached,
             proximal: Proximal::Auto,
+            inner_rounds: Self::DEFAULT_INNER_ROUNDS,
         })
     }
 
@@ -124,7 +147,7 @@ impl Problem {
         self
     }
 
-    /// How the working set is kept.
+    /// The trainer's schedule when the rows do not fit.
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
@@ -134,6 +157,15 @@ impl Problem {
     pub fn with_proximal(mut self, proximal: Proximal) -> Self {
         self.proximal = proximal;
         self
+    }
+
+    /// Sets the number of rounds over a block, for the policies that have blocks.
+    pub fn with_inner_rounds(mut self, rounds: u32) -> Result<Self, ProblemError> {
+        if !(1..=Self::MOST_INNER_ROUNDS).contains(&rounds) {
+            return Err(ProblemError::InnerRounds(rounds));
+        }
+        self.inner_rounds = rounds;
+        Ok(self)
     }
 
     /// The loss function.
@@ -164,13 +196,20 @@ impl Problem {
     pub fn schedule(&self) -> Schedule {
         self.schedule
     }
-    /// How the working set is kept.
+    /// The trainer's schedule when the rows do not fit.
     pub fn policy(&self) -> Policy {
         self.policy
     }
-    /// Whether the proximal shift is used.
+    /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for.
     pub fn proximal(&self) -> Proximal {
-        self.proximal
+        match (self.policy, self.proximal) {
+            (Policy::Block | Policy::SelectiveBlock, Proximal::Auto) => Proximal::Off,
+            (_, proximal) => proximal,
+        }
+    }
+    /// Rounds over a block, for the policies that have blocks.
+    pub fn inner_rounds(&self) -> u32 {
+        self.inner_rounds
     }
 }
 
@@ -183,6 +222,11 @@ impl fmt::Display for ProblemError {
                 "tolerance must lie between 0 and 1 (exclusive), but is {t}"
             ),
             Self::MaxPasses(n) => write!(f, "max_passes must be at least 1, but is {n}"),
+            Self::InnerRounds(n) => write!(
+                f,
+                "inner_rounds must lie between 1 and {}, but is {n}",
+                Problem::MOST_INNER_ROUNDS
+            ),
         }
     }
 }

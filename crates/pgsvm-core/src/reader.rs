@@ -1,29 +1,36 @@
 //! The reader role: takes examples from the source, packs them, learns the scaling, hands them over.
 //!
 //! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
-//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: five chunks of rows (1 MB each at most),
-//! the tables of the scaling (up to five f64 for each dense feature; two f32 and a bit for each sparse one), a word
-//! for each chunk.
+//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: eight chunks of rows
+//! (1 MB each at most), three of them for compression, the tables of the scaling (up to five f64 for each dense feature;
+//! two f32 and a bit for each sparse one), a few words for each chunk.
 //!
 //! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
-//! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool is
-//! read pass after pass, in a fresh order each time, rows being scaled on their way into the ring.
+//! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool
+//! is read pass after pass, in a fresh order each time, rows being scaled on their way into the ring. For block
+//! minimization rows are drawn into cells on their way to the spool (64 chunks of at most 256 KB more meanwhile),
+//! and read block by block.
 
+mod codec;
 mod encode;
 mod spill;
+mod split;
 
 use std::collections::TryReserveError;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Cache, CacheError, Facts, Loading, Producer};
+use crate::cache::{Cache, CacheError, Ends, Facts, Loading, Producer};
 use crate::page::{Page, PageMut, PAGE_HEADER_WORDS};
+use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::{Phase, Step};
-use spill::{Replay, ReplayError, Spill};
+use codec::ChunkError;
+use spill::{Replay, Spill};
+use split::Split;
 
 /// Words of a batch where the ring allows it: 128 KB.
 const BATCH_WORDS: usize = 32 * 1024;
@@ -39,6 +46,19 @@ pub struct ReaderJob {
     pub scale: Scale,
     /// Seed of the order of each pass.
     pub seed: u64,
+    /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
+    pub policy: Policy,
+}
+
+impl ReaderJob {
+    /// What the trainer of `problem` needs.
+    pub fn new(scale: Scale, problem: &Problem) -> Self {
+        Self {
+            scale,
+            seed: problem.seed(),
+            policy: problem.policy(),
+        }
+    }
 }
 
 /// What the reader saw in pass 1.
@@ -58,7 +78,7 @@ pub struct ReaderReport {
     pub class_counts: Vec<u64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
-    /// Bytes written to the spool.
+    /// Bytes written to the spool, compressed or not.
     pub spool_bytes: u64,
 }
 
@@ -71,6 +91,8 @@ pub enum ReadError<S, P> {
     Row(RowError),
     /// The spool failed.
     Spool(P),
+    /// What the spool gave back is not what was written to it.
+    SpoolCorrupt,
     /// The trainer gave up.
     TrainerFailed,
 }
@@ -81,6 +103,7 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
             Self::Source(error) => error.fmt(f),
             Self::Row(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
+            Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
             Self::TrainerFailed => write!(f, "the trainer has failed"),
         }
     }
@@ -135,7 +158,12 @@ impl<S: Source, P: Spool> Reader<S, P> {
     pub fn new(cache: Cache, job: ReaderJob, source: S, spool: P) -> Result<Self, CacheError> {
         let mut loading = cache.claim_reader()?;
         PageMut::create(loading.arena(), 0);
-        let spill = Spill::new(cache.cache_bytes());
+        let room = cache.working_set_words() - PAGE_HEADER_WORDS;
+        let split = Split::new(
+            job.policy.block_share().map(|share| room / share),
+            Random::new(job.seed, Stream::Split),
+        );
+        let spill = Spill::new(cache.cache_bytes(), split);
         Ok(Self {
             cache,
             source,
@@ -282,8 +310,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
         }
         let rows = &page.peek(slot)[..words];
         spill
-            .write(rows, &mut self.spool)
-            .map_err(ReadError::Spool)?;
+            .take(rows, end - slot, dense, &mut self.spool)
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         if end < slots {
             return Ok(Stage::Dumping(loading, spill, end, more));
@@ -313,10 +341,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
         });
         let more = more.map_err(ReadError::Source)?;
         self.check_streamable()?;
-        if spill.is_ripe() {
-            spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
-            self.spool_bytes = spill.bytes();
-        }
+        spill
+            .flush_ripe(&mut self.spool)
+            .map_err(|error| self.seen.complaint(error))?;
+        self.spool_bytes = spill.bytes();
         if more {
             return Ok(Stage::Spilling(loading, spill));
         }
@@ -328,7 +356,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
         loading: Loading,
         mut spill: Spill,
     ) -> Result<Stage, ReadError<S::Error, P::Error>> {
-        spill.flush(&mut self.spool).map_err(ReadError::Spool)?;
+        spill
+            .flush_rest(&mut self.spool)
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
@@ -372,13 +402,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 full = true;
                 continue;
             };
-            let (mut used, mut last) = (0, false);
-            while !last {
-                let row = match replay.front(dense, &mut self.random, &mut self.spool) {
-                    Ok(row) => row,
-                    Err(ReplayError::Spool(error)) => return Err(ReadError::Spool(error)),
-                    Err(ReplayError::Memory) => return Err(memory(self.seen.words)),
-                };
+            let (mut used, mut ends) = (0, Ends::Nothing);
+            while ends == Ends::Nothing {
+                let row = replay
+                    .front(dense, &mut self.random, &mut self.spool)
+                    .map_err(|error| self.seen.complaint(error))?;
                 let length = row.words().len();
                 if used + length > words.len() {
                     break;
@@ -387,9 +415,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 applier.apply(&mut words[used..used + length]);
                 used += length;
                 rows += 1;
-                last = replay.advance(length);
+                ends = replay.advance(length);
             }
-            producer.commit(used, last);
+            producer.commit(used, ends);
         }
         self.stage = Stage::Streaming(producer, replay, applier);
         Ok(if rows == 0 {
@@ -458,6 +486,14 @@ impl Seen {
         self.rows += 1;
         self.words += words.len() as u64;
         Ok(())
+    }
+
+    fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
+        match error {
+            ChunkError::Spool(error) => ReadError::Spool(error),
+            ChunkError::Memory => memory(self.words),
+            ChunkError::Corrupt => ReadError::SpoolCorrupt,
+        }
     }
 
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {

@@ -182,6 +182,17 @@ impl<T: Real> Solver<T> {
             .map(|(_, sums)| sums)
     }
 
+    /// Whether active passes leave this row out, for every head.
+    #[inline(always)]
+    pub(crate) fn asleep(&self, ordinal: usize) -> bool {
+        match &self.form {
+            Form::Apart(heads) => heads
+                .iter()
+                .all(|head| !head.course.runs() || head.asleep.get(ordinal)),
+            Form::Together(bank) => bank.asleep(ordinal),
+        }
+    }
+
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
         self.running_sums().map(Sums::violation).fold(0.0, f64::max)
@@ -265,7 +276,7 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).fold(false, |keep, head| {
                 head.visit_full::<K>(row).matters(margin) | keep
             }),
-            Form::Together(bank) => bank.visit_row::<true>(row, margin),
+            Form::Together(bank) => bank.visit_row::<true>(row) <= margin,
         }
     }
 
@@ -276,7 +287,25 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).fold(false, |keep, head| {
                 head.visit_active::<K>(row).matters(margin) | keep
             }),
-            Form::Together(bank) => bank.visit_row::<false>(row, margin),
+            Form::Together(bank) => bank.visit_row::<false>(row) <= margin,
+        }
+    }
+
+    /// Visits a row between full passes, asleep or not, and grades it: how many of `margins`, ascending, are too small for
+    /// any head to learn from it within them.
+    #[inline(always)]
+    pub(crate) fn visit_graded<K: Kernel>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).fold(margins.len(), |grade, head| {
+                head.asleep.set(row.ordinal(), false);
+                let outcome = head.visit_active::<K>(row);
+                grade.min(margins.partition_point(|margin| !outcome.matters(*margin)))
+            }),
+            Form::Together(bank) => {
+                bank.wake(row.ordinal());
+                let held = bank.visit_row::<false>(row);
+                margins.partition_point(|margin| *margin < held)
+            }
         }
     }
 

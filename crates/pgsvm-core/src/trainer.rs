@@ -5,8 +5,11 @@
 //! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Weights
 //! are f64 up to [`WIDE_FEATURES`] features and f32 above.
 
+mod block;
 mod paper;
+mod pass;
 mod resident;
+mod selective;
 mod streaming;
 mod working_set;
 
@@ -16,10 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::{Cache, CacheError, Counters, Facts, TrainerSide, Waiting};
 use crate::kernel::Real;
-use crate::problem::Problem;
+use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
 use crate::solver::{Column, Found, Solver};
 use crate::Step;
+use block::Block;
 use resident::Resident;
 use streaming::Streaming;
 
@@ -268,7 +272,7 @@ enum Side {
     Ended,
 }
 
-/// A training under way, in one of its two forms.
+/// A training under way, in one of its forms.
 struct Run<T> {
     form: Form<T>,
     facts: Facts,
@@ -277,9 +281,10 @@ struct Run<T> {
 enum Form<T> {
     Resident(Box<Resident<T>>),
     Streaming(Box<Streaming<T>>),
+    Block(Box<Block<T>>),
 }
 
-/// Counters that the two forms keep by themselves.
+/// Counters that the forms keep by themselves.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tallies {
     passes: u32,
@@ -434,8 +439,15 @@ impl<T: Real> Run<T> {
             }
             TrainerSide::Streaming(facts, region, consumer) => {
                 let solver = Solver::new(problem, specs, &facts)?;
-                let streaming = Streaming::new(solver, facts, region, consumer, problem, random)?;
-                (Form::Streaming(Box::new(streaming)), facts)
+                let form = match problem.policy() {
+                    Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
+                        solver, facts, region, consumer, problem, random,
+                    )?)),
+                    Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
+                        solver, facts, region, consumer, problem, random,
+                    )?)),
+                };
+                (form, facts)
             }
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
@@ -447,11 +459,13 @@ impl<T: Real> Run<T> {
             match &mut self.form {
                 Form::Resident(resident) => resident.solver_mut().stop(),
                 Form::Streaming(streaming) => streaming.solver_mut().stop(),
+                Form::Block(block) => block.solver_mut().stop(),
             }
         }
         match &mut self.form {
             Form::Resident(resident) => resident.step(budget_values),
             Form::Streaming(streaming) => streaming.step(budget_values),
+            Form::Block(block) => block.step(budget_values),
         }
     }
 
@@ -459,6 +473,7 @@ impl<T: Real> Run<T> {
         match &self.form {
             Form::Resident(resident) => resident.solver(),
             Form::Streaming(streaming) => streaming.solver(),
+            Form::Block(block) => block.solver(),
         }
     }
 
@@ -466,6 +481,7 @@ impl<T: Real> Run<T> {
         match &self.form {
             Form::Resident(resident) => resident.tallies(),
             Form::Streaming(streaming) => streaming.tallies(),
+            Form::Block(block) => block.tallies(),
         }
     }
 

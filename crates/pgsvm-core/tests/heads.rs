@@ -137,12 +137,18 @@ fn heads_are_certified_when_rows_stream() {
 }
 
 #[test]
-fn the_published_form_trains_many_heads() {
+fn every_schedule_trains_many_heads() {
     let examples = classes(1500, 6, 3, 4);
-    let problem = problem(Loss::Hinge, 0.01).with_policy(Policy::Paper);
-    let heads = one_against_rest(3, 0.01);
-    let trained = assert_heads(problem, &heads, &examples, LITTLE);
-    assert!(!trained.reader.resident);
+    for policy in [Policy::Paper, Policy::Block, Policy::SelectiveBlock] {
+        for proximal in [Proximal::Auto, Proximal::Off] {
+            let problem = problem(Loss::Hinge, 0.01)
+                .with_policy(policy)
+                .with_proximal(proximal);
+            let heads = one_against_rest(3, 0.01);
+            let trained = assert_heads(problem, &heads, &examples, LITTLE);
+            assert!(!trained.reader.resident);
+        }
+    }
 }
 
 #[test]

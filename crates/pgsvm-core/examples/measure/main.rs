@@ -9,10 +9,12 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
-//! | solver | what stays in a cache that is smaller than the rows: `stream` or `paper` |
+//! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
-//! | throttle_mb | megabytes a second at which the spool is read at most |
+//! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
+//! | dual | the dual objective at which it is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
 //! | out | folder for `weights.f64` (features in order, then the intercept, head after head) and `duals.f32` |
 //!
@@ -21,22 +23,20 @@
 mod arrays;
 mod bandwidth;
 mod clock;
-mod device;
 mod observer;
 mod options;
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use arrays::Arrays;
 use clock::{Clock, Time};
-use device::Device;
-use observer::{Observer, Point};
+use observer::{Limit, Observer, Point};
 use options::Options;
+use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
     Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
 };
@@ -47,6 +47,7 @@ const TRAINER_BUDGET: usize = 1 << 20;
 /// How long a role with a thread of its own rests when it is blocked.
 const REST: Duration = Duration::from_micros(50);
 
+type MeasuredReader = Reader<Arrays, ThrottledSpool<MemorySpool>>;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
@@ -61,10 +62,14 @@ fn main() -> Result<()> {
     let heads = heads(options.number("heads", 1)?, c);
     let cache = Cache::in_memory(options.number("cache", 4_000_000_000)?)?;
     let threads: u32 = options.number("threads", 1)?;
-    let device = Device::new(1e6 * options.number("throttle_mb", f64::INFINITY)?);
-    let limit = Time {
-        cpu: options.number("seconds", f64::INFINITY)?,
-        wall: options.number("wall", f64::INFINITY)?,
+    let bytes_per_second = 1e6 * options.number("throttle_mb", f64::INFINITY)?;
+    let spool = ThrottledSpool::new(MemorySpool::default(), bytes_per_second);
+    let limit = Limit {
+        time: Time {
+            cpu: options.number("seconds", f64::INFINITY)?,
+            wall: options.number("wall", f64::INFINITY)?,
+        },
+        dual: options.number("dual", f64::INFINITY)?,
     };
     let wants_bandwidth = options.number("bandwidth", 0)? == 1;
     let out = options.take("out");
@@ -73,13 +78,9 @@ fn main() -> Result<()> {
     options.finish()?;
 
     let loading = Clock::start()?;
-    let bytes_read = device.bytes_read();
-    let job = ReaderJob {
-        scale: Scale::None,
-        seed: problem.seed(),
-    };
+    let job = ReaderJob::new(Scale::None, &problem);
     let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
-    let mut reader = Reader::new(cache.clone(), job, arrays, device)?;
+    let mut reader = Reader::new(cache.clone(), job, arrays, spool)?;
     while cache.phase() == Phase::Loading {
         reader.step(READER_BUDGET).map_err(debug)?;
     }
@@ -115,10 +116,7 @@ fn main() -> Result<()> {
         ("visits", report.visits as f64),
         ("row_bytes", row_bytes),
         ("spool_bytes", reader.report().spool_bytes as f64),
-        (
-            "spool_bytes_read",
-            bytes_read.load(Ordering::Relaxed) as f64,
-        ),
+        ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
         ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
         (
             "active_bandwidth",
@@ -149,6 +147,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
     let policy = match options.take("solver").as_deref() {
         None | Some("stream") => Policy::Cached,
         Some("paper") => Policy::Paper,
+        Some("block") => Policy::Block,
+        Some("selective_block") => Policy::SelectiveBlock,
         Some(other) => return Err(format!("unknown solver {other}").into()),
     };
     Ok(
@@ -156,7 +156,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_max_passes(options.number("passes", 1000)?)?
             .with_intercept(options.number("intercept", 1)? == 1)
             .with_seed(options.number("seed", 0)?)
-            .with_policy(policy),
+            .with_policy(policy)
+            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?,
     )
 }
 
@@ -173,7 +174,7 @@ fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
 }
 
 fn take_turns(
-    reader: &mut Reader<Arrays, Device>,
+    reader: &mut MeasuredReader,
     trainer: &mut Trainer,
     observer: &mut Observer,
 ) -> Result<()> {
@@ -192,7 +193,7 @@ fn take_turns(
 }
 
 fn side_by_side(
-    reader: &mut Reader<Arrays, Device>,
+    reader: &mut MeasuredReader,
     trainer: &mut Trainer,
     observer: &mut Observer,
 ) -> Result<()> {

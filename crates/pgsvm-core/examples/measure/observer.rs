@@ -13,6 +13,14 @@ pub struct Point {
     pub dual: f64,
 }
 
+/// When the trainer is asked to stop.
+pub struct Limit {
+    /// Processor and wall seconds.
+    pub time: Time,
+    /// A dual objective of the first head.
+    pub dual: f64,
+}
+
 /// Visits and the processor seconds they took.
 #[derive(Clone, Copy, Default)]
 pub struct Rate {
@@ -23,8 +31,7 @@ pub struct Rate {
 pub struct Observer<'a> {
     cache: &'a Cache,
     clock: Clock,
-    /// Processor and wall seconds after which the trainer is asked to stop.
-    limit: Time,
+    limit: Limit,
     passes: u32,
     visits: u64,
     cpu: f64,
@@ -51,7 +58,7 @@ impl Rate {
 
 impl<'a> Observer<'a> {
     /// Begins to watch a trainer that has not made a step yet.
-    pub fn start(cache: &'a Cache, limit: Time) -> Result<Self> {
+    pub fn start(cache: &'a Cache, limit: Limit) -> Result<Self> {
         Ok(Self {
             cache,
             clock: Clock::start()?,
@@ -68,7 +75,7 @@ impl<'a> Observer<'a> {
     /// To be called after each step.
     pub fn look(&mut self, trainer: &Trainer) -> Result<()> {
         let (now, seen) = (self.clock.read()?, self.cache.statistics());
-        if now.cpu > self.limit.cpu || now.wall > self.limit.wall {
+        if now.cpu > self.limit.time.cpu || now.wall > self.limit.time.wall {
             self.cache.request_stop();
         }
         // a step without a visit verifies or waits
@@ -97,6 +104,9 @@ impl<'a> Observer<'a> {
 
     fn note(&mut self, trainer: &Trainer, passes: u32, time: Time) {
         let certificate = trainer.report().heads[0].certificate;
+        if certificate.dual >= self.limit.dual {
+            self.cache.request_stop();
+        }
         self.points.push(Point {
             passes,
             time,

@@ -9,7 +9,7 @@ use super::Cache;
 use crate::row::QUAD;
 
 /// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
-/// the place. A batch is a header of one quad (payload words, flags) and its payload, in one piece: a batch that
+/// the place. A batch is a header of one quad (payload words, what it ends) and its payload, in one piece: a batch that
 /// would cross the end starts at the beginning again, behind a header that says so.
 pub(super) struct Ring {
     cache: Cache,
@@ -19,8 +19,16 @@ pub(super) struct Ring {
 
 /// Payload length that marks the rest of the ring as skipped.
 const SKIP: u32 = u32::MAX;
-/// Flag of the last batch of a pass.
-const LAST_OF_PASS: u32 = 1;
+
+/// What a batch is the last of. Rows that are not split into blocks are one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Ends {
+    Nothing = 0,
+    Block = 1,
+    /// The pass and its last block.
+    Pass = 2,
+}
 
 impl Ring {
     pub(super) fn new(cache: Cache) -> Self {
@@ -103,7 +111,7 @@ impl Producer {
     }
 
     /// Hands over the first `used` words of the reserved payload.
-    pub(crate) fn commit(&mut self, used: usize, last_of_pass: bool) {
+    pub(crate) fn commit(&mut self, used: usize, ends: Ends) {
         let (at, words) = self.reserved.take().expect("commit follows reserve");
         assert!(
             used <= words && used.is_multiple_of(QUAD),
@@ -112,7 +120,7 @@ impl Producer {
         // SAFETY: reserved and not handed over yet.
         let header = unsafe { self.ring.words(self.ring.place(at), QUAD) };
         header[0] = used as u32;
-        header[1] = if last_of_pass { LAST_OF_PASS } else { 0 };
+        header[1] = ends as u32;
         self.head = at + (QUAD + used) as u64;
         self.ring.head().store(self.head, Ordering::Release);
     }
@@ -128,7 +136,7 @@ pub(crate) struct Consumer {
 /// A batch in place.
 pub(crate) struct Batch<'a> {
     pub(crate) words: &'a [u32],
-    pub(crate) last_of_pass: bool,
+    pub(crate) ends: Ends,
 }
 
 impl Consumer {
@@ -150,13 +158,15 @@ impl Consumer {
         }
         // SAFETY: as above; the producer publishes a skipped end and the batch behind it together.
         let header = unsafe { self.ring.words(place, QUAD) };
-        let (length, flags) = (header[0] as usize, header[1]);
+        let length = header[0] as usize;
+        let ends = match header[1] {
+            0 => Ends::Nothing,
+            1 => Ends::Block,
+            _ => Ends::Pass,
+        };
         // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
         let words = unsafe { self.ring.words(place + QUAD, length) };
-        Some(Batch {
-            words,
-            last_of_pass: flags & LAST_OF_PASS != 0,
-        })
+        Some(Batch { words, ends })
     }
 
     /// Gives the oldest batch's room back.

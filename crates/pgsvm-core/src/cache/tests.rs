@@ -34,7 +34,8 @@ fn batches_arrive(cache_bytes: usize, seed: u64, batches: usize) {
                 }
                 std::thread::yield_now();
             }
-            producer.commit(used, batch + 1 == batches);
+            let last = batch + 1 == batches;
+            producer.commit(used, if last { Ends::Pass } else { Ends::Nothing });
         }
         next
     });
@@ -49,7 +50,7 @@ fn batches_arrive(cache_bytes: usize, seed: u64, batches: usize) {
             assert_eq!(*word, next);
             next = next.wrapping_add(1);
         }
-        let last = batch.last_of_pass;
+        let last = batch.ends == Ends::Pass;
         consumer.release();
         if last {
             break;
@@ -76,7 +77,7 @@ fn the_largest_batch_always_finds_room_in_an_empty_ring() {
     let largest = producer.max_batch_words();
     for used in (0..largest).step_by(QUAD * 3) {
         assert!(producer.reserve(largest).is_some());
-        producer.commit(used, false);
+        producer.commit(used, Ends::Nothing);
         assert_eq!(consumer.front().unwrap().words.len(), used);
         consumer.release();
     }
@@ -87,7 +88,7 @@ fn a_full_ring_refuses_until_a_batch_is_released() {
     let (mut producer, mut consumer) = ends(20_000);
     let mut sent = 0;
     while producer.reserve(64).is_some() {
-        producer.commit(64, false);
+        producer.commit(64, Ends::Nothing);
         sent += 1;
     }
     assert!(sent > 1);

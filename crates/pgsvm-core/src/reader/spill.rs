@@ -1,9 +1,13 @@
-//! Rows that do not fit: written to the spool in chunks, read back chunk by chunk in a fresh order every pass.
+//! Rows that do not fit: written to the spool in chunks, read back chunk by chunk in a fresh order every pass; split
+//! into blocks, block by block.
 
 use std::collections::TryReserveError;
+use std::ops::Range;
 
-use crate::kernel::{as_bytes, as_bytes_mut};
+use super::codec::{ChunkError, Chunks};
+use crate::cache::Ends;
 use crate::random::Random;
+use crate::reader::split::Split;
 use crate::row::Row;
 use crate::source::Spool;
 
@@ -12,32 +16,48 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks are at most this part of the cache, so that a small cache's passes are shuffled finely too.
 const CHUNKS_PER_CACHE: usize = 8;
 const SMALLEST_CHUNK_BYTES: usize = 16 * 1024;
+/// The same where every cell of a split fills a chunk of its own, all together 16 MB; such chunks are mixed already.
+const CELL_CHUNK_BYTES: usize = 256 * 1024;
+const CELL_CHUNKS_PER_CACHE: usize = 32;
+const SMALLEST_CELL_CHUNK_BYTES: usize = 1024;
 /// Chunks in hand at a time, their rows mixed: a chunk of a sorted table holds one class only.
 const CHUNKS_IN_HAND: usize = 4;
 /// Consecutive rows that stay together when they are handed over.
-const BLOCK: usize = 16;
+const GROUP: usize = 16;
 
-struct Chunk {
-    position: u64,
-    words: usize,
+/// Rows that wait to be written as a chunk.
+#[derive(Default)]
+struct Stage {
+    words: Vec<u32>,
+    rows: usize,
 }
 
-/// The chunks written so far and the one being filled.
+/// The chunks written so far and those being filled.
 pub(super) struct Spill {
-    chunks: Vec<Chunk>,
-    staging: Vec<u32>,
+    chunks: Chunks,
+    split: Split,
+    /// One for each cell of the split.
+    stages: Vec<Stage>,
+    /// Words in all stages, and the stage that took the last row.
+    staged: usize,
+    last: usize,
     chunk_words: usize,
-    bytes: u64,
 }
 
 impl Spill {
-    pub(super) fn new(cache_bytes: usize) -> Self {
-        let chunk = (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES);
+    pub(super) fn new(cache_bytes: usize, split: Split) -> Self {
+        let chunk = match split.cells() {
+            1 => (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES),
+            _ => (cache_bytes / CELL_CHUNKS_PER_CACHE)
+                .clamp(SMALLEST_CELL_CHUNK_BYTES, CELL_CHUNK_BYTES),
+        };
         Self {
-            chunks: Vec::new(),
-            staging: Vec::new(),
+            chunks: Chunks::new(),
+            stages: (0..split.cells()).map(|_| Stage::default()).collect(),
+            split,
+            staged: 0,
+            last: 0,
             chunk_words: chunk / 4,
-            bytes: 0,
         }
     }
 
@@ -45,103 +65,145 @@ impl Spill {
         self.chunk_words
     }
 
+    /// Bytes written to the spool.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.chunks.bytes()
     }
 
     /// Whether rows wait to be written.
     pub(super) fn has_staged(&self) -> bool {
-        !self.staging.is_empty()
+        self.staged > 0
     }
 
-    /// Whether what is staged makes a chunk.
-    pub(super) fn is_ripe(&self) -> bool {
-        self.staging.len() >= self.chunk_words
-    }
-
-    /// Room for a row of `length` words at the end of the staged chunk.
+    /// Room for a row of `length` words at the end of a chunk being filled.
     pub(super) fn stage(&mut self, length: usize) -> Result<&mut [u32], TryReserveError> {
-        let from = self.staging.len();
-        self.staging.try_reserve(length)?;
-        self.staging.resize(from + length, 0);
-        Ok(&mut self.staging[from..])
+        self.last = self.split.draw();
+        let stage = &mut self.stages[self.last];
+        let from = stage.words.len();
+        stage.words.try_reserve(length)?;
+        stage.words.resize(from + length, 0);
+        stage.rows += 1;
+        self.staged += length;
+        Ok(&mut stage.words[from..])
     }
 
     /// Takes the row staged last back.
     pub(super) fn unstage(&mut self, length: usize) {
-        self.staging.truncate(self.staging.len() - length);
+        let stage = &mut self.stages[self.last];
+        stage.words.truncate(stage.words.len() - length);
+        stage.rows -= 1;
+        self.staged -= length;
     }
 
-    /// Writes what is staged as a chunk.
-    pub(super) fn flush<P: Spool>(&mut self, spool: &mut P) -> Result<(), P::Error> {
-        if self.staging.is_empty() {
-            return Ok(());
+    /// Writes what is staged and makes a chunk.
+    pub(super) fn flush_ripe<P: Spool>(
+        &mut self,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        self.flush(self.chunk_words, spool)
+    }
+
+    /// Writes all that is staged.
+    pub(super) fn flush_rest<P: Spool>(
+        &mut self,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        self.flush(1, spool)
+    }
+
+    /// Writes the stages of at least so many words.
+    fn flush<P: Spool>(
+        &mut self,
+        least_words: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        for cell in 0..self.stages.len() {
+            if self.stages[cell].words.len() < least_words {
+                continue;
+            }
+            let mut stage = std::mem::take(&mut self.stages[cell]);
+            self.write(&stage.words, stage.rows, cell, spool)?;
+            self.staged -= stage.words.len();
+            // a few long rows must not leave a large buffer with every cell
+            if stage.words.capacity() <= 2 * self.chunk_words {
+                stage.words.clear();
+                self.stages[cell].words = stage.words;
+            }
         }
-        let staged = std::mem::take(&mut self.staging);
-        self.write(&staged, spool)?;
-        self.staging = staged;
-        self.staging.clear();
         Ok(())
     }
 
+    /// Takes whole rows that have been in the arena so far: to the spool at once, or first into their cells.
+    pub(super) fn take<P: Spool>(
+        &mut self,
+        words: &[u32],
+        rows: usize,
+        dense: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        if self.split.cells() == 1 {
+            return self.write(words, rows, 0, spool);
+        }
+        let mut at = 0;
+        while at < words.len() {
+            let row = Row::new(&words[at..], dense).words();
+            self.stage(row.len())?.copy_from_slice(row);
+            at += row.len();
+        }
+        self.flush_ripe(spool)
+    }
+
     /// Writes whole rows as a chunk.
-    pub(super) fn write<P: Spool>(&mut self, rows: &[u32], spool: &mut P) -> Result<(), P::Error> {
-        let position = spool.append(as_bytes(rows))?;
-        self.chunks.push(Chunk {
-            position,
-            words: rows.len(),
-        });
-        self.bytes += std::mem::size_of_val(rows) as u64;
+    fn write<P: Spool>(
+        &mut self,
+        words: &[u32],
+        rows: usize,
+        cell: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        self.chunks.write(words, spool)?;
+        self.split.note(cell, rows, words.len())?;
         Ok(())
     }
 
     /// Begins to read it all back.
-    pub(super) fn into_replay(mut self) -> Result<Replay, TryReserveError> {
-        self.staging = Vec::new();
-        let mut order: Vec<u32> = Vec::new();
-        order.try_reserve_exact(self.chunks.len())?;
-        order.extend(0..self.chunks.len() as u32);
-        let next = order.len();
-        let chunks = self.chunks;
+    pub(super) fn into_replay(self) -> Result<Replay, TryReserveError> {
+        drop(self.stages);
+        let (order, blocks) = self.split.blocks()?;
         Ok(Replay {
-            chunks,
+            chunks: self.chunks,
+            // as at the end of a pass
+            next: order.len(),
+            block: blocks.len() - 1,
             order,
-            next,
+            blocks,
             words: Vec::new(),
-            blocks: Vec::new(),
-            block: 0,
+            groups: Vec::new(),
+            group: 0,
             row: 0,
             at: 0,
         })
     }
 }
 
-/// The chunks, pass after pass: a few at a time in shuffled order, their rows mixed block by block.
+/// The chunks, pass after pass: blocks in shuffled order; of a block a few chunks at a time in shuffled order,
+/// their rows mixed group by group. Without a split there is one block.
 pub(super) struct Replay {
-    chunks: Vec<Chunk>,
+    chunks: Chunks,
+    /// The chunks of this pass, and each block's part of them, in the order of delivery.
     order: Vec<u32>,
-    /// The next chunk of `order`; at its end a new pass begins.
+    blocks: Vec<Range<usize>>,
+    /// The block being delivered, and its next chunk as a place in `order`.
+    block: usize,
     next: usize,
     /// The chunks in hand, one behind the other.
     words: Vec<u32>,
-    /// First word of each block of rows in hand and its number of rows, in the order of delivery.
-    blocks: Vec<(u32, u32)>,
-    /// The block being delivered, rows of it delivered, and where its next row starts.
-    block: usize,
+    /// First word of each group of rows in hand and its number of rows, in the order of delivery.
+    groups: Vec<(u32, u32)>,
+    /// The group being delivered, rows of it delivered, and where its next row starts.
+    group: usize,
     row: u32,
     at: usize,
-}
-
-/// Why the next rows cannot be had.
-pub(super) enum ReplayError<E> {
-    Spool(E),
-    Memory,
-}
-
-impl<E> From<TryReserveError> for ReplayError<E> {
-    fn from(_: TryReserveError) -> Self {
-        Self::Memory
-    }
 }
 
 impl Replay {
@@ -151,64 +213,76 @@ impl Replay {
         dense: usize,
         random: &mut Random,
         spool: &mut P,
-    ) -> Result<Row<'_>, ReplayError<P::Error>> {
-        if self.block == self.blocks.len() {
-            if self.next == self.order.len() {
-                random.shuffle(&mut self.order);
-                self.next = 0;
+    ) -> Result<Row<'_>, ChunkError<P::Error>> {
+        if self.group == self.groups.len() {
+            if self.next == self.blocks[self.block].end {
+                self.next_block(random);
             }
             self.fetch(dense, spool)?;
-            random.shuffle(&mut self.blocks);
-            self.open_block(0);
+            random.shuffle(&mut self.groups);
+            self.open_group(0);
         }
         Ok(Row::new(&self.words[self.at..], dense))
     }
 
-    /// Reads the next few chunks and finds their blocks.
-    fn fetch<P: Spool>(
-        &mut self,
-        dense: usize,
-        spool: &mut P,
-    ) -> Result<(), ReplayError<P::Error>> {
+    /// Moves on to the next block; behind the last one begins a pass, in a fresh order.
+    fn next_block(&mut self, random: &mut Random) {
+        self.block += 1;
+        if self.block == self.blocks.len() {
+            random.shuffle(&mut self.blocks);
+            for block in &self.blocks {
+                random.shuffle(&mut self.order[block.clone()]);
+            }
+            self.block = 0;
+        }
+        self.next = self.blocks[self.block].start;
+    }
+
+    /// Reads the next few chunks of the block and finds their groups of rows.
+    fn fetch<P: Spool>(&mut self, dense: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
         self.words.clear();
-        self.blocks.clear();
-        let end = (self.next + CHUNKS_IN_HAND).min(self.order.len());
+        self.groups.clear();
+        let end = (self.next + CHUNKS_IN_HAND).min(self.blocks[self.block].end);
         for &index in &self.order[self.next..end] {
-            let chunk = &self.chunks[index as usize];
-            let from = self.words.len();
-            self.words.try_reserve(chunk.words)?;
-            self.words.resize(from + chunk.words, 0);
-            spool
-                .read(chunk.position, as_bytes_mut(&mut self.words[from..]))
-                .map_err(ReplayError::Spool)?;
+            let (chunk, from) = (index as usize, self.words.len());
+            let words = self.chunks.words(chunk);
+            self.words.try_reserve(words)?;
+            self.words.resize(from + words, 0);
+            self.chunks.read(chunk, &mut self.words[from..], spool)?;
             let mut at = from;
             while at < self.words.len() {
                 let (start, mut rows) = (at, 0);
-                while at < self.words.len() && rows < BLOCK {
+                while at < self.words.len() && rows < GROUP {
                     at += Row::new(&self.words[at..], dense).words().len();
                     rows += 1;
                 }
-                self.blocks.try_reserve(1)?;
-                self.blocks.push((start as u32, rows as u32));
+                self.groups.try_reserve(1)?;
+                self.groups.push((start as u32, rows as u32));
             }
         }
         self.next = end;
         Ok(())
     }
 
-    fn open_block(&mut self, block: usize) {
-        self.block = block;
+    fn open_group(&mut self, group: usize) {
+        self.group = group;
         self.row = 0;
-        self.at = self.blocks.get(block).map_or(0, |block| block.0 as usize);
+        self.at = self.groups.get(group).map_or(0, |group| group.0 as usize);
     }
 
-    /// Moves on behind a row of `words`. True when it was the last of its pass.
-    pub(super) fn advance(&mut self, words: usize) -> bool {
+    /// Moves on behind a row of `words`; says what that row was the last of.
+    pub(super) fn advance(&mut self, words: usize) -> Ends {
         self.row += 1;
         self.at += words;
-        if self.row == self.blocks[self.block].1 {
-            self.open_block(self.block + 1);
+        if self.row == self.groups[self.group].1 {
+            self.open_group(self.group + 1);
         }
-        self.block == self.blocks.len() && self.next == self.order.len()
+        if self.group < self.groups.len() || self.next < self.blocks[self.block].end {
+            Ends::Nothing
+        } else if self.block + 1 < self.blocks.len() {
+            Ends::Block
+        } else {
+            Ends::Pass
+        }
     }
 }

@@ -3,6 +3,12 @@ use crate::cache::TrainerSide;
 use crate::engine::{MemorySpool, OwnedExample, SliceSource};
 use crate::row::Row;
 
+const JOB: ReaderJob = ReaderJob {
+    scale: Scale::Standard,
+    seed: 5,
+    policy: Policy::Cached,
+};
+
 fn examples(rows: usize) -> Vec<OwnedExample> {
     (0..rows)
         .map(|k| OwnedExample {
@@ -15,18 +21,18 @@ fn examples(rows: usize) -> Vec<OwnedExample> {
         .collect()
 }
 
-/// Reads `passes` passes through the ring and gives each pass's rows as (ordinal, words).
-fn stream(
+type Delivered = (usize, Vec<u32>);
+
+/// Reads `passes` passes through the ring and gives each pass's blocks of rows as (ordinal, words).
+fn stream_blocks(
     examples: &[OwnedExample],
+    policy: Policy,
     cache_bytes: usize,
     passes: usize,
-) -> Vec<Vec<(usize, Vec<u32>)>> {
+) -> Vec<Vec<Vec<Delivered>>> {
     let cache = Cache::in_memory(cache_bytes).unwrap();
     let mut waiting = cache.claim_trainer().unwrap();
-    let job = ReaderJob {
-        scale: Scale::Standard,
-        seed: 5,
-    };
+    let job = ReaderJob { policy, ..JOB };
     let mut reader = Reader::new(
         cache.clone(),
         job,
@@ -42,42 +48,47 @@ fn stream(
             _ => panic!("the rows do not fit"),
         }
     };
-    let mut result = vec![Vec::new()];
+    let mut result = vec![vec![Vec::new()]];
     loop {
         reader.step(37).unwrap();
         while let Some(batch) = consumer.front() {
+            let block = result.last_mut().unwrap().last_mut().unwrap();
             let mut at = 0;
             while at < batch.words.len() {
                 let row = Row::new(&batch.words[at..], 3);
                 at += row.words().len();
-                result
-                    .last_mut()
-                    .unwrap()
-                    .push((row.ordinal(), row.words().to_vec()));
+                block.push((row.ordinal(), row.words().to_vec()));
             }
-            let last = batch.last_of_pass;
+            let ends = batch.ends;
             consumer.release();
-            if last && result.len() == passes {
-                return result;
-            }
-            if last {
-                result.push(Vec::new());
+            match ends {
+                Ends::Nothing => {}
+                Ends::Block => result.last_mut().unwrap().push(Vec::new()),
+                Ends::Pass if result.len() == passes => return result,
+                Ends::Pass => result.push(vec![Vec::new()]),
             }
         }
     }
+}
+
+/// The same for rows that are not split.
+fn stream(examples: &[OwnedExample], cache_bytes: usize, passes: usize) -> Vec<Vec<Delivered>> {
+    stream_blocks(examples, Policy::Cached, cache_bytes, passes)
+        .into_iter()
+        .map(|mut blocks| {
+            assert_eq!(blocks.len(), 1);
+            blocks.remove(0)
+        })
+        .collect()
 }
 
 /// The rows of a training in memory, by ordinal.
 fn resident(examples: &[OwnedExample]) -> Vec<Vec<u32>> {
     let cache = Cache::in_memory(1 << 20).unwrap();
     let waiting = cache.claim_trainer().unwrap();
-    let job = ReaderJob {
-        scale: Scale::Standard,
-        seed: 5,
-    };
     let mut reader = Reader::new(
         cache,
-        job,
+        JOB,
         SliceSource::new(examples),
         MemorySpool::default(),
     )
@@ -159,5 +170,67 @@ fn rows_hold_what_the_example_said() {
             .sum();
         assert!((f64::from(row.q()) - squares).abs() <= 1e-6 * squares);
         assert_eq!(row.dense()[1], 0.0, "a constant column");
+    }
+}
+
+#[test]
+fn blocks_keep_their_rows_from_pass_to_pass_and_come_in_a_fresh_order() {
+    let examples = examples(6000);
+    let expected = resident(&examples);
+    let passes = stream_blocks(&examples, Policy::Block, 32 * 1024, 5);
+    let sorted = |block: &Vec<Delivered>| {
+        let mut rows: Vec<usize> = block.iter().map(|row| row.0).collect();
+        rows.sort_unstable();
+        rows
+    };
+    let blocks = |pass: &Vec<Vec<Delivered>>| pass.iter().map(sorted).collect::<Vec<_>>();
+    let mut first = blocks(&passes[0]);
+    let mut orders = std::collections::HashSet::new();
+    first.sort_unstable();
+    for pass in &passes {
+        let mut found = blocks(pass);
+        orders.insert(found.clone());
+        found.sort_unstable();
+        assert_eq!(found, first);
+        for (ordinal, words) in pass.iter().flatten() {
+            assert_eq!(words, &expected[*ordinal]);
+        }
+    }
+    assert_eq!(orders.len(), 5);
+    let mut all = first.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..6000).collect::<Vec<_>>());
+}
+
+#[test]
+fn blocks_fit_their_share_of_the_cache_and_are_about_equal() {
+    let examples = examples(6000);
+    // from blocks of many cells to cells of many blocks
+    for cache_bytes in [16 * 1024, 64 * 1024, 200 * 1024] {
+        for (policy, share) in [(Policy::Block, 1), (Policy::SelectiveBlock, 2)] {
+            let passes = stream_blocks(&examples, policy, cache_bytes, 1);
+            let room = Cache::in_memory(cache_bytes).unwrap().working_set_words();
+            let sizes: Vec<usize> = passes[0]
+                .iter()
+                .map(|block| block.iter().map(|row| row.1.len() + 1).sum())
+                .collect();
+            assert!(sizes.len() > 1);
+            for size in &sizes {
+                assert!(*size <= room / share, "{sizes:?} {room}");
+                assert!(*size >= room / share / 3, "{sizes:?} {room}");
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_sorted_table_are_samples_of_all_of_it() {
+    let examples = examples(6000);
+    for cache_bytes in [16 * 1024, 64 * 1024] {
+        for block in &stream_blocks(&examples, Policy::Block, cache_bytes, 1)[0] {
+            let low = block.iter().filter(|row| row.0 < 3000).count() as f64;
+            let share = low / block.len() as f64;
+            assert!((0.3..=0.7).contains(&share), "{share} of {}", block.len());
+        }
     }
 }

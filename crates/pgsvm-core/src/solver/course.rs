@@ -295,8 +295,9 @@ impl Course {
             });
             return Verdict::Ended { shrink };
         }
-        if self.verifies_primal && self.estimate > 0.0 {
-            self.slack = (self.slack.min(self.estimate / certificate.gap)).max(0.05);
+        if self.verifies_primal {
+            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
+            self.slack = self.slack.min(self.estimate / certificate.gap);
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;

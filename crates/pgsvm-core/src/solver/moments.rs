@@ -15,16 +15,10 @@ const SPREAD: f64 = 100.0;
 /// A column is common when it is in one row of so many.
 const COMMON: u64 = 20;
 
-/// Of dense rows one block in so many tells enough, if there are more rows than this.
-const STRIDE: usize = 8;
-const ENOUGH_ROWS: usize = 10_000;
-
 pub(crate) struct Moments {
     sum: Vec<f64>,
     count: Vec<u32>,
     rows: u64,
-    /// One block in so many is looked at.
-    stride: usize,
 }
 
 impl Moments {
@@ -37,21 +31,13 @@ impl Moments {
             sum: zeros(facts.features)?,
             count: zeros(facts.features)?,
             rows: 0,
-            stride: if facts.features == facts.dense && facts.rows > ENOUGH_ROWS {
-                STRIDE
-            } else {
-                1
-            },
         }))
     }
 
-    /// Learns from the rows of these blocks, or of some of them where every row has every column.
+    /// Learns from the rows of these blocks.
     #[inline(always)]
     pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
         for place in 0..blocks.numbers.len() {
-            if !(blocks.numbers[place] as usize).is_multiple_of(self.stride) {
-                continue;
-            }
             let (first, rows) = blocks.rows(place);
             for slot in first..first + rows.count_ones() as usize {
                 self.learn(&blocks.page.peek_row(slot));

@@ -5,7 +5,7 @@
 //! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
 //! of the solver; sweeps of the working set are its active passes, in between.
 
-use crate::cache::{Consumer, Facts, WorkingSetRegion};
+use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
 use crate::kernel::{prefetch, Kernel, Level, Real, Work};
 use crate::page::Page;
 use crate::problem::{Policy, Problem, Schedule};
@@ -13,6 +13,7 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::paper::Threshold;
+use crate::trainer::pass::{Fresh, Pass, Passes};
 use crate::trainer::resident::FEATURES_PER_VALUE;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
@@ -38,12 +39,6 @@ const COVERING: f64 = 0.8;
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Full,
-    Verify,
-}
-
 pub(super) struct Streaming<T> {
     pub(super) solver: Solver<T>,
     consumer: Consumer,
@@ -55,9 +50,7 @@ pub(super) struct Streaming<T> {
     policy: Policy,
     /// The threshold of the published form.
     pub(super) threshold: Threshold,
-    pass: Pass,
-    passes: u32,
-    rows_into_pass: usize,
+    passes: Passes,
     /// Rows are kept at a bound when their gradient is within this of it.
     margin: f64,
     sweep: Vec<(u32, u32)>,
@@ -85,8 +78,8 @@ impl<T: Real> Streaming<T> {
         random: Random,
     ) -> Result<Self, TrainError> {
         solver.let_rows_sleep(false);
-        solver.begin_full();
         Ok(Self {
+            passes: Passes::begin(&mut solver),
             solver,
             consumer,
             set: WorkingSet::new(region, &facts)?,
@@ -96,9 +89,6 @@ impl<T: Real> Streaming<T> {
             schedule: problem.schedule(),
             policy: problem.policy(),
             threshold: Threshold::new(),
-            pass: Pass::Full,
-            passes: 1,
-            rows_into_pass: 0,
             margin: 1.0,
             sweep: Vec::new(),
             cursor: 0,
@@ -138,7 +128,7 @@ impl<T: Real> Streaming<T> {
     }
 
     fn may_sweep(&self, visits: f64) -> bool {
-        self.pass == Pass::Full && visits >= GROUP as f64 && !self.rested
+        self.passes.current == Pass::Full && visits >= GROUP as f64 && !self.rested
     }
 
     /// Visits the oldest batch of fresh rows; None when there is none.
@@ -146,7 +136,7 @@ impl<T: Real> Streaming<T> {
         let Some(batch) = self.consumer.front() else {
             return Ok(None);
         };
-        let last = batch.last_of_pass;
+        let last = batch.ends == Ends::Pass;
         let values = batch.words.len();
         let dense = self.facts.dense;
         self.keep.clear();
@@ -155,13 +145,13 @@ impl<T: Real> Streaming<T> {
             words: batch.words,
             dense,
             margin: self.margin,
-            pass: self.pass,
+            pass: self.passes.current,
             policy: self.policy,
             keep: &mut self.keep,
         };
         self.level.run(fresh);
-        self.rows_into_pass += self.keep.len();
-        if self.pass == Pass::Full {
+        self.passes.rows += self.keep.len();
+        if self.passes.current == Pass::Full {
             let mut at = 0;
             for &keep in &self.keep {
                 let row = Row::new(&batch.words[at..], dense);
@@ -185,32 +175,13 @@ impl<T: Real> Streaming<T> {
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
-        self.rows_into_pass = 0;
         self.owed = 0.0;
         self.spare = 0.0;
-        match self.pass {
-            Pass::Full => {
-                self.last_relevant = Some(std::mem::take(&mut self.relevant));
-                if self.solver.end_full() {
-                    self.solver.begin_verify()?;
-                    self.pass = Pass::Verify;
-                    self.passes += 1;
-                    return Ok(());
-                }
-            }
-            Pass::Verify => {
-                self.solver.end_verify()?;
-                if self.solver.done() {
-                    return Ok(());
-                }
-            }
-        }
-        self.solver.advance()?;
-        self.solver.begin_full();
-        self.pass = Pass::Full;
-        self.passes += 1;
         self.rested = false;
-        Ok(())
+        if self.passes.current == Pass::Full {
+            self.last_relevant = Some(std::mem::take(&mut self.relevant));
+        }
+        self.passes.end(&mut self.solver)
     }
 
     /// Visits a few groups of the working set.
@@ -301,7 +272,7 @@ impl<T: Real> Streaming<T> {
     /// Rows that an active pass would visit if the cache could hold them.
     fn relevant_rows(&self) -> usize {
         self.last_relevant.unwrap_or_else(|| {
-            let share = self.relevant as f64 / self.rows_into_pass.max(1) as f64;
+            let share = self.relevant as f64 / self.passes.rows.max(1) as f64;
             (share * self.facts.rows as f64) as usize
         })
     }
@@ -316,47 +287,11 @@ impl<T: Real> Streaming<T> {
 
     pub(super) fn tallies(&self) -> Tallies {
         Tallies {
-            passes: self.passes,
-            rows_into_pass: self.rows_into_pass as u64,
+            passes: self.passes.begun,
+            rows_into_pass: self.passes.rows as u64,
             working_set_rows: self.set.len() as u64,
             evictions: self.set.evicted,
             replaced: self.set.replaced,
-        }
-    }
-}
-
-/// The rows of a batch, visited once each.
-struct Fresh<'a, T> {
-    solver: &'a mut Solver<T>,
-    words: &'a [u32],
-    dense: usize,
-    margin: f64,
-    pass: Pass,
-    policy: Policy,
-    keep: &'a mut Vec<bool>,
-}
-
-impl<T: Real> Work for Fresh<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Kernel>(self) {
-        let mut at = 0;
-        while at < self.words.len() {
-            let row = Row::new(&self.words[at..], self.dense);
-            at += row.values();
-            let keep = match self.pass {
-                Pass::Full if self.policy == Policy::Paper => {
-                    self.solver.measure::<K>(&row);
-                    true
-                }
-                Pass::Full => self.solver.visit_full::<K>(&row, self.margin),
-                Pass::Verify => {
-                    self.solver.check::<K>(&row);
-                    false
-                }
-            };
-            self.keep.push(keep);
         }
     }
 }

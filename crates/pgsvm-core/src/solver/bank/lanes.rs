@@ -65,8 +65,6 @@ pub(super) struct Facing<'a> {
     pub(super) cost: f32,
     /// Lanes to visit, if the row takes part in them.
     pub(super) lanes: u8,
-    /// As far from holding a row at its bound a gradient may be for the row to matter.
-    pub(super) margin: f32,
 }
 
 /// How a row stands with eight heads.
@@ -76,8 +74,9 @@ pub(super) struct Standing<E> {
     diag: E,
     /// Lanes whose dual variable can move.
     pub(super) moving: u8,
-    /// Lanes to which the row matters: those where no bound holds it before the step, or only just (`Facing::margin`).
-    pub(super) matters: u8,
+    /// How firmly the row is held at a bound, before the step: its gradient's distance beyond 0; below every number where
+    /// it is between its bounds, infinite in lanes that do not visit it.
+    pub(super) held: E,
 }
 
 impl Block {
@@ -173,8 +172,8 @@ impl Block {
         let above = E::load(&self.sleep_above).below(gradient);
         let below = gradient.below(E::load(&self.sleep_below));
         let sleeps = at_zero.and(above).or(at_upper.and(below));
-        let held = at_zero.and(E::splat(facing.margin).below(gradient));
-        let held = held.or(at_upper.and(gradient.below(E::splat(-facing.margin))));
+        let held = at_upper.pick(zero.minus(gradient), E::splat(f32::NEG_INFINITY));
+        let held = on.pick(at_zero.pick(gradient, held), E::splat(f32::INFINITY));
         let moving = projected.below(zero).or(zero.below(projected));
         let on_bits = on.bits();
         *asleep = (*asleep & !on_bits) | (sleeps.bits() & on_bits) | !takes_part.bits();
@@ -183,7 +182,7 @@ impl Block {
             upper,
             diag,
             moving: moving.bits() & on_bits,
-            matters: !held.bits() & on_bits,
+            held,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Visits of rows by all heads: scores block by block of lanes, then the steps, then the weights.
 
 use super::Bank;
-use crate::kernel::lanes::LANES;
+use crate::kernel::eight::Eight;
+use crate::kernel::lanes::{Lanes, LANES};
 use crate::kernel::{prefetch, Kernel, Real, Work};
 use crate::row::Row;
 use crate::solver::ahead::Ahead;
@@ -11,12 +12,11 @@ use crate::solver::head::Blocks;
 use crate::solver::visit::NORM_SAMPLE;
 
 /// What the visits of a row by several blocks found.
-#[derive(Default)]
 struct Seen {
     /// Some head is awake for it still.
     awake: bool,
-    /// It matters to some head.
-    matters: bool,
+    /// The least of what holds it at a bound, see [`super::lanes::Standing`].
+    held: Lanes,
 }
 
 /// The work of [`Bank::visit_blocks`].
@@ -38,15 +38,15 @@ impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
 struct VisitRow<'a, const FULL: bool> {
     bank: &'a mut Bank,
     row: &'a Row<'a>,
-    margin: f32,
 }
 
 impl<const FULL: bool> Work for VisitRow<'_, FULL> {
-    type Output = bool;
+    type Output = f32;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> bool {
-        self.bank.visit::<K, FULL>(self.row, self.margin)
+    fn run<K: Kernel>(self) -> f32 {
+        let held = self.bank.visit::<K, FULL>(self.row);
+        held.into_iter().fold(f32::INFINITY, f32::min)
     }
 }
 
@@ -74,18 +74,20 @@ impl Bank {
         self.level.run(VisitBlocks::<FULL> { bank: self, blocks })
     }
 
-    /// Visits a row; true if it matters to some head within `margin`.
-    pub(in crate::solver) fn visit_row<const FULL: bool>(
-        &mut self,
-        row: &Row<'_>,
-        margin: f64,
-    ) -> bool {
-        let margin = margin as f32;
-        self.level.run(VisitRow::<FULL> {
-            bank: self,
-            row,
-            margin,
-        })
+    /// Visits a row. Gives back how far beyond 0 the gradients are that hold it at its bounds, the least of all heads': it
+    /// matters within that margin.
+    pub(in crate::solver) fn visit_row<const FULL: bool>(&mut self, row: &Row<'_>) -> f64 {
+        self.level.run(VisitRow::<FULL> { bank: self, row }).into()
+    }
+
+    /// Wakes a row for every head.
+    pub(in crate::solver) fn wake(&mut self, ordinal: usize) {
+        self.asleep[ordinal * self.width..][..self.width].fill(0);
+    }
+
+    /// Whether a row sleeps for every head.
+    pub(in crate::solver) fn asleep(&self, ordinal: usize) -> bool {
+        self.all_asleep.get(ordinal)
     }
 
     /// Measures a row in a full pass without training it.
@@ -127,17 +129,20 @@ impl Bank {
                     1,
                 );
                 ahead.fetch(&row, first, left);
-                self.visit::<K, FULL>(&row, f32::INFINITY);
+                self.visit::<K, FULL>(&row);
             }
             ahead.finish();
         }
         values
     }
 
-    /// Visits a row; true if it matters to some head.
+    /// Visits a row; see [`Seen::held`] for what comes back.
     #[inline(always)]
-    fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>, margin: f32) -> bool {
-        let mut seen = Seen::default();
+    fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Lanes {
+        let mut seen = Seen {
+            awake: false,
+            held: [f32::INFINITY; LANES],
+        };
         let norm = if FULL { self.norm::<K>(row) } else { None };
         let mut block = 0;
         while block < self.blocks.len() {
@@ -145,17 +150,17 @@ impl Bank {
             match (self.wanted::<FULL>(row, block), two) {
                 (0, _) => block += 1,
                 (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, margin, norm, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 2>(row, norm, block, &mut seen);
                     block += 2;
                 }
                 _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, margin, norm, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 1>(row, norm, block, &mut seen);
                     block += 1;
                 }
             }
         }
         self.all_asleep.set(row.ordinal(), !seen.awake);
-        seen.matters
+        seen.held
     }
 
     /// The lanes of a block that are to visit a row.
@@ -174,7 +179,6 @@ impl Bank {
     fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
         &mut self,
         row: &Row<'_>,
-        margin: f32,
         norm: Option<f32>,
         block: usize,
         seen: &mut Seen,
@@ -194,13 +198,13 @@ impl Bank {
                 signs: &self.signs[row.class() * self.blocks.len() + block + n],
                 cost: row.cost(),
                 lanes: wanted[n],
-                margin,
             };
             let own = &mut self.blocks[block + n];
             let alpha = &mut self.alpha[first + n];
             let asleep = &mut self.asleep[first + n];
             let standing = own.look::<K::Eight>(facing, &score[n], alpha, asleep);
-            seen.matters |= standing.matters != 0;
+            let held = K::Eight::load(&seen.held);
+            held.least(standing.held).store(&mut seen.held);
             seen.awake |= own.running & !*asleep != 0;
             if standing.moving != 0 {
                 let damp = self.metric.as_ref().map(|metric| &metric.damp);
@@ -252,7 +256,6 @@ impl Bank {
                 signs: &self.signs[row.class() * self.blocks.len() + block],
                 cost: row.cost(),
                 lanes: wanted,
-                margin: 0.0,
             };
             let alpha = [0.0; LANES];
             self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &alpha, None);

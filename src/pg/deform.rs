@@ -1,0 +1,229 @@
+//! Takes the rows of a query apart: those that come straight from a table, with columns of fixed
+//! width, faster than PostgreSQL does. Without NULLs such a column lies at the same place in every
+//! row, so nothing is worked out per value. Runs in whichever process runs the query.
+
+use super::prefetch;
+use core::ffi::c_int;
+use pgrx::{pg_sys, PgTupleDesc};
+
+/// Values and null flags of one row, valid during the call only.
+pub struct Row<'a> {
+    pub values: &'a [pg_sys::Datum],
+    pub nulls: &'a [bool],
+}
+
+/// How to get at the columns that are wanted, and room for the values of one row.
+pub struct Columns {
+    /// Where they stand among the slot's columns, from 0; None: they are the slot's columns.
+    places: Option<Vec<usize>>,
+    /// Columns of the slot up to the last one wanted; none are known before the first row.
+    needed: usize,
+    /// The descriptor that `fixed` belongs to: the partitions of a table have one each.
+    descriptor: pg_sys::TupleDesc,
+    fixed: Option<FixedColumns>,
+    values: Vec<pg_sys::Datum>,
+    nulls: Vec<bool>,
+    /// As many flags, all false.
+    no_nulls: Vec<bool>,
+}
+
+impl Columns {
+    pub fn new(places: Option<Vec<usize>>) -> Self {
+        Self {
+            places,
+            needed: 0,
+            descriptor: core::ptr::null_mut(),
+            fixed: None,
+            values: Vec::new(),
+            nulls: Vec::new(),
+            no_nulls: Vec::new(),
+        }
+    }
+
+    /// The wanted columns of the row in `slot`.
+    ///
+    /// # Safety
+    /// `slot` is PostgreSQL's and holds a row for as long as the result lives; its descriptor lives
+    /// as long as `self`.
+    #[inline]
+    pub unsafe fn of(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Row<'_> {
+        // SAFETY: as the caller promises. A slot with these operations is a
+        // BufferHeapTupleTableSlot, whose tuple lies in a page that is pinned while it is there.
+        unsafe {
+            let descriptor = (*slot).tts_tupleDescriptor;
+            if descriptor != self.descriptor {
+                self.learn(descriptor);
+            }
+            if core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
+                let tuple = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>())
+                    .base
+                    .tuple;
+                if let Some(tuple) = tuple.as_ref() {
+                    let length = tuple.t_len as usize;
+                    prefetch::row_ahead(core::slice::from_raw_parts(tuple.t_data.cast(), length));
+                    let fixed = self.fixed.as_ref();
+                    if fixed.is_some_and(|fixed| fixed.read(tuple, &mut self.values)) {
+                        return Row {
+                            values: &self.values,
+                            nulls: &self.no_nulls,
+                        };
+                    }
+                }
+            }
+            self.by_postgres(slot)
+        }
+    }
+
+    /// # Safety
+    /// `descriptor` is valid.
+    #[cold]
+    unsafe fn learn(&mut self, descriptor: pg_sys::TupleDesc) {
+        // SAFETY: as the caller promises.
+        let columns = unsafe { PgTupleDesc::from_pg_unchecked(descriptor) };
+        self.descriptor = descriptor;
+        let all: Vec<usize> = (0..columns.len()).collect();
+        let places = self.places.as_deref().unwrap_or(&all);
+        self.needed = places.iter().map(|place| place + 1).max().unwrap_or(0);
+        self.fixed = FixedColumns::new(&columns, places);
+        self.no_nulls = vec![false; places.len()];
+        self.nulls = self.no_nulls.clone();
+    }
+
+    /// # Safety
+    /// As for `of`.
+    #[inline]
+    unsafe fn by_postgres(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Row<'_> {
+        // SAFETY: after slot_getsomeattrs the slot's arrays hold at least as many entries.
+        let (values, nulls) = unsafe {
+            if usize::try_from((*slot).tts_nvalid).is_ok_and(|valid| valid < self.needed) {
+                pg_sys::slot_getsomeattrs_int(slot, self.needed as c_int);
+            }
+            (
+                core::slice::from_raw_parts((*slot).tts_values, self.needed),
+                core::slice::from_raw_parts((*slot).tts_isnull, self.needed),
+            )
+        };
+        let Some(places) = &self.places else {
+            return Row { values, nulls };
+        };
+        self.values.clear();
+        self.values
+            .extend(places.iter().map(|place| values[*place]));
+        for (null, place) in self.nulls.iter_mut().zip(places) {
+            *null = nulls[*place];
+        }
+        Row {
+            values: &self.values,
+            nulls: &self.nulls,
+        }
+    }
+}
+
+/// Columns that lie at the same place in every row that has no NULLs.
+struct FixedColumns {
+    runs: Vec<Run>,
+    /// Columns that a row must have stored.
+    columns: usize,
+    /// Bytes from where a row's columns start to where the last one ends.
+    bytes: usize,
+}
+
+/// Columns of one width side by side.
+struct Run {
+    offset: usize,
+    width: usize,
+    count: usize,
+}
+
+impl FixedColumns {
+    /// None when one of `places` has a column of variable width before it, or one that is not
+    /// passed by value or was dropped; or is such a column.
+    fn new(columns: &PgTupleDesc<'_>, places: &[usize]) -> Option<Self> {
+        let mut extents = Vec::new();
+        let mut end = 0usize;
+        for attribute in columns.iter() {
+            let Some(width) = fixed_width(attribute) else {
+                break;
+            };
+            let offset = end.next_multiple_of(width);
+            end = offset + width;
+            extents.push((offset, width));
+        }
+        let (mut runs, mut bytes, mut stored) = (Vec::<Run>::new(), 0, 0);
+        for place in places {
+            let (offset, width) = *extents.get(*place)?;
+            bytes = bytes.max(offset + width);
+            stored = stored.max(place + 1);
+            match runs.last_mut() {
+                Some(run) if run.width == width && run.offset + run.count * width == offset => {
+                    run.count += 1;
+                }
+                _ => runs.push(Run {
+                    offset,
+                    width,
+                    count: 1,
+                }),
+            }
+        }
+        Some(Self {
+            runs,
+            columns: stored,
+            bytes,
+        })
+    }
+
+    /// Reads a row's values into `out`; false for a row with NULLs, or from before a column was
+    /// added.
+    ///
+    /// # Safety
+    /// `tuple` is a row with the columns given to `new`.
+    #[inline]
+    unsafe fn read(&self, tuple: &pg_sys::HeapTupleData, out: &mut Vec<pg_sys::Datum>) -> bool {
+        // SAFETY: a row starts with its header, which says where its columns start; they end within
+        // the row's length.
+        let columns = unsafe {
+            let header = &*tuple.t_data;
+            let stored = usize::from(header.t_infomask2) & pg_sys::HEAP_NATTS_MASK as usize;
+            let has_nulls = u32::from(header.t_infomask) & pg_sys::HEAP_HASNULL != 0;
+            let start = usize::from(header.t_hoff);
+            if has_nulls || stored < self.columns || (tuple.t_len as usize) < start + self.bytes {
+                return false;
+            }
+            core::slice::from_raw_parts(tuple.t_data.cast::<u8>().add(start), self.bytes)
+        };
+        out.clear();
+        for run in &self.runs {
+            let bytes = &columns[run.offset..][..run.width * run.count];
+            match run.width {
+                1 => extend(out, bytes, |[b]| u64::from(b)),
+                2 => extend(out, bytes, |b| u64::from(u16::from_ne_bytes(b))),
+                4 => extend(out, bytes, |b| u64::from(u32::from_ne_bytes(b))),
+                _ => extend(out, bytes, u64::from_ne_bytes),
+            }
+        }
+        true
+    }
+}
+
+/// The width of a column that is passed by value and aligned to its width.
+fn fixed_width(attribute: &pg_sys::FormData_pg_attribute) -> Option<usize> {
+    let width = usize::try_from(attribute.attlen).ok()?;
+    let aligned_to_width = matches!(
+        (attribute.attalign as u8, width),
+        (pg_sys::TYPALIGN_CHAR, 1)
+            | (pg_sys::TYPALIGN_SHORT, 2)
+            | (pg_sys::TYPALIGN_INT, 4)
+            | (pg_sys::TYPALIGN_DOUBLE, 8)
+    );
+    (!attribute.attisdropped && attribute.attbyval && aligned_to_width).then_some(width)
+}
+
+#[inline(always)]
+fn extend<const WIDTH: usize>(
+    out: &mut Vec<pg_sys::Datum>,
+    bytes: &[u8],
+    read: impl Fn([u8; WIDTH]) -> u64,
+) {
+    let words = bytes.as_chunks().0.iter();
+    out.extend(words.map(|word| pg_sys::Datum::from(read(*word))));
+}
