@@ -115,7 +115,16 @@ impl Matrix {
     pub(super) fn score(&self, row: &Row<'_>, intercept: f64, lane: usize) -> f64 {
         let last = self.rest.len() - self.stride + lane;
         let mut sum = intercept * f64::from(self.rest[last]);
-        for (x, w) in row.dense().iter().zip(self.front(lane)) {
+        let (x, w) = (row.dense(), self.front(lane));
+        let ((x_wide, x), (w_wide, w)) = (x.as_chunks::<LANES>(), w.as_chunks::<LANES>());
+        let mut sums = [0.0; LANES];
+        for (x, w) in x_wide.iter().zip(w_wide) {
+            for k in 0..LANES {
+                sums[k] += f64::from(x[k]) * f64::from(w[k]);
+            }
+        }
+        sum += sums.iter().sum::<f64>();
+        for (x, w) in x.iter().zip(w) {
             sum += f64::from(*x) * f64::from(*w);
         }
         for &[feature, bits] in row.sparse() {
