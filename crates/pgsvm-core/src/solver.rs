@@ -62,7 +62,7 @@ pub(crate) struct Solver<T> {
     full_passes: u32,
     /// Visits before the last active pass began.
     visits_before: u64,
-    /// Column scales, learned in the first full pass.
+    /// Column scales, while they are learned: in the first full pass, perhaps the second.
     moments: Option<Moments>,
 }
 
@@ -300,7 +300,7 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
         if let Some(moments) = &mut self.moments {
-            moments.learn(row);
+            moments.learn_one(row);
         }
         match &mut self.form {
             Form::Apart(heads) => running(heads).fold(false, |keep, head| {
@@ -437,12 +437,15 @@ impl<T: Real> Solver<T> {
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
     pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
-        let metric = match self.moments.take() {
-            Some(moments) if self.running().any(Course::takes_metric) => {
-                moments.metric(self.intercept)?
+        let mut metric = None;
+        if let Some(moments) = self.moments.take() {
+            if self.running().any(Course::takes_metric) {
+                self.moments = moments.second_look(self.intercept)?;
+                if self.moments.is_none() {
+                    metric = moments.metric(self.intercept)?;
+                }
             }
-            _ => None,
-        };
+        }
         if let (Some(metric), Form::Together(bank)) = (&metric, &mut self.form) {
             if !bank.suits_metric(metric) {
                 self.form = Form::Apart(bank.part()?);

@@ -1,6 +1,7 @@
 //! Whether columns differ so much in scale that the proximal shift needs a metric, and that metric.
 //!
-//! Learned during the first full pass, where rows are many against features: m of a column is the mean square of its
+//! Learned during the first full pass, where rows are many against features, and where that was a sample and saw a
+//! difference once more during the second: m of a column is the mean square of its
 //! values other than 0 (over all rows it would make rare features explode).
 
 use crate::cache::Facts;
@@ -15,10 +16,16 @@ const SPREAD: f64 = 100.0;
 /// A column is common when it is in one row of so many.
 const COMMON: u64 = 20;
 
+/// At first one block of rows in so many is looked at, if there are more rows than this.
+const STRIDE: usize = 8;
+const ENOUGH_ROWS: usize = 10_000;
+
 pub(crate) struct Moments {
     sum: Vec<f64>,
     count: Vec<u32>,
     rows: u64,
+    /// One block of rows in so many is looked at.
+    stride: usize,
 }
 
 impl Moments {
@@ -31,6 +38,7 @@ impl Moments {
             sum: zeros(facts.features)?,
             count: zeros(facts.features)?,
             rows: 0,
+            stride: if facts.rows > ENOUGH_ROWS { STRIDE } else { 1 },
         }))
     }
 
@@ -40,7 +48,22 @@ impl Moments {
             sum: zeros(self.sum.len())?,
             count: zeros(self.count.len())?,
             rows: 0,
+            stride: self.stride,
         })
+    }
+
+    /// Of the same form, to learn from every row: None if it did so already, or sees columns that are alike.
+    ///
+    /// A sample costs little, and misses the few rows that hold a rare column's large values. So it may say that
+    /// columns are alike, but not that they differ.
+    pub(crate) fn second_look(&self, intercept: f64) -> Result<Option<Self>, TrainError> {
+        if self.stride == 1 || self.metric(intercept)?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            stride: 1,
+            ..self.another()?
+        }))
     }
 
     /// Adds what was learned from other rows.
@@ -54,10 +77,13 @@ impl Moments {
         self.rows += other.rows;
     }
 
-    /// Learns from the rows of these blocks.
+    /// Learns from the rows of these blocks, or from some of them.
     #[inline(always)]
     pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
         for place in 0..blocks.numbers.len() {
+            if !(blocks.numbers[place] as usize).is_multiple_of(self.stride) {
+                continue;
+            }
             let (first, rows) = blocks.rows(place);
             for slot in first..first + rows.count_ones() as usize {
                 self.learn(&blocks.page.peek_row(slot));
@@ -65,8 +91,15 @@ impl Moments {
         }
     }
 
+    /// Learns from a row of those that come one by one, which are all looked at.
     #[inline(always)]
-    pub(crate) fn learn(&mut self, row: &Row<'_>) {
+    pub(crate) fn learn_one(&mut self, row: &Row<'_>) {
+        self.stride = 1;
+        self.learn(row);
+    }
+
+    #[inline(always)]
+    fn learn(&mut self, row: &Row<'_>) {
         self.rows += 1;
         for ((sum, count), x) in self.sum.iter_mut().zip(&mut self.count).zip(row.dense()) {
             *sum += f64::from(*x) * f64::from(*x);
