@@ -5,6 +5,11 @@
 //! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Several
 //! trainers hold one vector for each head more each (and another of f64 while verifying). Weights are f64 up to
 //! [`WIDE_FEATURES`] features and f32 above.
+//!
+//! Several heads are held together where that suits them (`solver/bank.rs`), by one trainer and in f32: with K heads
+//! rounded up to whole eights, one f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
+//! (features x K; six where the shift needs a metric), a vector for each head that has ended, and one of f64 for each
+//! head being verified.
 
 mod block;
 mod paper;
