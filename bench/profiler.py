@@ -16,8 +16,9 @@ from machine import ROOT, TARGET
 
 SAMPLES_PER_SECOND = 2500
 EVENT = ["-e", "cpu-clock", "-F", str(SAMPLES_PER_SECOND)]
-# bytes of stack copied with each sample
-STACK_BYTES = {"program": 2048, "server": 8192}
+# of stack copied with each sample: a server's goes through the executor, and none may end before a function of ours
+PROGRAM_STACK_BYTES = 2048
+SERVER_STACK_BYTES = 8192
 DATA = TARGET / "profile.data"
 
 # One function of a stack: its name, its source file (below the checkout's root where it is of this checkout, nothing
@@ -35,12 +36,12 @@ def missing():
 
 
 def of_program(command, binaries):
-    """Stacks of one run of a program, innermost frame first."""
-    call = ["perf", "record", *EVENT, *_stacks("program"), "-o", DATA, *map(str, command)]
+    """Stacks of one run of a program, innermost frame first, and its output."""
+    call = ["perf", "record", *EVENT, *_stacks(PROGRAM_STACK_BYTES), "-o", DATA, *map(str, command)]
     ran = subprocess.run(call, capture_output=True, text=True)
     if ran.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))}: {ran.stderr}")
-    return _read(binaries)
+    return _read(binaries), ran.stdout
 
 
 class Attached:
@@ -53,7 +54,7 @@ class Attached:
         ours, theirs = os.pipe(), os.pipe()
         # begins when told to, and says so
         control = ["-D", "-1", "--control", f"fd:{ours[0]},{theirs[1]}"]
-        call = ["perf", "record", *EVENT, *_stacks("server"), *control, "-o", DATA, "-p", str(self._pid)]
+        call = ["perf", "record", *EVENT, *_stacks(SERVER_STACK_BYTES), *control, "-o", DATA, "-p", str(self._pid)]
         self._perf = subprocess.Popen(
             call, pass_fds=(ours[0], theirs[1]), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -79,8 +80,8 @@ class Attached:
             raise RuntimeError(f"perf record did not {word}: {self._perf.communicate()[1].decode()}")
 
 
-def _stacks(kind):
-    return ["--call-graph", f"dwarf,{STACK_BYTES[kind]}"]
+def _stacks(stack_bytes):
+    return ["--call-graph", f"dwarf,{stack_bytes}"]
 
 
 def _read(binaries):

@@ -7,6 +7,7 @@ system's cache to the stored model, without workers, in a cache that holds the r
 brackets nanoseconds for each row of the table, all passes together.
 """
 
+import json
 import re
 
 import problems
@@ -14,33 +15,43 @@ import profiler
 import server
 from machine import ROOT, median
 from report import table
-from solvers import measure_program, measured
+from solvers import measure_program
 
 TITLE = "Profiles"
 # name, how to make it, and how often it is trained (quick, full)
 ALONE = [
-    ("dense 100k x 500", problems.unit_rows, (3, 10)),
+    ("dense 100k x 500", problems.unit_rows, (2, 10)),
     ("581k x 54, 12 nonzero", problems.cover_like, (2, 10)),
     ("text 300k x 1M", problems.text_like, (1, 4)),
 ]
 STORED = [("100 columns", server.load_columns), ("float4[100]", server.load_arrays)]
 STORED_ROWS, STORED_FEATURES = 200_000, 100
-STORED_RUNS = (5, 20)
+STORED_RUNS = (4, 20)
 
+VISITS = FULL, ACTIVE = "full passes", "active passes"
+# what comes before training
+LOADING = SCALING, ENCODING, DECODING, APART, POSTGRES, SYSTEM = (
+    "scaling, squared norms",
+    "encoding",
+    "decoding",
+    "taking rows apart",
+    "PostgreSQL: scan, executor, storing",
+    "system calls: pages from the system's cache",
+)
 # of the processor's time: a part, and functions or source files it consists of
 PARTS = [
-    ("full passes", r"^visit_blocks<.*true>"),
-    ("active passes", r"^visit_blocks<.*false>"),
+    (FULL, r"^visit_blocks<.*true>"),
+    (ACTIVE, r"^visit_blocks<.*false>"),
     ("column scales, in the first pass", r"pgsvm-core/src/solver/moments\.rs"),
     ("verification", r"^check_blocks<"),
     ("between passes", r"pgsvm-core/src/trainer"),
-    ("scaling, squared norms", r"pgsvm-core/src/scaling/applier\.rs"),
-    ("encoding", r"pgsvm-core/src/(scaling/learner|reader|cache)"),
-    ("decoding", r"^src/(features|rows|labels)|^src/pg/array"),
-    ("taking rows apart", r"^src/pg/(deform|prefetch|executor)"),
-    ("PostgreSQL: scan, executor, storing", r" postgres$"),
+    (SCALING, r"pgsvm-core/src/scaling/applier\.rs"),
+    (ENCODING, r"pgsvm-core/src/(scaling/learner|reader|cache)"),
+    (DECODING, r"^src/(features|rows|labels)|^src/pg/array"),
+    (APART, r"^src/pg/(deform|prefetch|executor)"),
+    (POSTGRES, r" postgres$"),
     ("page faults", r"exc_page_fault|do_page_fault"),
-    ("system calls: pages from the system's cache", r"do_syscall_64|el0_svc"),
+    (SYSTEM, r"do_syscall_64|el0_svc"),
 ]
 OTHER = "other"
 # of a visit's time
@@ -66,22 +77,22 @@ def measure(run):
 
 def solver_alone(run, name, problem, runs):
     program = measure_program()
-    command = [program, problem.folder, f"features={problem.features}", "c=1", "tolerance=1e-3"]
-    stacks = []
+    options = [f"features={problem.features}", "c=1", "tolerance=1e-3", "bandwidth=1"]
+    stacks, said = [], []
     for seed in range(runs):
-        stacks += profiler.of_program([*command, f"seed={seed}"], [program])
+        taken, output = profiler.of_program([program, problem.folder, *options, f"seed={seed}"], [program])
+        stacks += taken
+        said.append(json.loads(output))
     ours = [stack for stack in stacks if is_ours(stack)]
-    visits = [stack for stack in ours if part(stack, PARTS) in ("full passes", "active passes")]
-    said = [measured(problem, c=1, tolerance=1e-3, bandwidth=1, seed=seed) for seed in range(runs)]
-    rates = {key: median([one[key] for one in said]) for key in ["full_bandwidth", "active_bandwidth", "read_bandwidth"]}
+    rates = ["full_bandwidth", "active_bandwidth", "read_bandwidth"]
     run.say(f"  {name}: {len(ours)} stacks of {len(stacks)}")
     return {
         "name": name,
         "row_runs": problem.rows * runs,
         "parts": counted(ours, PARTS),
-        "work": counted(visits, WORK),
+        "work": counted(visits(ours), WORK),
         "row_bytes": said[0]["row_bytes"],
-        **rates,
+        **{rate: median([one[rate] for one in said]) for rate in rates},
     }
 
 
@@ -105,14 +116,13 @@ def backend(run, runs):
                 stacks[query] = profile.stacks
             connection.execute("DROP TABLE profiled")
         training, scan = stacks.values()
-        visits = [stack for stack in training if part(stack, PARTS) in ("full passes", "active passes")]
         run.say(f"  {name}: {len(training)} stacks, {len(scan)} of a bare scan")
         found.append(
             {
                 "name": name,
                 "row_runs": problem.rows * runs,
                 "parts": counted(training, PARTS),
-                "work": counted(visits, WORK),
+                "work": counted(visits(training), WORK),
                 "scan": len(scan),
             }
         )
@@ -127,6 +137,10 @@ def is_ours(stack):
         if frame.file.startswith("crates/pgsvm-core/src"):
             return True
     return False
+
+
+def visits(stacks):
+    return [stack for stack in stacks if part(stack, PARTS) in VISITS]
 
 
 def part(stack, parts):
@@ -199,10 +213,9 @@ def limits(alone):
 
 def loading(stored):
     """What comes before training, beside the least that PostgreSQL can do with the table."""
-    before = ["scaling, squared norms", "encoding", "decoding", "taking rows apart", PARTS[9][0], PARTS[11][0]]
     rows = []
     for one in stored:
-        ours = nanoseconds(sum(one["parts"][name] for name in before), one["row_runs"])
+        ours = nanoseconds(sum(one["parts"][name] for name in LOADING), one["row_runs"])
         scan = nanoseconds(one["scan"], one["row_runs"])
         rows.append([one["name"], f"{ours:.0f}", f"{scan:.0f}", f"{ours / scan:.1f}"])
     return table(["table", "reading and encoding, ns a row", "SELECT count(*), ns a row", "ratio"], rows)
