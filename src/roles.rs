@@ -77,6 +77,11 @@ impl ReaderRole {
             Ok(step) => step,
             Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
             Err(ReadError::Row(error)) => Failure::from(error).raise(),
+            Err(ReadError::SpoolCorrupt) => Failure::new(
+                Code::ERRCODE_DATA_CORRUPTED,
+                "rows read from the training's temporary file are not those written to it",
+            )
+            .raise(),
             Err(ReadError::TrainerFailed) => other_role_failed(),
         }
     }

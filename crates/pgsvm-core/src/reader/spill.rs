@@ -4,8 +4,8 @@
 use std::collections::TryReserveError;
 use std::ops::Range;
 
+use super::codec::{ChunkError, Chunks};
 use crate::cache::Ends;
-use crate::kernel::{as_bytes, as_bytes_mut};
 use crate::random::Random;
 use crate::reader::split::Split;
 use crate::row::Row;
@@ -25,11 +25,6 @@ const CHUNKS_IN_HAND: usize = 4;
 /// Consecutive rows that stay together when they are handed over.
 const GROUP: usize = 16;
 
-struct Chunk {
-    position: u64,
-    words: usize,
-}
-
 /// Rows that wait to be written as a chunk.
 #[derive(Default)]
 struct Stage {
@@ -39,7 +34,7 @@ struct Stage {
 
 /// The chunks written so far and those being filled.
 pub(super) struct Spill {
-    chunks: Vec<Chunk>,
+    chunks: Chunks,
     split: Split,
     /// One for each cell of the split.
     stages: Vec<Stage>,
@@ -47,7 +42,6 @@ pub(super) struct Spill {
     staged: usize,
     last: usize,
     chunk_words: usize,
-    bytes: u64,
 }
 
 impl Spill {
@@ -58,13 +52,12 @@ impl Spill {
                 .clamp(SMALLEST_CELL_CHUNK_BYTES, CELL_CHUNK_BYTES),
         };
         Self {
-            chunks: Vec::new(),
+            chunks: Chunks::new(),
             stages: (0..split.cells()).map(|_| Stage::default()).collect(),
             split,
             staged: 0,
             last: 0,
             chunk_words: chunk / 4,
-            bytes: 0,
         }
     }
 
@@ -72,8 +65,9 @@ impl Spill {
         self.chunk_words
     }
 
+    /// Bytes written to the spool.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.chunks.bytes()
     }
 
     /// Whether rows wait to be written.
@@ -102,17 +96,27 @@ impl Spill {
     }
 
     /// Writes what is staged and makes a chunk.
-    pub(super) fn flush_ripe<P: Spool>(&mut self, spool: &mut P) -> Result<(), P::Error> {
+    pub(super) fn flush_ripe<P: Spool>(
+        &mut self,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
         self.flush(self.chunk_words, spool)
     }
 
     /// Writes all that is staged.
-    pub(super) fn flush_rest<P: Spool>(&mut self, spool: &mut P) -> Result<(), P::Error> {
+    pub(super) fn flush_rest<P: Spool>(
+        &mut self,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
         self.flush(1, spool)
     }
 
     /// Writes the stages of at least so many words.
-    fn flush<P: Spool>(&mut self, least_words: usize, spool: &mut P) -> Result<(), P::Error> {
+    fn flush<P: Spool>(
+        &mut self,
+        least_words: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
         for cell in 0..self.stages.len() {
             if self.stages[cell].words.len() < least_words {
                 continue;
@@ -136,9 +140,9 @@ impl Spill {
         rows: usize,
         dense: usize,
         spool: &mut P,
-    ) -> Result<(), SpillError<P::Error>> {
+    ) -> Result<(), ChunkError<P::Error>> {
         if self.split.cells() == 1 {
-            return self.write(words, rows, 0, spool).map_err(SpillError::Spool);
+            return self.write(words, rows, 0, spool);
         }
         let mut at = 0;
         while at < words.len() {
@@ -146,7 +150,7 @@ impl Spill {
             self.stage(row.len())?.copy_from_slice(row);
             at += row.len();
         }
-        self.flush_ripe(spool).map_err(SpillError::Spool)
+        self.flush_ripe(spool)
     }
 
     /// Writes whole rows as a chunk.
@@ -156,14 +160,9 @@ impl Spill {
         rows: usize,
         cell: usize,
         spool: &mut P,
-    ) -> Result<(), P::Error> {
-        let position = spool.append(as_bytes(words))?;
-        self.chunks.push(Chunk {
-            position,
-            words: words.len(),
-        });
-        self.split.note(cell, rows, words.len());
-        self.bytes += std::mem::size_of_val(words) as u64;
+    ) -> Result<(), ChunkError<P::Error>> {
+        self.chunks.write(words, spool)?;
+        self.split.note(cell, rows, words.len())?;
         Ok(())
     }
 
@@ -190,7 +189,7 @@ impl Spill {
 /// The chunks, pass after pass: blocks in shuffled order; of a block a few chunks at a time in shuffled order,
 /// their rows mixed group by group. Without a split there is one block.
 pub(super) struct Replay {
-    chunks: Vec<Chunk>,
+    chunks: Chunks,
     /// The chunks of this pass, and each block's part of them, in the order of delivery.
     order: Vec<u32>,
     blocks: Vec<Range<usize>>,
@@ -207,18 +206,6 @@ pub(super) struct Replay {
     at: usize,
 }
 
-/// Why rows cannot be written, or the next ones not be had.
-pub(super) enum SpillError<E> {
-    Spool(E),
-    Memory,
-}
-
-impl<E> From<TryReserveError> for SpillError<E> {
-    fn from(_: TryReserveError) -> Self {
-        Self::Memory
-    }
-}
-
 impl Replay {
     /// The row to deliver now, read from the spool when it is not in hand.
     pub(super) fn front<P: Spool>(
@@ -226,7 +213,7 @@ impl Replay {
         dense: usize,
         random: &mut Random,
         spool: &mut P,
-    ) -> Result<Row<'_>, SpillError<P::Error>> {
+    ) -> Result<Row<'_>, ChunkError<P::Error>> {
         if self.group == self.groups.len() {
             if self.next == self.blocks[self.block].end {
                 self.next_block(random);
@@ -252,18 +239,16 @@ impl Replay {
     }
 
     /// Reads the next few chunks of the block and finds their groups of rows.
-    fn fetch<P: Spool>(&mut self, dense: usize, spool: &mut P) -> Result<(), SpillError<P::Error>> {
+    fn fetch<P: Spool>(&mut self, dense: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
         self.words.clear();
         self.groups.clear();
         let end = (self.next + CHUNKS_IN_HAND).min(self.blocks[self.block].end);
         for &index in &self.order[self.next..end] {
-            let chunk = &self.chunks[index as usize];
-            let from = self.words.len();
-            self.words.try_reserve(chunk.words)?;
-            self.words.resize(from + chunk.words, 0);
-            spool
-                .read(chunk.position, as_bytes_mut(&mut self.words[from..]))
-                .map_err(SpillError::Spool)?;
+            let (chunk, from) = (index as usize, self.words.len());
+            let words = self.chunks.words(chunk);
+            self.words.try_reserve(words)?;
+            self.words.resize(from + words, 0);
+            self.chunks.read(chunk, &mut self.words[from..], spool)?;
             let mut at = from;
             while at < self.words.len() {
                 let (start, mut rows) = (at, 0);

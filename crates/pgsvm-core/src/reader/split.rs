@@ -57,11 +57,18 @@ impl Split {
     }
 
     /// Notes that the next chunk written holds so many rows of this cell, of so many words together.
-    pub(super) fn note(&mut self, cell: usize, rows: usize, words: usize) {
+    pub(super) fn note(
+        &mut self,
+        cell: usize,
+        rows: usize,
+        words: usize,
+    ) -> Result<(), TryReserveError> {
+        self.pieces.try_reserve(1)?;
         self.pieces.push(Piece {
             cell: cell as u32,
             room: words + rows,
         });
+        Ok(())
     }
 
     /// Puts blocks together, about equal in size: gives the chunks in a new order, and each block's part of it.

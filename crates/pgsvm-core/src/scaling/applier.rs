@@ -52,7 +52,7 @@ struct Apply<'a> {
     words: &'a mut [u32],
 }
 
-/// Partial sums of squares, in a fixed order.
+/// Partial sums of squares, in a fixed order; in one sum each addition would wait for the last.
 const LANES: usize = 8;
 
 impl Work for Apply<'_> {
@@ -85,13 +85,23 @@ impl Work for Apply<'_> {
             let x = f64::from(f32::from_bits(*bits));
             squares[0] += x * x;
         }
-        for [index, bits] in sparse {
+        let scaled = !sparse_factor.is_empty();
+        let square = |[index, bits]: &mut [u32; 2]| {
             let mut x = f32::from_bits(*bits);
-            if !sparse_factor.is_empty() {
+            if scaled {
                 x *= sparse_factor[*index as usize - dense];
                 *bits = x.to_bits();
             }
-            squares[1] += f64::from(x) * f64::from(x);
+            f64::from(x) * f64::from(x)
+        };
+        let (wide, rest) = sparse.as_chunks_mut::<LANES>();
+        for entries in wide {
+            for k in 0..LANES {
+                squares[k] += square(&mut entries[k]);
+            }
+        }
+        for entry in rest {
+            squares[1] += square(entry);
         }
         *q = (squares.iter().sum::<f64>() as f32).to_bits();
     }

@@ -1,0 +1,264 @@
+//! Chunks on their way to the spool and back: as they are, or compressed where that is faster.
+//!
+//! How fast the spool is nobody knows beforehand: it is a file behind the operating system's cache. So it is measured.
+//! The first few chunks and every [`PROBE_EVERY`]th after them are a *probe*: the chunk is compressed and unpacked
+//! again, and the oldest chunk that no probe has read is read back; once the spool has outgrown the memory that one
+//! comes from the device. Every write is timed too. [`Pace`] turns this into the rule for the chunks to come. Each
+//! chunk remembers its own form and comes back as the same words in either, so timing has no say in the result.
+//!
+//! Compression is LZ4 behind a transposition: the bytes of equal place in each value (4 bytes), or in each pair of
+//! feature id and value (8 bytes), are put together, since neighbours resemble each other in their upper bytes. The
+//! first chunk is tried in all [`ROUNDS`], and the smallest wins.
+
+mod pace;
+
+use std::collections::TryReserveError;
+use std::time::Instant;
+
+use lz4_flex::block::{
+    compress_into_with_table, decompress_into, get_maximum_output_size, CompressTable,
+};
+
+use crate::kernel::{as_bytes, as_bytes_mut};
+use crate::source::Spool;
+use pace::Pace;
+
+/// Chunks that are probed at the beginning, and how many there are to a probe later: a few percent of the writing.
+const FIRST_PROBES: usize = 4;
+const PROBE_EVERY: usize = 64;
+/// Rounds of [`part`] to choose from: none, bytes of a value, bytes of a pair.
+const ROUNDS: [u32; 3] = [0, 2, 3];
+
+/// Where a chunk stands in the spool. One that takes fewer bytes than its words have is compressed.
+#[derive(Clone, Copy)]
+struct Stored {
+    position: u64,
+    bytes: u32,
+    words: u32,
+}
+
+/// Why a chunk cannot be written or had back.
+#[derive(Debug)]
+pub(super) enum ChunkError<E> {
+    Spool(E),
+    Memory,
+    /// What was read is not what was written.
+    Corrupt,
+}
+
+impl<E> From<TryReserveError> for ChunkError<E> {
+    fn from(_: TryReserveError) -> Self {
+        Self::Memory
+    }
+}
+
+/// The chunks in the spool, numbered as they are written. The buffers are two chunks long, three in a probe.
+pub(super) struct Chunks {
+    stored: Vec<Stored>,
+    bytes: u64,
+    pace: Pace,
+    /// Rounds of transposition, once the first chunk has chosen.
+    rounds: Option<u32>,
+    table: CompressTable,
+    /// Room for a compressed chunk, and for one that is being transposed.
+    packed: Vec<u8>,
+    planes: Vec<u8>,
+}
+
+impl Chunks {
+    pub(super) fn new() -> Self {
+        Self {
+            stored: Vec::new(),
+            bytes: 0,
+            pace: Pace::default(),
+            rounds: None,
+            table: CompressTable::default(),
+            packed: Vec::new(),
+            planes: Vec::new(),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.stored.len()
+    }
+
+    /// Bytes in the spool.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Words of a chunk's rows.
+    pub(super) fn words(&self, chunk: usize) -> usize {
+        self.stored[chunk].words as usize
+    }
+
+    /// Writes rows as the next chunk.
+    pub(super) fn write<P: Spool>(
+        &mut self,
+        rows: &[u32],
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        let rows = as_bytes(rows);
+        let chunks = self.len();
+        if chunks < FIRST_PROBES || chunks.is_multiple_of(PROBE_EVERY) {
+            self.time_reading(chunks / PROBE_EVERY, spool)?;
+            self.time_packing(rows)?;
+        }
+        let packed = match self.pace.favours_packing() {
+            true => self.pack(rows)?,
+            false => rows.len(),
+        };
+        let bytes = match packed < rows.len() {
+            true => &self.packed[..packed],
+            false => rows,
+        };
+        self.stored.try_reserve(1)?;
+        let start = Instant::now();
+        let position = spool.append(bytes).map_err(ChunkError::Spool)?;
+        self.pace.wrote(start.elapsed(), bytes.len());
+        self.bytes += bytes.len() as u64;
+        self.stored.push(Stored {
+            position,
+            bytes: bytes.len() as u32,
+            words: (rows.len() / 4) as u32,
+        });
+        Ok(())
+    }
+
+    /// Reads a chunk back into `rows`, as long as its words.
+    pub(super) fn read<P: Spool>(
+        &mut self,
+        chunk: usize,
+        rows: &mut [u32],
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        let Stored {
+            position, bytes, ..
+        } = self.stored[chunk];
+        let rows = as_bytes_mut(rows);
+        if bytes as usize == rows.len() {
+            return spool.read(position, rows).map_err(ChunkError::Spool);
+        }
+        let packed = room(&mut self.packed, bytes as usize)?;
+        spool.read(position, packed).map_err(ChunkError::Spool)?;
+        self.unpack(bytes as usize, rows)
+    }
+
+    fn time_reading<P: Spool>(
+        &mut self,
+        chunk: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        let Some(old) = self.stored.get(chunk) else {
+            return Ok(());
+        };
+        let bytes = room(&mut self.packed, old.bytes as usize)?;
+        let start = Instant::now();
+        spool.read(old.position, bytes).map_err(ChunkError::Spool)?;
+        self.pace.read(start.elapsed(), bytes.len());
+        Ok(())
+    }
+
+    fn time_packing<E>(&mut self, rows: &[u8]) -> Result<(), ChunkError<E>> {
+        if self.rounds.is_none() {
+            self.choose_rounds(rows)?;
+        }
+        let mut again = Vec::new();
+        let again = room(&mut again, rows.len())?;
+        let start = Instant::now();
+        let packed = self.pack(rows)?;
+        let packing = start.elapsed();
+        self.unpack(packed, again)?;
+        let unpacking = start.elapsed() - packing;
+        self.pace.packed(packing, unpacking, packed, rows.len());
+        Ok(())
+    }
+
+    fn choose_rounds(&mut self, rows: &[u8]) -> Result<(), TryReserveError> {
+        let mut smallest = usize::MAX;
+        for rounds in ROUNDS {
+            let before = self.rounds.replace(rounds);
+            let packed = self.pack(rows)?;
+            if packed < smallest {
+                smallest = packed;
+            } else {
+                self.rounds = before;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compresses rows into the beginning of `packed` and gives the length there.
+    fn pack(&mut self, rows: &[u8]) -> Result<usize, TryReserveError> {
+        let rounds = self.rounds.unwrap_or(0);
+        let packed = room(&mut self.packed, get_maximum_output_size(rows.len()))?;
+        let planes = room(&mut self.planes, rows.len())?;
+        // the rounds go to and fro between the buffers and end in `planes`
+        let (mut from, mut to) = match rounds % 2 {
+            0 => (&mut *planes, &mut packed[..rows.len()]),
+            _ => (&mut packed[..rows.len()], &mut *planes),
+        };
+        from.copy_from_slice(rows);
+        for _ in 0..rounds {
+            part(from, to);
+            (from, to) = (to, from);
+        }
+        let length = compress_into_with_table(planes, packed, &mut self.table);
+        Ok(length.expect("there is room for the largest output"))
+    }
+
+    /// Unpacks the first `length` bytes of `packed` into `rows`.
+    fn unpack<E>(&mut self, length: usize, rows: &mut [u8]) -> Result<(), ChunkError<E>> {
+        let rounds = self.rounds.unwrap_or(0);
+        let planes = room(&mut self.planes, rows.len())?;
+        // as above, ending in `rows`
+        let (mut from, mut to) = match rounds % 2 {
+            0 => (rows, planes),
+            _ => (planes, rows),
+        };
+        match decompress_into(&self.packed[..length], from) {
+            Ok(length) if length == from.len() => {}
+            _ => return Err(ChunkError::Corrupt),
+        }
+        for _ in 0..rounds {
+            join(from, to);
+            (from, to) = (to, from);
+        }
+        Ok(())
+    }
+}
+
+/// The first `length` bytes of a buffer that grows as needed; what they hold does not matter.
+fn room(buffer: &mut Vec<u8>, length: usize) -> Result<&mut [u8], TryReserveError> {
+    if buffer.len() < length {
+        buffer.try_reserve_exact(length - buffer.len())?;
+        buffer.resize(length, 0);
+    }
+    Ok(&mut buffer[..length])
+}
+
+/// Puts the bytes of even places into the first half and those of odd places into the second.
+///
+/// A round moves the lowest bit of a byte's place to the top; so two rounds bring byte k of every four together, three
+/// that of every eight.
+fn part(from: &[u8], to: &mut [u8]) {
+    let (even, odd) = to.split_at_mut(from.len() / 2);
+    for ((pair, even), odd) in from.as_chunks::<2>().0.iter().zip(even).zip(odd) {
+        // shifts, of which the compiler makes vector instructions; with indexes it does not (30 against 7 GB/s)
+        let word = u16::from_le_bytes(*pair);
+        *even = word as u8;
+        *odd = (word >> 8) as u8;
+    }
+}
+
+/// Takes [`part`] back.
+fn join(from: &[u8], to: &mut [u8]) {
+    let (even, odd) = from.split_at(from.len() / 2);
+    for ((pair, even), odd) in to.as_chunks_mut::<2>().0.iter_mut().zip(even).zip(odd) {
+        *pair = [*even, *odd];
+    }
+}
+
+#[cfg(test)]
+mod tests;
