@@ -1,8 +1,8 @@
-"""Sampling profiles by perf: where the processor time of a program or a server process goes, inlined functions told apart.
+"""Sampling profiles by perf: where the processor time of a program or a server process goes.
 
-perf takes the stack of the process at regular intervals of processor time. Most of the solver is inlined into a few large
-functions, so each address in the files asked for is looked up in the compiler's line table, which knows what was inlined
-there.
+perf takes the stack of the process at regular intervals of processor time. Most of the solver is inlined into a few
+large functions, so each address in the files asked for is looked up in the compiler's line table, which knows what was
+inlined there.
 """
 
 import collections
@@ -94,7 +94,9 @@ def _read(binaries):
     samples = [sample for sample in samples if sample]
     inlined = {}
     for binary in map(str, binaries):
-        inlined[binary] = _inlined(binary, {address for sample in samples for address, _, file in sample if file == binary})
+        inlined[binary] = _inlined(
+            binary, {address for sample in samples for address, _, file in sample if file == binary}
+        )
     stacks = []
     for sample in samples:
         stack = []
