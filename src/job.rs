@@ -28,6 +28,8 @@ pub struct Job {
     pub scale: Scale,
     pub terms: Terms,
     pub schedule: Schedule,
+    /// Threads that train.
+    pub trainers: usize,
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
     pub cache_bytes: usize,
@@ -60,14 +62,15 @@ impl Job {
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
         let terms = &self.terms;
-        Ok(Problem::new(terms.loss, terms.c, terms.tolerance)?
+        Problem::new(terms.loss, terms.c, terms.tolerance)?
             .with_max_passes(terms.max_passes)?
             .with_intercept(terms.intercept)
             .with_seed(terms.seed)
             .with_schedule(self.schedule)
             .with_policy(terms.policy)
             .with_inner_rounds(terms.inner_rounds)?
-            .with_proximal(terms.proximal))
+            .with_proximal(terms.proximal)
+            .with_trainers(self.trainers)
     }
 }
 

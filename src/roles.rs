@@ -7,6 +7,7 @@
 use crate::errors::{Code, Failure, OrRaise};
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
+use crate::pg::signals;
 use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
@@ -28,6 +29,8 @@ pub struct ReaderRole {
 /// The trainer role.
 pub struct TrainerRole {
     trainer: Trainer,
+    /// Whether a step may start threads.
+    threads: bool,
     keep_duals: bool,
 }
 
@@ -110,13 +113,18 @@ impl TrainerRole {
             .or_raise();
         Self {
             trainer,
+            threads: job.trainers > 1,
             keep_duals: job.terms.keep_duals,
         }
     }
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        match self.trainer.step(TRAINER_STEP_VALUES) {
+        let result = {
+            let _blocked = self.threads.then(signals::Blocked::all);
+            self.trainer.step(TRAINER_STEP_VALUES)
+        };
+        match result {
             Err(TrainError::ReaderFailed) => other_role_failed(),
             step => step.map_err(train_failure).or_raise(),
         }

@@ -2,9 +2,11 @@
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
+use pgsvm_core::Problem;
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
+static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 
 /// Registers the settings; called once from `_PG_init`.
@@ -26,6 +28,16 @@ pub fn register() {
         &WORKERS,
         0,
         2,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"pgsvm.trainers",
+        c"Threads that train at the same time, in the process that plays the trainer.",
+        c"More than 1 counts only where all rows fit the cache. Threads are no worker processes, and no limit on those holds for them.",
+        &TRAINERS,
+        1,
+        Problem::MAX_TRAINERS as i32,
         GucContext::Userset,
         GucFlags::default(),
     );
@@ -54,6 +66,11 @@ pub fn cache_bytes() -> usize {
 /// How many workers a training may start, 0 to 2.
 pub fn workers() -> i32 {
     WORKERS.get()
+}
+
+/// How many threads train, 1 or more.
+pub fn trainers() -> usize {
+    TRAINERS.get() as usize
 }
 
 /// Estimated source bytes from which on workers are worth their start; None leaves it to whether the

@@ -115,7 +115,14 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
         seconds: started.elapsed().as_secs_f64(),
     };
     let version = models::store(schema, &request, &trained, &labelled)?;
-    announce(&request, &trained, &labelled, version, &skipped);
+    announce(
+        &request,
+        &trained,
+        &labelled,
+        version,
+        job.trainers,
+        &skipped,
+    );
     Ok(request.model)
 }
 
@@ -156,6 +163,7 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
         scale: request.scale.resolve(features.dense_parts() > 0),
         terms: request.terms.clone(),
         schedule: leader::schedule(&roles),
+        trainers: settings::trainers(),
         roles,
         cache_bytes: settings::cache_bytes(),
     })
@@ -187,6 +195,7 @@ fn announce(
     trained: &Trained,
     labelled: &Labelled<'_>,
     version: i32,
+    trainers: usize,
     skipped: &[String],
 ) {
     let reader = &trained.reader.report;
@@ -204,11 +213,7 @@ fn announce(
         report.passes,
         head.certificate.gap,
         memory(trained, labelled.cache_bytes),
-        match trained.workers {
-            0 => "no workers".to_owned(),
-            1 => "1 worker".to_owned(),
-            many => format!("{many} workers"),
-        },
+        processes(trained, trainers),
         labelled.seconds,
     );
     if !skipped.is_empty() {
@@ -222,6 +227,19 @@ fn announce(
             models::stop_word(head.stop)
         ),
     }
+}
+
+fn processes(trained: &Trained, trainers: usize) -> String {
+    let mut text = match trained.workers {
+        0 => "no workers".to_owned(),
+        1 => "1 worker".to_owned(),
+        many => format!("{many} workers"),
+    };
+    // rows that stream have one trainer
+    if trainers > 1 && trained.trainer.report.resident {
+        text += &format!(", {trainers} trainers");
+    }
+    text
 }
 
 fn memory(trained: &Trained, cache_bytes: usize) -> String {

@@ -13,6 +13,7 @@ pub mod query;
 pub mod queue;
 pub mod record;
 pub mod select;
+pub mod signals;
 pub mod statement;
 pub mod tempfile;
 pub mod types;

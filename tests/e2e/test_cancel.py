@@ -2,6 +2,7 @@
 temporary file or row of a model; the server goes on, and the version before stays in force.
 """
 
+import pathlib
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import psycopg
 import pytest
 
 from harness.server import wait_until
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model, one, stored_rows
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_TRAINERS, TWO_WORKERS, configure, model, one, stored_rows
 
 BACK_WITHIN_SECONDS = 1.0
 
@@ -117,6 +118,30 @@ def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, ph
     assert one(running.connection, "SELECT current_setting('application_name')") == one(
         watcher, "SELECT application_name FROM pg_stat_activity WHERE pid = %s", [running.pid]
     )
+
+
+@pytest.mark.parametrize("processes", PROCESSES)
+@pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
+def test_two_trainers_end_like_one(server, connect, run, nothing_left, how, processes):
+    settings = PROCESSES[processes] | TWO_TRAINERS
+    running, watcher = start(server, connect, run, "training_in_memory", settings)
+    pids = family(watcher, running)
+    wait_until(lambda: any(threads(pid) > 1 for pid in pids), what="a second trainer")
+    asked = time.monotonic()
+    watcher.execute(f"SELECT {how}(%s)", [running.pid])
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    ended = psycopg.errors.QueryCanceled if how == "pg_cancel_backend" else psycopg.OperationalError
+    assert isinstance(running.end(), ended)
+    nothing_left()
+    assert all(threads(pid) <= 1 for pid in pids)
+
+
+def threads(pid):
+    """Threads of a process; 0 when it is gone."""
+    try:
+        return len(list(pathlib.Path(f"/proc/{pid}/task").iterdir()))
+    except OSError:
+        return 0
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.sessions import one
+from harness.sessions import listen, one
 
 TOLERANCE = 1e-3
 
@@ -19,10 +19,11 @@ def table(server, database):
     return "points"
 
 
-def train(connection, workers, cache, seed=7):
+def train(connection, workers, cache, seed=7, trainers=1):
     """Trains and returns (weights of every chunk, primal)."""
     connection.execute(
-        f"SET pgsvm.workers = {workers}; SET pgsvm.min_parallel_size = 0; SET pgsvm.cache_size = '{cache}'"
+        f"SET pgsvm.workers = {workers}; SET pgsvm.min_parallel_size = 0; SET pgsvm.cache_size = '{cache}';"
+        f"SET pgsvm.trainers = {trainers}"
     )
     model = connection.execute(
         "SELECT svm_train('points', 'label', c => 1.0, tolerance => %s, seed => %s)", (TOLERANCE, seed)
@@ -44,6 +45,17 @@ def test_one_process_with_one_seed_gives_the_same_weights_bit_for_bit(connection
     first, _ = train(connection, workers, cache)
     second, _ = train(connection, workers, cache)
     assert first == second
+
+
+def test_two_trainers_and_one_seed_give_the_same_weights_bit_for_bit_in_any_process(connection, table):
+    alone, primal = train(connection, 0, "64MB")
+    told = listen(connection)
+    together, primal_together = train(connection, 0, "64MB", trainers=2)
+    assert "no workers, 2 trainers" in told[-1].text
+    assert together == train(connection, 0, "64MB", trainers=2)[0]
+    assert together == train(connection, 2, "64MB", trainers=2)[0]
+    assert together != alone, "the passes were to be divided"
+    assert primal_together == pytest.approx(primal, rel=TOLERANCE)
 
 
 def test_a_scan_that_another_left_half_way_gives_the_same_weights(connection):

@@ -11,6 +11,8 @@ from psycopg.rows import dict_row
 TWO_WORKERS = {"pgsvm.workers": "2", "pgsvm.min_parallel_size": "0"}
 ONE_WORKER = {"pgsvm.workers": "1", "pgsvm.min_parallel_size": "0"}
 NO_WORKER = {"pgsvm.workers": "0"}
+# Threads that train, whatever process they are in.
+TWO_TRAINERS = {"pgsvm.trainers": "2"}
 
 
 def configure(connection, settings):

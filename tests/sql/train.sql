@@ -150,9 +150,23 @@ RESET pgsvm.cache_size;
 SELECT name, solver, workers, gap <= 1e-3 AS certified, abs(primal - (SELECT primal FROM svm_models WHERE name = 'cached')) <= 1e-3 * primal AS same_objective
 FROM svm_models WHERE name = 'cached' OR name LIKE 'streamed%' ORDER BY 1;
 
+-- two trainers in memory, in a worker and in the session: the same objective; it makes no difference where they are
+SET pgsvm.trainers = 2;
+SET pgsvm.min_parallel_size = 0;
+SELECT svm_train('wide', 'y', model => 'pair', c => 0.1);
+SET pgsvm.workers = 0;
+SELECT svm_train('wide', 'y', model => 'pair_alone', c => 0.1);
+RESET pgsvm.workers;
+RESET pgsvm.min_parallel_size;
+RESET pgsvm.trainers;
+SELECT name, workers, gap <= 1e-3 AS certified, abs(primal - (SELECT primal FROM svm_models WHERE name = 'cached')) <= 1e-3 * primal AS same_objective
+FROM svm_models WHERE name LIKE 'pair%' ORDER BY 1;
+
 -- the same seed gives the same weights, bit for bit
 SELECT count(DISTINCT weights) AS different, count(*) FROM svm_weight JOIN svm_version v ON v.id = version_id JOIN svm_model m ON m.id = v.model_id
 WHERE name IN ('streamed_alone', 'streamed_again');
+SELECT count(DISTINCT weights) AS different, count(*) FROM svm_weight JOIN svm_version v ON v.id = version_id JOIN svm_model m ON m.id = v.model_id
+WHERE name IN ('pair', 'pair_alone');
 -- blocks take their turns whoever is faster, so with them that holds for any number of workers
 SELECT count(DISTINCT weights) AS different, count(*) FROM svm_weight JOIN svm_version v ON v.id = version_id JOIN svm_model m ON m.id = v.model_id
 WHERE name IN ('streamed_block', 'streamed_block_two');

@@ -177,6 +177,8 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y']);
 RESET pgsvm.cache_size;
 SET pgsvm.workers = 3;
 \echo :LAST_ERROR_SQLSTATE
+SET pgsvm.trainers = 0;
+\echo :LAST_ERROR_SQLSTATE
 
 -- read-only transactions
 BEGIN READ ONLY;

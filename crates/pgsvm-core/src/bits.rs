@@ -48,20 +48,4 @@ impl Bits {
     pub(crate) fn ones(&self) -> usize {
         self.ones
     }
-
-    /// Replaces the bits of [`Self::group`].
-    #[inline]
-    pub(crate) fn set_group(&mut self, first: usize, width: usize, bits: u32) {
-        let word = &mut self.words[first / 64];
-        let mask = ((1u64 << width) - 1) << (first % 64);
-        let changed = *word & !mask | u64::from(bits) << (first % 64);
-        self.ones = self.ones + changed.count_ones() as usize - word.count_ones() as usize;
-        *word = changed;
-    }
-
-    /// The bits of `width` (at most 16, dividing 64) numbers from `first`, a multiple of `width`.
-    #[inline]
-    pub(crate) fn group(&self, first: usize, width: usize) -> u32 {
-        (self.words[first / 64] >> (first % 64)) as u32 & ((1 << width) - 1)
-    }
 }

@@ -94,7 +94,7 @@ unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
 }
 
 /// The precision weights are kept in.
-pub(crate) trait Real: Copy + Default + Send + 'static {
+pub(crate) trait Real: Copy + Default + Send + Sync + 'static {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
     /// sum x u

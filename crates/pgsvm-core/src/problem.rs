@@ -71,6 +71,7 @@ pub struct Problem {
     schedule: Schedule,
     policy: Policy,
     proximal: Proximal,
+    trainers: usize,
     inner_rounds: u32,
 }
 
@@ -83,6 +84,8 @@ pub enum ProblemError {
     Tolerance(f64),
     /// At least one pass is needed.
     MaxPasses(u32),
+    /// One trainer at least, and no more than [`Problem::MAX_TRAINERS`].
+    Trainers(usize),
     /// Rounds over a block must be between 1 and [`Problem::MOST_INNER_ROUNDS`].
     InnerRounds(u32),
 }
@@ -90,6 +93,8 @@ pub enum ProblemError {
 impl Problem {
     /// Passes over all rows after which training gives up unless told otherwise.
     pub const DEFAULT_MAX_PASSES: u32 = 1000;
+    /// Trainers that a training may have.
+    pub const MAX_TRAINERS: usize = 64;
     /// Rounds over a block unless told otherwise.
     pub const DEFAULT_INNER_ROUNDS: u32 = 10;
     /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
@@ -116,6 +121,7 @@ impl Problem {
             schedule: Schedule::Timed,
             policy: Policy::Cached,
             proximal: Proximal::Auto,
+            trainers: 1,
             inner_rounds: Self::DEFAULT_INNER_ROUNDS,
         })
     }
@@ -157,6 +163,16 @@ impl Problem {
     pub fn with_proximal(mut self, proximal: Proximal) -> Self {
         self.proximal = proximal;
         self
+    }
+
+    /// Sets the number of threads that train at the same time, at most [`Self::MAX_TRAINERS`]. They share the passes over
+    /// rows that are all in the cache; where rows stream, one of them trains alone.
+    pub fn with_trainers(mut self, trainers: usize) -> Result<Self, ProblemError> {
+        if !(1..=Self::MAX_TRAINERS).contains(&trainers) {
+            return Err(ProblemError::Trainers(trainers));
+        }
+        self.trainers = trainers;
+        Ok(self)
     }
 
     /// Sets the number of rounds over a block, for the policies that have blocks.
@@ -211,6 +227,10 @@ impl Problem {
     pub fn inner_rounds(&self) -> u32 {
         self.inner_rounds
     }
+    /// Threads that train at the same time.
+    pub fn trainers(&self) -> usize {
+        self.trainers
+    }
 }
 
 impl fmt::Display for ProblemError {
@@ -222,6 +242,11 @@ impl fmt::Display for ProblemError {
                 "tolerance must lie between 0 and 1 (exclusive), but is {t}"
             ),
             Self::MaxPasses(n) => write!(f, "max_passes must be at least 1, but is {n}"),
+            Self::Trainers(n) => write!(
+                f,
+                "trainers must be between 1 and {}, but is {n}",
+                Problem::MAX_TRAINERS
+            ),
             Self::InnerRounds(n) => write!(
                 f,
                 "inner_rounds must lie between 1 and {}, but is {n}",

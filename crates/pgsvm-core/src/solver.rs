@@ -15,8 +15,10 @@ mod ahead;
 pub(crate) mod head;
 mod iterate;
 mod moments;
+mod per_row;
 mod proof;
 mod rule;
+pub(crate) mod share;
 mod visit;
 
 use crate::cache::Facts;
@@ -29,6 +31,14 @@ use moments::Moments;
 
 /// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
 const BLOCKS_AT_A_TIME: usize = 128;
+
+/// A walk over the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    Full,
+    Verify { everything: bool },
+    Active,
+}
 
 pub(crate) struct Solver<T> {
     pub(crate) heads: Vec<Head<T>>,

@@ -2,8 +2,9 @@
 //!
 //! It runs in the trainer's process (or wherever the caller steps it), waits for nothing and touches nothing but its
 //! side of the [`Cache`]. It holds, besides the cache: one f32 for each row and head, four vectors of weights for each
-//! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Weights
-//! are f64 up to [`WIDE_FEATURES`] features and f32 above.
+//! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Several
+//! trainers hold one vector for each head more each (and another of f64 while verifying). Weights are f64 up to
+//! [`WIDE_FEATURES`] features and f32 above.
 
 mod block;
 mod paper;
@@ -11,6 +12,7 @@ mod pass;
 mod resident;
 mod selective;
 mod streaming;
+mod team;
 mod working_set;
 
 use std::fmt;
@@ -379,7 +381,13 @@ impl<T: Real> Run<T> {
             TrainerSide::Resident(facts, arena) => {
                 let solver = Solver::new(problem, specs, &facts)?;
                 (
-                    Form::Resident(Box::new(Resident::new(solver, facts, arena, random)?)),
+                    Form::Resident(Box::new(Resident::new(
+                        solver,
+                        facts,
+                        arena,
+                        random,
+                        problem.trainers(),
+                    )?)),
                     facts,
                 )
             }

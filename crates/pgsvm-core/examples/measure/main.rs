@@ -12,6 +12,7 @@
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
 //! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
+//! | trainers | threads that train at the same time |
 //! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
 //! | dual | the dual objective at which it is asked to stop |
@@ -157,7 +158,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_intercept(options.number("intercept", 1)? == 1)
             .with_seed(options.number("seed", 0)?)
             .with_policy(policy)
-            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?,
+            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
+            .with_trainers(options.number("trainers", 1)?)?,
     )
 }
 

@@ -5,7 +5,6 @@
 //!
 //! [`super::visit`] visits rows; here is what happens between visits, pass by pass.
 
-use crate::bits::Bits;
 use crate::cache::Facts;
 use crate::kernel::{prefetch, Kernel, Real};
 use crate::page::Page;
@@ -14,9 +13,10 @@ use crate::row::Row;
 use crate::solver::ahead::Ahead;
 use crate::solver::iterate::Iterate;
 use crate::solver::moments::Moments;
+use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::{shrunk_dual, Proof};
 use crate::solver::rule::{Measured, Rule};
-use crate::solver::visit::{Outcome, Sums, Tally, Terms, Visitor};
+use crate::solver::visit::{Lent, Outcome, Sums, Tally, Terms, Visitor};
 use crate::solver::zeros;
 use crate::trainer::{Certificate, HeadSpec, StopReason, TrainError};
 
@@ -55,13 +55,12 @@ pub(crate) struct Head<T> {
     pub(super) signs: Vec<i8>,
     pub(super) terms: Terms,
     pub(super) intercept: f64,
-    pub(super) dense: usize,
     pub(crate) alpha: Vec<f32>,
     pub(super) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(super) start: Vec<T>,
     /// Whether those are all 0.
-    start_is_zero: bool,
+    pub(super) start_is_zero: bool,
     /// Weights of the best primal.
     pub(super) best_w: Vec<T>,
     pub(super) best: Best,
@@ -72,13 +71,13 @@ pub(crate) struct Head<T> {
     pub(super) start_outer: f64,
     pub(super) measured: Measured,
     /// Rows that active passes leave out.
-    pub(crate) asleep: Bits,
+    pub(crate) asleep: Asleep,
     /// Whether rows may sleep at all.
     pub(crate) sleeps: bool,
     pub(super) rule: Rule,
     pub(super) estimate: f64,
     pub(super) slack: f64,
-    pub(super) proof: Option<Proof>,
+    pub(super) proof: Option<Box<Proof>>,
     pub(super) certificate: Option<Certificate>,
     pub(crate) support_vectors: u64,
     pub(crate) stop: Option<StopReason>,
@@ -116,7 +115,6 @@ impl<T: Real> Head<T> {
                 sleep_below: f64::NEG_INFINITY,
             },
             intercept,
-            dense: facts.dense,
             alpha: zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, rule.kappa())?,
             start: zeros(length)?,
@@ -137,7 +135,7 @@ impl<T: Real> Head<T> {
                 gap: 1.0,
                 mean_aq: 0.0,
             },
-            asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+            asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
             sleeps: true,
@@ -155,23 +153,27 @@ impl<T: Real> Head<T> {
         self.rule.kappa()
     }
 
+    /// u, and what visits need beside it.
     #[inline(always)]
-    pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
-        f64::from(self.signs[row.class()])
-    }
-
-    /// What visits rows, and the set of rows that sleep. Its sums go back to `self.sums`.
-    #[inline(always)]
-    fn visitor(&mut self) -> (Visitor<'_, T>, &mut Bits) {
-        let visitor = Visitor {
+    pub(super) fn lend(&mut self) -> (&mut [T], Lent<'_, T>) {
+        let (u, form) = self.iterate.lend();
+        let lent = Lent {
             signs: &self.signs,
             terms: self.terms,
-            alpha: &mut self.alpha,
-            view: self.iterate.view(),
+            alpha: Dual::share(&mut self.alpha),
+            asleep: &self.asleep,
             start: (!self.start_is_zero).then_some(&self.start),
-            sums: self.sums,
+            form,
         };
-        (visitor, &mut self.asleep)
+        (u, lent)
+    }
+
+    /// What visits rows. Its sums go back to `self.sums`.
+    #[inline(always)]
+    fn visitor(&mut self) -> Visitor<'_, T> {
+        let sums = self.sums;
+        let (u, lent) = self.lend();
+        lent.visitor(u, 1.0, sums)
     }
 
     /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
@@ -180,42 +182,8 @@ impl<T: Real> Head<T> {
         &mut self,
         blocks: Blocks<'_>,
     ) -> usize {
-        let (mut visitor, asleep) = self.visitor();
-        let to_visit = |asleep: &Bits, place: usize| {
-            let (first, all) = blocks.rows(place);
-            let left = if FULL {
-                all
-            } else {
-                all & !asleep.group(first, blocks.width)
-            };
-            (first, left)
-        };
-        let mut ahead = Ahead::new(blocks.page);
-        let mut values = 0;
-        for place in 0..blocks.numbers.len() {
-            let (first, mut left) = to_visit(asleep, place);
-            if place + 2 < blocks.numbers.len() {
-                let (slot, _) = blocks.rows(place + 2);
-                blocks.page.prefetch_entry(slot);
-                prefetch(&visitor.alpha[slot..], 1);
-            }
-            if place + 1 < blocks.numbers.len() {
-                let (first, rows) = to_visit(asleep, place + 1);
-                ahead.begin(first, rows);
-            }
-            let mut sleeping = asleep.group(first, blocks.width);
-            while left != 0 {
-                let offset = left.trailing_zeros();
-                left &= left - 1;
-                let row = blocks.page.peek_row(first + offset as usize);
-                values += row.values();
-                ahead.fetch(&row, first, left);
-                let outcome = visitor.visit::<K, FULL>(&row);
-                sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
-            }
-            ahead.finish();
-            asleep.set_group(first, blocks.width, sleeping);
-        }
+        let mut visitor = self.visitor();
+        let values = visitor.visit_blocks::<K, FULL>(blocks);
         let sums = visitor.sums;
         self.sums = sums;
         values
@@ -238,9 +206,9 @@ impl<T: Real> Head<T> {
 
     #[inline(always)]
     fn visit_one<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
-        let (mut visitor, asleep) = self.visitor();
+        let mut visitor = self.visitor();
         let outcome = visitor.visit::<K, FULL>(row);
-        asleep.set(row.ordinal(), outcome.sleeps);
+        visitor.lent.asleep.set(row.ordinal(), outcome.sleeps);
         let sums = visitor.sums;
         self.sums = sums;
         outcome
@@ -249,7 +217,7 @@ impl<T: Real> Head<T> {
     /// Sums the loss at the weights of the pass's start, without a visit.
     #[inline(always)]
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
-        let (mut visitor, _) = self.visitor();
+        let mut visitor = self.visitor();
         visitor.measure::<K>(row);
         let sums = visitor.sums;
         self.sums = sums;
@@ -398,6 +366,53 @@ impl<T: Real> Head<T> {
             return 0.0;
         }
         self.best.correct as f64 / self.best.rows as f64
+    }
+}
+
+impl<T: Real> Visitor<'_, T> {
+    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+    #[inline(always)]
+    pub(super) fn visit_blocks<K: Kernel, const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_>,
+    ) -> usize {
+        let asleep = self.lent.asleep;
+        let to_visit = |place: usize| {
+            let (first, all) = blocks.rows(place);
+            let left = if FULL {
+                all
+            } else {
+                all & !asleep.group(first, blocks.width)
+            };
+            (first, left)
+        };
+        let mut ahead = Ahead::new(blocks.page);
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            let (first, mut left) = to_visit(place);
+            if place + 2 < blocks.numbers.len() {
+                let (slot, _) = blocks.rows(place + 2);
+                blocks.page.prefetch_entry(slot);
+                prefetch(&self.lent.alpha[slot..], 1);
+            }
+            if place + 1 < blocks.numbers.len() {
+                let (first, rows) = to_visit(place + 1);
+                ahead.begin(first, rows);
+            }
+            let mut sleeping = asleep.group(first, blocks.width);
+            while left != 0 {
+                let offset = left.trailing_zeros();
+                left &= left - 1;
+                let row = blocks.page.peek_row(first + offset as usize);
+                values += row.values();
+                ahead.fetch(&row, first, left);
+                let outcome = self.visit::<K, FULL>(&row);
+                sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
+            }
+            ahead.finish();
+            asleep.set_group(first, blocks.width, sleeping);
+        }
+        values
     }
 }
 

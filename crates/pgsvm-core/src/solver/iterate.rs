@@ -6,7 +6,7 @@
 //! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
 
 use crate::kernel::Real;
-use crate::solver::visit::{Damping, View};
+use crate::solver::visit::{Damping, Form};
 use crate::solver::{zeros, TrainError};
 
 pub(crate) struct Iterate<T> {
@@ -59,11 +59,10 @@ impl<T: Real> Iterate<T> {
         self.u.len()
     }
 
-    /// The weights as visits see them.
+    /// u, and how weights follow from it.
     #[inline(always)]
-    pub(super) fn view(&mut self) -> View<'_, T> {
-        View {
-            u: &mut self.u,
+    pub(super) fn lend(&mut self) -> (&mut [T], Form<'_, T>) {
+        let form = Form {
             damp: self.damp,
             columns: self.columns.as_ref().map(|columns| Damping {
                 damp: &columns.damp,
@@ -71,7 +70,8 @@ impl<T: Real> Iterate<T> {
             }),
             dense: self.dense,
             intercept: self.intercept,
-        }
+        };
+        (&mut self.u, form)
     }
 
     #[inline]
@@ -102,6 +102,32 @@ impl<T: Real> Iterate<T> {
             norms.apart += (v - w) * (v - w);
         }
         norms
+    }
+
+    /// Adds up what several copies of u were changed to, each `stretch` times too far. Gives back |sum d|^2 / sum |d|^2
+    /// of the changes d in the norm of the shift; 1 where nothing changed.
+    pub(super) fn merge<'a>(
+        &mut self,
+        copies: impl Iterator<Item = &'a [T]> + Clone,
+        stretch: f64,
+    ) -> f64 {
+        let (mut together, mut apart) = (0.0, 0.0);
+        for j in 0..self.u.len() {
+            let (u, damp) = (self.u[j].to(), self.factors(j).0);
+            let mut sum = 0.0;
+            for copy in copies.clone() {
+                let change = copy[j].to() - u;
+                sum += change;
+                apart += damp * change * change;
+            }
+            together += damp * sum * sum;
+            self.u[j] = T::of(u + sum / stretch);
+        }
+        if apart > 0.0 {
+            together / apart
+        } else {
+            1.0
+        }
     }
 
     /// z := w, keeping v, with `kappa` from now on.

@@ -34,6 +34,26 @@ impl Moments {
         }))
     }
 
+    /// Of the same form, with nothing learned yet.
+    pub(crate) fn another(&self) -> Result<Self, TrainError> {
+        Ok(Self {
+            sum: zeros(self.sum.len())?,
+            count: zeros(self.count.len())?,
+            rows: 0,
+        })
+    }
+
+    /// Adds what was learned from other rows.
+    pub(crate) fn add(&mut self, other: &Moments) {
+        for (sum, other) in self.sum.iter_mut().zip(&other.sum) {
+            *sum += other;
+        }
+        for (count, other) in self.count.iter_mut().zip(&other.count) {
+            *count += other;
+        }
+        self.rows += other.rows;
+    }
+
     /// Learns from the rows of these blocks.
     #[inline(always)]
     pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {

@@ -6,7 +6,7 @@
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
 use crate::solver::head::{relative, Head};
-use crate::solver::visit::{right_side, score, Tally};
+use crate::solver::visit::{right_side, score, Form, Lent, Tally};
 use crate::solver::zeros;
 use crate::trainer::{Certificate, StopReason, TrainError};
 
@@ -18,6 +18,67 @@ pub(super) struct Proof {
     support: u64,
     /// Whether the primal at the newest weights is being summed too.
     primal: bool,
+    tally: Tally,
+}
+
+impl Proof {
+    fn new(length: usize, primal: bool) -> Result<Box<Self>, TrainError> {
+        Ok(Box::new(Self {
+            v: zeros(length)?,
+            sum: 0.0,
+            diag: 0.0,
+            support: 0,
+            primal,
+            tally: Tally::EMPTY,
+        }))
+    }
+
+    /// Adds what was summed over other rows.
+    pub(super) fn add(&mut self, other: &Proof) {
+        for (v, other) in self.v.iter_mut().zip(&other.v) {
+            *v += other;
+        }
+        self.sum += other.sum;
+        self.diag += other.diag;
+        self.support += other.support;
+        self.tally.add(&other.tally);
+    }
+}
+
+impl<T: Real> Lent<'_, T> {
+    /// Adds a row to the proof.
+    #[inline(always)]
+    pub(super) fn check<K: Kernel>(&self, row: &Row<'_>, proof: &mut Proof) {
+        let y = f64::from(self.signs[row.class()]);
+        if y == 0.0 {
+            return;
+        }
+        let Form {
+            dense, intercept, ..
+        } = self.form;
+        let alpha = f64::from(self.alpha[row.ordinal()].get());
+        let cost = f64::from(row.cost());
+        if alpha > 0.0 {
+            f64::add_dense::<K>(&mut proof.v[..dense], y * alpha, row.dense());
+            f64::add_sparse::<K>(&mut proof.v, y * alpha, row.sparse());
+            let last = proof.v.len() - 1;
+            proof.v[last] += intercept * y * alpha;
+            proof.sum += alpha;
+            proof.diag += if self.terms.squared {
+                0.5 / (self.terms.c * cost) * alpha * alpha
+            } else {
+                0.0
+            };
+            proof.support += 1;
+        }
+        if let (true, Some(start)) = (proof.primal, self.start) {
+            let margin = y * score::<K, T>(row, start, dense, intercept);
+            let tally = &mut proof.tally;
+            tally.start_loss += cost * self.terms.loss(margin);
+            tally.correct += u64::from(right_side(margin, y));
+            tally.rows += 1;
+        }
+    }
 }
 
 impl<T: Real> Head<T> {
@@ -34,47 +95,24 @@ impl<T: Real> Head<T> {
     pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
         let primal = !self.known(tolerance);
         self.iterate.write_weights(&mut self.start);
-        self.sums.full = Tally::EMPTY;
-        self.proof = Some(Proof {
-            v: zeros(self.iterate.len())?,
-            sum: 0.0,
-            diag: 0.0,
-            support: 0,
-            primal,
-        });
+        self.start_is_zero = false;
+        self.proof = Some(Proof::new(self.iterate.len(), primal)?);
         Ok(primal)
+    }
+
+    /// An empty proof of the kind that is under way, for some of the rows.
+    pub(super) fn another_proof(&self) -> Result<Option<Box<Proof>>, TrainError> {
+        match &self.proof {
+            Some(proof) => Proof::new(proof.v.len(), proof.primal).map(Some),
+            None => Ok(None),
+        }
     }
 
     #[inline(always)]
     pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
-        let y = self.sign(row);
-        let Some(proof) = self.proof.as_mut() else {
-            return;
-        };
-        if y == 0.0 {
-            return;
-        }
-        let alpha = f64::from(self.alpha[row.ordinal()]);
-        let cost = f64::from(row.cost());
-        if alpha > 0.0 {
-            f64::add_dense::<K>(&mut proof.v[..self.dense], y * alpha, row.dense());
-            f64::add_sparse::<K>(&mut proof.v, y * alpha, row.sparse());
-            let last = proof.v.len() - 1;
-            proof.v[last] += self.intercept * y * alpha;
-            proof.sum += alpha;
-            proof.diag += if self.terms.squared {
-                0.5 / (self.terms.c * cost) * alpha * alpha
-            } else {
-                0.0
-            };
-            proof.support += 1;
-        }
-        if proof.primal {
-            let margin = y * score::<K, T>(row, &self.start, self.dense, self.intercept);
-            let full = &mut self.sums.full;
-            full.start_loss += cost * self.terms.loss(margin);
-            full.correct += u64::from(right_side(margin, y));
-            full.rows += 1;
+        if let Some(mut proof) = self.proof.take() {
+            self.lend().1.check::<K>(row, &mut proof);
+            self.proof = Some(proof);
         }
     }
 
@@ -84,8 +122,8 @@ impl<T: Real> Head<T> {
             return;
         };
         if proof.primal {
-            let full = self.sums.full;
-            self.take_start(full.start_loss, full.correct, full.rows);
+            let tally = proof.tally;
+            self.take_start(tally.start_loss, tally.correct, tally.rows);
         }
         let norm: f64 = proof.v.iter().map(|v| v * v).sum();
         let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.terms.squared);

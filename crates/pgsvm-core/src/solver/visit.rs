@@ -11,6 +11,7 @@
 
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
+use crate::solver::per_row::{Asleep, Dual};
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
 const NORM_SAMPLE: usize = 8;
@@ -75,6 +76,17 @@ impl Tally {
         aq: 0.0,
         aq_rows: 0,
     };
+
+    /// Adds what was counted over other rows.
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.start_loss += other.start_loss;
+        self.correct += other.correct;
+        self.rows += other.rows;
+        self.visit_loss += other.visit_loss;
+        self.support += other.support;
+        self.aq += other.aq;
+        self.aq_rows += other.aq_rows;
+    }
 }
 
 /// What visits change besides dual variables and weights.
@@ -102,6 +114,17 @@ impl Sums {
         updates: 0,
     };
 
+    /// Adds what visits to other rows changed.
+    pub(super) fn add(&mut self, other: &Sums) {
+        self.full.add(&other.full);
+        self.high = self.high.max(other.high);
+        self.low = self.low.min(other.low);
+        self.alpha += other.alpha;
+        self.diag += other.diag;
+        self.visits += other.visits;
+        self.updates += other.updates;
+    }
+
     /// Forgets the projected gradients.
     pub(super) fn forget_range(&mut self) {
         self.high = f64::NEG_INFINITY;
@@ -111,7 +134,13 @@ impl Sums {
 
 /// The weights as visits see them; the last entry of each slice is the intercept's.
 pub(super) struct View<'a, T> {
-    pub(super) u: &'a mut [T],
+    u: &'a mut [T],
+    form: Form<'a, T>,
+}
+
+/// How weights follow from u.
+#[derive(Clone, Copy)]
+pub(super) struct Form<'a, T> {
     /// w = damp u for every feature, unless there are `columns`.
     pub(super) damp: f64,
     pub(super) columns: Option<Damping<'a, T>>,
@@ -150,22 +179,46 @@ impl Terms {
     }
 }
 
-pub(super) struct Visitor<'a, T> {
+/// What a head lends to visitors, of which there may be several at a time, each with rows of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Lent<'a, T> {
     /// By class id.
     pub(super) signs: &'a [i8],
     pub(super) terms: Terms,
     /// By ordinal.
-    pub(super) alpha: &'a mut [f32],
-    pub(super) view: View<'a, T>,
+    pub(super) alpha: &'a [Dual],
+    pub(super) asleep: &'a Asleep,
     /// Weights at the start of the full pass; None where they are all 0.
     pub(super) start: Option<&'a [T]>,
+    pub(super) form: Form<'a, T>,
+}
+
+/// What was lent, with weights and sums to change.
+pub(super) struct Visitor<'a, T> {
+    pub(super) lent: Lent<'a, T>,
+    pub(super) view: View<'a, T>,
+    /// How much farther than by the step taken u moves, and how much more the dual is taken to bend: 1, or more where
+    /// others train at the same time (see [`super::share`]).
+    pub(super) stretch: f64,
     pub(super) sums: Sums,
+}
+
+impl<'a, T: Copy> Lent<'a, T> {
+    pub(super) fn visitor(self, u: &'a mut [T], stretch: f64, sums: Sums) -> Visitor<'a, T> {
+        let form = self.form;
+        Visitor {
+            lent: self,
+            view: View { u, form },
+            stretch,
+            sums,
+        }
+    }
 }
 
 impl<T: Real> Visitor<'_, T> {
     #[inline(always)]
     pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
-        f64::from(self.signs[row.class()])
+        f64::from(self.lent.signs[row.class()])
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too.
@@ -177,13 +230,13 @@ impl<T: Real> Visitor<'_, T> {
         }
         let cost = f64::from(row.cost());
         let (score, curvature) = if FULL {
-            let (score, curvature, at_start) = self.view.place_beside::<K>(row, self.start);
+            let (score, curvature, at_start) = self.view.place_beside::<K>(row, self.lent.start);
             let margin = y * at_start;
             let full = &mut self.sums.full;
-            full.start_loss += cost * self.terms.loss(margin);
+            full.start_loss += cost * self.lent.terms.loss(margin);
             full.correct += u64::from(right_side(margin, y));
             full.rows += 1;
-            full.visit_loss += cost * self.terms.loss(y * score);
+            full.visit_loss += cost * self.lent.terms.loss(y * score);
             (score, curvature)
         } else {
             self.view.place::<K>(row)
@@ -192,7 +245,7 @@ impl<T: Real> Visitor<'_, T> {
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
-            if self.view.columns.is_none() || row.ordinal().is_multiple_of(NORM_SAMPLE) {
+            if self.view.form.columns.is_none() || row.ordinal().is_multiple_of(NORM_SAMPLE) {
                 full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
                 full.aq_rows += 1;
             }
@@ -207,8 +260,11 @@ impl<T: Real> Visitor<'_, T> {
         if y == 0.0 {
             return;
         }
-        let at_start = self.start.map_or(0.0, |w| self.view.score::<K>(row, w));
-        let loss = f64::from(row.cost()) * self.terms.loss(y * at_start);
+        let at_start = self
+            .lent
+            .start
+            .map_or(0.0, |w| self.view.score::<K>(row, w));
+        let loss = f64::from(row.cost()) * self.lent.terms.loss(y * at_start);
         let full = &mut self.sums.full;
         full.start_loss += loss;
         full.visit_loss += loss;
@@ -226,15 +282,15 @@ impl<T: Real> Visitor<'_, T> {
         score: f64,
         curvature: f64,
     ) -> Outcome {
-        let (diag, upper) = if self.terms.squared {
-            (0.5 / (self.terms.c * cost), f32::MAX)
+        let (diag, upper) = if self.lent.terms.squared {
+            (0.5 / (self.lent.terms.c * cost), f32::MAX)
         } else {
-            (0.0, bound(self.terms.c * cost))
+            (0.0, bound(self.lent.terms.c * cost))
         };
         // known before the score is: the division does not wait for it
-        let inverse = 1.0 / (curvature + diag);
-        let place = &mut self.alpha[row.ordinal()];
-        let before = *place;
+        let inverse = 1.0 / (self.stretch * curvature + diag);
+        let place = &self.lent.alpha[row.ordinal()];
+        let before = place.get();
         let old = f64::from(before);
         let gradient = y * score - 1.0 + diag * old;
         let (at_zero, at_upper) = (before <= 0.0, before >= upper);
@@ -248,8 +304,8 @@ impl<T: Real> Visitor<'_, T> {
             gradient,
             alpha: before,
             upper,
-            sleeps: (at_zero & (gradient > self.terms.sleep_above))
-                | (at_upper & (gradient < self.terms.sleep_below)),
+            sleeps: (at_zero & (gradient > self.lent.terms.sleep_above))
+                | (at_upper & (gradient < self.lent.terms.sleep_below)),
         };
         let wanted = old - gradient * inverse;
         if wanted.is_nan() {
@@ -258,10 +314,10 @@ impl<T: Real> Visitor<'_, T> {
         let after = wanted.clamp(0.0, f64::from(upper)) as f32;
         let delta = f64::from(after) - old;
         if delta != 0.0 {
-            *place = after;
-            self.view.add::<K>(row, y * delta);
+            place.set(after);
+            self.view.add::<K>(row, y * (self.stretch * delta));
             self.sums.alpha += delta;
-            if self.terms.squared {
+            if self.lent.terms.squared {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
             }
             self.sums.updates += 1;
@@ -275,10 +331,10 @@ impl<T: Real> View<'_, T> {
     /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
     #[inline(always)]
     fn place<K: Kernel>(&self, row: &Row<'_>) -> (f64, f64) {
-        match self.columns {
+        match self.form.columns {
             None => {
                 let at_u = self.score::<K>(row, self.u);
-                (at_u * self.damp, self.curvature(row))
+                (at_u * self.form.damp, self.curvature(row))
             }
             Some(columns) => self.place_in::<K>(row, columns.damp),
         }
@@ -287,14 +343,14 @@ impl<T: Real> View<'_, T> {
     /// The same, and <start, x>.
     #[inline(always)]
     fn place_beside<K: Kernel>(&self, row: &Row<'_>, start: Option<&[T]>) -> (f64, f64, f64) {
-        match (self.columns, start) {
+        match (self.form.columns, start) {
             (_, None) => {
                 let (score, curvature) = self.place::<K>(row);
                 (score, curvature, 0.0)
             }
             (None, Some(start)) => {
                 let (at_u, at_start) = self.two_scores::<K>(row, start);
-                (at_u * self.damp, self.curvature(row), at_start)
+                (at_u * self.form.damp, self.curvature(row), at_start)
             }
             (Some(columns), Some(start)) => {
                 let (score, curvature) = self.place_in::<K>(row, columns.damp);
@@ -305,25 +361,28 @@ impl<T: Real> View<'_, T> {
 
     #[inline(always)]
     fn curvature(&self, row: &Row<'_>) -> f64 {
-        (f64::from(row.q()) + self.intercept) * self.damp
+        (f64::from(row.q()) + self.form.intercept) * self.form.damp
     }
 
     /// <weights, x>
     #[inline(always)]
     pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
-        score::<K, T>(row, weights, self.dense, self.intercept)
+        score::<K, T>(row, weights, self.form.dense, self.form.intercept)
     }
 
     #[inline(always)]
     fn two_scores<K: Kernel>(&self, row: &Row<'_>, start: &[T]) -> (f64, f64) {
         let last = self.u.len() - 1;
         let (mut at_u, mut at_start) = (
-            self.intercept * self.u[last].to(),
-            self.intercept * start[last].to(),
+            self.form.intercept * self.u[last].to(),
+            self.form.intercept * start[last].to(),
         );
-        if self.dense > 0 {
-            let dense =
-                T::dot2_dense::<K>(row.dense(), &self.u[..self.dense], &start[..self.dense]);
+        if self.form.dense > 0 {
+            let dense = T::dot2_dense::<K>(
+                row.dense(),
+                &self.u[..self.form.dense],
+                &start[..self.form.dense],
+            );
             at_u += dense.0;
             at_start += dense.1;
         }
@@ -339,11 +398,14 @@ impl<T: Real> View<'_, T> {
     #[inline(always)]
     fn place_in<K: Kernel>(&self, row: &Row<'_>, damp: &[T]) -> (f64, f64) {
         let last = self.u.len() - 1;
-        let damp_last = self.intercept * damp[last].to();
+        let damp_last = self.form.intercept * damp[last].to();
         let (mut score, mut curvature) = (damp_last * self.u[last].to(), damp_last);
-        if self.dense > 0 {
-            let dense =
-                T::dot_damped_dense::<K>(row.dense(), &damp[..self.dense], &self.u[..self.dense]);
+        if self.form.dense > 0 {
+            let dense = T::dot_damped_dense::<K>(
+                row.dense(),
+                &damp[..self.form.dense],
+                &self.u[..self.form.dense],
+            );
             score += dense.0;
             curvature += dense.1;
         }
@@ -358,8 +420,8 @@ impl<T: Real> View<'_, T> {
     /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included.
     #[inline(always)]
     fn norm<K: Kernel>(&self, row: &Row<'_>) -> f64 {
-        match self.columns {
-            None => f64::from(row.q()) + self.intercept,
+        match self.form.columns {
+            None => f64::from(row.q()) + self.form.intercept,
             Some(columns) => self.place_in::<K>(row, columns.inverse).1,
         }
     }
@@ -368,11 +430,11 @@ impl<T: Real> View<'_, T> {
     #[inline(always)]
     fn add<K: Kernel>(&mut self, row: &Row<'_>, scale: f64) {
         let last = self.u.len() - 1;
-        if self.dense > 0 {
-            T::add_dense::<K>(&mut self.u[..self.dense], scale, row.dense());
+        if self.form.dense > 0 {
+            T::add_dense::<K>(&mut self.u[..self.form.dense], scale, row.dense());
         }
         T::add_sparse::<K>(self.u, scale, row.sparse());
-        self.u[last] = T::of(self.u[last].to() + self.intercept * scale);
+        self.u[last] = T::of(self.u[last].to() + self.form.intercept * scale);
     }
 }
 

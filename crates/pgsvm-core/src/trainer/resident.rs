@@ -5,7 +5,9 @@ use crate::kernel::{Kernel, Level, Real, Work};
 use crate::page::Page;
 use crate::random::Random;
 use crate::solver::head::Blocks;
-use crate::solver::Solver;
+use crate::solver::share::{Member, Shared, Team};
+use crate::solver::{Pass, Solver};
+use crate::trainer::team::Crew;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
 
@@ -17,15 +19,14 @@ const SMALL_BLOCK: usize = 4;
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
+/// A pass is divided when each trainer gets so many values at least, and so many for each feature: waking a thread
+/// takes as long as some 50,000 values, and adding up the changes of u as long as one or two for each feature.
+const LEAST_VALUES: usize = 1 << 18;
+const VALUES_PER_FEATURE: usize = 4;
+/// A step of a team is longer than one of a single trainer by this, for the threads that it wakes.
+const BUDGET_TIMES: usize = 4;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(super) const FEATURES_PER_VALUE: usize = 16;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Full,
-    Verify { everything: bool },
-    Active,
-}
 
 pub(super) struct Resident<T> {
     solver: Solver<T>,
@@ -43,6 +44,11 @@ pub(super) struct Resident<T> {
     active_passes: u32,
     active_visits: usize,
     passes: u32,
+    /// With more than one trainer.
+    team: Option<Team<T>>,
+    crew: Crew,
+    /// Whether the team is in the middle of a pass.
+    together: bool,
 }
 
 impl<T: Real> Resident<T> {
@@ -51,7 +57,13 @@ impl<T: Real> Resident<T> {
         facts: Facts,
         arena: Arena,
         random: Random,
+        trainers: usize,
     ) -> Result<Self, TrainError> {
+        let team = if trainers > 1 {
+            Some(Team::new(trainers, &solver)?)
+        } else {
+            None
+        };
         let block = block_of(&facts);
         let blocks = facts.rows.div_ceil(block);
         let mut order = Vec::new();
@@ -74,6 +86,9 @@ impl<T: Real> Resident<T> {
             active_passes: 0,
             active_visits: 0,
             passes: 0,
+            team,
+            crew: Crew::new(trainers - 1),
+            together: false,
         };
         this.begin_full();
         Ok(this)
@@ -88,6 +103,10 @@ impl<T: Real> Resident<T> {
             if self.cursor == self.order.len() {
                 self.end_pass()?;
                 continue;
+            }
+            if self.together || (self.cursor == 0 && self.divided()) {
+                self.step_together(left)?;
+                return Ok(Step::Progress);
             }
             let blocks = Blocks {
                 page: Page::new(self.arena.words(), self.facts.dense),
@@ -105,6 +124,46 @@ impl<T: Real> Resident<T> {
             left = left.saturating_sub(values.max(1));
         }
         Ok(Step::Progress)
+    }
+
+    /// Whether this pass is divided among a team.
+    fn divided(&self) -> bool {
+        let values = self.pass_rows * self.facts.mean_row_words.max(1);
+        self.team.as_ref().is_some_and(|team| {
+            let least = LEAST_VALUES.max(VALUES_PER_FEATURE * self.facts.features);
+            values >= team.members.len() * least
+        })
+    }
+
+    /// A step of a team: every member has the budget `BUDGET_TIMES` over.
+    fn step_together(&mut self, budget: usize) -> Result<(), TrainError> {
+        let Some(team) = &mut self.team else {
+            return Ok(());
+        };
+        if !self.together {
+            team.begin(&mut self.solver, self.order.len(), self.pass)?;
+            self.together = true;
+        }
+        let blocks = Blocks {
+            page: Page::new(self.arena.words(), self.facts.dense),
+            numbers: &self.order,
+            width: self.block,
+        };
+        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass);
+        let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
+        self.crew.side_by_side(members, |member| {
+            level.run(Together {
+                member,
+                shared: &shared,
+                budget,
+            })
+        });
+        self.cursor = self.order.len() - team.left();
+        if team.left() == 0 {
+            team.end(&mut self.solver, self.pass);
+            self.together = false;
+        }
+        Ok(())
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
@@ -242,5 +301,21 @@ impl<T: Real> Work for Visit<'_, T> {
                     .check_blocks::<K>(self.blocks, everything, self.budget)
             }
         }
+    }
+}
+
+/// A member's part of a step.
+struct Together<'a, 'b, T> {
+    member: &'a mut Member<T>,
+    shared: &'a Shared<'b, T>,
+    budget: usize,
+}
+
+impl<T: Real> Work for Together<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) {
+        self.member.visit::<K>(self.shared, self.budget);
     }
 }

@@ -1,0 +1,167 @@
+//! Threads that compute for the steps of the trainer.
+//!
+//! They start with the training and end with it. Between two steps each waits at a channel of its own and holds
+//! nothing else: a step returns, or unwinds, only when all of them are idle. So what they borrow cannot go away under
+//! them, and a process that ends between steps without running destructors ends waiting threads only. They call
+//! nothing but the solver.
+//!
+//! A thread that waits works within some 25 microseconds. Fresh ones for every step were measured too: the system
+//! often queues them behind the thread that starts them, for as long as the step lasts.
+
+use std::any::Any;
+use std::io;
+use std::mem;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// The threads beside the caller's own.
+pub(super) struct Crew {
+    hands: Vec<Hand>,
+}
+
+struct Hand {
+    /// None when it is to end.
+    tasks: Option<Sender<Task<'static>>>,
+    /// A message for each task that has ended.
+    ended: Receiver<thread::Result<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// As many threads as can be had, up to `hands`.
+    pub(super) fn new(hands: usize) -> Self {
+        Self {
+            hands: (0..hands).map_while(|_| Hand::start().ok()).collect(),
+        }
+    }
+
+    /// Does `work` for each member, all at the same time: the first in this thread, and those for which there is no
+    /// thread after it, with the same outcome.
+    pub(super) fn side_by_side<M: Send>(&self, members: &mut [M], work: impl Fn(&mut M) + Sync) {
+        let Some((first, others)) = members.split_first_mut() else {
+            return;
+        };
+        let mut others = others.iter_mut();
+        let mut busy = Busy(Vec::with_capacity(self.hands.len()));
+        for (hand, member) in self.hands.iter().zip(&mut others) {
+            let work = &work;
+            let task: Task<'_> = Box::new(move || work(member));
+            // SAFETY: only the lifetime changes. The task borrows from this call alone, and `busy` waits for its end
+            // before this call returns or unwinds.
+            let task: Task<'static> = unsafe { mem::transmute(task) };
+            if hand.give(task) {
+                busy.0.push(hand);
+            }
+        }
+        work(first);
+        others.for_each(&work);
+        if let Some(panic) = busy.wait() {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Hand {
+    fn start() -> io::Result<Self> {
+        let (tasks, inbox) = channel::<Task<'static>>();
+        let (outbox, ended) = channel();
+        let thread = thread::Builder::new()
+            .name("trainer".into())
+            .spawn(move || {
+                for task in inbox {
+                    let result = catch_unwind(AssertUnwindSafe(task));
+                    if outbox.send(result).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Self {
+            tasks: Some(tasks),
+            ended,
+            thread: Some(thread),
+        })
+    }
+
+    /// Has the task done by the thread, true, or if that is gone, here.
+    fn give(&self, task: Task<'static>) -> bool {
+        let sent = match &self.tasks {
+            Some(tasks) => tasks.send(task).map_err(|unsent| unsent.0),
+            None => Err(task),
+        };
+        sent.map_err(|task| task()).is_ok()
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.tasks = None;
+        if let Some(thread) = self.thread.take() {
+            // it has caught every panic
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Hands that have a task of the call under way.
+struct Busy<'a>(Vec<&'a Hand>);
+
+impl Busy<'_> {
+    /// Waits until all are idle; gives back what one panicked with.
+    fn wait(&mut self) -> Option<Box<dyn Any + Send>> {
+        let mut panic = None;
+        while let Some(hand) = self.0.pop() {
+            // a hand that is gone has no task any more
+            if let Ok(Err(found)) = hand.ended.recv() {
+                panic = Some(found);
+            }
+        }
+        panic
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn every_member_works_once_however_many_threads_there_are() {
+        for hands in [0, 1, 4, 7] {
+            let crew = Crew::new(hands);
+            let mut members = [1, 2, 3, 4, 5];
+            crew.side_by_side(&mut members, |member| *member *= 10);
+            crew.side_by_side(&mut members, |member| *member += 1);
+            assert_eq!(members, [11, 21, 31, 41, 51]);
+            crew.side_by_side(&mut [0u8; 0], |_| unreachable!());
+        }
+    }
+
+    #[test]
+    fn a_panic_goes_on_once_all_are_idle_and_the_crew_works_on() {
+        let crew = Crew::new(2);
+        for bad in 0..3 {
+            let done = AtomicU32::new(0);
+            let work = |member: &mut i32| {
+                assert_ne!(*member, bad, "as it should");
+                thread::sleep(Duration::from_millis(20));
+                done.fetch_add(1, Ordering::Relaxed);
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                crew.side_by_side(&mut [0, 1, 2], work);
+            }));
+            assert!(result.is_err());
+            assert_eq!(done.load(Ordering::Relaxed), 2);
+        }
+        crew.side_by_side(&mut [0, 1, 2], |_| {});
+    }
+}
