@@ -135,8 +135,8 @@ fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Tr
         weights.push(scaled.get(feature));
     }
     let mut duals = DualChunks::default();
-    for dual in trainer.duals() {
-        duals.push(*dual);
+    for dual in trainer.duals().iter() {
+        duals.push(dual);
     }
     Trained {
         weights: weights.finish(),

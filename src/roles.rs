@@ -12,8 +12,8 @@ use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
-    Cache, CacheError, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
-    Weights,
+    Cache, CacheError, Duals, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError,
+    Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -143,10 +143,10 @@ impl TrainerRole {
 
     /// The dual variables by row, in the order in which the source gave the rows; none when they are
     /// not kept.
-    pub fn duals(&self) -> &[f32] {
+    pub fn duals(&self) -> Duals<'_> {
         match self.keep_duals {
             true => self.trainer.duals(0),
-            false => &[],
+            false => Duals::default(),
         }
     }
 

@@ -98,7 +98,7 @@ fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let duals = trainer.duals();
     sender.send(&job::encode(&trainer.outcome()))
         && send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
-        && send_numbers(sender, duals.len(), |i| duals[i].to_ne_bytes())
+        && send_numbers(sender, duals.len(), |i| duals.get(i).to_ne_bytes())
 }
 
 fn send_numbers<const N: usize>(

@@ -5,8 +5,20 @@
 //! are those of [`avx2`] (NEON is part of every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
+macro_rules! fuse {
+    ($kernel:ty, $a:expr, $b:expr, $c:expr) => {
+        if <$kernel>::FUSED {
+            $a.mul_add($b, $c)
+        } else {
+            $a * $b + $c
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+pub(crate) mod eight;
+pub(crate) mod lanes;
 
 /// What sets the builds apart.
 pub(crate) trait Kernel {
@@ -14,6 +26,8 @@ pub(crate) trait Kernel {
     const FUSED: bool;
     /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
     const AVX2: bool = false;
+    /// Eight numbers at a time.
+    type Eight: eight::Eight;
 }
 
 /// Multiply, round, add.
@@ -27,15 +41,18 @@ struct Avx2;
 
 impl Kernel for Plain {
     const FUSED: bool = false;
+    type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "aarch64")]
 impl Kernel for Fused {
     const FUSED: bool = true;
+    type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
     const FUSED: bool = true;
     const AVX2: bool = true;
+    type Eight = eight::avx2::Vector;
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.
@@ -115,15 +132,6 @@ pub(crate) trait Real: Copy + Default + Send + Sync + 'static {
     fn add_sparse<K: Kernel>(u: &mut [Self], scale: f64, x: &[[u32; 2]]);
 }
 
-macro_rules! fuse {
-    ($kernel:ty, $a:expr, $b:expr, $c:expr) => {
-        if <$kernel>::FUSED {
-            $a.mul_add($b, $c)
-        } else {
-            $a * $b + $c
-        }
-    };
-}
 macro_rules! real {
     ($type:ty, $lanes:literal, $loops:ident) => {
         impl Real for $type {

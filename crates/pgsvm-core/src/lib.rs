@@ -45,7 +45,8 @@ pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
-    Certificate, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport, Weights,
+    Certificate, Duals, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport,
+    Weights,
 };
 
 /// What a call of a role's `step` achieved.

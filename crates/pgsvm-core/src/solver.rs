@@ -8,10 +8,19 @@
 //!    the primal at the newest weights;
 //! 3. *active* passes over the rows that still matter.
 //!
-//! This module moves the heads through those passes; [`head`] holds a head's state,
-//! [`visit`] visits rows, [`ahead`] has them fetched in time, [`iterate`] holds the weights, [`rule`] the strength of the proximal shift, [`proof`] the certificate, [`moments`] the metric.
+//! This module moves the heads through those passes. What a pass means for a head, whatever holds its weights, is its
+//! [`course`]; [`rule`] sets the strength of its proximal shift.
+//!
+//! | form | weights | visits | proof |
+//! |---|---|---|---|
+//! | [`head`]: one head by itself | [`iterate`] | [`visit`], fetched in time by [`ahead`] | [`proof`] |
+//! | [`bank`]: many heads side by side | `bank/matrix.rs` | `bank/visit.rs`, `bank/lanes.rs` | `bank/verify.rs` |
+//!
+//! [`moments`] finds out whether columns differ so much in scale that the shift needs a metric.
 
 mod ahead;
+mod bank;
+mod course;
 pub(crate) mod head;
 mod iterate;
 mod moments;
@@ -25,9 +34,13 @@ use crate::cache::Facts;
 use crate::kernel::{Kernel, Real};
 use crate::problem::Problem;
 use crate::row::Row;
-use crate::trainer::{HeadSpec, StopReason, TrainError};
+use crate::trainer::{HeadReport, HeadSpec, StopReason, TrainError};
+pub(crate) use bank::matrix::Column;
+use bank::Bank;
+use course::Course;
 use head::{Blocks, Head};
 use moments::Moments;
+use visit::Sums;
 
 /// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
 const BLOCKS_AT_A_TIME: usize = 128;
@@ -41,13 +54,30 @@ pub(crate) enum Pass {
 }
 
 pub(crate) struct Solver<T> {
-    pub(crate) heads: Vec<Head<T>>,
+    form: Form<T>,
     tolerance: f64,
     max_passes: u32,
+    intercept: f64,
     /// Full passes completed.
     full_passes: u32,
+    /// Visits before the last active pass began.
+    visits_before: u64,
     /// Column scales, learned in the first full pass.
     moments: Option<Moments>,
+}
+
+/// Who holds the heads' weights and dual variables.
+enum Form<T> {
+    /// Each head by itself.
+    Apart(Vec<Head<T>>),
+    /// All of them together: a row is read once for all heads.
+    Together(Box<Bank>),
+}
+
+/// Weights of a head, the intercept last.
+pub(crate) enum Found<'a, T> {
+    Own(&'a [T]),
+    Shared(Column<'a>),
 }
 
 impl<T: Real> Solver<T> {
@@ -56,36 +86,81 @@ impl<T: Real> Solver<T> {
         specs: &[HeadSpec],
         facts: &Facts,
     ) -> Result<Self, TrainError> {
-        let mut heads = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             if spec.signs.len() < facts.classes {
                 return Err(TrainError::Head { head: index });
             }
-            heads.push(Head::new(problem, spec, facts)?);
         }
+        let intercept = if problem.intercept() { 1.0 } else { 0.0 };
+        let courses = specs.iter().map(|spec| Course::new(problem, spec, facts));
+        let courses: Vec<Course> = courses.collect();
+        let form = if Bank::suits(&courses) {
+            Form::Together(Box::new(Bank::new(specs, courses, intercept, facts)?))
+        } else {
+            let heads = courses.into_iter().zip(specs);
+            let heads = heads.map(|(course, spec)| Head::new(spec, course, intercept, facts));
+            Form::Apart(heads.collect::<Result<_, _>>()?)
+        };
         Ok(Self {
-            heads,
+            form,
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),
+            intercept,
             full_passes: 0,
+            visits_before: 0,
             moments: Moments::new(facts)?,
         })
     }
 
-    /// Whether rows may sleep between full passes (otherwise the caller chooses the rows by `margin`).
-    pub(crate) fn let_rows_sleep(&mut self, sleeps: bool) {
-        for head in &mut self.heads {
-            head.sleeps = sleeps;
+    /// The heads that are held each by itself.
+    fn heads(&self) -> &[Head<T>] {
+        match &self.form {
+            Form::Apart(heads) => heads,
+            Form::Together(_) => &[],
         }
     }
 
-    fn running(&mut self) -> impl Iterator<Item = &mut Head<T>> {
-        self.heads.iter_mut().filter(|head| head.stop.is_none())
+    fn heads_mut(&mut self) -> &mut [Head<T>] {
+        match &mut self.form {
+            Form::Apart(heads) => heads,
+            Form::Together(_) => &mut [],
+        }
+    }
+
+    /// Whether several trainers can share a pass: heads that are held together are trained by one.
+    pub(crate) fn divisible(&self) -> bool {
+        !self.heads().is_empty()
+    }
+
+    fn courses(&self) -> impl Iterator<Item = &Course> {
+        let (heads, bank) = match &self.form {
+            Form::Apart(heads) => (heads.as_slice(), &[][..]),
+            Form::Together(bank) => (&[][..], bank.courses()),
+        };
+        heads.iter().map(|head| &head.course).chain(bank)
+    }
+
+    fn courses_mut(&mut self) -> impl Iterator<Item = &mut Course> {
+        let (heads, bank) = match &mut self.form {
+            Form::Apart(heads) => (heads.as_mut_slice(), &mut [][..]),
+            Form::Together(bank) => (&mut [][..], bank.courses_mut()),
+        };
+        heads.iter_mut().map(|head| &mut head.course).chain(bank)
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Course> {
+        self.courses().filter(|course| course.runs())
+    }
+
+    /// Whether rows may sleep between full passes (otherwise the caller chooses the rows by `margin`).
+    pub(crate) fn let_rows_sleep(&mut self, sleeps: bool) {
+        self.courses_mut()
+            .for_each(|course| course.let_rows_sleep(sleeps));
     }
 
     /// Whether every head has ended.
     pub(crate) fn done(&self) -> bool {
-        self.heads.iter().all(|head| head.stop.is_some())
+        self.running().next().is_none()
     }
 
     pub(crate) fn tolerance(&self) -> f64 {
@@ -96,48 +171,97 @@ impl<T: Real> Solver<T> {
         self.full_passes
     }
 
+    /// How the heads ended, or stand.
+    pub(crate) fn reports(&self, rows: usize) -> Vec<HeadReport> {
+        self.courses().map(|course| course.report(rows)).collect()
+    }
+
+    /// The weights of a head's certificate.
+    pub(crate) fn weights(&self, head: usize) -> Found<'_, T> {
+        match &self.form {
+            Form::Apart(heads) => Found::Own(heads[head].weights()),
+            Form::Together(bank) => Found::Shared(bank.weights(head)),
+        }
+    }
+
+    /// The dual variables of a head by ordinal: the values at 0, step, 2 step and so on, and that step.
+    pub(crate) fn duals(&self, head: usize) -> (&[f32], usize) {
+        match &self.form {
+            Form::Apart(heads) => (&heads[head].alpha, 1),
+            Form::Together(bank) => bank.duals(head),
+        }
+    }
+
     /// Bits of the rows `first..first + width` that some head is awake for.
     pub(crate) fn awake(&self, first: usize, width: usize) -> u32 {
-        let all = (1u32 << width) - 1;
-        let running = self.heads.iter().filter(|head| head.stop.is_none());
-        running.fold(0, |awake, head| {
-            awake | (all & !head.asleep.group(first, width))
-        })
+        match &self.form {
+            Form::Apart(heads) => {
+                let all = (1u32 << width) - 1;
+                let running = heads.iter().filter(|head| head.course.runs());
+                running.fold(0, |awake, head| {
+                    awake | (all & !head.asleep.group(first, width))
+                })
+            }
+            Form::Together(bank) => bank.awake(first, width),
+        }
+    }
+
+    fn running_sums(&self) -> impl Iterator<Item = Sums> + '_ {
+        let all = self.courses().zip(self.sums());
+        all.filter(|(course, _)| course.runs())
+            .map(|(_, sums)| sums)
     }
 
     /// Whether active passes leave this row out, for every head.
     #[inline(always)]
     pub(crate) fn asleep(&self, ordinal: usize) -> bool {
-        self.heads
-            .iter()
-            .all(|head| head.stop.is_some() || head.asleep.get(ordinal))
+        match &self.form {
+            Form::Apart(heads) => heads
+                .iter()
+                .all(|head| !head.course.runs() || head.asleep.get(ordinal)),
+            Form::Together(bank) => bank.asleep(ordinal),
+        }
     }
 
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
-        self.heads
-            .iter()
-            .filter(|head| head.stop.is_none())
-            .map(Head::violation)
+        self.running_sums().map(Sums::violation).fold(0.0, f64::max)
+    }
+
+    /// The largest magnitude of a projected gradient since the last active pass began.
+    pub(crate) fn largest_gradient(&self) -> f64 {
+        self.running_sums()
+            .map(Sums::largest_gradient)
             .fold(0.0, f64::max)
     }
 
+    /// What visits have summed so far for each head.
+    fn sums(&self) -> impl Iterator<Item = Sums> + '_ {
+        let pending = move |head| match &self.form {
+            Form::Apart(_) => Sums::ZERO,
+            Form::Together(bank) => bank.pending(head),
+        };
+        let courses = self.courses().enumerate();
+        courses.map(move |(head, course)| course.sums.with(pending(head)))
+    }
+
     pub(crate) fn visits(&self) -> u64 {
-        self.heads.iter().map(|head| head.sums.visits).sum()
+        self.sums().map(|sums| sums.visits).sum()
     }
 
     pub(crate) fn updates(&self) -> u64 {
-        self.heads.iter().map(|head| head.sums.updates).sum()
+        self.sums().map(|sums| sums.updates).sum()
     }
 
     /// The largest best gap of the heads.
     pub(crate) fn gap(&self) -> f64 {
-        self.heads.iter().map(|head| head.gap()).fold(0.0, f64::max)
+        self.courses().map(Course::gap).fold(0.0, f64::max)
     }
 
     pub(crate) fn begin_full(&mut self) {
-        for head in self.running() {
-            head.begin_full();
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(Head::begin_full),
+            Form::Together(bank) => bank.begin_full(),
         }
     }
 
@@ -159,10 +283,13 @@ impl<T: Real> Solver<T> {
             if let (true, Some(moments)) = (FULL, &mut self.moments) {
                 moments.learn_blocks(some);
             }
-            for head in &mut self.heads {
-                if head.stop.is_none() {
-                    values += head.visit_blocks::<K, FULL>(some);
+            match &mut self.form {
+                Form::Apart(heads) => {
+                    for head in running(heads) {
+                        values += head.visit_blocks::<K, FULL>(some);
+                    }
                 }
+                Form::Together(bank) => values += bank.visit_blocks::<FULL>(some),
             }
             done = end;
         }
@@ -175,80 +302,81 @@ impl<T: Real> Solver<T> {
         if let Some(moments) = &mut self.moments {
             moments.learn(row);
         }
-        let mut keep = false;
-        for head in &mut self.heads {
-            if head.stop.is_none() {
-                let outcome = head.visit_full::<K>(row);
-                keep |= outcome.matters(margin);
-            }
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).fold(false, |keep, head| {
+                head.visit_full::<K>(row).matters(margin) | keep
+            }),
+            Form::Together(bank) => bank.visit_row::<true>(row) <= margin,
         }
-        keep
     }
 
     /// Visits a row between full passes; otherwise as [`Self::visit_full`].
     #[inline(always)]
     pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        let mut keep = false;
-        for head in &mut self.heads {
-            if head.stop.is_none() {
-                let outcome = head.visit_active::<K>(row);
-                keep |= outcome.matters(margin);
-            }
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).fold(false, |keep, head| {
+                head.visit_active::<K>(row).matters(margin) | keep
+            }),
+            Form::Together(bank) => bank.visit_row::<false>(row) <= margin,
         }
-        keep
     }
 
     /// Visits a row between full passes, asleep or not, and grades it: how many of `margins`, ascending, are too small for
     /// any head to learn from it within them.
     #[inline(always)]
     pub(crate) fn visit_graded<K: Kernel>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
-        let mut grade = margins.len();
-        for head in &mut self.heads {
-            if head.stop.is_none() {
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).fold(margins.len(), |grade, head| {
                 head.asleep.set(row.ordinal(), false);
                 let outcome = head.visit_active::<K>(row);
-                grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+                grade.min(margins.partition_point(|margin| !outcome.matters(*margin)))
+            }),
+            Form::Together(bank) => {
+                bank.wake(row.ordinal());
+                let held = bank.visit_row::<false>(row);
+                margins.partition_point(|margin| *margin < held)
             }
         }
-        grade
     }
 
     /// Measures a row in a full pass without training it.
     #[inline(always)]
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
-        for head in &mut self.heads {
-            if head.stop.is_none() {
-                head.measure::<K>(row);
-            }
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(|head| head.measure::<K>(row)),
+            Form::Together(bank) => bank.measure(row),
         }
-    }
-
-    /// The largest magnitude of a projected gradient since the last active pass began.
-    pub(crate) fn largest_gradient(&self) -> f64 {
-        let running = self.heads.iter().filter(|head| head.stop.is_none());
-        running.map(Head::largest_gradient).fold(0.0, f64::max)
     }
 
     /// Ends a full pass. True when a verifying pass is due; otherwise call [`Self::advance`].
     pub(crate) fn end_full(&mut self) -> bool {
         self.full_passes += 1;
-        let (tolerance, last) = (self.tolerance, self.full_passes >= self.max_passes);
-        let mut verify = false;
-        for head in self.running() {
-            head.end_full();
-            verify |= head.wants_proof(tolerance, last);
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(Head::end_full),
+            Form::Together(bank) => bank.end_full(),
         }
-        verify
+        let (tolerance, last) = (self.tolerance, self.is_last());
+        self.running()
+            .any(|course| course.wants_proof(tolerance, last))
     }
 
-    /// Begins a verifying pass. `everything`: false when rows with a = 0 need not be looked at.
+    fn is_last(&self) -> bool {
+        self.full_passes >= self.max_passes
+    }
+
+    /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, TrainError> {
-        let tolerance = self.tolerance;
-        let mut everything = false;
-        for head in self.running() {
-            everything |= head.begin_verify(tolerance)?;
+        let (tolerance, last) = (self.tolerance, self.is_last());
+        match &mut self.form {
+            Form::Apart(heads) => {
+                let mut everything = false;
+                for head in running(heads).filter(|head| head.course.wants_proof(tolerance, last)) {
+                    everything |= head.begin_verify(tolerance)?;
+                }
+                Ok(everything)
+            }
+            Form::Together(bank) => bank.begin_verify(tolerance, last),
         }
-        Ok(everything)
     }
 
     /// Checks the rows of these blocks in a verifying pass, or only those with a > 0 in some head. Gives back how many
@@ -280,56 +408,89 @@ impl<T: Real> Solver<T> {
 
     #[inline(always)]
     pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
-        for head in &mut self.heads {
-            if head.stop.is_none() {
-                head.check::<K>(row);
-            }
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(|head| head.check::<K>(row)),
+            Form::Together(bank) => bank.check(row),
         }
     }
 
     /// Whether some head needs this row in a verifying pass that skips what it can.
     #[inline(always)]
     pub(crate) fn needs_check(&self, ordinal: usize) -> bool {
-        self.heads
-            .iter()
-            .any(|head| head.stop.is_none() && head.alpha[ordinal] > 0.0)
+        match &self.form {
+            Form::Apart(heads) => heads.iter().any(|head| head.needs_check(ordinal)),
+            Form::Together(bank) => bank.needs_check(ordinal),
+        }
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(crate) fn end_verify(&mut self) {
-        let (tolerance, last) = (self.tolerance, self.full_passes >= self.max_passes);
-        for head in self.running() {
-            head.end_verify(tolerance, last);
+    pub(crate) fn end_verify(&mut self) -> Result<(), TrainError> {
+        let (tolerance, last) = (self.tolerance, self.is_last());
+        match &mut self.form {
+            Form::Apart(heads) => {
+                running(heads).for_each(|head| head.end_verify(tolerance, last));
+                Ok(())
+            }
+            Form::Together(bank) => bank.end_verify(tolerance, last),
         }
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
     pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
-        let moments = self.moments.take();
-        for head in self.running() {
-            head.advance(moments.as_ref())?;
+        let metric = match self.moments.take() {
+            Some(moments) if self.running().any(Course::takes_metric) => {
+                moments.metric(self.intercept)?
+            }
+            _ => None,
+        };
+        if let (Some(metric), Form::Together(bank)) = (&metric, &mut self.form) {
+            if !bank.suits_metric(metric) {
+                self.form = Form::Apart(bank.part()?);
+            }
+        }
+        match &mut self.form {
+            Form::Apart(heads) => {
+                for head in running(heads) {
+                    head.advance(metric.as_ref())?;
+                }
+            }
+            Form::Together(bank) => return bank.advance(metric.as_ref()),
         }
         Ok(())
     }
 
     pub(crate) fn begin_active(&mut self) {
-        for head in self.running() {
-            head.begin_active();
+        self.visits_before = self.visits();
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(|head| head.course.begin_active()),
+            Form::Together(bank) => bank.begin_active(),
         }
     }
 
+    /// Visits of the active pass that is at its end, a running head.
+    pub(crate) fn mean_active_visits(&self) -> usize {
+        let running = self.running().count().max(1) as u64;
+        (self.visits() - self.visits_before) as usize / running as usize
+    }
+
     pub(crate) fn end_active(&mut self) {
-        for head in self.running() {
-            head.end_active();
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(Head::end_active),
+            Form::Together(bank) => bank.end_active(),
         }
     }
 
     /// Ends every head where it stands.
     pub(crate) fn stop(&mut self) {
-        for head in self.running() {
-            head.stop = Some(StopReason::Requested);
-        }
+        self.courses_mut()
+            .filter(|course| course.runs())
+            .for_each(|course| course.stop = Some(StopReason::Requested));
     }
+}
+
+#[inline(always)]
+fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
+    heads.iter_mut().filter(|head| head.course.runs())
 }
 
 /// A vector of zeros, or an error where it cannot be had.

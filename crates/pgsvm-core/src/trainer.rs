@@ -23,7 +23,7 @@ use crate::cache::{Cache, CacheError, Counters, Facts, TrainerSide, Waiting};
 use crate::kernel::Real;
 use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
-use crate::solver::Solver;
+use crate::solver::{Column, Found, Solver};
 use crate::Step;
 use block::Block;
 use resident::Resident;
@@ -148,6 +148,8 @@ pub struct Weights<'a> {
 enum Values<'a> {
     Wide(&'a [f64]),
     Narrow(&'a [f32]),
+    /// The intercept behind them.
+    Shared(Column<'a>),
 }
 
 impl<'a> Weights<'a> {
@@ -164,6 +166,7 @@ impl<'a> Weights<'a> {
         match self.values {
             Values::Wide(values) => values.len(),
             Values::Narrow(values) => values.len(),
+            Values::Shared(column) => column.len() - 1,
         }
     }
 
@@ -177,6 +180,7 @@ impl<'a> Weights<'a> {
         match self.values {
             Values::Wide(values) => values[feature],
             Values::Narrow(values) => f64::from(values[feature]),
+            Values::Shared(column) => f64::from(column.get(feature)),
         }
     }
 
@@ -189,6 +193,68 @@ impl<'a> Weights<'a> {
     /// Weight of the constant feature, 0 without intercept.
     pub fn intercept(&self) -> f64 {
         self.intercept
+    }
+}
+
+impl<'a> Weights<'a> {
+    fn wide(all: &'a [f64]) -> Self {
+        let (intercept, values) = split_intercept(all);
+        Self {
+            values: Values::Wide(values),
+            intercept,
+        }
+    }
+
+    fn narrow(all: &'a [f32]) -> Self {
+        let (intercept, values) = split_intercept(all);
+        Self {
+            values: Values::Narrow(values),
+            intercept,
+        }
+    }
+
+    fn shared(column: Column<'a>) -> Self {
+        Self {
+            intercept: column.get(column.len() - 1).into(),
+            values: Values::Shared(column),
+        }
+    }
+}
+
+fn split_intercept<T: Real>(weights: &[T]) -> (f64, &[T]) {
+    match weights.split_last() {
+        Some((intercept, values)) => (intercept.to(), values),
+        None => (0.0, weights),
+    }
+}
+
+/// Dual variables of one head, by ordinal.
+#[derive(Clone, Copy, Default)]
+pub struct Duals<'a> {
+    values: &'a [f32],
+    /// From one row's value to the next row's: those of several heads may lie side by side.
+    step: usize,
+}
+
+impl<'a> Duals<'a> {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len().div_ceil(self.step.max(1))
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The dual variable of a row.
+    pub fn get(&self, ordinal: usize) -> f32 {
+        self.values[ordinal * self.step]
+    }
+
+    /// Dual variables in order of ordinals.
+    pub fn iter(&self) -> impl Iterator<Item = f32> + 'a {
+        self.values.iter().step_by(self.step.max(1)).copied()
     }
 }
 
@@ -339,38 +405,26 @@ impl Trainer {
     /// The weights of a head: those of the certificate. No features before training has begun.
     pub fn weights(&self, head: usize) -> Weights<'_> {
         match &self.side {
-            Side::Wide(run) => {
-                let (intercept, values) = split_intercept(run.solver().heads[head].weights());
-                Weights {
-                    values: Values::Wide(values),
-                    intercept,
-                }
-            }
-            Side::Narrow(run) => {
-                let (intercept, values) = split_intercept(run.solver().heads[head].weights());
-                Weights {
-                    values: Values::Narrow(values),
-                    intercept,
-                }
-            }
+            Side::Wide(run) => match run.solver().weights(head) {
+                Found::Own(weights) => Weights::wide(weights),
+                Found::Shared(column) => Weights::shared(column),
+            },
+            Side::Narrow(run) => match run.solver().weights(head) {
+                Found::Own(weights) => Weights::narrow(weights),
+                Found::Shared(column) => Weights::shared(column),
+            },
             Side::Waiting(_) | Side::Ended => Weights::of(&[], 0.0),
         }
     }
 
-    /// The dual variables of a head by ordinal: those of the certificate.
-    pub fn duals(&self, head: usize) -> &[f32] {
-        match &self.side {
-            Side::Wide(run) => &run.solver().heads[head].alpha,
-            Side::Narrow(run) => &run.solver().heads[head].alpha,
-            Side::Waiting(_) | Side::Ended => &[],
-        }
-    }
-}
-
-fn split_intercept<T: Real>(weights: &[T]) -> (f64, &[T]) {
-    match weights.split_last() {
-        Some((intercept, values)) => (intercept.to(), values),
-        None => (0.0, weights),
+    /// The dual variables of a head: those of the certificate. None before training has begun.
+    pub fn duals(&self, head: usize) -> Duals<'_> {
+        let (values, step) = match &self.side {
+            Side::Wide(run) => run.solver().duals(head),
+            Side::Narrow(run) => run.solver().duals(head),
+            Side::Waiting(_) | Side::Ended => (&[][..], 1),
+        };
+        Duals { values, step }
     }
 }
 
@@ -452,18 +506,8 @@ impl<T: Real> Run<T> {
     fn report(&self) -> TrainerReport {
         let solver = self.solver();
         let tallies = self.tallies();
-        let heads = solver.heads.iter().map(|head| HeadReport {
-            // before the first full pass nothing better is known than w = 0 and a = 0
-            certificate: head
-                .certificate()
-                .unwrap_or_else(|| head.certificate_of_zero(self.facts.rows)),
-            training_accuracy: head.accuracy(),
-            stop: head.stop,
-            support_vectors: head.support_vectors,
-            kappa: head.kappa(),
-        });
         TrainerReport {
-            heads: heads.collect(),
+            heads: solver.reports(self.facts.rows),
             rows: self.facts.rows as u64,
             resident: matches!(self.form, Form::Resident(_)),
             passes: tallies.passes,

@@ -388,7 +388,7 @@ fn kkt_conditions_hold_at_a_small_tolerance() {
     );
     assert_certified(&trained, &problem, &examples);
     let weights = trained.trainer.weights(0);
-    for (example, &alpha) in examples.iter().zip(trained.trainer.duals(0)) {
+    for (example, alpha) in examples.iter().zip(trained.trainer.duals(0).iter()) {
         let y = 2.0 * f64::from(example.class) - 1.0;
         let decision: f64 = example
             .dense

@@ -235,7 +235,7 @@ fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {
         let found = trainer.weights(head);
         let values = found.iter().chain([found.intercept()]);
         weights.extend(values.flat_map(f64::to_ne_bytes));
-        let values = trainer.duals(head).iter().copied();
+        let values = trainer.duals(head).iter();
         duals.extend(values.flat_map(f32::to_ne_bytes));
     }
     fs::write(out.join("weights.f64"), weights)?;

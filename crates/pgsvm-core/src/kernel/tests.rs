@@ -96,3 +96,160 @@ fn sparse_loops_equal_the_scalar_reference() {
         }
     }
 }
+
+/// What the loops for many heads make of a row: scores in two matrices, squares, the first matrix after two additions.
+struct ManyHeads<'a> {
+    x: &'a [[u32; 2]],
+    matrices: [&'a [f32]; 2],
+    place: lanes::Place,
+}
+
+/// Of the matrices in the test of many heads.
+const FEATURES: usize = 40;
+
+impl Work for ManyHeads<'_> {
+    type Output = ([[lanes::Lanes; 2]; 2], lanes::Lanes, Vec<f32>);
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> Self::Output {
+        let (entries, [m, d]) = (lanes::Entries::new(self.x, 3, FEATURES), self.matrices);
+        let mut sum = m.to_vec();
+        let scales = std::array::from_fn(|k| k as f32 - 2.0);
+        entries.add::<K>(&mut sum, self.place, &scales);
+        entries.add_damped::<K>((&mut sum, d), self.place, &scales);
+        (
+            entries.scores::<K, 2, 2>(self.matrices, self.place),
+            entries.squares::<K>(d, self.place),
+            sum,
+        )
+    }
+}
+
+#[test]
+fn loops_for_many_heads_equal_the_scalar_reference() {
+    let (stride, from) = (24, 8);
+    let numbers = |step: usize| -> Vec<f32> {
+        let number = |k| ((k * step % 97) as f32 - 48.0) / 9.0;
+        (0..stride * FEATURES).map(number).collect()
+    };
+    let (m, d) = (numbers(53), numbers(29));
+    for length in 0..20u32 {
+        let x: Vec<[u32; 2]> = (0..length)
+            .map(|k| [3 + 2 * k, (k as f32 / 3.0 - 2.0).to_bits()])
+            .collect();
+        let row = || {
+            x.iter()
+                .map(|e| (e[0] as usize - 3, f64::from(f32::from_bits(e[1]))))
+        };
+        let at = |matrix: &[f32], feature: usize, lane: usize| {
+            f64::from(matrix[feature * stride + from + lane])
+        };
+        for level in [Level::PLAIN, Level::best()] {
+            let (scores, squares, sum) = level.run(ManyHeads {
+                x: &x,
+                matrices: [&m, &d],
+                place: lanes::Place { stride, from },
+            });
+            for lane in 0..16 {
+                for (matrix, scores) in [&m, &d].into_iter().zip(scores) {
+                    let exact: f64 = row().map(|(j, x)| x * at(matrix, j, lane)).sum();
+                    let score = f64::from(scores.as_flattened()[lane]);
+                    assert!((score - exact).abs() <= 1e-3, "{level:?} {length} {lane}");
+                }
+            }
+            let mut expected: Vec<f64> = m.iter().copied().map(f64::from).collect();
+            for lane in 0..8 {
+                let exact: f64 = row().map(|(j, x)| x * x * at(&d, j, lane)).sum();
+                assert!((f64::from(squares[lane]) - exact).abs() <= 1e-3);
+                for (j, x) in row() {
+                    let scale = lane as f64 - 2.0;
+                    expected[j * stride + from + lane] += scale * x * (1.0 + at(&d, j, lane));
+                }
+            }
+            for (sum, expected) in sum.iter().zip(expected) {
+                assert!((f64::from(*sum) - expected).abs() <= 1e-3);
+            }
+        }
+    }
+}
+
+#[test]
+fn four_products_at_once_equal_the_scalar_reference() {
+    struct Four<'a>(&'a [f32], [&'a [f32]; 4]);
+    impl Work for Four<'_> {
+        type Output = [f32; 4];
+        #[inline(always)]
+        fn run<K: Kernel>(self) -> [f32; 4] {
+            lanes::four_dots::<K>(self.0, self.1)
+        }
+    }
+    for length in (0..40).chain([500, 781]) {
+        let numbers = |step: usize| -> Vec<f32> {
+            let number = |k| ((k * step % 97) as f32 - 48.0) / 30.0;
+            (0..length).map(number).collect()
+        };
+        let x = numbers(37);
+        let u = [53, 29, 11, 7].map(numbers);
+        for level in [Level::PLAIN, Level::best()] {
+            let dots = level.run(Four(&x, u.each_ref().map(Vec::as_slice)));
+            for (dot, u) in dots.into_iter().zip(&u) {
+                let products = || x.iter().zip(u).map(|(x, u)| f64::from(*x) * f64::from(*u));
+                let bound = 1e-5 * (1.0 + products().map(f64::abs).sum::<f64>());
+                assert!((f64::from(dot) - products().sum::<f64>()).abs() <= bound);
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic]
+fn a_feature_without_weights_is_refused() {
+    lanes::Entries::new(&[[4, 0], [7, 0]], 4, 3);
+}
+
+#[test]
+fn eight_at_a_time_equal_one_at_a_time() {
+    use eight::Eight;
+    struct All<'a>(&'a lanes::Lanes, &'a lanes::Lanes);
+    impl Work for All<'_> {
+        type Output = (Vec<[u32; 8]>, [u8; 3], [u32; 8], [f64; 8]);
+        #[inline(always)]
+        fn run<K: Kernel>(self) -> Self::Output {
+            let (a, b) = (K::Eight::load(self.0), K::Eight::load(self.1));
+            let numbers = [
+                a.plus(b),
+                a.minus(b),
+                a.times(b),
+                a.over(b),
+                a.least(b),
+                a.most(b),
+                a.below(b).pick(a, b),
+                a.at_most(b).and(a),
+                a.at_most(b).or(b.below(a)),
+                K::Eight::splat(2.5),
+                K::Eight::where_set(0b1010_0110),
+            ];
+            let bits = |eight: K::Eight| {
+                let mut lanes = [0.0; 8];
+                eight.store(&mut lanes);
+                lanes.map(f32::to_bits)
+            };
+            let (mut counts, mut sums) = ([7; 8], [0.5; 8]);
+            a.below(b).count_in(&mut counts);
+            a.add_to(&mut sums);
+            a.add_difference_to(b, &mut sums);
+            let conditions = [a.below(b), a.at_most(b), K::Eight::where_set(0x35)];
+            let conditions = conditions.map(Eight::bits);
+            (numbers.map(bits).to_vec(), conditions, counts, sums)
+        }
+    }
+    let a = [0.0, 1.0, -2.0, 3.5, f32::INFINITY, 1e-30, 7.0, -0.25];
+    let b = [0.0, 2.0, -3.0, 3.5, 1.0, f32::NEG_INFINITY, 0.5, 8.0];
+    let work = || All(&a, &b);
+    let (best, plain) = (Level::best().run(work()), Level::PLAIN.run(work()));
+    assert_eq!(best.0[..3], plain.0[..3]);
+    assert_eq!(best.0[4..], plain.0[4..]);
+    assert_eq!((best.1, best.2, best.3), (plain.1, plain.2, plain.3));
+    assert_eq!(plain.1, [0b1000_0010, 0b1000_1011, 0x35]);
+    let quotients = best.0[3].map(f32::from_bits);
+    assert!(quotients[0].is_nan() && quotients[1] == 0.5 && quotients[6] == 14.0);
+}

@@ -55,6 +55,15 @@ impl<T: Real> Iterate<T> {
         })
     }
 
+    /// Goes on from these w and z, of the same kappa.
+    pub(super) fn take_over(&mut self, [w, z]: [impl Iterator<Item = f32>; 2]) {
+        for (j, (w, z)) in w.zip(z).enumerate() {
+            let (damp, _) = self.factors(j);
+            self.u[j] = T::of(f64::from(w) / damp);
+            self.z[j] = T::of(z.into());
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.u.len()
     }

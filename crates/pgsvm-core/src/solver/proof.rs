@@ -5,43 +5,68 @@
 
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
-use crate::solver::head::{relative, Head};
+use crate::solver::course::{Proved, Verdict};
+use crate::solver::head::Head;
 use crate::solver::visit::{right_side, score, Form, Lent, Tally};
 use crate::solver::zeros;
-use crate::trainer::{Certificate, StopReason, TrainError};
+use crate::trainer::TrainError;
 
-/// A verifying pass in progress.
+/// A head in a verifying pass: what has been recomputed so far.
 pub(super) struct Proof {
-    v: Vec<f64>,
-    sum: f64,
-    diag: f64,
-    support: u64,
-    /// Whether the primal at the newest weights is being summed too.
-    primal: bool,
+    pub(super) v: Vec<f64>,
+    proved: Proved,
+    /// Losses at the newest weights, if `primal`.
     tally: Tally,
+    primal: bool,
 }
 
 impl Proof {
-    fn new(length: usize, primal: bool) -> Result<Box<Self>, TrainError> {
-        Ok(Box::new(Self {
+    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too.
+    pub(super) fn new(length: usize, primal: bool) -> Result<Self, TrainError> {
+        Ok(Self {
             v: zeros(length)?,
-            sum: 0.0,
-            diag: 0.0,
-            support: 0,
-            primal,
+            proved: Proved::default(),
             tally: Tally::EMPTY,
-        }))
+            primal,
+        })
+    }
+
+    /// Adds a row with sign `y` and dual variable `alpha`.
+    #[inline(always)]
+    pub(super) fn add<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        y: f64,
+        alpha: f64,
+        diag: f64,
+        intercept: f64,
+    ) {
+        let last = self.v.len() - 1;
+        let dense = row.dense();
+        f64::add_dense::<K>(&mut self.v[..dense.len()], y * alpha, dense);
+        f64::add_sparse::<K>(&mut self.v, y * alpha, row.sparse());
+        self.v[last] += intercept * y * alpha;
+        self.proved.alpha += alpha;
+        self.proved.diag += diag * alpha * alpha;
+        self.proved.support += 1;
     }
 
     /// Adds what was summed over other rows.
-    pub(super) fn add(&mut self, other: &Proof) {
+    pub(super) fn join(&mut self, other: &Proof) {
         for (v, other) in self.v.iter_mut().zip(&other.v) {
             *v += other;
         }
-        self.sum += other.sum;
-        self.diag += other.diag;
-        self.support += other.support;
-        self.tally.add(&other.tally);
+        self.proved.alpha += other.proved.alpha;
+        self.proved.diag += other.proved.diag;
+        self.proved.support += other.proved.support;
+        self.tally = self.tally.with(other.tally);
+    }
+
+    pub(super) fn proved(&self) -> Proved {
+        Proved {
+            norm: self.v.iter().map(|v| v * v).sum(),
+            ..self.proved
+        }
     }
 }
 
@@ -56,20 +81,11 @@ impl<T: Real> Lent<'_, T> {
         let Form {
             dense, intercept, ..
         } = self.form;
-        let alpha = f64::from(self.alpha[row.ordinal()].get());
         let cost = f64::from(row.cost());
+        let alpha = f64::from(self.alpha[row.ordinal()].get());
         if alpha > 0.0 {
-            f64::add_dense::<K>(&mut proof.v[..dense], y * alpha, row.dense());
-            f64::add_sparse::<K>(&mut proof.v, y * alpha, row.sparse());
-            let last = proof.v.len() - 1;
-            proof.v[last] += intercept * y * alpha;
-            proof.sum += alpha;
-            proof.diag += if self.terms.squared {
-                0.5 / (self.terms.c * cost) * alpha * alpha
-            } else {
-                0.0
-            };
-            proof.support += 1;
+            let diag = self.terms.diag_and_upper(cost).0;
+            proof.add::<K>(row, y, alpha, diag, intercept);
         }
         if let (true, Some(start)) = (proof.primal, self.start) {
             let margin = y * score::<K, T>(row, start, dense, intercept);
@@ -82,28 +98,25 @@ impl<T: Real> Lent<'_, T> {
 }
 
 impl<T: Real> Head<T> {
-    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
-    pub(crate) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
-        last || self.known(tolerance) || self.estimate < self.slack * tolerance
-    }
-
-    fn known(&self, tolerance: f64) -> bool {
-        self.certificate.is_some_and(|c| c.gap <= tolerance)
-    }
-
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
-        let primal = !self.known(tolerance);
         self.iterate.write_weights(&mut self.start);
         self.start_is_zero = false;
-        self.proof = Some(Proof::new(self.iterate.len(), primal)?);
+        let primal = self.course.begin_verify(tolerance);
+        self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal)?));
         Ok(primal)
+    }
+
+    /// Whether the verifying pass needs this row even if it looks at the dual only.
+    #[inline(always)]
+    pub(crate) fn needs_check(&self, ordinal: usize) -> bool {
+        self.proof.is_some() && self.alpha[ordinal] > 0.0
     }
 
     /// An empty proof of the kind that is under way, for some of the rows.
     pub(super) fn another_proof(&self) -> Result<Option<Box<Proof>>, TrainError> {
         match &self.proof {
-            Some(proof) => Proof::new(proof.v.len(), proof.primal).map(Some),
+            Some(proof) => Ok(Some(Box::new(Proof::new(proof.v.len(), proof.primal)?))),
             None => Ok(None),
         }
     }
@@ -121,51 +134,18 @@ impl<T: Real> Head<T> {
         let Some(proof) = self.proof.take() else {
             return;
         };
-        if proof.primal {
-            let tally = proof.tally;
-            self.take_start(tally.start_loss, tally.correct, tally.rows);
+        self.course.sums.full = proof.tally;
+        if self.course.end_verify_primal(self.start_norm()) {
+            std::mem::swap(&mut self.start, &mut self.best_w);
         }
-        let norm: f64 = proof.v.iter().map(|v| v * v).sum();
-        let (dual, shrink) = shrunk_dual(proof.sum, norm, proof.diag, self.terms.squared);
-        let certificate = self.certify(dual);
-        self.certificate = Some(certificate);
-        self.support_vectors = proof.support;
-        self.best_dual = self.best_dual.max(dual);
-        if certificate.gap <= tolerance || last {
-            self.finish(
-                shrink,
-                if certificate.gap <= tolerance {
-                    StopReason::Tolerance
-                } else {
-                    StopReason::MaxPasses
-                },
-            );
-            return;
-        }
-        if proof.primal {
-            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
-            self.slack = self.slack.min(self.estimate / certificate.gap);
-        }
-        self.iterate.set_v(&proof.v);
-        self.sums.alpha = proof.sum;
-        self.sums.diag = proof.diag;
-    }
-
-    fn finish(&mut self, shrink: f64, stop: StopReason) {
-        if shrink != 1.0 {
-            for alpha in &mut self.alpha {
-                *alpha = (f64::from(*alpha) * shrink) as f32;
+        match self.course.end_verify(proof.proved(), tolerance, last) {
+            Verdict::Ended { shrink: 1.0 } => {}
+            Verdict::Ended { shrink } => {
+                for alpha in &mut self.alpha {
+                    *alpha = (f64::from(*alpha) * shrink) as f32;
+                }
             }
-        }
-        self.stop = Some(stop);
-    }
-
-    pub(super) fn certify(&self, dual: f64) -> Certificate {
-        let primal = self.best.primal;
-        Certificate {
-            primal,
-            dual,
-            gap: relative(primal, dual),
+            Verdict::GoesOn => self.iterate.set_v(&proof.v),
         }
     }
 }

@@ -100,11 +100,16 @@ impl Rule {
         self.target = METRIC_TARGET;
         self.offset = 0.0;
         self.floor = (mean_norm / self.mean_q).min(1.0);
-        self.kappa = (self.factor * self.c * mean_norm / METRIC_TARGET).clamp(self.floor, 1e12);
+        self.kappa = self.first_in_metric(mean_norm).clamp(self.floor, 1e12);
         self.boost = 1.0;
         self.passes = 0;
         self.slow = 0;
         self.kappa
+    }
+
+    /// The kappa to start with in a metric.
+    pub(crate) fn first_in_metric(&self, mean_norm: f64) -> f64 {
+        self.factor * self.c * mean_norm / METRIC_TARGET
     }
 
     /// Counts a pass (over all rows or over those awake); true when the centre is to move now.

@@ -73,14 +73,14 @@ impl<T: Real> Team<T> {
                 })
             };
             Ok(Member {
-                parts: solver.heads.iter().map(part).collect::<Result<_, _>>()?,
+                parts: solver.heads().iter().map(part).collect::<Result<_, _>>()?,
                 moments: None,
                 left: 0..0,
             })
         };
         Ok(Self {
             members: (0..members).map(member).collect::<Result<_, _>>()?,
-            stretch: vec![members as f64; solver.heads.len()],
+            stretch: vec![members as f64; solver.heads().len()],
         })
     }
 
@@ -98,7 +98,7 @@ impl<T: Real> Team<T> {
                 Some(moments) if pass == Pass::Full => Some(moments.another()?),
                 _ => None,
             };
-            for (part, head) in member.parts.iter_mut().zip(&mut solver.heads) {
+            for (part, head) in member.parts.iter_mut().zip(solver.heads_mut()) {
                 part.sums = Sums::ZERO;
                 match pass {
                     Pass::Verify { .. } => part.proof = head.another_proof()?,
@@ -116,9 +116,9 @@ impl<T: Real> Team<T> {
         blocks: Blocks<'a>,
         pass: Pass,
     ) -> (&'a mut [Member<T>], Shared<'a, T>) {
-        let lend = |head: &'a mut Head<T>| head.stop.is_none().then(|| head.lend().1);
+        let lend = |head: &'a mut Head<T>| head.course.runs().then(|| head.lend().1);
         let shared = Shared {
-            heads: solver.heads.iter_mut().map(lend).collect(),
+            heads: solver.heads_mut().iter_mut().map(lend).collect(),
             stretch: &self.stretch,
             blocks,
             pass,
@@ -138,15 +138,15 @@ impl<T: Real> Team<T> {
                 all.add(&some);
             }
         }
-        for (index, head) in solver.heads.iter_mut().enumerate() {
-            if head.stop.is_some() {
+        for (index, head) in solver.heads_mut().iter_mut().enumerate() {
+            if !head.course.runs() {
                 continue;
             }
             for member in &mut self.members {
                 let part = &mut member.parts[index];
-                head.sums.add(&part.sums);
+                head.course.sums = head.course.sums.with(part.sums);
                 if let (Some(all), Some(some)) = (&mut head.proof, part.proof.take()) {
-                    all.add(&some);
+                    all.join(&some);
                 }
             }
             if !matches!(pass, Pass::Verify { .. }) {

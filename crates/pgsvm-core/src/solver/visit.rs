@@ -14,7 +14,7 @@ use crate::row::Row;
 use crate::solver::per_row::{Asleep, Dual};
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
-const NORM_SAMPLE: usize = 8;
+pub(super) const NORM_SAMPLE: usize = 8;
 
 /// How a row stood when it was visited.
 #[derive(Clone, Copy)]
@@ -76,16 +76,20 @@ impl Tally {
         aq: 0.0,
         aq_rows: 0,
     };
+}
 
-    /// Adds what was counted over other rows.
-    pub(super) fn add(&mut self, other: &Tally) {
-        self.start_loss += other.start_loss;
-        self.correct += other.correct;
-        self.rows += other.rows;
-        self.visit_loss += other.visit_loss;
-        self.support += other.support;
-        self.aq += other.aq;
-        self.aq_rows += other.aq_rows;
+impl Tally {
+    /// These and those of more rows.
+    pub(super) fn with(self, more: Tally) -> Tally {
+        Tally {
+            start_loss: self.start_loss + more.start_loss,
+            correct: self.correct + more.correct,
+            rows: self.rows + more.rows,
+            visit_loss: self.visit_loss + more.visit_loss,
+            support: self.support + more.support,
+            aq: self.aq + more.aq,
+            aq_rows: self.aq_rows + more.aq_rows,
+        }
     }
 }
 
@@ -114,15 +118,27 @@ impl Sums {
         updates: 0,
     };
 
-    /// Adds what visits to other rows changed.
-    pub(super) fn add(&mut self, other: &Sums) {
-        self.full.add(&other.full);
-        self.high = self.high.max(other.high);
-        self.low = self.low.min(other.low);
-        self.alpha += other.alpha;
-        self.diag += other.diag;
-        self.visits += other.visits;
-        self.updates += other.updates;
+    /// These and those of more visits.
+    pub(super) fn with(self, more: Sums) -> Sums {
+        Sums {
+            full: self.full.with(more.full),
+            high: self.high.max(more.high),
+            low: self.low.min(more.low),
+            alpha: self.alpha + more.alpha,
+            diag: self.diag + more.diag,
+            visits: self.visits + more.visits,
+            updates: self.updates + more.updates,
+        }
+    }
+
+    /// The range of projected gradients in the pass so far.
+    pub(super) fn violation(self) -> f64 {
+        (self.high.max(0.0) - self.low.min(0.0)).max(0.0)
+    }
+
+    /// The largest magnitude of a projected gradient in the pass so far.
+    pub(super) fn largest_gradient(self) -> f64 {
+        self.high.max(-self.low).max(0.0)
     }
 
     /// Forgets the projected gradients.
@@ -168,6 +184,16 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// The curvature of the loss in the dual, and the bound of a dual variable.
+    #[inline(always)]
+    pub(super) fn diag_and_upper(&self, cost: f64) -> (f64, f32) {
+        if self.squared {
+            (0.5 / (self.c * cost), f32::MAX)
+        } else {
+            (0.0, bound(self.c * cost))
+        }
+    }
+
     #[inline(always)]
     pub(super) fn loss(&self, margin: f64) -> f64 {
         let slack = (1.0 - margin).max(0.0);
@@ -282,11 +308,7 @@ impl<T: Real> Visitor<'_, T> {
         score: f64,
         curvature: f64,
     ) -> Outcome {
-        let (diag, upper) = if self.lent.terms.squared {
-            (0.5 / (self.lent.terms.c * cost), f32::MAX)
-        } else {
-            (0.0, bound(self.lent.terms.c * cost))
-        };
+        let (diag, upper) = self.lent.terms.diag_and_upper(cost);
         // known before the score is: the division does not wait for it
         let inverse = 1.0 / (self.stretch * curvature + diag);
         let place = &self.lent.alpha[row.ordinal()];
@@ -464,7 +486,7 @@ pub(super) fn right_side(margin: f64, y: f64) -> bool {
 
 /// The largest f32 not above `value`, so that a dual variable at it is feasible.
 #[inline(always)]
-fn bound(value: f64) -> f32 {
+pub(super) fn bound(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) > value {
         near.next_down()

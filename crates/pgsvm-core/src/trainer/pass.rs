@@ -43,7 +43,7 @@ impl Passes {
             return Ok(());
         }
         if self.current == Pass::Verify {
-            solver.end_verify();
+            solver.end_verify()?;
             if solver.done() {
                 return Ok(());
             }

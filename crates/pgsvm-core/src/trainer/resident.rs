@@ -42,6 +42,7 @@ pub(super) struct Resident<T> {
     pass_rows: usize,
     pass: Pass,
     active_passes: u32,
+    /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
     /// With more than one trainer.
@@ -59,7 +60,7 @@ impl<T: Real> Resident<T> {
         random: Random,
         trainers: usize,
     ) -> Result<Self, TrainError> {
-        let team = if trainers > 1 {
+        let team = if trainers > 1 && solver.divisible() {
             Some(Team::new(trainers, &solver)?)
         } else {
             None
@@ -182,7 +183,7 @@ impl<T: Real> Resident<T> {
                 self.active_visits = 0;
             }
             Pass::Verify { .. } => {
-                self.solver.end_verify();
+                self.solver.end_verify()?;
                 if self.solver.done() {
                     return Ok(());
                 }
@@ -193,7 +194,7 @@ impl<T: Real> Resident<T> {
             Pass::Active => {
                 self.solver.end_active();
                 self.active_passes += 1;
-                self.active_visits += self.pass_rows;
+                self.active_visits += self.solver.mean_active_visits();
             }
         }
         self.begin_active();

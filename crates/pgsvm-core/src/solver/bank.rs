@@ -1,0 +1,361 @@
+//! Many heads over the same rows, visited together: a row is read once, and one sweep over it gives all their scores.
+//!
+//! Each head has a lane: a column of the weights, a column of the dual variables, a bit of who is awake for a row. The
+//! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
+//! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
+
+mod lanes;
+pub(crate) mod matrix;
+mod pack;
+mod verify;
+mod visit;
+
+use crate::bits::Bits;
+use crate::kernel::lanes::{Lanes, LANES};
+use crate::kernel::Level;
+use crate::solver::course::{Course, Shift};
+use crate::solver::iterate::Norms;
+use crate::solver::moments::Metric;
+use crate::solver::proof::Proof;
+use crate::solver::visit::Sums;
+use crate::solver::{zeros, Facts};
+use crate::trainer::{HeadSpec, TrainError};
+use lanes::Block;
+use matrix::{Column, Matrix};
+
+/// With a shift up to this, u = v + kappa z in 32 bits leaves v enough digits between two verifying passes.
+const MOST_KAPPA: f64 = 10_000.0;
+
+pub(super) struct Bank {
+    courses: Vec<Course>,
+    specs: Vec<HeadSpec>,
+    facts: Facts,
+    level: Level,
+    intercept: f32,
+    /// The head of each lane, and the other way round. Lanes behind the last block belong to heads that have ended.
+    head_of: Vec<usize>,
+    lane_of: Vec<usize>,
+    /// Eight lanes each.
+    blocks: Vec<Block>,
+    /// By class and lane, `blocks.len()` each.
+    signs: Vec<Lanes>,
+    /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
+    width: usize,
+    /// By row.
+    alpha: Vec<Lanes>,
+    /// Lanes for which a row sleeps, by row and block.
+    asleep: Vec<u8>,
+    /// Rows that sleep for all heads that ran when they were visited last.
+    all_asleep: Bits,
+    /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
+    w: Matrix,
+    z: Matrix,
+    metric: Option<InMetric>,
+    /// Weights at the start of the full pass, or those being verified.
+    start: Matrix,
+    start_is_zero: bool,
+    /// |start|^2, by lane.
+    start_norm: Vec<f64>,
+    /// kappa, by lane.
+    kappa: Vec<f64>,
+    /// Weights of the best primal.
+    best: Matrix,
+    /// The same of heads that have ended.
+    final_w: Vec<Vec<f32>>,
+    /// Heads being verified.
+    proofs: Vec<(usize, Proof)>,
+}
+
+/// The metric M of the shift (see [`super::iterate`]).
+struct InMetric {
+    /// m, a row of equal lanes for each feature.
+    moment: Matrix,
+    /// 1 / (1 + kappa m)
+    damp: Matrix,
+    /// 1 / m by feature, the intercept last.
+    inverse: Vec<f32>,
+}
+
+impl Bank {
+    /// Whether the heads are better off together.
+    pub(super) fn suits(courses: &[Course]) -> bool {
+        courses.len() > 1 && courses.iter().all(|course| course.kappa() <= MOST_KAPPA)
+    }
+
+    pub(super) fn new(
+        specs: &[HeadSpec],
+        courses: Vec<Course>,
+        intercept: f64,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
+        let width = courses.len().div_ceil(LANES);
+        let lanes = width * LANES;
+        let matrix = || Matrix::new(facts.features, facts.dense, lanes);
+        let mut this = Self {
+            intercept: intercept as f32,
+            head_of: (0..courses.len()).collect(),
+            lane_of: (0..courses.len()).collect(),
+            blocks: vec![Block::EMPTY; width],
+            signs: Vec::new(),
+            width,
+            alpha: zeros(facts.rows * width)?,
+            asleep: zeros(facts.rows * width)?,
+            all_asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+                bytes: facts.rows as u64 / 8,
+            })?,
+            w: matrix()?,
+            z: matrix()?,
+            metric: None,
+            start: matrix()?,
+            start_is_zero: true,
+            start_norm: Vec::new(),
+            kappa: courses.iter().map(Course::kappa).collect(),
+            best: matrix()?,
+            final_w: vec![Vec::new(); courses.len()],
+            proofs: Vec::new(),
+            specs: specs.to_vec(),
+            facts: *facts,
+            level: Level::best(),
+            courses,
+        };
+        this.kappa.resize(lanes, 0.0);
+        this.list_signs();
+        Ok(this)
+    }
+
+    fn list_signs(&mut self) {
+        self.signs.clear();
+        for class in 0..self.facts.classes {
+            for block in 0..self.blocks.len() {
+                self.signs.push(std::array::from_fn(|k| {
+                    match self.head_of.get(block * LANES + k) {
+                        Some(&head) => self.specs[head].signs[class].into(),
+                        None => 0.0,
+                    }
+                }));
+            }
+        }
+    }
+
+    pub(super) fn courses(&self) -> &[Course] {
+        &self.courses
+    }
+
+    pub(super) fn courses_mut(&mut self) -> &mut [Course] {
+        &mut self.courses
+    }
+
+    pub(super) fn weights(&self, head: usize) -> Column<'_> {
+        match self.final_w[head].as_slice() {
+            [] => self.best.column(self.lane_of[head]),
+            all => Column::of(all),
+        }
+    }
+
+    pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {
+        let all = self.alpha.as_flattened();
+        let from = self.lane_of[head].min(all.len());
+        (&all[from..], self.width * LANES)
+    }
+
+    /// The lanes of running heads, with their heads.
+    fn running(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let lanes = self.head_of.iter().copied().enumerate();
+        lanes.filter(|&(_, head)| self.courses[head].runs())
+    }
+
+    /// What visits have summed for a head since its course last heard of it.
+    pub(super) fn pending(&self, head: usize) -> Sums {
+        let lane = self.lane_of[head];
+        match self.blocks.get(lane / LANES) {
+            Some(block) => block.sums(lane % LANES),
+            None => Sums::ZERO,
+        }
+    }
+
+    /// Hands what visits have summed over to the courses.
+    fn settle(&mut self) {
+        for head in 0..self.courses.len() {
+            let pending = self.pending(head);
+            let sums = &mut self.courses[head].sums;
+            *sums = sums.with(pending);
+        }
+        self.blocks.iter_mut().for_each(Block::clear);
+    }
+
+    /// Takes over from the courses what visits need to know.
+    fn arm(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.running = 0);
+        for (lane, &head) in self.head_of.iter().enumerate() {
+            let course = &self.courses[head];
+            if course.runs() {
+                self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
+            }
+        }
+    }
+
+    /// Bits of the rows `first..first + width` that some head is awake for.
+    pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
+        let rows = width.min(self.facts.rows - first);
+        ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
+    }
+
+    pub(super) fn begin_full(&mut self) {
+        self.settle();
+        self.start_is_zero = self.courses.iter().all(|course| course.sums.updates == 0);
+        self.write_start();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            self.courses[head].begin_full(norms[lane]);
+        }
+        self.arm();
+    }
+
+    /// Copies w to `start`, and notes its norms.
+    fn write_start(&mut self) {
+        let norms = self
+            .start
+            .sweep(&mut self.w, None, [], |[], _, [norm], start, w| {
+                *start = *w;
+                for k in 0..LANES {
+                    norm[k] += f64::from(w[k]) * f64::from(w[k]);
+                }
+            });
+        self.start_norm = norms.iter().map(|[norm]| *norm).collect();
+    }
+
+    fn norms(&mut self) -> Vec<Norms> {
+        let moment = self.metric.as_ref().map(|metric| &metric.moment);
+        let given: [&[f64]; 1] = [&self.kappa];
+        let norms = self
+            .w
+            .sweep(&mut self.z, moment, given, |[kappa], m, sums, w, z| {
+                for k in 0..LANES {
+                    let (w, z) = (f64::from(w[k]), f64::from(z[k]));
+                    let apart = kappa[k] * f64::from(m[k]) * (w - z);
+                    sums[0][k] += (w + apart) * (w + apart);
+                    sums[1][k] += w * w;
+                    sums[2][k] += apart * apart;
+                }
+            });
+        let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
+        norms.collect()
+    }
+
+    pub(super) fn end_full(&mut self) {
+        self.settle();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        let mut better = vec![0.0; self.kappa.len()];
+        for (lane, head) in lanes {
+            if self.courses[head].end_full(self.start_norm[lane], norms[lane]) {
+                better[lane] = 1.0;
+            }
+        }
+        self.take_start(&better);
+    }
+
+    /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
+    fn take_start(&mut self, better: &[f64]) {
+        self.best.sweep(
+            &mut self.start,
+            None,
+            [better],
+            |[better], _, [], best, start| {
+                for k in 0..LANES {
+                    best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
+                }
+            },
+        );
+    }
+
+    /// Whether the weights keep digits enough in this metric.
+    pub(super) fn suits_metric(&self, metric: &Metric) -> bool {
+        let most = metric.moment.iter().copied().fold(0.0, f32::max);
+        let mut running = self.courses.iter().filter(|course| course.runs());
+        running.all(|course| course.kappa_in(metric) * f64::from(most) <= MOST_KAPPA)
+    }
+
+    /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.
+    pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Result<(), TrainError> {
+        if let Some(metric) = metric {
+            let lanes = self.blocks.len() * LANES;
+            let (features, dense) = (self.facts.features, self.facts.dense);
+            let mut moment = Matrix::new(features, dense, lanes)?;
+            moment.fill(&metric.moment);
+            let mut inverse = zeros(metric.moment.len())?;
+            for (inverse, moment) in inverse.iter_mut().zip(&metric.moment) {
+                *inverse = 1.0 / moment;
+            }
+            self.metric = Some(InMetric {
+                moment,
+                damp: Matrix::new(features, dense, lanes)?,
+                inverse,
+            });
+        }
+        self.shift_each(metric.is_some(), |course| course.advance(metric));
+        Ok(())
+    }
+
+    pub(super) fn begin_active(&mut self) {
+        self.courses.iter_mut().for_each(Course::begin_active);
+        self.blocks.iter_mut().for_each(Block::forget_range);
+    }
+
+    pub(super) fn end_active(&mut self) {
+        self.settle();
+        self.shift_each(false, Course::end_active);
+    }
+
+    /// Moves the centres as the courses say: z := w, keeping v. `first_in_metric`: until now there was no metric.
+    fn shift_each(&mut self, first_in_metric: bool, mut decide: impl FnMut(&mut Course) -> Shift) {
+        let from = self.kappa.clone();
+        // kappa from now on; below 0 where the centre stays
+        let mut to = vec![-1.0; from.len()];
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
+            {
+                to[lane] = kappa;
+                self.kappa[lane] = kappa;
+            }
+        }
+        if to.iter().any(|to| *to >= 0.0) {
+            let moment = self.metric.as_ref().map(|metric| &metric.moment);
+            let given: [&[f64]; 2] = [&from, &to];
+            self.w
+                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
+                    for k in 0..LANES {
+                        let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
+                        let m = f64::from(m[k]);
+                        let old_m = if first_in_metric { 1.0 } else { m };
+                        let v = old_w + from[k] * old_m * (old_w - old_z);
+                        let new_w = ((v + to[k] * m * old_w) / (1.0 + to[k] * m)) as f32;
+                        let moves = to[k] >= 0.0;
+                        z[k] = if moves { w[k] } else { z[k] };
+                        w[k] = if moves { new_w } else { w[k] };
+                    }
+                });
+        }
+        self.set_damp();
+        self.arm();
+    }
+
+    /// In a metric: 1 / (1 + kappa m).
+    fn set_damp(&mut self) {
+        if let Some(metric) = &mut self.metric {
+            let given: [&[f64]; 1] = [&self.kappa];
+            metric.damp.sweep(
+                &mut metric.moment,
+                None,
+                given,
+                |[kappa], _, [], damp, m| {
+                    for k in 0..LANES {
+                        damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
+                    }
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The course of one head: its bounds, its proximal shift, its certificate and when it ends, from pass to pass.
+//!
+//! A course knows no vectors. Whoever holds the weights, [`super::head`] those of one head or [`super::bank`] those of
+//! many, gives it norms and what the visits summed, and does what it says: takes weights over as the best, moves the
+//! centre.
+
+use crate::cache::Facts;
+use crate::problem::{Loss, Policy, Problem, Proximal};
+use crate::solver::iterate::Norms;
+use crate::solver::moments::Metric;
+use crate::solver::proof::shrunk_dual;
+use crate::solver::rule::{Measured, Rule};
+use crate::solver::visit::{Sums, Tally, Terms};
+use crate::trainer::{Certificate, HeadReport, HeadSpec, StopReason};
+
+/// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
+const SLEEP_SHARE: f64 = 0.5;
+/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
+const ESTIMATE_SLACK: f64 = 1.5;
+
+/// What is to happen to the centre of the proximal shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Shift {
+    Stay,
+    /// The centre moves to the weights, with this kappa from now on.
+    Move(f64),
+    /// The same, in the metric from now on.
+    MoveInMetric(f64),
+}
+
+/// What a verifying pass found about the dual.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Proved {
+    /// |v|^2, v recomputed.
+    pub(super) norm: f64,
+    /// Sum of a, and of diag a^2.
+    pub(super) alpha: f64,
+    pub(super) diag: f64,
+    /// Rows with a > 0.
+    pub(super) support: u64,
+}
+
+/// What follows from a verifying pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Verdict {
+    /// The head has ended; its dual variables are those shrunk by this factor.
+    Ended { shrink: f64 },
+    /// It goes on from the recomputed v.
+    GoesOn,
+}
+
+/// The best primal found and its counts.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    primal: f64,
+    correct: u64,
+    rows: u64,
+}
+
+pub(crate) struct Course {
+    pub(super) terms: Terms,
+    pub(super) sums: Sums,
+    best: Best,
+    best_dual: f64,
+    /// Dual value and outer part of the gap at the start of the full pass.
+    start_dual: f64,
+    start_outer: f64,
+    measured: Measured,
+    /// Whether rows may sleep at all.
+    sleeps: bool,
+    rule: Rule,
+    estimate: f64,
+    slack: f64,
+    /// Whether the verifying pass in progress sums the primal at the newest weights too.
+    verifies_primal: bool,
+    certificate: Option<Certificate>,
+    support_vectors: u64,
+    pub(crate) stop: Option<StopReason>,
+}
+
+impl Course {
+    pub(super) fn new(problem: &Problem, spec: &HeadSpec, facts: &Facts) -> Self {
+        let squared = problem.loss() == Loss::SquaredHinge;
+        let factor = if squared { 2.0 } else { 1.0 };
+        let intercept = if problem.intercept() { 1.0 } else { 0.0 };
+        let proximal = if problem.policy() == Policy::Paper {
+            Proximal::Off
+        } else {
+            problem.proximal()
+        };
+        let rule = Rule::new(
+            proximal,
+            factor,
+            spec.c,
+            facts.mean_q + intercept,
+            facts.rows,
+            facts.occurring,
+        );
+        Self {
+            terms: Terms {
+                c: spec.c,
+                squared,
+                sleep_above: f64::INFINITY,
+                sleep_below: f64::NEG_INFINITY,
+            },
+            sums: Sums::ZERO,
+            best: Best {
+                primal: f64::INFINITY,
+                correct: 0,
+                rows: 0,
+            },
+            best_dual: 0.0,
+            start_dual: 0.0,
+            start_outer: 0.0,
+            measured: Measured {
+                inner: 0.0,
+                outer: 0.0,
+                gap: 1.0,
+                mean_aq: 0.0,
+            },
+            sleeps: true,
+            rule,
+            estimate: f64::INFINITY,
+            slack: ESTIMATE_SLACK,
+            verifies_primal: false,
+            certificate: None,
+            support_vectors: 0,
+            stop: None,
+        }
+    }
+
+    pub(crate) fn runs(&self) -> bool {
+        self.stop.is_none()
+    }
+
+    pub(crate) fn kappa(&self) -> f64 {
+        self.rule.kappa()
+    }
+
+    pub(crate) fn let_rows_sleep(&mut self, sleeps: bool) {
+        self.sleeps = sleeps;
+    }
+
+    /// Begins a full pass at weights with these norms.
+    pub(super) fn begin_full(&mut self, norms: Norms) {
+        self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
+        self.start_outer = 0.5 * norms.apart;
+        self.sums.full = Tally::EMPTY;
+        self.sums.forget_range();
+    }
+
+    /// Ends a full pass. `start`: |w|^2 of the weights it began with; true when those are the best so far.
+    pub(super) fn end_full(&mut self, start: f64, norms: Norms) -> bool {
+        let full = self.sums.full;
+        let (primal, is_best) = self.take_primal(start);
+        self.note_limits();
+        let Sums { alpha, diag, .. } = self.sums;
+        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.squared);
+        self.best_dual = self.best_dual.max(dual);
+        let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best.primal);
+        self.estimate = relative(estimate, dual);
+        self.support_vectors = full.support;
+        self.measured = Measured {
+            inner: primal - self.start_dual - self.start_outer,
+            outer: self.start_outer,
+            gap: self.gap(),
+            mean_aq: full.aq / full.aq_rows.max(1) as f64,
+        };
+        self.certificate = Some(self.certify(dual));
+        is_best
+    }
+
+    /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest.
+    fn take_primal(&mut self, norm: f64) -> (f64, bool) {
+        let full = self.sums.full;
+        let primal = 0.5 * norm + self.terms.c * full.start_loss;
+        let is_best = primal < self.best.primal;
+        if is_best {
+            self.best = Best {
+                primal,
+                correct: full.correct,
+                rows: full.rows,
+            };
+        }
+        (primal, is_best)
+    }
+
+    fn note_limits(&mut self) {
+        let Sums { high, low, .. } = self.sums;
+        self.sums.forget_range();
+        if !self.sleeps {
+            return;
+        }
+        self.terms.sleep_above = if high > 0.0 {
+            SLEEP_SHARE * high
+        } else {
+            f64::INFINITY
+        };
+        self.terms.sleep_below = if low < 0.0 {
+            SLEEP_SHARE * low
+        } else {
+            f64::NEG_INFINITY
+        };
+    }
+
+    /// The smallest relative gap known.
+    pub(crate) fn gap(&self) -> f64 {
+        relative(self.best.primal, self.best_dual)
+    }
+
+    /// Whether a metric would be used if columns call for one.
+    pub(super) fn takes_metric(&self) -> bool {
+        !self.rule.is_off()
+    }
+
+    /// kappa at the start in this metric.
+    pub(super) fn kappa_in(&self, metric: &Metric) -> f64 {
+        self.rule.first_in_metric(metric.mean_norm)
+    }
+
+    /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it.
+    pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
+        if let Some(metric) = metric {
+            self.wake();
+            Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
+        } else if let Some(kappa) = self.rule.adapt(self.measured) {
+            self.wake();
+            Shift::Move(kappa)
+        } else {
+            self.count_pass()
+        }
+    }
+
+    /// Forgets the gradients beyond which rows sleep: they were those of another kappa.
+    fn wake(&mut self) {
+        self.terms.sleep_above = f64::INFINITY;
+        self.terms.sleep_below = f64::NEG_INFINITY;
+    }
+
+    fn count_pass(&mut self) -> Shift {
+        if self.rule.pass_done() {
+            Shift::Move(self.rule.kappa())
+        } else {
+            Shift::Stay
+        }
+    }
+
+    pub(super) fn begin_active(&mut self) {
+        self.sums.forget_range();
+    }
+
+    pub(super) fn end_active(&mut self) -> Shift {
+        self.note_limits();
+        self.count_pass()
+    }
+
+    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
+    pub(super) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
+        last || self.known(tolerance) || self.estimate < self.slack * tolerance
+    }
+
+    fn known(&self, tolerance: f64) -> bool {
+        self.certificate.is_some_and(|c| c.gap <= tolerance)
+    }
+
+    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
+    pub(super) fn begin_verify(&mut self, tolerance: f64) -> bool {
+        self.verifies_primal = !self.known(tolerance);
+        self.sums.full = Tally::EMPTY;
+        self.verifies_primal
+    }
+
+    pub(super) fn verifies_primal(&self) -> bool {
+        self.verifies_primal
+    }
+
+    /// Takes the primal at the newest weights, with this |w|^2, if it was verified; true when they are the best.
+    pub(super) fn end_verify_primal(&mut self, norm: f64) -> bool {
+        self.verifies_primal && self.take_primal(norm).1
+    }
+
+    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact dual.
+    pub(super) fn end_verify(&mut self, proved: Proved, tolerance: f64, last: bool) -> Verdict {
+        let Proved { alpha, diag, .. } = proved;
+        let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.squared);
+        let certificate = self.certify(dual);
+        self.certificate = Some(certificate);
+        self.support_vectors = proved.support;
+        self.best_dual = self.best_dual.max(dual);
+        if certificate.gap <= tolerance || last {
+            self.stop = Some(if certificate.gap <= tolerance {
+                StopReason::Tolerance
+            } else {
+                StopReason::MaxPasses
+            });
+            return Verdict::Ended { shrink };
+        }
+        if self.verifies_primal {
+            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
+            self.slack = self.slack.min(self.estimate / certificate.gap);
+        }
+        self.sums.alpha = alpha;
+        self.sums.diag = diag;
+        Verdict::GoesOn
+    }
+
+    fn certify(&self, dual: f64) -> Certificate {
+        let primal = self.best.primal;
+        Certificate {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
+    }
+
+    /// How the head ended, or stands.
+    pub(crate) fn report(&self, rows: usize) -> HeadReport {
+        HeadReport {
+            // before the first full pass nothing better is known than w = 0 and a = 0, every cost taken as 1
+            certificate: self.certificate.unwrap_or(Certificate {
+                primal: self.terms.c * rows as f64,
+                dual: 0.0,
+                gap: 1.0,
+            }),
+            training_accuracy: match self.best.rows {
+                0 => 0.0,
+                rows => self.best.correct as f64 / rows as f64,
+            },
+            stop: self.stop,
+            support_vectors: self.support_vectors,
+            kappa: self.rule.kappa(),
+        }
+    }
+}
+
+/// (primal - dual) / primal, never negative; 0 for a primal of 0.
+fn relative(primal: f64, dual: f64) -> f64 {
+    if primal == f64::INFINITY {
+        return 1.0;
+    }
+    if primal > 0.0 {
+        ((primal - dual) / primal).max(0.0)
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,267 @@
+//! Many heads trained together: each one's claims hold, and are those of a training of its own.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
+use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
+
+const PLENTY: usize = 16 << 20;
+/// Less than the rows of these tests take, which then stream.
+const LITTLE: usize = 16 << 10;
+
+fn problem(loss: Loss, c: f64) -> Problem {
+    Problem::new(loss, c, 1e-3)
+        .expect("valid")
+        .with_schedule(Schedule::Lockstep)
+}
+
+/// One class against the others, class by class.
+fn one_against_rest(classes: usize, c: f64) -> Vec<HeadSpec> {
+    let head = |class| {
+        let mut signs = vec![-1; classes];
+        signs[class] = 1;
+        HeadSpec { signs, c }
+    };
+    (0..classes).map(head).collect()
+}
+
+/// Overlapping clouds of several classes, rows in mixed order.
+fn classes(rows: usize, features: usize, classes: usize, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let centres: Vec<Vec<f64>> = (0..classes)
+        .map(|_| (0..features).map(|_| 1.5 * numbers.normal()).collect())
+        .collect();
+    let row = |k: usize| {
+        let class = if k < classes {
+            k
+        } else {
+            numbers.below(classes)
+        };
+        let values = centres[class].iter().map(|x| x + 2.0 * numbers.normal());
+        OwnedExample::dense(class as u32, values.collect())
+    };
+    (0..rows).map(row).collect()
+}
+
+/// The same as sparse rows behind a dense feature, a third of their entries left out.
+fn sparse(examples: &[OwnedExample]) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(5);
+    let mut thin = |example: &OwnedExample| {
+        let kept: Vec<usize> = (1..example.dense.len())
+            .filter(|_| numbers.uniform() < 0.7)
+            .collect();
+        OwnedExample {
+            class: example.class,
+            cost: 1.0,
+            dense: vec![example.dense[0]],
+            sparse_index: kept.iter().map(|j| *j as u32 - 1).collect(),
+            sparse_value: kept.iter().map(|j| example.dense[*j] as f32).collect(),
+        }
+    };
+    examples.iter().map(&mut thin).collect()
+}
+
+fn together(
+    problem: Problem,
+    heads: &[HeadSpec],
+    examples: &[OwnedExample],
+    cache: usize,
+) -> Trained {
+    let settings = settings(cache, Scale::None, Threads::One);
+    train_examples(problem, heads.to_vec(), examples, settings).expect("training works")
+}
+
+/// Every head is certified, truly, and its bounds enclose the same optimum as those of a training of its own.
+fn assert_heads(
+    problem: Problem,
+    heads: &[HeadSpec],
+    examples: &[OwnedExample],
+    cache: usize,
+) -> Trained {
+    let trained = together(problem, heads, examples, cache);
+    let report = trained.trainer.report();
+    assert_eq!(report.heads.len(), heads.len());
+    for (head, spec) in heads.iter().enumerate() {
+        let claimed = report.heads[head];
+        let certificate = claimed.certificate;
+        let what = format!("head {head}: {claimed:?}");
+        assert_eq!(claimed.stop, Some(StopReason::Tolerance), "{what}");
+        assert!(certificate.gap <= problem.tolerance(), "{what}");
+        let found = recompute(&trained, head, spec, &problem, examples);
+        let slack = 1e-5 * certificate.primal.abs();
+        assert!(
+            (certificate.primal - found.primal).abs() <= slack,
+            "{what}, primal {}",
+            found.primal
+        );
+        assert!(
+            (certificate.dual - found.dual).abs() <= slack,
+            "{what}, dual {}",
+            found.dual
+        );
+        assert!((claimed.training_accuracy - found.accuracy).abs() <= 2.0 / examples.len() as f64);
+        let alone = together(problem, std::slice::from_ref(spec), examples, cache);
+        let alone = alone.trainer.report().heads[0].certificate;
+        assert!(certificate.dual <= alone.primal + slack, "{what} {alone:?}");
+        assert!(alone.dual <= certificate.primal + slack, "{what} {alone:?}");
+    }
+    trained
+}
+
+#[test]
+fn heads_are_certified_as_by_themselves_whatever_their_number() {
+    for count in [1, 2, 7, 8, 9, 16, 17, 26, 40] {
+        let dense = classes(40 * count.max(10), 9, count.max(2), count as u64);
+        for examples in [sparse(&dense), dense] {
+            for loss in [Loss::Hinge, Loss::SquaredHinge] {
+                let mut heads = one_against_rest(count.max(2), 0.3);
+                heads.truncate(count);
+                let trained = assert_heads(problem(loss, 0.3), &heads, &examples, PLENTY);
+                assert!(trained.reader.resident);
+            }
+        }
+    }
+}
+
+#[test]
+fn heads_are_certified_when_rows_stream() {
+    let dense = classes(4000, 10, 11, 3);
+    for (examples, cache) in [(sparse(&dense), 4000 * 80 / 8), (dense, 4000 * 60 / 8)] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            let heads = one_against_rest(11, 0.1);
+            let trained = assert_heads(problem(loss, 0.1), &heads, &examples, cache);
+            assert!(!trained.reader.resident);
+        }
+    }
+}
+
+#[test]
+fn every_schedule_trains_many_heads() {
+    let examples = classes(1500, 6, 3, 4);
+    for policy in [Policy::Paper, Policy::Block, Policy::SelectiveBlock] {
+        for proximal in [Proximal::Auto, Proximal::Off] {
+            let problem = problem(Loss::Hinge, 0.01)
+                .with_policy(policy)
+                .with_proximal(proximal);
+            let heads = one_against_rest(3, 0.01);
+            let trained = assert_heads(problem, &heads, &examples, LITTLE);
+            assert!(!trained.reader.resident);
+        }
+    }
+}
+
+#[test]
+fn heads_differ_in_c_and_in_the_rows_that_take_part() {
+    let mut examples = classes(900, 8, 4, 6);
+    for (k, example) in examples.iter_mut().enumerate() {
+        example.cost = [1.0, 0.5, 3.0][k % 3];
+    }
+    let mut heads = one_against_rest(4, 1.0);
+    for (head, c) in heads.iter_mut().zip([0.001, 0.1, 1.0, 30.0]) {
+        head.c = c;
+    }
+    for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+        let mut signs = vec![0; 4];
+        (signs[a], signs[b]) = (-1, 1);
+        heads.push(HeadSpec { signs, c: 0.5 });
+    }
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for proximal in [Proximal::Auto, Proximal::On] {
+            let problem = problem(loss, 1.0).with_proximal(proximal);
+            assert_heads(problem, &heads, &examples, PLENTY);
+        }
+        assert_heads(problem(loss, 1.0), &heads, &examples, LITTLE);
+    }
+}
+
+#[test]
+fn heads_without_rows_of_one_sign_or_without_any_row_end_too() {
+    let examples = classes(600, 5, 3, 7);
+    let heads: Vec<HeadSpec> = [[-1, -1, -1], [1, 1, 1], [0, 0, 0], [1, -1, -1], [0, 1, -1]]
+        .map(|signs| HeadSpec {
+            signs: signs.to_vec(),
+            c: 1.0,
+        })
+        .to_vec();
+    for cache in [PLENTY, LITTLE] {
+        let trained = assert_heads(problem(Loss::Hinge, 1.0), &heads, &examples, cache);
+        assert_eq!(trained.trainer.report().heads[2].certificate.primal, 0.0);
+        assert!(trained.trainer.duals(2).iter().all(|alpha| alpha == 0.0));
+    }
+}
+
+#[test]
+fn columns_of_very_different_scale_are_trained_in_a_metric() {
+    let mut examples = classes(2000, 6, 10, 8);
+    for example in &mut examples {
+        for (j, x) in example.dense.iter_mut().enumerate() {
+            *x *= [0.02, 1.0, 5.0][j % 3];
+        }
+    }
+    for c in [0.01, 1.0] {
+        let heads = one_against_rest(10, c);
+        assert_heads(problem(Loss::Hinge, c), &heads, &examples, PLENTY);
+        assert_heads(problem(Loss::Hinge, c), &heads, &sparse(&examples), LITTLE);
+    }
+}
+
+#[test]
+fn a_shift_too_strong_for_narrow_weights_is_met_with_wide_ones() {
+    let mut examples = classes(2000, 6, 3, 9);
+    for example in &mut examples {
+        for (j, x) in example.dense.iter_mut().enumerate() {
+            *x *= [1.0, 300.0, 2000.0][j % 3];
+        }
+    }
+    // the first C is too large from the start, the second once columns have been found to differ
+    for c in [0.001, 5e-5] {
+        let heads = one_against_rest(3, c);
+        assert_heads(problem(Loss::Hinge, c), &heads, &examples, PLENTY);
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_weights_and_dual_variables_for_many_heads() {
+    let dense = classes(1500, 7, 12, 10);
+    let heads = one_against_rest(12, 0.2);
+    for cache in [PLENTY, LITTLE] {
+        let problem = problem(Loss::Hinge, 0.2).with_seed(7);
+        let [one, two] = [0, 1].map(|_| together(problem, &heads, &dense, cache));
+        for head in 0..heads.len() {
+            assert!(one
+                .trainer
+                .weights(head)
+                .iter()
+                .eq(two.trainer.weights(head).iter()));
+            assert!(one
+                .trainer
+                .duals(head)
+                .iter()
+                .eq(two.trainer.duals(head).iter()));
+        }
+    }
+}
+
+#[test]
+fn heads_that_run_out_of_passes_report_the_gap_they_reached() {
+    let examples = classes(800, 20, 9, 11);
+    let mut heads = one_against_rest(9, 10.0);
+    heads[3].c = 1e-7;
+    let problem = problem(Loss::Hinge, 10.0)
+        .with_max_passes(2)
+        .expect("valid");
+    let trained = together(problem, &heads, &examples, PLENTY);
+    let report = trained.trainer.report();
+    assert_eq!(report.heads[3].stop, Some(StopReason::Tolerance));
+    for (head, spec) in heads.iter().enumerate() {
+        let claimed = report.heads[head];
+        assert!(head == 3 || claimed.stop == Some(StopReason::MaxPasses));
+        let found = recompute(&trained, head, spec, &problem, &examples);
+        let gap = (found.primal - found.dual) / found.primal;
+        assert!(
+            (claimed.certificate.gap - gap).abs() <= 1e-4,
+            "{claimed:?} {gap}"
+        );
+    }
+}
