@@ -20,6 +20,7 @@ CASES = [
     "solve_only",
     "real",
     "bandwidth",
+    "profile",
     "heads",
     "trainers",
     "out_of_core",
