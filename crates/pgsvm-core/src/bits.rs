@@ -48,10 +48,4 @@ impl Bits {
     pub(crate) fn ones(&self) -> usize {
         self.ones
     }
-
-    /// The bits of `width` (at most 16, dividing 64) numbers from `first`, a multiple of `width`.
-    #[inline]
-    pub(crate) fn group(&self, first: usize, width: usize) -> u32 {
-        (self.words[first / 64] >> (first % 64)) as u32 & ((1 << width) - 1)
-    }
 }

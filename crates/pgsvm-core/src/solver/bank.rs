@@ -10,12 +10,12 @@ mod pack;
 mod verify;
 mod visit;
 
-use crate::bits::Bits;
 use crate::kernel::lanes::{Lanes, LANES};
 use crate::kernel::Level;
 use crate::solver::course::{Course, Shift};
 use crate::solver::iterate::Norms;
 use crate::solver::moments::Metric;
+use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
 use crate::solver::{zeros, Facts};
@@ -46,7 +46,7 @@ pub(super) struct Bank {
     /// Lanes for which a row sleeps, by row and block.
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
-    all_asleep: Bits,
+    all_asleep: Asleep,
     /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
     w: Matrix,
     z: Matrix,
@@ -100,7 +100,7 @@ impl Bank {
             width,
             alpha: zeros(facts.rows * width)?,
             asleep: zeros(facts.rows * width)?,
-            all_asleep: Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+            all_asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
             w: matrix()?,

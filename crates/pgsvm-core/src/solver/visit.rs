@@ -76,9 +76,7 @@ impl Tally {
         aq: 0.0,
         aq_rows: 0,
     };
-}
 
-impl Tally {
     /// These and those of more rows.
     pub(super) fn with(self, more: Tally) -> Tally {
         Tally {
