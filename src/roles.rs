@@ -67,6 +67,9 @@ impl ReaderRole {
             scale: job.scale,
             seed: job.terms.seed,
             policy: job.terms.policy,
+            stride: 1,
+            balanced: false,
+            impute: false,
         };
         let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
             .map_err(cache_failure)
@@ -195,6 +198,9 @@ fn train_failure(error: TrainError) -> Failure {
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for {bytes} bytes of dual variables and weights"),
         ),
+        TrainError::Plan(error) => {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+        }
         TrainError::Head { .. } | TrainError::ReaderFailed => {
             Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
         }

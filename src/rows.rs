@@ -117,7 +117,7 @@ impl RowDecoder {
         match self.decode(row)? {
             Decoded::Skipped => Ok(()),
             Decoded::Example { class } => sink(&Example {
-                class,
+                group: class,
                 cost: 1.0,
                 dense: &self.buffer.dense,
                 sparse_index: &self.buffer.sparse_index,

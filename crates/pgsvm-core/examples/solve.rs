@@ -70,15 +70,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "maxabs" => Scale::MaxAbs,
         _ => Scale::None,
     };
-    let settings = Settings {
-        cache_bytes: get("cache", "2000000000").parse()?,
-        scale,
-        threads: if get("threads", "1") == "2" {
-            Threads::Two
-        } else {
-            Threads::One
-        },
+    let threads = if get("threads", "1") == "2" {
+        Threads::Two
+    } else {
+        Threads::One
     };
+    let settings = Settings::new(get("cache", "2000000000").parse()?, scale, threads);
     for _ in 0..get("repeat", "1").parse::<usize>()? {
         let (start, cpu) = (Instant::now(), cpu_seconds());
         let trained = train_examples(problem, vec![HeadSpec::binary(c)], &examples, settings)

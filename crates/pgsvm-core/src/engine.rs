@@ -10,9 +10,10 @@ use std::fmt;
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::plan::Goal;
 use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
 use crate::source::{Example, RowError, Source, Spool};
-use crate::trainer::{HeadSpec, TrainError, Trainer};
+use crate::trainer::{TrainError, Trainer};
 use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
 pub use throttle::ThrottledSpool;
 
@@ -23,8 +24,8 @@ const TRAINER_BUDGET: usize = 1 << 20;
 /// An example that owns its values; see [`Example`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnedExample {
-    /// Class id.
-    pub class: u32,
+    /// Group id.
+    pub group: u32,
     /// Weight of this row's loss.
     pub cost: f32,
     /// Dense features.
@@ -37,9 +38,9 @@ pub struct OwnedExample {
 
 impl OwnedExample {
     /// A dense example of cost 1.
-    pub fn dense(class: u32, dense: Vec<f64>) -> Self {
+    pub fn dense(group: u32, dense: Vec<f64>) -> Self {
         Self {
-            class,
+            group,
             cost: 1.0,
             dense,
             ..Self::default()
@@ -47,10 +48,10 @@ impl OwnedExample {
     }
 
     /// A sparse example of cost 1.
-    pub fn sparse(class: u32, entries: &[(u32, f32)]) -> Self {
+    pub fn sparse(group: u32, entries: &[(u32, f32)]) -> Self {
         let (sparse_index, sparse_value) = entries.iter().copied().unzip();
         Self {
-            class,
+            group,
             cost: 1.0,
             dense: Vec::new(),
             sparse_index,
@@ -61,7 +62,7 @@ impl OwnedExample {
     /// The same example, borrowed.
     pub fn borrow(&self) -> Example<'_> {
         Example {
-            class: self.class,
+            group: self.group,
             cost: self.cost,
             dense: &self.dense,
             sparse_index: &self.sparse_index,
@@ -140,6 +141,23 @@ pub struct Settings {
     pub scale: Scale,
     /// Who runs the roles.
     pub threads: Threads,
+    /// Whether classes have equal weight, see [`ReaderJob::balanced`].
+    pub balanced: bool,
+    /// Whether a dense NaN is a missing value, see [`ReaderJob::impute`].
+    pub impute: bool,
+}
+
+impl Settings {
+    /// Classes weigh as their rows do, and no value is missing.
+    pub fn new(cache_bytes: usize, scale: Scale, threads: Threads) -> Self {
+        Self {
+            cache_bytes,
+            scale,
+            threads,
+            balanced: false,
+            impute: false,
+        }
+    }
 }
 
 /// A training that has ended.
@@ -183,13 +201,13 @@ impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Err
 /// Trains on examples in memory, spilling to memory.
 pub fn train_examples(
     problem: Problem,
-    heads: Vec<HeadSpec>,
+    goal: impl Into<Goal>,
     examples: &[OwnedExample],
     settings: Settings,
 ) -> Result<Trained, EngineError<RowError, Infallible>> {
     train(
         problem,
-        heads,
+        goal,
         SliceSource::new(examples),
         MemorySpool::default(),
         settings,
@@ -199,7 +217,7 @@ pub fn train_examples(
 /// Trains on whatever `source` delivers.
 pub fn train<S: Source + Send, P: Spool + Send>(
     problem: Problem,
-    heads: Vec<HeadSpec>,
+    goal: impl Into<Goal>,
     source: S,
     spool: P,
     settings: Settings,
@@ -209,9 +227,15 @@ where
     P::Error: Send,
 {
     let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
-    let job = ReaderJob::new(settings.scale, &problem);
+    let goal = goal.into();
+    let job = ReaderJob {
+        stride: goal.stride(),
+        balanced: settings.balanced,
+        impute: settings.impute,
+        ..ReaderJob::new(settings.scale, &problem)
+    };
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
-    let mut trainer = Trainer::new(cache.clone(), problem, heads).map_err(EngineError::Train)?;
+    let mut trainer = Trainer::new(cache.clone(), problem, goal).map_err(EngineError::Train)?;
     let start = Instant::now();
     while cache.phase() == Phase::Loading {
         reader.step(READER_BUDGET).map_err(EngineError::Read)?;

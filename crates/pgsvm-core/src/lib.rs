@@ -19,7 +19,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`problem`] | what is to be minimized and how: checked parameters |
+//! | [`plan`] | which heads are to be trained: classes, folds, values of C |
 //! | [`source`] | examples, where they come from, where they are spilled |
+//! | [`evaluation`] | how good decisions are; probabilities from them |
 //! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
 //! | [`cache`] | the shared region: control block, who may touch what, the ring |
 //! | [`reader`], [`trainer`] | the two roles |
@@ -28,8 +30,10 @@
 mod bits;
 pub mod cache;
 pub mod engine;
+pub mod evaluation;
 mod kernel;
 mod page;
+pub mod plan;
 pub mod problem;
 mod random;
 pub mod reader;
@@ -40,13 +44,15 @@ pub mod source;
 pub mod trainer;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
+pub use evaluation::Sigmoid;
+pub use plan::{Folds, Goal, Plan, PlanError, Purpose};
 pub use problem::{Loss, Policy, Problem, ProblemError, Proximal, Schedule};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
     Certificate, Duals, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport,
-    Weights,
+    Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

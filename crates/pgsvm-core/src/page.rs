@@ -164,7 +164,7 @@ mod tests {
             Some(words) => {
                 let head = RowHead {
                     ordinal,
-                    class: 0,
+                    group: 0,
                     cost: 1.0,
                 };
                 let entries: Vec<_> = (0..sparse)

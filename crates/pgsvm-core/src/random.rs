@@ -1,7 +1,7 @@
 //! Shuffles and random picks with a stream that is fixed for ever.
 //!
-//! Used by the reader (chunk order, the split into blocks) and the trainer (visiting order, replacement), each with its
-//! own stream. Only the generator comes from a crate; how numbers become picks is written here, so that
+//! Used by the reader (chunk order, the split into blocks), the trainer (visiting order, replacement) and whoever divides
+//! rows into folds, each with its own stream. Only the generator comes from a crate; how numbers become picks is written here, so that
 //! a seed means the same weights in every release.
 
 use rand_pcg::rand_core::Rng;
@@ -13,6 +13,7 @@ pub(crate) enum Stream {
     Reader = 1,
     Trainer = 2,
     Split = 3,
+    Folds = 4,
 }
 
 pub(crate) struct Random(Pcg64Mcg);

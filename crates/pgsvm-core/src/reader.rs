@@ -48,6 +48,12 @@ pub struct ReaderJob {
     pub seed: u64,
     /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
     pub policy: Policy,
+    /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
+    pub stride: u32,
+    /// Whether the costs of each class are multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
+    pub balanced: bool,
+    /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
+    pub impute: bool,
 }
 
 impl ReaderJob {
@@ -57,6 +63,9 @@ impl ReaderJob {
             scale,
             seed: problem.seed(),
             policy: problem.policy(),
+            stride: 1,
+            balanced: false,
+            impute: false,
         }
     }
 }
@@ -74,8 +83,10 @@ pub struct ReaderReport {
     pub features: u64,
     /// The scaling learned; empty while loading.
     pub scaling: Scaling,
-    /// Rows of each class id.
-    pub class_counts: Vec<u64>,
+    /// Rows of each group id.
+    pub group_counts: Vec<u64>,
+    /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
+    pub means: Vec<f64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
     /// Bytes written to the spool, compressed or not.
@@ -130,10 +141,14 @@ pub struct Reader<S: Source, P: Spool> {
 struct Seen {
     learner: Learner,
     scaling: Scaling,
+    means: Vec<f64>,
     dense: Option<usize>,
     rows: u64,
     words: u64,
-    class_counts: Vec<u64>,
+    group_counts: Vec<u64>,
+    /// Folds that groups leave room for, and a bit for each that has rows.
+    stride: u32,
+    folds: u64,
     last_class: u32,
     class_changes: u64,
     max_row_words: usize,
@@ -172,10 +187,13 @@ impl<S: Source, P: Spool> Reader<S, P> {
             seen: Seen {
                 learner: Learner::new(job.scale),
                 scaling: Scaling::default(),
+                means: Vec::new(),
                 dense: None,
                 rows: 0,
                 words: 0,
-                class_counts: Vec::new(),
+                group_counts: Vec::new(),
+                stride: job.stride.max(1),
+                folds: 0,
                 last_class: 0,
                 class_changes: 0,
                 max_row_words: 0,
@@ -218,7 +236,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
             dense_features: dense as u64,
             features: (dense + self.seen.learner.sparse()) as u64,
             scaling: self.seen.scaling.clone(),
-            class_counts: self.seen.class_counts.clone(),
+            group_counts: self.seen.group_counts.clone(),
+            means: self.seen.means.clone(),
             resident: self.resident,
             spool_bytes: self.spool_bytes,
         }
@@ -471,17 +490,19 @@ impl Seen {
     /// Packs a checked row into `words` and learns from it.
     fn take(&mut self, example: &Example<'_>, words: &mut [u32]) -> Result<(), RowError> {
         encode::encode(example, self.rows, &mut self.learner, words)?;
-        let class = example.class as usize;
-        if class >= self.class_counts.len() {
-            let more = class + 1 - self.class_counts.len();
-            self.class_counts
+        let group = example.group as usize;
+        if group >= self.group_counts.len() {
+            let more = group + 1 - self.group_counts.len();
+            self.group_counts
                 .try_reserve(more)
                 .map_err(|_| out_of_memory(2 * more))?;
-            self.class_counts.resize(class + 1, 0);
+            self.group_counts.resize(group + 1, 0);
         }
-        self.class_counts[class] += 1;
-        self.class_changes += u64::from(self.rows > 0 && example.class != self.last_class);
-        self.last_class = example.class;
+        self.group_counts[group] += 1;
+        let class = example.group / self.stride;
+        self.folds |= 1u64.unbounded_shl(example.group % self.stride);
+        self.class_changes += u64::from(self.rows > 0 && class != self.last_class);
+        self.last_class = class;
         self.max_row_words = self.max_row_words.max(words.len());
         self.rows += 1;
         self.words += words.len() as u64;
@@ -506,7 +527,8 @@ impl Seen {
             dense,
             features: dense + self.learner.sparse(),
             occurring,
-            classes: self.class_counts.len(),
+            groups: self.group_counts.len(),
+            folds: self.folds,
             class_changes: self.class_changes as usize,
             max_row_words: self.max_row_words,
             mean_row_words: (self.words / self.rows.max(1)) as usize,

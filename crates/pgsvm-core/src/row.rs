@@ -6,7 +6,7 @@
 //! |---|---|
 //! | 0 | ordinal |
 //! | 1 | number s of sparse entries |
-//! | 2 | class id |
+//! | 2 | group id |
 //! | 3 | cost (f32) |
 //! | 4 | Q = squared norm after scaling, without the intercept (f32) |
 //! | 5 .. 5+d | dense part (f32) |
@@ -22,7 +22,7 @@ pub(crate) const QUAD: usize = 4;
 
 const ORDINAL: usize = 0;
 const SPARSE: usize = 1;
-const CLASS: usize = 2;
+const GROUP: usize = 2;
 const COST: usize = 3;
 const Q: usize = 4;
 
@@ -55,8 +55,8 @@ impl<'a> Row<'a> {
     }
 
     #[inline(always)]
-    pub(crate) fn class(&self) -> usize {
-        self.words[CLASS] as usize
+    pub(crate) fn group(&self) -> usize {
+        self.words[GROUP] as usize
     }
 
     #[inline(always)]
@@ -101,7 +101,7 @@ impl<'a> Row<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct RowHead {
     pub(crate) ordinal: u32,
-    pub(crate) class: u32,
+    pub(crate) group: u32,
     pub(crate) cost: f32,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn write(
 ) -> &mut [u32] {
     out[ORDINAL] = head.ordinal;
     out[SPARSE] = sparse.len() as u32;
-    out[CLASS] = head.class;
+    out[GROUP] = head.group;
     out[COST] = head.cost.to_bits();
     out[Q] = 0;
     let mut at = HEADER_WORDS + dense;

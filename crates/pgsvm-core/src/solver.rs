@@ -55,8 +55,6 @@ pub(crate) enum Pass {
 
 pub(crate) struct Solver<T> {
     form: Form<T>,
-    tolerance: f64,
-    max_passes: u32,
     intercept: f64,
     /// Full passes completed.
     full_passes: u32,
@@ -87,7 +85,7 @@ impl<T: Real> Solver<T> {
         facts: &Facts,
     ) -> Result<Self, TrainError> {
         for (index, spec) in specs.iter().enumerate() {
-            if spec.signs.len() < facts.classes {
+            if spec.signs.len() < facts.groups {
                 return Err(TrainError::Head { head: index });
             }
         }
@@ -103,8 +101,6 @@ impl<T: Real> Solver<T> {
         };
         Ok(Self {
             form,
-            tolerance: problem.tolerance(),
-            max_passes: problem.max_passes(),
             intercept,
             full_passes: 0,
             visits_before: 0,
@@ -163,8 +159,11 @@ impl<T: Real> Solver<T> {
         self.running().next().is_none()
     }
 
+    /// The smallest tolerance of the heads that run.
     pub(crate) fn tolerance(&self) -> f64 {
-        self.tolerance
+        self.running()
+            .map(Course::tolerance)
+            .fold(f64::INFINITY, f64::min)
     }
 
     pub(crate) fn full_passes(&self) -> u32 {
@@ -189,6 +188,17 @@ impl<T: Real> Solver<T> {
         match &self.form {
             Form::Apart(heads) => (&heads[head].alpha, 1),
             Form::Together(bank) => bank.duals(head),
+        }
+    }
+
+    /// <w, x> + b of a head that has ended, at its certificate's weights.
+    #[inline(always)]
+    pub(crate) fn decision<K: Kernel>(&self, head: usize, row: &Row<'_>) -> f32 {
+        match &self.form {
+            Form::Apart(heads) => decision::<K, T>(heads[head].weights(), row, self.intercept),
+            Form::Together(bank) => {
+                decision::<K, f32>(bank.final_weights(head), row, self.intercept)
+            }
         }
     }
 
@@ -355,27 +365,20 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).for_each(Head::end_full),
             Form::Together(bank) => bank.end_full(),
         }
-        let (tolerance, last) = (self.tolerance, self.is_last());
-        self.running()
-            .any(|course| course.wants_proof(tolerance, last))
-    }
-
-    fn is_last(&self) -> bool {
-        self.full_passes >= self.max_passes
+        self.running().any(Course::wants_proof)
     }
 
     /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, TrainError> {
-        let (tolerance, last) = (self.tolerance, self.is_last());
         match &mut self.form {
             Form::Apart(heads) => {
                 let mut everything = false;
-                for head in running(heads).filter(|head| head.course.wants_proof(tolerance, last)) {
-                    everything |= head.begin_verify(tolerance)?;
+                for head in running(heads).filter(|head| head.course.wants_proof()) {
+                    everything |= head.begin_verify()?;
                 }
                 Ok(everything)
             }
-            Form::Together(bank) => bank.begin_verify(tolerance, last),
+            Form::Together(bank) => bank.begin_verify(),
         }
     }
 
@@ -425,13 +428,12 @@ impl<T: Real> Solver<T> {
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(crate) fn end_verify(&mut self) -> Result<(), TrainError> {
-        let (tolerance, last) = (self.tolerance, self.is_last());
         match &mut self.form {
             Form::Apart(heads) => {
-                running(heads).for_each(|head| head.end_verify(tolerance, last));
+                running(heads).for_each(Head::end_verify);
                 Ok(())
             }
-            Form::Together(bank) => bank.end_verify(tolerance, last),
+            Form::Together(bank) => bank.end_verify(),
         }
     }
 
@@ -494,6 +496,15 @@ impl<T: Real> Solver<T> {
 #[inline(always)]
 fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
     heads.iter_mut().filter(|head| head.course.runs())
+}
+
+#[inline(always)]
+fn decision<K: Kernel, V: Real>(weights: &[V], row: &Row<'_>, intercept: f64) -> f32 {
+    let dense = row.dense();
+    let mut sum = V::dot_dense::<K>(dense, &weights[..dense.len()]);
+    sum += V::dot_sparse::<K>(row.sparse(), weights);
+    sum += intercept * weights.last().map_or(0.0, |last| last.to());
+    sum as f32
 }
 
 /// A vector of zeros, or an error where it cannot be had.

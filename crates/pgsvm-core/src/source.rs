@@ -10,8 +10,9 @@ use std::fmt;
 /// is feature dense.len() + i.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
-    /// Class id, by first appearance in the source.
-    pub class: u32,
+    /// Group id: class * stride + fold, see [`crate::plan`]; the class, by first appearance in the source, where rows have
+    /// no folds.
+    pub group: u32,
     /// Weight of this row's loss; positive and finite.
     pub cost: f32,
     /// Values of the dense features.

@@ -12,9 +12,11 @@
 //! head being verified.
 
 mod block;
+mod held_out;
 mod paper;
 mod pass;
 mod resident;
+mod run;
 mod selective;
 mod streaming;
 mod team;
@@ -24,15 +26,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Cache, CacheError, Counters, Facts, TrainerSide, Waiting};
+use crate::cache::{Cache, CacheError, Counters, TrainerSide, Waiting};
+use crate::evaluation::Sigmoid;
 use crate::kernel::Real;
-use crate::problem::{Policy, Problem};
-use crate::random::{Random, Stream};
-use crate::solver::{Column, Found, Solver};
+use crate::plan::{Goal, PlanError};
+use crate::problem::Problem;
+use crate::solver::{Column, Found};
 use crate::Step;
-use block::Block;
-use resident::Resident;
-use streaming::Streaming;
+use run::Run;
 
 /// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.
 pub const WIDE_FEATURES: usize = 50_000;
@@ -40,19 +41,30 @@ pub const WIDE_FEATURES: usize = 50_000;
 /// One binary problem over the shared rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeadSpec {
-    /// By class id: -1, +1, or 0 for rows that take no part.
+    /// By group id: -1, +1, or 0 for rows that take no part.
     pub signs: Vec<i8>,
     /// C of this head.
     pub c: f64,
+    /// Gap at which it stops; None: the problem's tolerance.
+    pub tolerance: Option<f64>,
+    /// Full passes after which it stops with the gap reached; None: as many as the problem says.
+    pub max_passes: Option<u32>,
 }
 
 impl HeadSpec {
+    /// A head that stops as the problem says.
+    pub fn new(signs: Vec<i8>, c: f64) -> Self {
+        Self {
+            signs,
+            c,
+            tolerance: None,
+            max_passes: None,
+        }
+    }
+
     /// Class 0 against class 1: signs -1 and +1.
     pub fn binary(c: f64) -> Self {
-        Self {
-            signs: vec![-1, 1],
-            c,
-        }
+        Self::new(vec![-1, 1], c)
     }
 }
 
@@ -93,11 +105,35 @@ pub struct HeadReport {
     pub kappa: f64,
 }
 
+/// How good one C is on the rows of one fold, by heads trained on the others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The C of these heads.
+    pub c: f64,
+    /// The fold held out.
+    pub fold: u32,
+    /// Rows held out, at least 1.
+    pub rows: u64,
+    /// Share of them that get their own class.
+    pub accuracy: f64,
+    /// Area under the ROC curve, with more than two classes the mean over those against their rest; None where the fold
+    /// has rows of one class only.
+    pub auc: Option<f64>,
+    /// The primal that training reached on the other rows, summed over the heads.
+    pub objective: f64,
+}
+
 /// How training ended, or stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainerReport {
-    /// One for each head.
+    /// One for each final head; none while, or where, only held-out heads are trained.
     pub heads: Vec<HeadReport>,
+    /// By C, in the plan's order, and fold; empty unless rows were held out and until they are evaluated.
+    pub validation: Vec<Validation>,
+    /// The C of the final heads, or the best one of those validated; None for given heads and before it is chosen.
+    pub c: Option<f64>,
+    /// One for each final head where the plan asks for probabilities, else none.
+    pub sigmoids: Vec<Sigmoid>,
     /// Rows in all.
     pub rows: u64,
     /// Whether every row was in the cache.
@@ -121,8 +157,10 @@ pub enum TrainError {
     Cache(CacheError),
     /// Memory for dual variables or weights could not be had.
     OutOfMemory { bytes: u64 },
-    /// A head without a sign for each class of the data.
+    /// A head without a sign for each group of the data.
     Head { head: usize },
+    /// The plan cannot be carried out.
+    Plan(PlanError),
     /// The reader gave up.
     ReaderFailed,
 }
@@ -134,7 +172,8 @@ impl fmt::Display for TrainError {
             Self::OutOfMemory { bytes } => {
                 write!(f, "out of memory while asking for {bytes} bytes")
             }
-            Self::Head { head } => write!(f, "head {head} has no sign for a class of the data"),
+            Self::Head { head } => write!(f, "head {head} has no sign for a group of the data"),
+            Self::Plan(error) => error.fmt(f),
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }
     }
@@ -267,7 +306,7 @@ impl<'a> Duals<'a> {
 pub struct Trainer {
     cache: Cache,
     problem: Problem,
-    specs: Vec<HeadSpec>,
+    goal: Goal,
     side: Side,
 }
 
@@ -277,18 +316,6 @@ enum Side {
     Narrow(Run<f32>),
     /// Ended before it could begin.
     Ended,
-}
-
-/// A training under way, in one of its forms.
-struct Run<T> {
-    form: Form<T>,
-    facts: Facts,
-}
-
-enum Form<T> {
-    Resident(Box<Resident<T>>),
-    Streaming(Box<Streaming<T>>),
-    Block(Box<Block<T>>),
 }
 
 /// Counters that the forms keep by themselves.
@@ -303,12 +330,16 @@ pub(crate) struct Tallies {
 
 impl Trainer {
     /// Claims the trainer's side of `cache`. Memory for weights and dual variables is asked for when loading ends.
-    pub fn new(cache: Cache, problem: Problem, heads: Vec<HeadSpec>) -> Result<Self, TrainError> {
+    pub fn new(cache: Cache, problem: Problem, goal: impl Into<Goal>) -> Result<Self, TrainError> {
+        let goal = goal.into();
+        if let Goal::Plan(plan) = &goal {
+            plan.check().map_err(TrainError::Plan)?;
+        }
         let side = Side::Waiting(cache.claim_trainer().map_err(TrainError::Cache)?);
         Ok(Self {
             cache,
             problem,
-            specs: heads,
+            goal,
             side,
         })
     }
@@ -365,8 +396,8 @@ impl Trainer {
         self.side = match polled {
             TrainerSide::Waiting(waiting) => Side::Waiting(waiting),
             TrainerSide::Ended => Side::Ended,
-            side if wide => Side::Wide(Run::new(&self.problem, &self.specs, side)?),
-            side => Side::Narrow(Run::new(&self.problem, &self.specs, side)?),
+            side if wide => Side::Wide(Run::new(&self.problem, &self.goal, side)?),
+            side => Side::Narrow(Run::new(&self.problem, &self.goal, side)?),
         };
         Ok(())
     }
@@ -396,6 +427,9 @@ impl Trainer {
             Side::Narrow(run) => run.report(),
             Side::Waiting(_) | Side::Ended => TrainerReport {
                 heads: Vec::new(),
+                validation: Vec::new(),
+                c: None,
+                sigmoids: Vec::new(),
                 rows: 0,
                 resident: false,
                 passes: 0,
@@ -405,6 +439,17 @@ impl Trainer {
                 replaced: 0,
             },
         }
+    }
+
+    /// The heads of the stage under way, or of the last one: final ones first, then held-out ones by C, fold and class;
+    /// with the numbers of [`Self::weights`] and [`Self::duals`]. None before training has begun.
+    pub fn heads(&self) -> Vec<(HeadSpec, HeadReport)> {
+        let (specs, reports) = match &self.side {
+            Side::Wide(run) => run.heads(),
+            Side::Narrow(run) => run.heads(),
+            Side::Waiting(_) | Side::Ended => return Vec::new(),
+        };
+        specs.iter().cloned().zip(reports).collect()
     }
 
     /// The weights of a head: those of the certificate. No features before training has begun.
@@ -430,96 +475,5 @@ impl Trainer {
             Side::Waiting(_) | Side::Ended => (&[][..], 1),
         };
         Duals { values, step }
-    }
-}
-
-impl<T: Real> Run<T> {
-    fn new(problem: &Problem, specs: &[HeadSpec], side: TrainerSide) -> Result<Self, TrainError> {
-        let random = Random::new(problem.seed(), Stream::Trainer);
-        let (form, facts) = match side {
-            TrainerSide::Resident(facts, arena) => {
-                let solver = Solver::new(problem, specs, &facts)?;
-                (
-                    Form::Resident(Box::new(Resident::new(
-                        solver,
-                        facts,
-                        arena,
-                        random,
-                        problem.trainers(),
-                    )?)),
-                    facts,
-                )
-            }
-            TrainerSide::Streaming(facts, region, consumer) => {
-                let solver = Solver::new(problem, specs, &facts)?;
-                let form = match problem.policy() {
-                    Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
-                        solver, facts, region, consumer, problem, random,
-                    )?)),
-                    Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
-                        solver, facts, region, consumer, problem, random,
-                    )?)),
-                };
-                (form, facts)
-            }
-            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
-        };
-        Ok(Self { form, facts })
-    }
-
-    fn step(&mut self, budget_values: usize, stop: bool) -> Result<Step, TrainError> {
-        if stop {
-            match &mut self.form {
-                Form::Resident(resident) => resident.solver_mut().stop(),
-                Form::Streaming(streaming) => streaming.solver_mut().stop(),
-                Form::Block(block) => block.solver_mut().stop(),
-            }
-        }
-        match &mut self.form {
-            Form::Resident(resident) => resident.step(budget_values),
-            Form::Streaming(streaming) => streaming.step(budget_values),
-            Form::Block(block) => block.step(budget_values),
-        }
-    }
-
-    fn solver(&self) -> &Solver<T> {
-        match &self.form {
-            Form::Resident(resident) => resident.solver(),
-            Form::Streaming(streaming) => streaming.solver(),
-            Form::Block(block) => block.solver(),
-        }
-    }
-
-    fn tallies(&self) -> Tallies {
-        match &self.form {
-            Form::Resident(resident) => resident.tallies(),
-            Form::Streaming(streaming) => streaming.tallies(),
-            Form::Block(block) => block.tallies(),
-        }
-    }
-
-    fn progress(&self) -> (Tallies, u64, u64, f64) {
-        let solver = self.solver();
-        let gap = if solver.full_passes() == 0 {
-            f64::NAN
-        } else {
-            solver.gap()
-        };
-        (self.tallies(), solver.visits(), solver.updates(), gap)
-    }
-
-    fn report(&self) -> TrainerReport {
-        let solver = self.solver();
-        let tallies = self.tallies();
-        TrainerReport {
-            heads: solver.reports(self.facts.rows),
-            rows: self.facts.rows as u64,
-            resident: matches!(self.form, Form::Resident(_)),
-            passes: tallies.passes,
-            visits: solver.visits(),
-            updates: solver.updates(),
-            evictions: tallies.evictions,
-            replaced: tallies.replaced,
-        }
     }
 }

@@ -60,7 +60,7 @@ fn a_tiny_cache_still_certifies() {
 fn a_table_sorted_by_label_takes_no_more_passes_than_a_mixed_one() {
     let mixed = clouds(6000, 15, 1.5, 6);
     let mut sorted = mixed.clone();
-    sorted.sort_by_key(|example| example.class);
+    sorted.sort_by_key(|example| example.group);
     for policy in BOTH {
         let problem = problem(Loss::Hinge, 0.01, policy);
         let passes = [&mixed, &sorted].map(|examples| {
@@ -168,14 +168,8 @@ fn heads_trained_together_are_certified_each() {
         })
         .collect();
     let heads = vec![
-        HeadSpec {
-            signs: vec![1, -1, -1],
-            c: 0.1,
-        },
-        HeadSpec {
-            signs: vec![1, -1, 0],
-            c: 0.05,
-        },
+        HeadSpec::new(vec![1, -1, -1], 0.1),
+        HeadSpec::new(vec![1, -1, 0], 0.05),
     ];
     for policy in BOTH {
         let problem = problem(Loss::Hinge, 1.0, policy);

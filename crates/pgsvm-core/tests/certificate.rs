@@ -119,7 +119,7 @@ fn a_cache_too_small_for_the_rows_that_matter_still_certifies() {
 #[test]
 fn a_table_sorted_by_label_trains_to_the_same_objective() {
     let mut examples = clouds(6000, 15, 1.5, 6);
-    examples.sort_by_key(|example| example.class);
+    examples.sort_by_key(|example| example.group);
     let problem = problem(Loss::Hinge, 1.0);
     for cache in [PLENTY, 6000 * 80 / 10] {
         let trained = train(
@@ -338,16 +338,15 @@ fn heads_trained_together_reach_the_objectives_of_separate_ones() {
         examples.push(OwnedExample::dense(class, point));
     }
     let heads: Vec<HeadSpec> = (0..3)
-        .map(|one| HeadSpec {
-            signs: (0..3)
-                .map(|class| if class == one { 1 } else { -1 })
-                .collect(),
-            c: 1.0,
+        .map(|one| {
+            HeadSpec::new(
+                (0..3)
+                    .map(|class| if class == one { 1 } else { -1 })
+                    .collect(),
+                1.0,
+            )
         })
-        .chain([HeadSpec {
-            signs: vec![1, -1, 0],
-            c: 0.5,
-        }])
+        .chain([HeadSpec::new(vec![1, -1, 0], 0.5)])
         .collect();
     let problem = problem(Loss::Hinge, 1.0);
     for cache in [PLENTY, 16 * 1024] {
@@ -389,7 +388,7 @@ fn kkt_conditions_hold_at_a_small_tolerance() {
     assert_certified(&trained, &problem, &examples);
     let weights = trained.trainer.weights(0);
     for (example, alpha) in examples.iter().zip(trained.trainer.duals(0).iter()) {
-        let y = 2.0 * f64::from(example.class) - 1.0;
+        let y = 2.0 * f64::from(example.group) - 1.0;
         let decision: f64 = example
             .dense
             .iter()

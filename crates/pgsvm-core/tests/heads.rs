@@ -21,7 +21,7 @@ fn one_against_rest(classes: usize, c: f64) -> Vec<HeadSpec> {
     let head = |class| {
         let mut signs = vec![-1; classes];
         signs[class] = 1;
-        HeadSpec { signs, c }
+        HeadSpec::new(signs, c)
     };
     (0..classes).map(head).collect()
 }
@@ -52,7 +52,7 @@ fn sparse(examples: &[OwnedExample]) -> Vec<OwnedExample> {
             .filter(|_| numbers.uniform() < 0.7)
             .collect();
         OwnedExample {
-            class: example.class,
+            group: example.group,
             cost: 1.0,
             dense: vec![example.dense[0]],
             sparse_index: kept.iter().map(|j| *j as u32 - 1).collect(),
@@ -164,7 +164,7 @@ fn heads_differ_in_c_and_in_the_rows_that_take_part() {
     for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
         let mut signs = vec![0; 4];
         (signs[a], signs[b]) = (-1, 1);
-        heads.push(HeadSpec { signs, c: 0.5 });
+        heads.push(HeadSpec::new(signs, 0.5));
     }
     for loss in [Loss::Hinge, Loss::SquaredHinge] {
         for proximal in [Proximal::Auto, Proximal::On] {
@@ -179,10 +179,7 @@ fn heads_differ_in_c_and_in_the_rows_that_take_part() {
 fn heads_without_rows_of_one_sign_or_without_any_row_end_too() {
     let examples = classes(600, 5, 3, 7);
     let heads: Vec<HeadSpec> = [[-1, -1, -1], [1, 1, 1], [0, 0, 0], [1, -1, -1], [0, 1, -1]]
-        .map(|signs| HeadSpec {
-            signs: signs.to_vec(),
-            c: 1.0,
-        })
+        .map(|signs| HeadSpec::new(signs.to_vec(), 1.0))
         .to_vec();
     for cache in [PLENTY, LITTLE] {
         let trained = assert_heads(problem(Loss::Hinge, 1.0), &heads, &examples, cache);

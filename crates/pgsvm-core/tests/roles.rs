@@ -17,6 +17,9 @@ const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 3,
     policy: Policy::Cached,
+    stride: 1,
+    balanced: false,
+    impute: false,
 };
 
 fn problem() -> Problem {
@@ -393,10 +396,7 @@ fn a_compressed_spool_gives_the_same_weights() {
 #[test]
 fn a_failing_trainer_ends_the_reader() {
     let examples = clouds(5000, 10, 1.0, 29);
-    let one_class = HeadSpec {
-        signs: vec![1],
-        c: 1.0,
-    };
+    let one_class = HeadSpec::new(vec![1], 1.0);
     let settings = settings(64 * 1024, Scale::None, Threads::Two);
     let result: Result<_, EngineError<RowError, Infallible>> =
         train_examples(problem(), vec![one_class], &examples, settings);
@@ -419,10 +419,10 @@ fn the_reader_reports_what_it_saw() {
     let classes = [0, 1].map(|class| {
         examples
             .iter()
-            .filter(|example| example.class == class)
+            .filter(|example| example.group == class)
             .count() as u64
     });
-    assert_eq!(report.class_counts, classes);
+    assert_eq!(report.group_counts, classes);
     let largest = examples
         .iter()
         .filter_map(|example| example.sparse_index.last())

@@ -79,7 +79,7 @@ impl Source for Arrays {
                 sparse_value = &self.value[entries];
             }
             sink(&Example {
-                class: self.class[row],
+                group: self.class[row],
                 cost: 1.0,
                 dense: &self.row,
                 sparse_index,

@@ -170,7 +170,7 @@ fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
     let against_the_rest = |class: usize| {
         let mut signs = vec![-1; count];
         signs[class] = 1;
-        HeadSpec { signs, c }
+        HeadSpec::new(signs, c)
     };
     (0..count).map(against_the_rest).collect()
 }

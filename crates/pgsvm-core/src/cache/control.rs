@@ -76,8 +76,10 @@ pub(crate) struct Facts {
     pub(crate) features: usize,
     /// Features that differ from 0 in some row, at least 1.
     pub(crate) occurring: usize,
-    /// Class ids in use: 0..classes.
-    pub(crate) classes: usize,
+    /// Group ids in use: 0..groups.
+    pub(crate) groups: usize,
+    /// A bit for each fold that has rows.
+    pub(crate) folds: u64,
     /// Rows whose class differs from the row before.
     pub(crate) class_changes: usize,
     /// Words of the longest row.
@@ -89,7 +91,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    const FIELDS: usize = 9;
+    const FIELDS: usize = 10;
 
     pub(super) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -97,7 +99,8 @@ impl Facts {
             self.dense as u64,
             self.features as u64,
             self.occurring as u64,
-            self.classes as u64,
+            self.groups as u64,
+            self.folds,
             self.class_changes as u64,
             self.max_row_words as u64,
             self.mean_row_words as u64,
@@ -115,11 +118,12 @@ impl Facts {
             dense: get(1) as usize,
             features: get(2) as usize,
             occurring: get(3) as usize,
-            classes: get(4) as usize,
-            class_changes: get(5) as usize,
-            max_row_words: get(6) as usize,
-            mean_row_words: get(7) as usize,
-            mean_q: f64::from_bits(get(8)),
+            groups: get(4) as usize,
+            folds: get(5),
+            class_changes: get(6) as usize,
+            max_row_words: get(7) as usize,
+            mean_row_words: get(8) as usize,
+            mean_q: f64::from_bits(get(9)),
         }
     }
 }

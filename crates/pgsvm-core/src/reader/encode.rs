@@ -75,7 +75,7 @@ pub(super) fn encode(
     let offset = example.dense.len() as u32;
     let head = RowHead {
         ordinal: ordinal as u32,
-        class: example.class,
+        group: example.group,
         cost: example.cost,
     };
     let sparse = example

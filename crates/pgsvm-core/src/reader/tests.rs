@@ -7,12 +7,15 @@ const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 5,
     policy: Policy::Cached,
+    stride: 1,
+    balanced: false,
+    impute: false,
 };
 
 fn examples(rows: usize) -> Vec<OwnedExample> {
     (0..rows)
         .map(|k| OwnedExample {
-            class: u32::from(k >= rows / 2),
+            group: u32::from(k >= rows / 2),
             cost: 1.0 + (k % 3) as f32,
             dense: vec![k as f64, 5.0, -((k * k) as f64)],
             sparse_index: (0..k % 5).map(|j| (j * (1 + k % 7)) as u32).collect(),
@@ -146,8 +149,8 @@ fn rows_hold_what_the_example_said() {
     for (ordinal, words) in resident(&examples).iter().enumerate() {
         let (row, example) = (Row::new(words, 3), &examples[ordinal]);
         assert_eq!(
-            (row.ordinal(), row.class()),
-            (ordinal, example.class as usize)
+            (row.ordinal(), row.group()),
+            (ordinal, example.group as usize)
         );
         assert_eq!(row.cost(), example.cost);
         let sparse: Vec<(u32, f32)> = row

@@ -37,7 +37,7 @@ pub(super) struct Bank {
     lane_of: Vec<usize>,
     /// Eight lanes each.
     blocks: Vec<Block>,
-    /// By class and lane, `blocks.len()` each.
+    /// By group and lane, `blocks.len()` each.
     signs: Vec<Lanes>,
     /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
     width: usize,
@@ -125,11 +125,11 @@ impl Bank {
 
     fn list_signs(&mut self) {
         self.signs.clear();
-        for class in 0..self.facts.classes {
+        for group in 0..self.facts.groups {
             for block in 0..self.blocks.len() {
                 self.signs.push(std::array::from_fn(|k| {
                     match self.head_of.get(block * LANES + k) {
-                        Some(&head) => self.specs[head].signs[class].into(),
+                        Some(&head) => self.specs[head].signs[group].into(),
                         None => 0.0,
                     }
                 }));
@@ -150,6 +150,11 @@ impl Bank {
             [] => self.best.column(self.lane_of[head]),
             all => Column::of(all),
         }
+    }
+
+    /// The weights of a head that has ended, the intercept last.
+    pub(super) fn final_weights(&self, head: usize) -> &[f32] {
+        &self.final_w[head]
     }
 
     pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {

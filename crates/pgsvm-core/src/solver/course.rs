@@ -75,6 +75,11 @@ pub(crate) struct Course {
     verifies_primal: bool,
     certificate: Option<Certificate>,
     support_vectors: u64,
+    /// Gap and number of full passes at which it ends.
+    tolerance: f64,
+    max_passes: u32,
+    /// Full passes completed.
+    full_passes: u32,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -125,12 +130,23 @@ impl Course {
             verifies_primal: false,
             certificate: None,
             support_vectors: 0,
+            tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
+            max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
+            full_passes: 0,
             stop: None,
         }
     }
 
     pub(crate) fn runs(&self) -> bool {
         self.stop.is_none()
+    }
+
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    fn is_last(&self) -> bool {
+        self.full_passes >= self.max_passes
     }
 
     pub(crate) fn kappa(&self) -> f64 {
@@ -151,6 +167,7 @@ impl Course {
 
     /// Ends a full pass. `start`: |w|^2 of the weights it began with; true when those are the best so far.
     pub(super) fn end_full(&mut self, start: f64, norms: Norms) -> bool {
+        self.full_passes += 1;
         let full = self.sums.full;
         let (primal, is_best) = self.take_primal(start);
         self.note_limits();
@@ -255,17 +272,17 @@ impl Course {
     }
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
-    pub(super) fn wants_proof(&self, tolerance: f64, last: bool) -> bool {
-        last || self.known(tolerance) || self.estimate < self.slack * tolerance
+    pub(super) fn wants_proof(&self) -> bool {
+        self.is_last() || self.known() || self.estimate < self.slack * self.tolerance
     }
 
-    fn known(&self, tolerance: f64) -> bool {
-        self.certificate.is_some_and(|c| c.gap <= tolerance)
+    fn known(&self) -> bool {
+        self.certificate.is_some_and(|c| c.gap <= self.tolerance)
     }
 
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
-    pub(super) fn begin_verify(&mut self, tolerance: f64) -> bool {
-        self.verifies_primal = !self.known(tolerance);
+    pub(super) fn begin_verify(&mut self) -> bool {
+        self.verifies_primal = !self.known();
         self.sums.full = Tally::EMPTY;
         self.verifies_primal
     }
@@ -279,16 +296,17 @@ impl Course {
         self.verifies_primal && self.take_primal(norm).1
     }
 
-    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact dual.
-    pub(super) fn end_verify(&mut self, proved: Proved, tolerance: f64, last: bool) -> Verdict {
+    /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
+    pub(super) fn end_verify(&mut self, proved: Proved) -> Verdict {
         let Proved { alpha, diag, .. } = proved;
         let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.squared);
         let certificate = self.certify(dual);
         self.certificate = Some(certificate);
         self.support_vectors = proved.support;
         self.best_dual = self.best_dual.max(dual);
-        if certificate.gap <= tolerance || last {
-            self.stop = Some(if certificate.gap <= tolerance {
+        let arrived = certificate.gap <= self.tolerance;
+        if arrived || self.is_last() {
+            self.stop = Some(if arrived {
                 StopReason::Tolerance
             } else {
                 StopReason::MaxPasses

@@ -74,7 +74,7 @@ impl<T: Real> Lent<'_, T> {
     /// Adds a row to the proof.
     #[inline(always)]
     pub(super) fn check<K: Kernel>(&self, row: &Row<'_>, proof: &mut Proof) {
-        let y = f64::from(self.signs[row.class()]);
+        let y = f64::from(self.signs[row.group()]);
         if y == 0.0 {
             return;
         }
@@ -99,10 +99,10 @@ impl<T: Real> Lent<'_, T> {
 
 impl<T: Real> Head<T> {
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
-    pub(crate) fn begin_verify(&mut self, tolerance: f64) -> Result<bool, TrainError> {
+    pub(crate) fn begin_verify(&mut self) -> Result<bool, TrainError> {
         self.iterate.write_weights(&mut self.start);
         self.start_is_zero = false;
-        let primal = self.course.begin_verify(tolerance);
+        let primal = self.course.begin_verify();
         self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal)?));
         Ok(primal)
     }
@@ -129,8 +129,8 @@ impl<T: Real> Head<T> {
         }
     }
 
-    /// Ends the head when the verified gap is within `tolerance` or no pass is left; else takes over the exact v.
-    pub(crate) fn end_verify(&mut self, tolerance: f64, last: bool) {
+    /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact v.
+    pub(crate) fn end_verify(&mut self) {
         let Some(proof) = self.proof.take() else {
             return;
         };
@@ -138,7 +138,7 @@ impl<T: Real> Head<T> {
         if self.course.end_verify_primal(self.start_norm()) {
             std::mem::swap(&mut self.start, &mut self.best_w);
         }
-        match self.course.end_verify(proof.proved(), tolerance, last) {
+        match self.course.end_verify(proof.proved()) {
             Verdict::Ended { shrink: 1.0 } => {}
             Verdict::Ended { shrink } => {
                 for alpha in &mut self.alpha {

@@ -242,7 +242,7 @@ impl<'a, T: Copy> Lent<'a, T> {
 impl<T: Real> Visitor<'_, T> {
     #[inline(always)]
     pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
-        f64::from(self.lent.signs[row.class()])
+        f64::from(self.lent.signs[row.group()])
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too.

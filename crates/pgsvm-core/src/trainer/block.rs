@@ -26,7 +26,8 @@ use crate::problem::{Policy, Problem, Proximal};
 use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
-use crate::trainer::pass::{Fresh, Pass, Passes};
+use crate::trainer::held_out::HeldOut;
+use crate::trainer::pass::{decide, Fresh, Pass, Passes};
 use crate::trainer::selective::{Grading, Selection};
 use crate::trainer::working_set::GROUP;
 use crate::trainer::{Tallies, TrainError};
@@ -58,7 +59,6 @@ pub(super) struct Block<T> {
     random: Random,
     policy: Policy,
     inner_rounds: u32,
-    epsilon: f64,
     /// Whether rows of the block may sleep from a round to the end of the block.
     sleeps: bool,
     passes: Passes,
@@ -107,7 +107,6 @@ impl<T: Real> Block<T> {
             random,
             policy: problem.policy(),
             inner_rounds: problem.inner_rounds(),
-            epsilon: EPSILON_PER_TOLERANCE * problem.tolerance(),
             sleeps,
             passes,
             stage: Stage::Loading,
@@ -120,6 +119,29 @@ impl<T: Real> Block<T> {
             keep: Vec::new(),
             stored: 0,
         })
+    }
+
+    /// Trains other heads from here on.
+    pub(super) fn restart(&mut self, mut solver: Solver<T>) {
+        solver.let_rows_sleep(self.sleeps);
+        self.passes.restart(&mut solver);
+        solver.begin_active();
+        self.solver = solver;
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(super) fn begin_deciding(&mut self) {
+        self.passes.begun += 1;
+    }
+
+    /// Has rows decided as they come; `Done` behind the last.
+    pub(super) fn decide(&mut self, held_out: &mut HeldOut, budget_values: usize) -> Step {
+        decide(
+            &mut self.consumer,
+            (&self.solver, self.facts.dense),
+            (held_out, &mut self.passes),
+            budget_values,
+        )
     }
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
@@ -248,7 +270,7 @@ impl<T: Real> Block<T> {
     }
 
     fn end_round(&mut self) -> Result<(), TrainError> {
-        let solved = self.solver.violation() <= self.epsilon;
+        let solved = self.solver.violation() <= EPSILON_PER_TOLERANCE * self.solver.tolerance();
         if self.sleeps {
             self.solver.end_active();
         }

@@ -1,11 +1,14 @@
 //! What the schedules for rows that arrive have in common: a pass of the reader is a full pass of the solver, or
 //! one that verifies, and each row is visited, measured or checked once when it comes.
 
-use crate::kernel::{Kernel, Real, Work};
+use crate::cache::{Consumer, Ends};
+use crate::kernel::{Kernel, Level, Real, Work};
 use crate::problem::Policy;
 use crate::row::Row;
 use crate::solver::Solver;
+use crate::trainer::held_out::{Decide, HeldOut};
 use crate::trainer::TrainError;
+use crate::Step;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -33,6 +36,14 @@ impl Passes {
         }
     }
 
+    /// Begins the first full pass of other heads.
+    pub(super) fn restart<T: Real>(&mut self, solver: &mut Solver<T>) {
+        solver.begin_full();
+        self.current = Pass::Full;
+        self.begun += 1;
+        self.rows = 0;
+    }
+
     /// Ends the pass and begins the next one, unless training has ended.
     pub(super) fn end<T: Real>(&mut self, solver: &mut Solver<T>) -> Result<(), TrainError> {
         self.rows = 0;
@@ -54,6 +65,42 @@ impl Passes {
         self.begun += 1;
         Ok(())
     }
+}
+
+/// Has rows decided that arrive in a pass of their own; `Done` behind the last.
+pub(super) fn decide<T: Real>(
+    consumer: &mut Consumer,
+    (solver, dense): (&Solver<T>, usize),
+    (held_out, passes): (&mut HeldOut, &mut Passes),
+    budget_values: usize,
+) -> Step {
+    let level = Level::best();
+    let (mut left, mut moved) = (budget_values, false);
+    while left > 0 {
+        let Some(batch) = consumer.front() else {
+            return if moved { Step::Progress } else { Step::Blocked };
+        };
+        let mut rest = batch.words;
+        let rows = std::iter::from_fn(|| {
+            let row = (!rest.is_empty()).then(|| Row::new(rest, dense))?;
+            rest = &rest[row.values()..];
+            passes.rows += 1;
+            Some(row)
+        });
+        let values = level.run(Decide {
+            solver,
+            rows,
+            held_out,
+        });
+        let last = batch.ends == Ends::Pass;
+        consumer.release();
+        if last {
+            return Step::Done;
+        }
+        moved = true;
+        left = left.saturating_sub(values);
+    }
+    Step::Progress
 }
 
 /// The rows of a batch, visited, measured or checked once each.

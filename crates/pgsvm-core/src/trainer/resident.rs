@@ -7,6 +7,7 @@ use crate::random::Random;
 use crate::solver::head::Blocks;
 use crate::solver::share::{Member, Shared, Team};
 use crate::solver::{Pass, Solver};
+use crate::trainer::held_out::{Decide, HeldOut};
 use crate::trainer::team::Crew;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -199,6 +200,47 @@ impl<T: Real> Resident<T> {
         }
         self.begin_active();
         Ok(())
+    }
+
+    /// Trains other heads from here on.
+    pub(super) fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
+        self.team = match self.crew.members() {
+            members if members > 1 && solver.divisible() => Some(Team::new(members, &solver)?),
+            _ => None,
+        };
+        self.solver = solver;
+        self.together = false;
+        self.active_passes = 0;
+        self.active_visits = 0;
+        self.begin_full();
+        Ok(())
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(super) fn begin_deciding(&mut self) {
+        self.passes += 1;
+        self.order_all();
+    }
+
+    /// Has rows decided; `Done` behind the last.
+    pub(super) fn decide(&mut self, held_out: &mut HeldOut, budget_values: usize) -> Step {
+        let page = Page::new(self.arena.words(), self.facts.dense);
+        let mut left = budget_values;
+        while self.cursor < self.order.len() {
+            if left == 0 {
+                return Step::Progress;
+            }
+            let first = self.cursor * self.block;
+            let end = (first + self.block).min(self.facts.rows);
+            let values = self.level.run(Decide {
+                solver: &self.solver,
+                rows: (first..end).map(|slot| page.peek_row(slot)),
+                held_out,
+            });
+            self.cursor += 1;
+            left = left.saturating_sub(values);
+        }
+        Step::Done
     }
 
     fn begin_full(&mut self) {

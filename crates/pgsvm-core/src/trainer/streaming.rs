@@ -12,8 +12,9 @@ use crate::problem::{Policy, Problem, Schedule};
 use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
+use crate::trainer::held_out::HeldOut;
 use crate::trainer::paper::Threshold;
-use crate::trainer::pass::{Fresh, Pass, Passes};
+use crate::trainer::pass::{decide, Fresh, Pass, Passes};
 use crate::trainer::resident::FEATURES_PER_VALUE;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
@@ -99,6 +100,35 @@ impl<T: Real> Streaming<T> {
             rested: false,
             keep: Vec::new(),
         })
+    }
+
+    /// Trains other heads from here on, with the working set as it is.
+    pub(super) fn restart(&mut self, mut solver: Solver<T>) {
+        solver.let_rows_sleep(false);
+        self.passes.restart(&mut solver);
+        self.solver = solver;
+        self.threshold = Threshold::new();
+        self.margin = 1.0;
+        self.sweep.clear();
+        self.cursor = 0;
+        (self.owed, self.spare) = (0.0, 0.0);
+        (self.relevant, self.last_relevant) = (0, None);
+        self.rested = false;
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(super) fn begin_deciding(&mut self) {
+        self.passes.begun += 1;
+    }
+
+    /// Has rows decided as they come; `Done` behind the last.
+    pub(super) fn decide(&mut self, held_out: &mut HeldOut, budget_values: usize) -> Step {
+        decide(
+            &mut self.consumer,
+            (&self.solver, self.facts.dense),
+            (held_out, &mut self.passes),
+            budget_values,
+        )
     }
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {

@@ -19,6 +19,7 @@ type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// The threads beside the caller's own.
 pub(super) struct Crew {
+    members: usize,
     hands: Vec<Hand>,
 }
 
@@ -34,8 +35,14 @@ impl Crew {
     /// As many threads as can be had, up to `hands`.
     pub(super) fn new(hands: usize) -> Self {
         Self {
+            members: hands + 1,
             hands: (0..hands).map_while(|_| Hand::start().ok()).collect(),
         }
+    }
+
+    /// Threads wanted and the caller's own.
+    pub(super) fn members(&self) -> usize {
+        self.members
     }
 
     /// Does `work` for each member, all at the same time: the first in this thread, and those for which there is no

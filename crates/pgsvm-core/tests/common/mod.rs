@@ -44,8 +44,8 @@ pub fn clouds(rows: usize, features: usize, distance: f64, seed: u64) -> Vec<Own
     };
     let mut rows: Vec<_> = (0..rows).map(row).collect();
     // class ids are given by first appearance
-    if rows[0].class == 1 {
-        rows.iter_mut().for_each(|row| row.class = 1 - row.class);
+    if rows[0].group == 1 {
+        rows.iter_mut().for_each(|row| row.group = 1 - row.group);
     }
     rows
 }
@@ -71,7 +71,7 @@ pub fn words(rows: usize, features: usize, dense: usize, seed: u64) -> Vec<Owned
             .map(|(j, x)| rule[*j as usize] * f64::from(*x))
             .sum();
         examples.push(OwnedExample {
-            class: u32::from(score + numbers.normal() > 0.0),
+            group: u32::from(score + numbers.normal() > 0.0),
             cost: 1.0,
             dense: (0..dense).map(|_| 3.0 + 2.0 * numbers.normal()).collect(),
             sparse_index: index,
@@ -82,11 +82,7 @@ pub fn words(rows: usize, features: usize, dense: usize, seed: u64) -> Vec<Owned
 }
 
 pub fn settings(cache_bytes: usize, scale: Scale, threads: Threads) -> Settings {
-    Settings {
-        cache_bytes,
-        scale,
-        threads,
-    }
+    Settings::new(cache_bytes, scale, threads)
 }
 
 pub fn train(problem: Problem, examples: &[OwnedExample], settings: Settings) -> Trained {
@@ -145,7 +141,7 @@ pub fn recompute(
     let mut v = vec![0.0; weights.len() + 1];
     let (mut loss_sum, mut dual, mut correct, mut rows) = (0.0, 0.0, 0, 0);
     for (example, alpha) in examples.iter().zip(duals.iter()) {
-        let y = f64::from(spec.signs[example.class as usize]);
+        let y = f64::from(spec.signs[example.group as usize]);
         if y == 0.0 {
             assert_eq!(alpha, 0.0);
             continue;

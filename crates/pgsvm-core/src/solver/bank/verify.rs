@@ -27,18 +27,14 @@ impl Work for Check<'_> {
 
 impl Bank {
     /// Begins to verify the heads that want it; false when rows with a = 0 need not be looked at.
-    pub(in crate::solver) fn begin_verify(
-        &mut self,
-        tolerance: f64,
-        last: bool,
-    ) -> Result<bool, TrainError> {
+    pub(in crate::solver) fn begin_verify(&mut self) -> Result<bool, TrainError> {
         self.write_start();
         let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
         for (_, head) in lanes {
             let course = &mut self.courses[head];
-            if course.wants_proof(tolerance, last) {
-                everything |= course.begin_verify(tolerance);
+            if course.wants_proof() {
+                everything |= course.begin_verify();
                 let proof = Proof::new(self.facts.features + 1, false)?;
                 self.proofs.push((head, proof));
             }
@@ -68,7 +64,7 @@ impl Bank {
     fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
         let mut proofs = std::mem::take(&mut self.proofs);
         for (head, proof) in &mut proofs {
-            let y = f64::from(self.specs[*head].signs[row.class()]);
+            let y = f64::from(self.specs[*head].signs[row.group()]);
             if y == 0.0 {
                 continue;
             }
@@ -93,11 +89,7 @@ impl Bank {
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(in crate::solver) fn end_verify(
-        &mut self,
-        tolerance: f64,
-        last: bool,
-    ) -> Result<(), TrainError> {
+    pub(in crate::solver) fn end_verify(&mut self) -> Result<(), TrainError> {
         for (head, proof) in std::mem::take(&mut self.proofs) {
             let lane = self.lane_of[head];
             if self.courses[head].end_verify_primal(self.start_norm[lane]) {
@@ -105,7 +97,7 @@ impl Bank {
                 better[lane] = 1.0;
                 self.take_start(&better);
             }
-            match self.courses[head].end_verify(proof.proved(), tolerance, last) {
+            match self.courses[head].end_verify(proof.proved()) {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,
                 Verdict::GoesOn => {
                     let moment = self.metric.as_ref().map(|metric| &metric.moment);

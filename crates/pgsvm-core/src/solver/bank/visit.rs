@@ -195,7 +195,7 @@ impl Bank {
         };
         for n in 0..N {
             let facing = Facing {
-                signs: &self.signs[row.class() * self.blocks.len() + block + n],
+                signs: &self.signs[row.group() * self.blocks.len() + block + n],
                 cost: row.cost(),
                 lanes: wanted[n],
             };
@@ -253,7 +253,7 @@ impl Bank {
                 scores::<K, 1, 1>([&self.start], row, self.intercept, block, [wanted])[0][0]
             };
             let facing = Facing {
-                signs: &self.signs[row.class() * self.blocks.len() + block],
+                signs: &self.signs[row.group() * self.blocks.len() + block],
                 cost: row.cost(),
                 lanes: wanted,
             };

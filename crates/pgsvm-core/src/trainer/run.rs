@@ -1,0 +1,302 @@
+//! A training under way: the form its rows are in, and its stages, see [`crate::plan`].
+
+use crate::cache::{Facts, TrainerSide};
+use crate::evaluation::Sigmoid;
+use crate::kernel::Real;
+use crate::plan::{Goal, Layout, Plan, Purpose};
+use crate::problem::{Policy, Problem};
+use crate::random::{Random, Stream};
+use crate::solver::Solver;
+use crate::trainer::block::Block;
+use crate::trainer::held_out::{Evaluation, HeldOut};
+use crate::trainer::resident::Resident;
+use crate::trainer::streaming::Streaming;
+use crate::trainer::{HeadReport, HeadSpec, Tallies, TrainError, TrainerReport, Validation};
+use crate::Step;
+
+pub(super) struct Run<T> {
+    form: Form<T>,
+    facts: Facts,
+    problem: Problem,
+    /// The heads of the stage, and how many of them, the first ones, are final.
+    specs: Vec<HeadSpec>,
+    finals: usize,
+    /// What is to be done when the heads of the stage have ended; None after the last stage.
+    plan: Option<Plan>,
+    activity: Activity,
+    /// Visits and updates of the stage before.
+    visits: u64,
+    updates: u64,
+    validation: Vec<Validation>,
+    c: Option<f64>,
+    sigmoids: Vec<Sigmoid>,
+}
+
+enum Form<T> {
+    Resident(Box<Resident<T>>),
+    Streaming(Box<Streaming<T>>),
+    Block(Box<Block<T>>),
+}
+
+/// What a stage is at.
+enum Activity {
+    Training,
+    /// The pass in which held-out heads decide.
+    Deciding(Box<HeldOut>),
+    Evaluating(Box<Evaluation>),
+    Ended,
+}
+
+impl<T: Real> Run<T> {
+    pub(super) fn new(
+        problem: &Problem,
+        goal: &Goal,
+        side: TrainerSide,
+    ) -> Result<Self, TrainError> {
+        let facts = match &side {
+            TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => *facts,
+            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
+        };
+        let (mut specs, mut finals, mut held_out_by, mut c) = (Vec::new(), 0, None, None);
+        match goal {
+            Goal::Heads(heads) => {
+                specs.clone_from(heads);
+                finals = heads.len();
+            }
+            Goal::Plan(plan) => {
+                let layout = Layout::new(plan, facts.groups, facts.folds)?;
+                if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
+                    layout.add_final(*only, &mut specs)?;
+                    finals = specs.len();
+                    c = Some(*only);
+                }
+                if plan.holds_out() {
+                    layout.add_held_out(&plan.costs, problem, &mut specs)?;
+                    held_out_by = Some(plan.clone());
+                }
+            }
+        }
+        let random = Random::new(problem.seed(), Stream::Trainer);
+        let solver = Solver::new(problem, &specs, &facts)?;
+        let form = match side {
+            TrainerSide::Resident(facts, arena) => Form::Resident(Box::new(Resident::new(
+                solver,
+                facts,
+                arena,
+                random,
+                problem.trainers(),
+            )?)),
+            TrainerSide::Streaming(facts, region, consumer) => match problem.policy() {
+                Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
+                    solver, facts, region, consumer, problem, random,
+                )?)),
+                Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
+                    solver, facts, region, consumer, problem, random,
+                )?)),
+            },
+            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
+        };
+        Ok(Self {
+            form,
+            facts,
+            problem: *problem,
+            specs,
+            finals,
+            plan: held_out_by,
+            activity: Activity::Training,
+            visits: 0,
+            updates: 0,
+            validation: Vec::new(),
+            c,
+            sigmoids: Vec::new(),
+        })
+    }
+
+    pub(super) fn step(&mut self, budget_values: usize, stop: bool) -> Result<Step, TrainError> {
+        if stop {
+            self.form.solver_mut().stop();
+            self.activity = Activity::Ended;
+        }
+        match &mut self.activity {
+            Activity::Training => {
+                let step = self.form.step(budget_values)?;
+                if step == Step::Done {
+                    return self.end_training();
+                }
+                Ok(step)
+            }
+            Activity::Deciding(held_out) => {
+                let step = self.form.decide(held_out, budget_values);
+                if step == Step::Done {
+                    return self.end_deciding();
+                }
+                Ok(step)
+            }
+            Activity::Evaluating(evaluation) => {
+                if evaluation.step()? {
+                    return self.end_evaluating();
+                }
+                Ok(Step::Progress)
+            }
+            Activity::Ended => Ok(Step::Done),
+        }
+    }
+
+    /// The heads of the stage have ended.
+    fn end_training(&mut self) -> Result<Step, TrainError> {
+        let Some(plan) = &self.plan else {
+            self.activity = Activity::Ended;
+            return Ok(Step::Done);
+        };
+        let layout = Layout::new(plan, self.facts.groups, self.facts.folds)?;
+        let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
+        self.activity = Activity::Deciding(Box::new(held_out));
+        self.form.begin_deciding();
+        Ok(Step::Progress)
+    }
+
+    /// Every held-out row has been decided.
+    fn end_deciding(&mut self) -> Result<Step, TrainError> {
+        let Activity::Deciding(held_out) = std::mem::replace(&mut self.activity, Activity::Ended)
+        else {
+            return Ok(Step::Done);
+        };
+        let reports = self.form.solver().reports(self.facts.rows);
+        let evaluation = Evaluation::new(*held_out, reports)?;
+        self.activity = Activity::Evaluating(Box::new(evaluation));
+        Ok(Step::Progress)
+    }
+
+    /// Held-out decisions have been evaluated: the final heads are trained unless they are already, or are not wanted.
+    fn end_evaluating(&mut self) -> Result<Step, TrainError> {
+        let Activity::Evaluating(evaluation) =
+            std::mem::replace(&mut self.activity, Activity::Ended)
+        else {
+            return Ok(Step::Done);
+        };
+        let verdict = evaluation.verdict();
+        self.validation = verdict.validation;
+        self.sigmoids = verdict.sigmoids;
+        self.c = Some(verdict.c);
+        let wanted = self
+            .plan
+            .take()
+            .is_some_and(|plan| plan.purpose == Purpose::Train);
+        if !wanted || self.finals > 0 {
+            return Ok(Step::Done);
+        }
+        self.visits = self.form.solver().visits();
+        self.updates = self.form.solver().updates();
+        // the heads that have ended give their memory back first
+        *self.form.solver_mut() = Solver::new(&self.problem, &[], &self.facts)?;
+        self.specs.clear();
+        verdict.layout.add_final(verdict.c, &mut self.specs)?;
+        self.finals = self.specs.len();
+        let solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
+        self.form.restart(solver)?;
+        self.activity = Activity::Training;
+        Ok(Step::Progress)
+    }
+
+    pub(super) fn solver(&self) -> &Solver<T> {
+        self.form.solver()
+    }
+
+    /// The heads of the stage, held-out ones behind the final ones, and how they stand.
+    pub(super) fn heads(&self) -> (&[HeadSpec], Vec<HeadReport>) {
+        (&self.specs, self.solver().reports(self.facts.rows))
+    }
+
+    pub(super) fn progress(&self) -> (Tallies, u64, u64, f64) {
+        let solver = self.solver();
+        let gap = if solver.full_passes() == 0 {
+            f64::NAN
+        } else {
+            solver.gap()
+        };
+        let visits = self.visits + solver.visits();
+        let updates = self.updates + solver.updates();
+        (self.form.tallies(), visits, updates, gap)
+    }
+
+    pub(super) fn report(&self) -> TrainerReport {
+        let (tallies, visits, updates, _) = self.progress();
+        let mut heads = self.solver().reports(self.facts.rows);
+        heads.truncate(self.finals);
+        TrainerReport {
+            heads,
+            validation: self.validation.clone(),
+            c: self.c,
+            sigmoids: self.sigmoids.clone(),
+            rows: self.facts.rows as u64,
+            resident: matches!(self.form, Form::Resident(_)),
+            passes: tallies.passes,
+            visits,
+            updates,
+            evictions: tallies.evictions,
+            replaced: tallies.replaced,
+        }
+    }
+}
+
+impl<T: Real> Form<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        match self {
+            Self::Resident(resident) => resident.step(budget_values),
+            Self::Streaming(streaming) => streaming.step(budget_values),
+            Self::Block(block) => block.step(budget_values),
+        }
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    fn begin_deciding(&mut self) {
+        match self {
+            Self::Resident(resident) => resident.begin_deciding(),
+            Self::Streaming(streaming) => streaming.begin_deciding(),
+            Self::Block(block) => block.begin_deciding(),
+        }
+    }
+
+    /// Has rows decided; `Done` behind the last.
+    fn decide(&mut self, held_out: &mut HeldOut, budget_values: usize) -> Step {
+        match self {
+            Self::Resident(resident) => resident.decide(held_out, budget_values),
+            Self::Streaming(streaming) => streaming.decide(held_out, budget_values),
+            Self::Block(block) => block.decide(held_out, budget_values),
+        }
+    }
+
+    /// Trains other heads from here on.
+    fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
+        match self {
+            Self::Resident(resident) => return resident.restart(solver),
+            Self::Streaming(streaming) => streaming.restart(solver),
+            Self::Block(block) => block.restart(solver),
+        }
+        Ok(())
+    }
+
+    fn solver(&self) -> &Solver<T> {
+        match self {
+            Self::Resident(resident) => resident.solver(),
+            Self::Streaming(streaming) => streaming.solver(),
+            Self::Block(block) => block.solver(),
+        }
+    }
+
+    fn solver_mut(&mut self) -> &mut Solver<T> {
+        match self {
+            Self::Resident(resident) => resident.solver_mut(),
+            Self::Streaming(streaming) => streaming.solver_mut(),
+            Self::Block(block) => block.solver_mut(),
+        }
+    }
+
+    fn tallies(&self) -> Tallies {
+        match self {
+            Self::Resident(resident) => resident.tallies(),
+            Self::Streaming(streaming) => streaming.tallies(),
+            Self::Block(block) => block.tallies(),
+        }
+    }
+}
