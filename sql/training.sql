@@ -14,6 +14,9 @@ CREATE OR REPLACE FUNCTION svm_train(
     max_passes int DEFAULT NULL,
     solver text DEFAULT 'stream',
     seed int DEFAULT 0,
+    class_weight text DEFAULT NULL,
+    weight text DEFAULT NULL,
+    probability boolean DEFAULT false,
     options jsonb DEFAULT '{}'
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
@@ -34,11 +37,38 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     max_passes int DEFAULT NULL,
     solver text DEFAULT 'stream',
     seed int DEFAULT 0,
+    class_weight text DEFAULT NULL,
+    weight text DEFAULT NULL,
+    probability boolean DEFAULT false,
     options jsonb DEFAULT '{}'
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
     'trains a support vector machine on the rows of a SELECT, stores it as a new version of the model and returns its name';
+
+-- How good each C is on rows that were held out: all folds and all C trained in the same passes over the rows.
+CREATE OR REPLACE FUNCTION svm_cross_validate(
+    relation regclass,
+    label text,
+    c float8[] DEFAULT NULL,
+    folds int DEFAULT 5,
+    fold_column text DEFAULT NULL,
+    features text[] DEFAULT NULL,
+    loss text DEFAULT 'hinge',
+    intercept boolean DEFAULT true,
+    scale text DEFAULT 'auto',
+    nulls text DEFAULT 'error',
+    tolerance float8 DEFAULT 1e-3,
+    max_passes int DEFAULT NULL,
+    solver text DEFAULT 'stream',
+    seed int DEFAULT 0,
+    class_weight text DEFAULT NULL,
+    weight text DEFAULT NULL,
+    options jsonb DEFAULT '{}'
+) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8, best boolean)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
+COMMENT ON FUNCTION svm_cross_validate IS
+    'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the highest accuracy';
 
 -- One row for each process of a training that has run for a quarter of a second.
 CREATE OR REPLACE VIEW svm_progress AS

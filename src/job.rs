@@ -4,6 +4,7 @@
 use crate::features::Nulls;
 use crate::labels::{LabelKind, LabelValue};
 use crate::request::Terms;
+use pgsvm_core::plan::Plan;
 use pgsvm_core::{Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub enum Role {
 /// One training, complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// The SELECT whose column 0 is the label.
+    /// The SELECT whose column 0 is the label; behind the features stand weight and fold, if there are such columns.
     pub select: String,
     pub label: String,
     pub label_kind: LabelKind,
@@ -27,6 +28,13 @@ pub struct Job {
     pub nulls: Nulls,
     pub scale: Scale,
     pub terms: Terms,
+    pub plan: Plan,
+    pub fold_column: Option<String>,
+    pub weight_column: Option<String>,
+    /// Whether each class counts as much as every other.
+    pub balanced: bool,
+    /// Weights of classes by label.
+    pub class_weights: Vec<(String, f64)>,
     pub schedule: Schedule,
     /// Threads that train.
     pub trainers: usize,
@@ -39,8 +47,10 @@ pub struct Job {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReaderOutcome {
     pub report: ReaderReport,
-    /// Class ids 0 and 1.
-    pub classes: [LabelValue; 2],
+    /// By class id.
+    pub classes: Vec<LabelValue>,
+    /// Values of the fold column by fold; none without such a column.
+    pub fold_values: Vec<String>,
     /// The feature set with everything learned (array lengths).
     pub features: String,
     pub rows_skipped: u64,
@@ -50,11 +60,11 @@ pub struct ReaderOutcome {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrainerOutcome {
     pub report: TrainerReport,
-    /// Weight of the constant feature, for scaled rows.
-    pub intercept: f64,
-    /// Number of weights.
+    /// Weights of the constant feature, for scaled rows, by final head.
+    pub intercepts: Vec<f64>,
+    /// Number of weights of each head; they follow head by head, each with its dual variables behind.
     pub weights: u64,
-    /// Number of dual variables that follow: one for each row, or none when they are not kept.
+    /// Number of dual variables of each head: one for each row, or none when they are not kept.
     pub duals: u64,
 }
 
@@ -62,15 +72,19 @@ impl Job {
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
         let terms = &self.terms;
-        Problem::new(terms.loss, terms.c, terms.tolerance)?
-            .with_max_passes(terms.max_passes)?
-            .with_intercept(terms.intercept)
-            .with_seed(terms.seed)
-            .with_schedule(self.schedule)
-            .with_policy(terms.policy)
-            .with_inner_rounds(terms.inner_rounds)?
-            .with_proximal(terms.proximal)
-            .with_trainers(self.trainers)
+        Problem::new(
+            terms.loss,
+            self.plan.costs.first().copied().unwrap_or(1.0),
+            terms.tolerance,
+        )?
+        .with_max_passes(terms.max_passes)?
+        .with_intercept(terms.intercept)
+        .with_seed(terms.seed)
+        .with_schedule(self.schedule)
+        .with_policy(terms.policy)
+        .with_inner_rounds(terms.inner_rounds)?
+        .with_proximal(terms.proximal)
+        .with_trainers(self.trainers)
     }
 }
 

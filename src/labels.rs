@@ -1,13 +1,22 @@
-//! The two classes of a label column: which types can be labels, how a value becomes a class id
-//! while rows are read, and which of the two values is the positive one.
+//! The classes of a label column: which types can be labels, how a value becomes a class id while
+//! rows are read, and the order of the values.
 //!
 //! Used by the reader role (class ids, in order of first appearance) and by the leader (order of
-//! the values). The positive class is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'
-//! (bytewise), the later one of an enum.
+//! the values: numbers as numbers, false before true, text bytewise, an enum as it was declared). Of
+//! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
 
 use crate::errors::{Code, Failure};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// Most classes a label may have: each is a head, with a dual variable for every row.
+pub const MOST_CLASSES: usize = 1000;
+/// Up to this many classes a value is compared with all, and looked up beyond.
+const COMPARED: usize = 8;
+/// Values that a message lists.
+const LISTED: usize = 3;
 
 /// What a label column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +53,9 @@ pub struct Labels {
     column: String,
     kind: LabelKind,
     classes: Vec<LabelValue>,
+    /// Class ids by value, in use beyond `COMPARED` classes.
+    numbers: HashMap<u64, u32>,
+    texts: HashMap<Vec<u8>, u32>,
     /// NULL labels met so far.
     pub nulls: u64,
 }
@@ -87,6 +99,8 @@ impl Labels {
             column,
             kind,
             classes: Vec::with_capacity(2),
+            numbers: HashMap::new(),
+            texts: HashMap::new(),
             nulls: 0,
         }
     }
@@ -104,7 +118,7 @@ impl Labels {
     /// The class id of a label, None (and counted) when it is NULL.
     ///
     /// # Errors
-    /// A third distinct value, or NaN.
+    /// More than `MOST_CLASSES` distinct values, or NaN.
     pub fn class_of(&mut self, datum: pg_sys::Datum, null: bool) -> Result<Option<u32>, Failure> {
         if null {
             self.nulls += 1;
@@ -112,26 +126,36 @@ impl Labels {
         }
         let known = match self.kind {
             LabelKind::Text => self.find_text(datum),
-            _ => {
-                let key = self.number(datum)?;
-                self.classes.iter().position(|class| same(&class.key, &key))
-            }
+            _ => self.find_number(&self.key(datum)?),
         };
         match known {
-            Some(class) => Ok(Some(class as u32)),
+            Some(class) => Ok(Some(class)),
             None => self.learn(datum).map(Some),
         }
     }
 
-    fn find_text(&self, datum: pg_sys::Datum) -> Option<usize> {
-        with_text(datum, |bytes| {
-            self.classes
-                .iter()
-                .position(|class| matches!(&class.key, Key::Text(known) if known == bytes))
+    fn find_text(&self, datum: pg_sys::Datum) -> Option<u32> {
+        with_text(datum, |bytes| match self.classes.len() {
+            0..=COMPARED => {
+                let is =
+                    |class: &LabelValue| matches!(&class.key, Key::Text(known) if known == bytes);
+                self.classes.iter().position(is).map(|class| class as u32)
+            }
+            _ => self.texts.get(bytes).copied(),
         })
     }
 
-    fn number(&self, datum: pg_sys::Datum) -> Result<Key, Failure> {
+    fn find_number(&self, key: &Key) -> Option<u32> {
+        match self.classes.len() {
+            0..=COMPARED => {
+                let is = |class: &LabelValue| class.key.bits() == key.bits();
+                self.classes.iter().position(is).map(|class| class as u32)
+            }
+            _ => self.numbers.get(&key.bits()).copied(),
+        }
+    }
+
+    fn key(&self, datum: pg_sys::Datum) -> Result<Key, Failure> {
         let key = match self.kind {
             LabelKind::Boolean => Key::Integer(i64::from(datum.value() as u8 != 0)),
             LabelKind::SmallInt => Key::Integer(i64::from(datum.value() as i16)),
@@ -169,7 +193,7 @@ impl Labels {
     }
 
     fn learn(&mut self, datum: pg_sys::Datum) -> Result<u32, Failure> {
-        let mut key = self.number(datum)?;
+        let mut key = self.key(datum)?;
         let text = match (&mut key, self.kind) {
             (Key::Integer(value), LabelKind::Boolean) => (*value != 0).to_string(),
             (Key::Integer(value), _) => value.to_string(),
@@ -187,34 +211,61 @@ impl Labels {
             }
             (Key::Number(value), _) => float_text(*value, self.kind),
         };
-        if self.classes.len() == 2 {
-            return Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("label column \"{}\" has more than two values", self.column),
-            )
-            .detail(format!(
-                "Found \"{}\", \"{}\" and \"{text}\".",
-                self.classes[0].text, self.classes[1].text
-            ))
-            .hint(format!(
-                "Train one class against the rest: svm_train_query('SELECT …, {} = ''{}'' AS label FROM …', 'label', model => '…')",
-                self.column, self.classes[0].text
-            )));
+        if self.classes.len() == MOST_CLASSES {
+            return Err(self.too_many());
         }
+        let class = self.classes.len() as u32;
+        match &key {
+            Key::Text(bytes) => self.texts.insert(bytes.clone(), class),
+            number => self.numbers.insert(number.bits(), class),
+        };
         self.classes.push(LabelValue { key, text });
-        Ok(self.classes.len() as u32 - 1)
+        Ok(class)
+    }
+
+    fn too_many(&self) -> Failure {
+        let first = self.classes.iter().take(LISTED);
+        let first: Vec<_> = first.map(|class| format!("\"{}\"", class.text)).collect();
+        Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("label column \"{}\" has more than {MOST_CLASSES} values", self.column),
+        )
+        .detail(format!("Each value is a class. The first are {}.", first.join(", ")))
+        .hint(format!(
+            "Make classes of them: svm_train_query('SELECT …, {} > … AS label FROM …', 'label', model => '…')",
+            self.column
+        ))
     }
 }
 
-/// Whether the class seen second is the positive one.
-pub fn second_is_positive(classes: &[LabelValue; 2]) -> bool {
-    match (&classes[0].key, &classes[1].key) {
-        (Key::Integer(a), Key::Integer(b)) => a < b,
-        (Key::Number(a), Key::Number(b)) => a < b,
-        (Key::Enum(_, a), Key::Enum(_, b)) => a < b,
-        (Key::Text(a), Key::Text(b)) => a < b,
-        _ => unreachable!("both classes come from one column"),
+impl Key {
+    /// Tells the values of one column apart that are no text.
+    fn bits(&self) -> u64 {
+        match self {
+            Self::Integer(value) => *value as u64,
+            // 0 and -0 are one value
+            Self::Number(value) => (*value + 0.0).to_bits(),
+            Self::Enum(oid, _) => u64::from(*oid),
+            Self::Text(_) => 0,
+        }
     }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Enum(_, a), Self::Enum(_, b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+/// The class ids in ascending order of their values.
+pub fn ascending(classes: &[LabelValue]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..classes.len()).collect();
+    order.sort_by(|a, b| classes[*a].key.compare(&classes[*b].key));
+    order
 }
 
 /// A type's name as SQL writes it: for the session's search path, for messages.
@@ -238,15 +289,6 @@ fn formatted(oid: pg_sys::Oid, flags: u32) -> String {
         .into_owned()
 }
 
-fn same(known: &Key, key: &Key) -> bool {
-    match (known, key) {
-        (Key::Integer(a), Key::Integer(b)) => a == b,
-        (Key::Number(a), Key::Number(b)) => a == b,
-        (Key::Enum(a, _), Key::Enum(b, _)) => a == b,
-        _ => false,
-    }
-}
-
 fn float_text(value: f64, kind: LabelKind) -> String {
     match kind {
         LabelKind::Real => (value as f32).to_string(),
@@ -254,7 +296,8 @@ fn float_text(value: f64, kind: LabelKind) -> String {
     }
 }
 
-fn with_text<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
+/// Reads a text value without copying it.
+pub fn with_text<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
     // SAFETY: the datum is a non-null text-like varlena (name columns are cast to text by our
     // SELECT); the detoasted copy lives in the current row's memory context.
     unsafe {

@@ -15,6 +15,7 @@
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
+use crate::labels;
 use crate::pg::check_for_interrupts;
 use crate::pg::memory;
 use crate::pg::parallel::{Group, Plan};
@@ -27,7 +28,7 @@ use crate::weights::{DualChunks, Folding, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::{Cache, CacheLayout, Schedule, Step};
+use pgsvm_core::{Cache, CacheLayout, Certificate, Schedule, Step, StopReason};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -36,10 +37,77 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 pub struct Trained {
     pub reader: ReaderOutcome,
     pub trainer: TrainerOutcome,
-    pub weights: StoredWeights,
-    pub duals: DualChunks,
+    /// The final heads, as in `trainer.report.heads`; none after a cross-validation.
+    pub heads: Vec<TrainedHead>,
     /// Workers that ran.
     pub workers: i32,
+}
+
+/// What a head has learned.
+pub struct TrainedHead {
+    pub weights: StoredWeights,
+    pub duals: DualChunks,
+}
+
+/// A model's heads in one: primal and dual summed up, the largest gap, and how the last of them ended.
+pub struct Summary {
+    pub primal: f64,
+    pub dual: f64,
+    pub gap: f64,
+    pub stop: Option<StopReason>,
+}
+
+impl Trained {
+    /// The certificates of all heads in one.
+    pub fn summary(&self) -> Summary {
+        let heads = &self.trainer.report.heads;
+        let sum = |value: fn(&Certificate) -> f64| {
+            heads.iter().map(|head| value(&head.certificate)).sum()
+        };
+        let behind = heads
+            .iter()
+            .find(|head| head.stop != Some(StopReason::Tolerance));
+        Summary {
+            primal: sum(|certificate| certificate.primal),
+            dual: sum(|certificate| certificate.dual),
+            gap: heads
+                .iter()
+                .map(|head| head.certificate.gap)
+                .fold(0.0, f64::max),
+            stop: behind.or(heads.first()).and_then(|head| head.stop),
+        }
+    }
+
+    /// Brings the classes into ascending order, and the heads with them: of two classes the larger one becomes the
+    /// positive one. Returns the labels.
+    pub fn order_classes(&mut self) -> Vec<String> {
+        let order = labels::ascending(&self.reader.classes);
+        let report = &mut self.trainer.report;
+        if let ([1, 0], [head]) = (order.as_slice(), self.heads.as_mut_slice()) {
+            head.weights.flip();
+            for sigmoid in &mut report.sigmoids {
+                sigmoid.b = -sigmoid.b;
+            }
+        }
+        if self.heads.len() == order.len() {
+            permute(&mut self.heads, &order);
+            permute(&mut report.heads, &order);
+            permute(&mut report.sigmoids, &order);
+        }
+        let classes = &self.reader.classes;
+        order
+            .iter()
+            .map(|class| classes[*class].text.clone())
+            .collect()
+    }
+}
+
+/// Puts `items[order[0]]` first, and so on; leaves what has another length as it is.
+fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
+    if items.len() == order.len() {
+        let mut taken: Vec<Option<T>> = items.drain(..).map(Some).collect();
+        items.extend(order.iter().filter_map(|at| taken[*at].take()));
+    }
 }
 
 /// Which roles get workers: by worker number. None where rows will fit the cache, since then reading
@@ -126,21 +194,26 @@ fn stalled() -> ! {
 
 fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Trained {
     let outcome = trainer.outcome();
-    let scaled = trainer.weights();
-    let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
-    for feature in 0..scaled.len() {
-        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
-            check_for_interrupts();
+    let fold = |(head, intercept): (usize, &f64)| {
+        let scaled = trainer.weights(head);
+        let mut weights = Folding::new(&reader.report.scaling, *intercept);
+        for feature in 0..scaled.len() {
+            if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+                check_for_interrupts();
+            }
+            weights.push(scaled.get(feature));
         }
-        weights.push(scaled.get(feature));
-    }
-    let mut duals = DualChunks::default();
-    for dual in trainer.duals().iter() {
-        duals.push(dual);
-    }
+        let mut duals = DualChunks::default();
+        for dual in trainer.duals(head).iter() {
+            duals.push(dual);
+        }
+        TrainedHead {
+            weights: weights.finish(),
+            duals,
+        }
+    };
     Trained {
-        weights: weights.finish(),
-        duals,
+        heads: outcome.intercepts.iter().enumerate().map(fold).collect(),
         reader,
         trainer: outcome,
         workers,
@@ -254,13 +327,19 @@ impl Shared {
     /// Receives the trainer's outcome and folds its weights piece by piece.
     fn collect(&mut self, reader: ReaderOutcome, worker: usize, workers: i32) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
-        let mut weights = Folding::new(&reader.report.scaling, outcome.intercept);
-        self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
-        let mut duals = DualChunks::default();
-        self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
+        let mut heads = Vec::with_capacity(outcome.intercepts.len());
+        for intercept in &outcome.intercepts {
+            let mut weights = Folding::new(&reader.report.scaling, *intercept);
+            self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
+            let mut duals = DualChunks::default();
+            self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
+            heads.push(TrainedHead {
+                weights: weights.finish(),
+                duals,
+            });
+        }
         Trained {
-            weights: weights.finish(),
-            duals,
+            heads,
             reader,
             trainer: outcome,
             workers,

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | `train`, `request`, `source` | SQL face of training: arguments, the source's SELECT | the calling backend |
 //! | `leader`, `worker`, `roles`, `job` | who plays reader and trainer, and what they tell each other | backend and workers |
-//! | `rows`, `labels`, `features` | rows of the source become examples | whoever reads |
+//! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
+//! | `validation` | what held-out rows told | the calling backend |
 //! | `weights`, `models` | a trained model becomes rows | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
@@ -12,8 +13,10 @@
 
 pgrx::pg_module_magic!();
 
+mod costs;
 mod errors;
 mod features;
+mod groups;
 mod job;
 mod labels;
 mod leader;
@@ -28,6 +31,7 @@ mod rows;
 mod settings;
 mod source;
 mod train;
+mod validation;
 mod weights;
 mod worker;
 

@@ -2,9 +2,9 @@
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
 use crate::errors::{Code, Failure};
-use crate::leader::Trained;
+use crate::leader::{Trained, TrainedHead};
 use crate::request::Request;
-use crate::weights::{DualChunk, StoredWeights};
+use crate::validation;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
@@ -14,8 +14,8 @@ use pgsvm_core::{Loss, StopReason};
 pub struct Labelled<'a> {
     /// Type of the label column, as SQL writes it.
     pub label_type: &'a str,
-    /// Negative and positive value.
-    pub values: [&'a str; 2],
+    /// The labels, ascending.
+    pub values: &'a [String],
     pub scale: &'a str,
     pub cache_bytes: usize,
     pub seconds: f64,
@@ -29,13 +29,16 @@ pub fn store(
     labelled: &Labelled<'_>,
 ) -> Result<i32, Failure> {
     let (id, version) = Spi::connect_mut(|client| {
-        let (model, version) = next_version(client, schema, &request.model)?;
+        let (model, version) = next_version(client, schema, request)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
+        insert_heads(client, schema, id, trained, labelled)?;
         Ok((id, version))
     })
     .map_err(spi_failure)?;
-    insert_weights(schema, id, &trained.weights).map_err(spi_failure)?;
-    insert_duals(schema, id, trained.duals.chunks()).map_err(spi_failure)?;
+    for (number, head) in (0..).zip(&trained.heads) {
+        insert_weights(schema, id, number, head).map_err(spi_failure)?;
+        insert_duals(schema, id, number, head).map_err(spi_failure)?;
+    }
     Ok(version)
 }
 
@@ -66,15 +69,17 @@ fn spi_failure(error: SpiError) -> Failure {
     )
 }
 
-/// The model's row, made or moved on to its next version; locks it until the transaction ends.
+/// The model's row, made or moved on to its next version unless that is not to be deployed, and that version's number;
+/// locks the row until the transaction ends. A model's first version is deployed in any case.
 ///
 /// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
 /// they stored.
 fn next_version(
     client: &mut SpiClient<'_>,
     schema: &str,
-    name: &str,
+    request: &Request,
 ) -> Result<(i64, i32), SpiError> {
+    let name = request.model.as_str();
     client.update(
         &format!(
             "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
@@ -85,19 +90,23 @@ fn next_version(
     )?;
     let row = client.update(
         &format!(
-            "UPDATE {schema}.svm_model AS m SET current_version =
-                 (SELECT coalesce(pg_catalog.max(v.version), 0) FROM {schema}.svm_version v
-                  WHERE v.model_id OPERATOR(pg_catalog.=) m.id) OPERATOR(pg_catalog.+) 1
-             WHERE name OPERATOR(pg_catalog.=) $1
-             RETURNING id, current_version"
+            "WITH next AS (
+                 SELECT m.id, coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
+                 FROM {schema}.svm_model AS m LEFT JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1 GROUP BY m.id)
+             UPDATE {schema}.svm_model AS m SET current_version =
+                 CASE WHEN $2 OR m.current_version OPERATOR(pg_catalog.=) 0 THEN next.version ELSE m.current_version END
+             FROM next WHERE m.id OPERATOR(pg_catalog.=) next.id
+             RETURNING m.id, next.version"
         ),
         None,
-        &[name.into()],
+        &[name.into(), request.deploy.into()],
     )?;
     let (id, version) = row.first().get_two::<i64, i32>()?;
     Ok((
         id.expect("id is NOT NULL"),
-        version.expect("current_version is NOT NULL"),
+        version.expect("a version is NOT NULL"),
     ))
 }
 
@@ -113,7 +122,17 @@ fn insert_version(
     let terms = &request.terms;
     let reader = &trained.reader;
     let report = &trained.trainer.report;
-    let head = &report.heads[0];
+    let summary = trained.summary();
+    let intercept = trained
+        .heads
+        .first()
+        .map_or(0.0, |head| head.weights.intercept);
+    // of several heads no one share of rows on the right side is that of the model
+    let training_accuracy = match report.heads.as_slice() {
+        [head] => Some(head.training_accuracy),
+        _ => None,
+    };
+    let validation = (!report.validation.is_empty()).then(|| validation::json(trained));
     let features: serde_json::Value =
         serde_json::from_str(&reader.features).expect("the reader wrote its feature set as JSON");
     let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
@@ -125,26 +144,32 @@ fn insert_version(
         ("label_values", labelled.values.to_vec().into()),
         ("nulls", request.nulls.word().into()),
         ("loss", loss_word(terms.loss).into()),
-        ("c", terms.c.into()),
+        ("c", report.c.into()),
         ("scale", labelled.scale.into()),
         ("solver", terms.solver().into()),
         ("intercept_used", terms.intercept.into()),
         ("tolerance", terms.tolerance.into()),
         ("seed", (terms.seed as u32 as i32).into()),
-        ("intercept", trained.weights.intercept.into()),
+        ("intercept", intercept.into()),
         ("feature_count", (reader.report.features as i64).into()),
         ("rows_used", (reader.report.rows as i64).into()),
         ("rows_skipped", (reader.rows_skipped as i64).into()),
         ("passes", (report.passes as i32).into()),
-        ("primal", head.certificate.primal.into()),
-        ("dual", head.certificate.dual.into()),
-        ("gap", head.certificate.gap.into()),
-        ("training_accuracy", head.training_accuracy.into()),
+        ("primal", summary.primal.into()),
+        ("dual", summary.dual.into()),
+        ("gap", summary.gap.into()),
+        ("training_accuracy", training_accuracy.into()),
         ("seconds", labelled.seconds.into()),
         ("cache_bytes", (labelled.cache_bytes as i64).into()),
         ("workers", trained.workers.into()),
-        ("stop_reason", stop_word(head.stop).into()),
+        ("stop_reason", stop_word(summary.stop).into()),
         ("options", JsonB(request.options.clone()).into()),
+        (
+            "class_weight",
+            request.class_weight.json().map(JsonB).into(),
+        ),
+        ("weight_column", request.weight_column.clone().into()),
+        ("validation", validation.map(JsonB).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
@@ -160,15 +185,60 @@ fn insert_version(
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
 }
 
-fn insert_weights(schema: &str, version_id: i64, weights: &StoredWeights) -> Result<(), SpiError> {
+fn insert_heads(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<(), SpiError> {
+    let report = &trained.trainer.report;
+    // of two classes the one head's positive class is the second
+    let classes = match labelled.values {
+        [_, positive] => std::slice::from_ref(positive),
+        all => all,
+    };
+    let insert = format!(
+        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
+    for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
+        let sigmoid = report.sigmoids.get(number);
+        let values: [DatumWithOid<'_>; 12] = [
+            version_id.into(),
+            (number as i32).into(),
+            class.as_str().into(),
+            trained.heads[number].weights.intercept.into(),
+            head.certificate.primal.into(),
+            head.certificate.dual.into(),
+            head.certificate.gap.into(),
+            head.training_accuracy.into(),
+            (head.support_vectors as i64).into(),
+            stop_word(head.stop).into(),
+            sigmoid.map(|sigmoid| sigmoid.a).into(),
+            sigmoid.map(|sigmoid| sigmoid.b).into(),
+        ];
+        client.update(&insert, None, &values)?;
+    }
+    Ok(())
+}
+
+fn insert_weights(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &TrainedHead,
+) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
-         VALUES ($1, 0, $2, $3, $4)"
+         VALUES ($1, $2, $3, $4, $5)"
     );
-    for chunk in &weights.chunks {
+    for chunk in &head.weights.chunks {
         insert_chunk(&insert, || {
             vec![
                 version_id.into(),
+                number.into(),
                 chunk.first_feature.into(),
                 chunk.offsets.clone().into(),
                 chunk.weights.clone().into(),
@@ -178,15 +248,21 @@ fn insert_weights(schema: &str, version_id: i64, weights: &StoredWeights) -> Res
     Ok(())
 }
 
-fn insert_duals(schema: &str, version_id: i64, chunks: &[DualChunk]) -> Result<(), SpiError> {
+fn insert_duals(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &TrainedHead,
+) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
-         VALUES ($1, 0, $2, $3, $4)"
+         VALUES ($1, $2, $3, $4, $5)"
     );
-    for chunk in chunks {
+    for chunk in head.duals.chunks() {
         insert_chunk(&insert, || {
             vec![
                 version_id.into(),
+                number.into(),
                 chunk.first_row.into(),
                 chunk.offsets.clone().into(),
                 chunk.duals.clone().into(),

@@ -1,12 +1,13 @@
 //! The arguments of `svm_train` and `svm_train_query`, checked into types before any work starts.
 //!
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
-//! known ones.
+//! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
 
 use crate::errors::{Code, Failure};
 use crate::features::Nulls;
 use crate::source::Source;
 use pgrx::JsonB;
+use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{Loss, Policy, Problem, Proximal, Scale};
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +16,24 @@ const DEFAULT_MAX_PASSES: u32 = 1000;
 /// Longest model name, so that names fit a PostgreSQL identifier (`name` type) everywhere.
 const MODEL_NAME_BYTES: usize = 63;
 
+/// The C that are tried where none is given: decades, as most searches do.
+const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
+/// Most C in one cross-validation: each is a head for every fold and class.
+const MOST_COSTS: usize = 100;
+/// Folds where nothing says how many.
+const USUAL_FOLDS: i32 = 5;
+
 /// The SQL arguments as they came.
+#[derive(Default)]
 pub struct Arguments {
     pub source: Option<Source>,
     pub label: Option<String>,
     pub features: Option<Vec<Option<String>>>,
     pub model: Option<String>,
-    pub c: Option<f64>,
+    /// One C, or those to choose from; None: the usual ones.
+    pub c: Option<Vec<Option<f64>>>,
+    pub folds: Option<i32>,
+    pub fold_column: Option<String>,
     pub loss: Option<String>,
     pub intercept: Option<bool>,
     pub scale: Option<String>,
@@ -30,6 +42,9 @@ pub struct Arguments {
     pub max_passes: Option<i32>,
     pub solver: Option<String>,
     pub seed: Option<i32>,
+    pub class_weight: Option<String>,
+    pub weight: Option<String>,
+    pub probability: Option<bool>,
     pub options: Option<JsonB>,
 }
 
@@ -39,18 +54,24 @@ pub struct Request {
     pub source: Source,
     pub label: String,
     pub features: Option<Vec<String>>,
+    /// Empty where no model is to be stored.
     pub model: String,
     pub scale: ScaleWord,
     pub nulls: Nulls,
     pub terms: Terms,
+    pub plan: Plan,
+    pub fold_column: Option<String>,
+    pub weight_column: Option<String>,
+    pub class_weight: ClassWeight,
+    /// Whether the new version becomes the model's current one.
+    pub deploy: bool,
     /// As given, stored with the model.
     pub options: serde_json::Value,
 }
 
-/// The optimization problem and how to go about it; travels to the workers.
+/// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    pub c: f64,
     pub loss: Loss,
     pub intercept: bool,
     pub tolerance: f64,
@@ -62,6 +83,33 @@ pub struct Terms {
     pub inner_rounds: u32,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
+}
+
+/// How much the classes count.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClassWeight {
+    /// All the same.
+    Equal,
+    /// Each as much as every other, whatever the number of its rows.
+    Balanced,
+    /// By label, 1 for those not named.
+    ByLabel(Vec<(String, f64)>),
+}
+
+impl ClassWeight {
+    /// As svm_version keeps it.
+    pub fn json(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Equal => None,
+            Self::Balanced => Some("balanced".into()),
+            Self::ByLabel(weights) => {
+                let entries = weights
+                    .iter()
+                    .map(|(label, weight)| (label.clone(), (*weight).into()));
+                Some(serde_json::Value::Object(entries.collect()))
+            }
+        }
+    }
 }
 
 impl Terms {
@@ -95,14 +143,22 @@ impl ScaleWord {
 }
 
 impl Arguments {
-    /// Checks every argument.
+    /// Checks every argument of a training.
     pub fn check(self) -> Result<Request, Failure> {
+        self.check_for(Purpose::Train)
+    }
+
+    /// Checks every argument of a cross-validation.
+    pub fn check_validation(self) -> Result<Request, Failure> {
+        self.check_for(Purpose::Validate)
+    }
+
+    fn check_for(self, purpose: Purpose) -> Result<Request, Failure> {
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
         let choices = Choices::of(self.options.as_ref())?;
         let policy = choices.policy_of(&required(self.solver, "solver")?)?;
         let terms = Terms {
-            c: cost(self.c)?,
             loss: word(
                 "loss",
                 &required(self.loss, "loss")?,
@@ -141,14 +197,37 @@ impl Arguments {
                 ("zero", Nulls::Zero),
             ],
         )?;
+        let (costs, given) = costs(self.c, choices.costs)?;
+        let mut plan = Plan {
+            costs,
+            folds: None,
+            purpose,
+            probability: self.probability.unwrap_or(false),
+        };
+        let fold_column = self.fold_column.or(choices.fold_column);
+        if plan.holds_out() {
+            plan.folds = Some(folds(self.folds.or(choices.folds), fold_column.as_deref())?);
+        } else if choices.folds.is_some() || fold_column.is_some() || given {
+            return Err(invalid("rows are held out only to choose c or to fit probabilities")
+                .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
+        }
+        let model = match purpose {
+            Purpose::Train => model_name(self.model, &source, &label)?,
+            Purpose::Validate => String::new(),
+        };
         Ok(Request {
-            model: model_name(self.model, &source, &label)?,
+            model,
             features: self.features.map(entries).transpose()?,
             source,
             label,
             scale,
             nulls,
             terms,
+            fold_column: fold_column.filter(|_| plan.holds_out()),
+            plan,
+            weight_column: self.weight,
+            class_weight: class_weight(self.class_weight.as_deref())?,
+            deploy: choices.deploy,
             options: self
                 .options
                 .map_or_else(|| serde_json::json!({}), |options| options.0),
@@ -182,16 +261,90 @@ fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, 
         })
 }
 
-fn cost(c: Option<f64>) -> Result<f64, Failure> {
-    match c {
-        Some(c) if c.is_finite() && c > 0.0 => Ok(c),
-        Some(c) => Err(invalid(format!(
-            "c must be a positive finite number, not {}",
-            sql_float(c)
-        ))),
-        None => required(c, "c"),
+/// The C to train with, or those to choose from, and whether `options` gave them.
+fn costs(
+    c: Option<Vec<Option<f64>>>,
+    choices: Option<Vec<f64>>,
+) -> Result<(Vec<f64>, bool), Failure> {
+    let chosen = choices.is_some();
+    let costs = match (c, choices) {
+        (Some(_), Some(_)) => {
+            return Err(invalid(
+                "\"costs\" are for c => NULL, which chooses among them",
+            ))
+        }
+        (None, None) => USUAL_COSTS.to_vec(),
+        (None, Some(costs)) => costs,
+        (Some(given), None) => {
+            let given = given.into_iter().map(|c| required(c, "c"));
+            given.collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    if costs.is_empty() || costs.len() > MOST_COSTS {
+        return Err(invalid(format!(
+            "c must have 1 to {MOST_COSTS} values, not {}",
+            costs.len()
+        ))
+        .hint("c => ARRAY[0.01, 0.1, 1, 10]"));
     }
-    .map_err(|failure| failure.hint("c => 1.0 is where most searches start"))
+    for (at, c) in costs.iter().enumerate() {
+        if !(c.is_finite() && *c > 0.0) {
+            return Err(invalid(format!(
+                "c must be a positive finite number, not {}",
+                sql_float(*c)
+            ))
+            .hint("c => 1.0 is where most searches start"));
+        }
+        if costs[..at].contains(c) {
+            return Err(invalid(format!("c has the value {} twice", sql_float(*c))));
+        }
+    }
+    Ok((costs, chosen))
+}
+
+fn folds(count: Option<i32>, column: Option<&str>) -> Result<Folds, Failure> {
+    match (count, column) {
+        (_, Some(_)) => Ok(Folds::Column),
+        (count, None) => {
+            let count = count.unwrap_or(USUAL_FOLDS);
+            u32::try_from(count)
+                .ok()
+                .filter(|count| (2..=MOST_FOLDS).contains(count))
+                .map(Folds::Count)
+                .ok_or_else(|| {
+                    invalid(format!(
+                        "folds must lie between 2 and {MOST_FOLDS}, not {count}"
+                    ))
+                    .hint("5 and 10 are usual")
+                })
+        }
+    }
+}
+
+/// `class_weight`: NULL, 'balanced', or a JSON object of labels and their weights.
+fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
+    let Some(given) = given else {
+        return Ok(ClassWeight::Equal);
+    };
+    if matches!(given, "balanced" | "\"balanced\"") {
+        return Ok(ClassWeight::Balanced);
+    }
+    let hint = "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
+    let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given)
+        .map_err(|_| invalid(format!("class_weight '{given}' is not understood")).hint(hint))?;
+    let weight = |(label, weight): (String, serde_json::Value)| {
+        let number = weight
+            .as_f64()
+            .filter(|weight| *weight > 0.0 && weight.is_finite());
+        number.map(|number| (label.clone(), number)).ok_or_else(|| {
+            invalid(format!(
+                "the class weight of \"{label}\" must be a positive number, not {weight}"
+            ))
+            .hint(hint)
+        })
+    };
+    let weights = map.into_iter().map(weight).collect::<Result<_, _>>()?;
+    Ok(ClassWeight::ByLabel(weights))
 }
 
 /// A float as SQL writes it.
@@ -261,6 +414,10 @@ struct Choices {
     proximal: Proximal,
     inner_rounds: Option<u32>,
     duals: bool,
+    deploy: bool,
+    costs: Option<Vec<f64>>,
+    folds: Option<i32>,
+    fold_column: Option<String>,
 }
 
 impl Choices {
@@ -270,6 +427,10 @@ impl Choices {
             proximal: Proximal::Auto,
             inner_rounds: None,
             duals: false,
+            deploy: true,
+            costs: None,
+            folds: None,
+            fold_column: None,
         };
         let Some(JsonB(value)) = options else {
             return Ok(choices);
@@ -327,9 +488,27 @@ impl Choices {
                 self.proximal = word(key, &text, &known)?;
             }
             "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
+            "deploy" => self.deploy = word(key, &text, &[("true", true), ("false", false)])?,
+            "costs" => {
+                let numbers = value
+                    .as_array()
+                    .and_then(|all| all.iter().map(|c| c.as_f64()).collect());
+                let hint = "options => '{\"costs\": [0.01, 0.1, 1, 10]}'";
+                let refused = || {
+                    invalid(format!("costs must be an array of numbers, not {value}")).hint(hint)
+                };
+                self.costs = Some(numbers.ok_or_else(refused)?);
+            }
+            "folds" => {
+                let count = value.as_i64().and_then(|count| i32::try_from(count).ok());
+                let refused = || invalid(format!("folds must be a whole number, not {value}"));
+                self.folds = Some(count.ok_or_else(refused)?);
+            }
+            "fold_column" => self.fold_column = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
-                    "options know \"policy\", \"inner_rounds\", \"proximal\" and \"duals\"",
+                    "options know \"policy\", \"inner_rounds\", \"proximal\", \"duals\", \"deploy\", \"costs\", \
+                     \"folds\" and \"fold_column\"",
                 ));
             }
         }

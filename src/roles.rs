@@ -12,8 +12,8 @@ use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
-    Cache, CacheError, Duals, HeadSpec, ReadError, Reader, ReaderJob, Spool, Step, TrainError,
-    Trainer, Weights,
+    Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
+    Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -67,8 +67,8 @@ impl ReaderRole {
             scale: job.scale,
             seed: job.terms.seed,
             policy: job.terms.policy,
-            stride: 1,
-            balanced: false,
+            stride: job.plan.stride(),
+            balanced: job.balanced,
             impute: false,
         };
         let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
@@ -98,6 +98,7 @@ impl ReaderRole {
         ReaderOutcome {
             report: self.reader.report(),
             classes: source.classes(),
+            fold_values: source.fold_values(),
             features: source.features(),
             rows_skipped: source.rows_skipped(),
         }
@@ -110,8 +111,7 @@ impl TrainerRole {
         let problem = job.problem().map_err(|error| {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         });
-        let heads = vec![HeadSpec::binary(job.terms.c)];
-        let trainer = Trainer::new(cache, problem.or_raise(), heads)
+        let trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
             .map_err(train_failure)
             .or_raise();
         Self {
@@ -135,27 +135,29 @@ impl TrainerRole {
 
     /// How the training ended; complete once the role is done.
     pub fn outcome(&self) -> TrainerOutcome {
-        let weights = self.weights();
+        let report = self.trainer.report();
+        let heads = 0..report.heads.len();
+        let some = heads.clone().next();
         TrainerOutcome {
-            report: self.trainer.report(),
-            intercept: weights.intercept(),
-            weights: weights.len() as u64,
-            duals: self.duals().len() as u64,
+            intercepts: heads.map(|head| self.weights(head).intercept()).collect(),
+            weights: some.map_or(0, |head| self.weights(head).len() as u64),
+            duals: some.map_or(0, |head| self.duals(head).len() as u64),
+            report,
         }
     }
 
-    /// The dual variables by row, in the order in which the source gave the rows; none when they are
-    /// not kept.
-    pub fn duals(&self) -> Duals<'_> {
+    /// The dual variables of a final head by row, in the order in which the source gave the rows; none
+    /// when they are not kept.
+    pub fn duals(&self, head: usize) -> Duals<'_> {
         match self.keep_duals {
-            true => self.trainer.duals(0),
+            true => self.trainer.duals(head),
             false => Duals::default(),
         }
     }
 
-    /// The weights for scaled rows.
-    pub fn weights(&self) -> Weights<'_> {
-        self.trainer.weights(0)
+    /// The weights of a final head, for scaled rows.
+    pub fn weights(&self, head: usize) -> Weights<'_> {
+        self.trainer.weights(head)
     }
 }
 

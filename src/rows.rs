@@ -3,10 +3,12 @@
 //!
 //! NULLs do not end the scan: they are counted, so that the error can say how many there are.
 
+use crate::costs::Costs;
 use crate::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::groups::Groups;
 use crate::job::Job;
-use crate::labels::{LabelValue, Labels};
+use crate::labels::LabelValue;
 use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::query::Planned;
 use pgsvm_core::{Example, RowError, Source};
@@ -19,7 +21,8 @@ pub struct RowSource {
 
 /// Turns a row into an example.
 struct RowDecoder {
-    labels: Labels,
+    groups: Groups,
+    costs: Costs,
     decoder: Decoder,
     buffer: FeatureBuffer,
     nulls: Nulls,
@@ -31,7 +34,7 @@ struct RowDecoder {
 
 /// What a row turned out to be.
 enum Decoded {
-    Example { class: u32 },
+    Example { group: u32, cost: f32 },
     Skipped,
 }
 
@@ -40,11 +43,15 @@ impl RowSource {
     pub fn start(planned: &Planned, job: &Job) -> Result<Self, Failure> {
         let features = FeatureSet::from_json(&job.features)
             .expect("the leader sent a feature set that it made itself");
-        let decoder = Decoder::new(&features, &planned.columns, job.nulls)?;
+        // label, features, then what says the weight and the fold
+        let feature_columns = 1 + features.columns().len();
+        let decoder = Decoder::new(&features, &planned.columns[..feature_columns], job.nulls)?;
+        let fold_at = feature_columns + usize::from(job.weight_column.is_some());
         Ok(Self {
             running: Some(Running::start(planned)),
             decode: RowDecoder {
-                labels: Labels::new(job.label.clone(), job.label_kind),
+                groups: Groups::new(job, fold_at),
+                costs: Costs::new(job, feature_columns),
                 null_counts: vec![0; features.parts.len()],
                 decoder,
                 buffer: FeatureBuffer::default(),
@@ -55,12 +62,14 @@ impl RowSource {
         })
     }
 
-    /// The label values of class 0 and class 1; there are two once every row was read.
-    pub fn classes(&self) -> [LabelValue; 2] {
-        match self.decode.labels.classes() {
-            [first, second] => [first.clone(), second.clone()],
-            _ => unreachable!("a scan that ends without an error has seen two classes"),
-        }
+    /// The label values by class id; there are two at least once every row was read.
+    pub fn classes(&self) -> Vec<LabelValue> {
+        self.decode.groups.classes().to_vec()
+    }
+
+    /// The values of the fold column by fold, none where there is no such column.
+    pub fn fold_values(&self) -> Vec<String> {
+        self.decode.groups.fold_values()
     }
 
     /// The feature set with learned array lengths, as models store it.
@@ -68,7 +77,7 @@ impl RowSource {
         self.decode.decoder.learned().to_json()
     }
 
-    /// Rows left out because of a NULL.
+    /// Rows left out because of a NULL or a weight of 0.
     pub fn rows_skipped(&self) -> u64 {
         self.decode.rows_skipped
     }
@@ -116,9 +125,9 @@ impl RowDecoder {
         self.rows_seen += 1;
         match self.decode(row)? {
             Decoded::Skipped => Ok(()),
-            Decoded::Example { class } => sink(&Example {
-                group: class,
-                cost: 1.0,
+            Decoded::Example { group, cost } => sink(&Example {
+                group,
+                cost,
                 dense: &self.buffer.dense,
                 sparse_index: &self.buffer.sparse_index,
                 sparse_value: &self.buffer.sparse_value,
@@ -140,13 +149,21 @@ impl RowDecoder {
             self.rows_skipped += 1;
             return Ok(Decoded::Skipped);
         }
-        let label = self.labels.class_of(row.values[0], row.nulls[0])?;
-        Ok(label.map_or(Decoded::Skipped, |class| Decoded::Example { class }))
+        let weight = self.costs.weight(row, self.rows_seen)?;
+        if weight == 0.0 {
+            self.rows_skipped += 1;
+            return Ok(Decoded::Skipped);
+        }
+        let Some((class, group)) = self.groups.of(row)? else {
+            return Ok(Decoded::Skipped);
+        };
+        let cost = self.costs.of(weight, class, self.groups.classes())?;
+        Ok(Decoded::Example { group, cost })
     }
 
     /// What can be said only after the last row.
     fn check_complete(&self) -> Result<(), Failure> {
-        let labels = &self.labels;
+        let labels = &self.groups.labels;
         if self.rows_seen == 0 {
             return Err(
                 Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
@@ -174,11 +191,11 @@ impl RowDecoder {
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
                 format!(
-                    "no row is left after skipping {} with NULL features",
+                    "no row is left after skipping {} with NULL features or weight 0",
                     counted(self.rows_skipped, "row")
                 ),
             )
-            .hint("nulls => 'zero' keeps such rows")),
+            .hint("nulls => 'zero' keeps rows with NULL features")),
             [only] => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(
@@ -188,7 +205,7 @@ impl RowDecoder {
                 ),
             )
             .hint("A training needs rows of two classes")),
-            _ => Ok(()),
+            classes => self.costs.check_complete(classes),
         }
     }
 

@@ -40,20 +40,26 @@ impl Source {
         Ok(query::plan(&format!("SELECT * FROM {}", self.table_expression()?)).columns)
     }
 
-    /// `SELECT label, features… FROM source`: column 0 is the label, text-like labels cast to text.
+    /// `SELECT label, features…, weight, fold FROM source`: column 0 is the label, text-like labels cast to
+    /// text; the weight as float8 and the fold as text, where there are such columns.
     pub fn select(
         &self,
         label: &str,
         kind: LabelKind,
         features: &[&str],
+        weight: Option<&str>,
+        fold: Option<&str>,
     ) -> Result<String, Failure> {
         let mut list = quote(label);
         if kind == LabelKind::Text {
             list.push_str("::pg_catalog.text");
         }
-        for name in features {
+        let features = features.iter().map(|name| quote(name));
+        let weight = weight.map(|name| format!("{}::pg_catalog.float8", quote(name)));
+        let fold = fold.map(|name| format!("{}::pg_catalog.text", quote(name)));
+        for item in features.chain(weight).chain(fold) {
             list.push_str(", ");
-            list.push_str(&quote(name));
+            list.push_str(&item);
         }
         Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
     }

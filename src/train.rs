@@ -1,5 +1,6 @@
-//! SQL face of training: `svm_train` and `svm_train_query`. Checks the arguments, looks at the source,
-//! lets the leader train, stores the model and says what was decided. Runs in the calling backend.
+//! SQL face of training: `svm_train`, `svm_train_query` and `svm_cross_validate`. Checks the arguments,
+//! looks at the source, lets the leader train, stores the model and says what was decided. Runs in the
+//! calling backend.
 
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::{self, FeatureSet};
@@ -7,9 +8,12 @@ use crate::job::Job;
 use crate::labels::{self, LabelKind};
 use crate::leader::{self, Trained};
 use crate::models::{self, Labelled};
+use crate::pg::call::Call;
 use crate::pg::query::{self, Column};
-use crate::request::{Arguments, Request};
+use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::request::{Arguments, ClassWeight, Request};
 use crate::source::Source;
+use crate::validation::{self, Validated};
 use crate::{model, settings};
 use pgrx::prelude::*;
 use pgrx::{pg_sys, JsonB};
@@ -18,80 +22,108 @@ use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
-fn svm_train(
-    relation: Option<pg_sys::Oid>,
-    label: Option<String>,
-    features: Option<Vec<Option<String>>>,
-    model: Option<String>,
-    c: Option<f64>,
-    loss: Option<String>,
-    intercept: Option<bool>,
-    scale: Option<String>,
-    nulls: Option<String>,
-    tolerance: Option<f64>,
-    max_passes: Option<i32>,
-    solver: Option<String>,
-    seed: Option<i32>,
-    options: Option<JsonB>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> String {
-    let arguments = Arguments {
-        source: relation.map(Source::Relation),
-        label,
-        features,
-        model,
-        c,
-        loss,
-        intercept,
-        scale,
-        nulls,
-        tolerance,
-        max_passes,
-        solver,
-        seed,
-        options,
+fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("relation").map(Source::Relation),
+            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            ..arguments(&call)
+        }
     };
     train(arguments, &model::schema_of_call(fcinfo)).or_raise()
 }
 
 /// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
-fn svm_train_query(
-    query: Option<String>,
-    label: Option<String>,
-    features: Option<Vec<Option<String>>>,
-    model: Option<String>,
-    c: Option<f64>,
-    loss: Option<String>,
-    intercept: Option<bool>,
-    scale: Option<String>,
-    nulls: Option<String>,
-    tolerance: Option<f64>,
-    max_passes: Option<i32>,
-    solver: Option<String>,
-    seed: Option<i32>,
-    options: Option<JsonB>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> String {
-    let arguments = Arguments {
-        source: query.map(Source::Query),
-        label,
-        features,
-        model,
-        c,
-        loss,
-        intercept,
-        scale,
-        nulls,
-        tolerance,
-        max_passes,
-        solver,
-        seed,
-        options,
+fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("query").map(Source::Query),
+            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            ..arguments(&call)
+        }
     };
     train(arguments, &model::schema_of_call(fcinfo)).or_raise()
+}
+
+/// `svm_cross_validate(relation, label, …)`: a row for each C and fold.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn svm_cross_validate(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(c, f64),
+        name!(fold, String),
+        name!(rows, i64),
+        name!(accuracy, Option<f64>),
+        name!(auc, Option<f64>),
+        name!(objective, f64),
+        name!(best, bool),
+    ),
+> {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("relation").map(Source::Relation),
+            c: call.get("c"),
+            folds: call.get("folds"),
+            fold_column: call.get("fold_column"),
+            ..arguments(&call)
+        }
+    };
+    let rows = cross_validate(arguments).or_raise();
+    TableIterator::new(rows.into_iter().map(|row| {
+        let Validated {
+            c,
+            fold,
+            rows,
+            accuracy,
+            auc,
+            objective,
+            best,
+        } = row;
+        (c, fold, rows, accuracy, auc, objective, best)
+    }))
+}
+
+fn call(fcinfo: pg_sys::FunctionCallInfo) -> Call {
+    // SAFETY: PostgreSQL calls the functions above by their SQL declarations.
+    unsafe { Call::of(fcinfo) }
+}
+
+/// The arguments that all trainings share; those that a declaration lacks are as if left out.
+///
+/// # Safety
+/// The arguments have the types that sql/ gives them.
+unsafe fn arguments(call: &Call) -> Arguments {
+    // SAFETY: as the caller promises.
+    unsafe {
+        Arguments {
+            label: call.get("label"),
+            features: call.get("features"),
+            model: call.get("model"),
+            loss: call.get("loss"),
+            intercept: call.get("intercept"),
+            scale: call.get("scale"),
+            nulls: call.get("nulls"),
+            tolerance: call.get("tolerance"),
+            max_passes: call.get("max_passes"),
+            solver: call.get("solver"),
+            seed: call.get("seed"),
+            class_weight: call.get("class_weight"),
+            weight: call.get("weight"),
+            probability: call.get("probability"),
+            options: call.get::<JsonB>("options"),
+            ..Arguments::default()
+        }
+    }
 }
 
 fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
@@ -100,58 +132,112 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     unsafe { pg_sys::PreventCommandIfReadOnly(c"svm_train()".as_ptr()) };
     let request = arguments.check()?;
     models::check_owner(schema, &request.model)?;
-    let columns = request.source.columns()?;
-    let label = label_column(&request, &columns)?;
-    let kind = LabelKind::of_type(&label.name, label.type_oid)?;
-    let (features, skipped) = resolve_features(&request, &columns)?;
-    let job = plan_job(&request, &features, kind)?;
-    let mut trained = leader::train(&job);
-    let values = order_classes(&mut trained);
+    let prepared = prepare(&request)?;
+    let mut trained = leader::train(&prepared.job);
+    let values = trained.order_classes();
     let labelled = Labelled {
-        label_type: &labels::qualified_type_name(label.type_oid),
-        values: [&values[0], &values[1]],
-        scale: scale_word(job.scale),
-        cache_bytes: job.cache_bytes,
+        label_type: &labels::qualified_type_name(prepared.label_type),
+        values: &values,
+        scale: scale_word(prepared.job.scale),
+        cache_bytes: prepared.job.cache_bytes,
         seconds: started.elapsed().as_secs_f64(),
     };
     let version = models::store(schema, &request, &trained, &labelled)?;
-    announce(
-        &request,
-        &trained,
-        &labelled,
-        version,
-        job.trainers,
-        &skipped,
-    );
+    announce(&request, &prepared, &trained, &labelled, version);
     Ok(request.model)
 }
 
+fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
+    let request = arguments.check_validation()?;
+    let prepared = prepare(&request)?;
+    let trained = leader::train(&prepared.job);
+    Ok(validation::rows(&trained))
+}
+
+/// A training that can start, and what is said about it.
+struct Prepared {
+    job: Job,
+    label_type: pg_sys::Oid,
+    /// Columns that are no features because of their types.
+    skipped: Vec<String>,
+}
+
+fn prepare(request: &Request) -> Result<Prepared, Failure> {
+    let columns = request.source.columns()?;
+    let label = column("label", &request.label, &columns)?;
+    let kind = LabelKind::of_type(&label.name, label.type_oid)?;
+    if let Some(name) = &request.weight_column {
+        check_weight(column("weight", name, &columns)?)?;
+    }
+    if let Some(name) = &request.fold_column {
+        column("fold", name, &columns)?;
+    }
+    let (features, skipped) = resolve_features(request, &columns)?;
+    Ok(Prepared {
+        job: plan_job(request, &features, kind)?,
+        label_type: label.type_oid,
+        skipped,
+    })
+}
+
+/// The features, without what says weight and fold unless it is named among them.
 fn resolve_features(
     request: &Request,
     columns: &[Column],
 ) -> Result<(FeatureSet, Vec<String>), Failure> {
-    let (set, skipped) = features::resolve(request.features.as_deref(), columns, &request.label)?;
+    let aside = [&request.weight_column, &request.fold_column];
+    let aside = |column: &Column| {
+        let mut names = aside.iter().copied().flatten();
+        request.features.is_none() && names.any(|name| *name == column.name)
+    };
+    let columns: Vec<_> = columns
+        .iter()
+        .filter(|column| !aside(column))
+        .cloned()
+        .collect();
+    let (set, skipped) = features::resolve(request.features.as_deref(), &columns, &request.label)?;
     let skipped = skipped.into_iter().map(|column| column.name).collect();
     Ok((set, skipped))
 }
 
-fn label_column<'a>(request: &Request, columns: &'a [Column]) -> Result<&'a Column, Failure> {
+fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
     columns
         .iter()
-        .find(|column| column.name == request.label)
+        .find(|column| column.name == name)
         .ok_or_else(|| {
             let known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
             Failure::new(
                 Code::ERRCODE_UNDEFINED_COLUMN,
-                format!("label column \"{}\" does not exist", request.label),
+                format!("{role} column \"{name}\" does not exist"),
             )
             .hint(format!("The source has the columns {}", known.join(", ")))
         })
 }
 
+fn check_weight(column: &Column) -> Result<(), Failure> {
+    match type_kind(column.type_oid) {
+        TypeKind::Number(_) if column.type_oid != pg_sys::BOOLOID => Ok(()),
+        _ => Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "weight column \"{}\" has type {}, not a number",
+                column.name,
+                type_name(column.type_oid, column.typmod)
+            ),
+        )
+        .hint("weight => 'column' names a column that says how much each row counts")),
+    }
+}
+
 fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result<Job, Failure> {
     let names = features.columns();
-    let select = request.source.select(&request.label, kind, &names)?;
+    let select = request.source.select(
+        &request.label,
+        kind,
+        &names,
+        request.weight_column.as_deref(),
+        request.fold_column.as_deref(),
+    )?;
     let planned = query::plan(&select);
     let roles = leader::assign_roles(&planned, features);
     Ok(Job {
@@ -162,23 +248,19 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
         nulls: request.nulls,
         scale: request.scale.resolve(features.dense_parts() > 0),
         terms: request.terms.clone(),
+        plan: request.plan.clone(),
+        fold_column: request.fold_column.clone(),
+        weight_column: request.weight_column.clone(),
+        balanced: request.class_weight == ClassWeight::Balanced,
+        class_weights: match &request.class_weight {
+            ClassWeight::ByLabel(weights) => weights.clone(),
+            ClassWeight::Equal | ClassWeight::Balanced => Vec::new(),
+        },
         schedule: leader::schedule(&roles),
         trainers: settings::trainers(),
         roles,
         cache_bytes: settings::cache_bytes(),
     })
-}
-
-/// Makes the larger label value the positive class; returns negative and positive value.
-fn order_classes(trained: &mut Trained) -> [String; 2] {
-    let [first, second] = &trained.reader.classes;
-    let texts = [first.text.clone(), second.text.clone()];
-    if labels::second_is_positive(&trained.reader.classes) {
-        return texts;
-    }
-    trained.weights.flip();
-    let [first, second] = texts;
-    [second, first]
 }
 
 fn scale_word(scale: Scale) -> &'static str {
@@ -192,41 +274,58 @@ fn scale_word(scale: Scale) -> &'static str {
 /// One NOTICE with what was decided; a WARNING instead when the tolerance was not reached.
 fn announce(
     request: &Request,
+    prepared: &Prepared,
     trained: &Trained,
     labelled: &Labelled<'_>,
     version: i32,
-    trainers: usize,
-    skipped: &[String],
 ) {
     let reader = &trained.reader.report;
     let report = &trained.trainer.report;
-    let head = &report.heads[0];
+    let sum = trained.summary();
     let mut text = format!(
-        "model {}@{version}: solver {}, scale {}, {} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
+        "model {}@{version}: solver {}, scale {}, {}{} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
          {}, {}, {:.2} s",
         request.model,
         request.terms.solver(),
         labelled.scale,
+        choices(request, trained, labelled),
         reader.rows,
         trained.reader.rows_skipped,
         reader.features,
         report.passes,
-        head.certificate.gap,
+        sum.gap,
         memory(trained, labelled.cache_bytes),
-        processes(trained, trainers),
+        processes(trained, prepared.job.trainers),
         labelled.seconds,
     );
-    if !skipped.is_empty() {
-        text += &format!("; columns not used: {}", skipped.join(", "));
+    if !prepared.skipped.is_empty() {
+        text += &format!("; columns not used: {}", prepared.skipped.join(", "));
     }
-    match head.stop {
+    match sum.stop {
         Some(StopReason::Tolerance) => notice!("{text}"),
         _ => warning!(
             "{text}; stopped before the tolerance {:e} was reached ({})",
             request.terms.tolerance,
-            models::stop_word(head.stop)
+            models::stop_word(sum.stop)
         ),
     }
+}
+
+/// What the rows decided: the number of classes where there are several, and C where it was chosen.
+fn choices(request: &Request, trained: &Trained, labelled: &Labelled<'_>) -> String {
+    let mut text = String::new();
+    if labelled.values.len() > 2 {
+        text += &format!("{} classes, ", labelled.values.len());
+    }
+    if let (true, Some(c)) = (request.plan.costs.len() > 1, trained.trainer.report.c) {
+        let rows = validation::rows(trained);
+        text += &format!(
+            "c {c} of {} by cross-validation (accuracy {:.4}), ",
+            request.plan.costs.len(),
+            validation::best_accuracy(&rows)
+        );
+    }
+    text
 }
 
 fn processes(trained: &Trained, trainers: usize) -> String {

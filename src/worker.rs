@@ -92,13 +92,16 @@ pub fn play(
     wake_up.notify();
 }
 
-/// The outcome, then the weights, then the dual variables; stops when the leader is gone.
+/// The outcome, then the weights and the dual variables of each head; stops when the leader is gone.
 fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
-    let weights = trainer.weights();
-    let duals = trainer.duals();
-    sender.send(&job::encode(&trainer.outcome()))
-        && send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
-        && send_numbers(sender, duals.len(), |i| duals.get(i).to_ne_bytes())
+    let outcome = trainer.outcome();
+    let heads = 0..outcome.intercepts.len();
+    sender.send(&job::encode(&outcome))
+        && heads.into_iter().all(|head| {
+            let (weights, duals) = (trainer.weights(head), trainer.duals(head));
+            send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
+                && send_numbers(sender, duals.len(), |i| duals.get(i).to_ne_bytes())
+        })
 }
 
 fn send_numbers<const N: usize>(

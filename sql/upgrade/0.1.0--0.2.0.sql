@@ -36,3 +36,7 @@ CREATE POLICY svm_head_owner ON svm_head USING (
 );
 GRANT SELECT, INSERT, UPDATE, DELETE ON svm_head TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
+
+-- these have more arguments now
+DROP FUNCTION svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);
+DROP FUNCTION svm_train_query(text, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);

@@ -2,6 +2,7 @@
 //! Imports nothing of the rest of the extension.
 
 pub mod array;
+pub mod call;
 pub mod compat;
 pub mod deform;
 pub mod executor;

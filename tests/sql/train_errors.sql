@@ -5,6 +5,7 @@ CREATE TABLE points (id serial, x float8, y real, side text, good boolean, kind 
 INSERT INTO points (x, y, side, good, kind)
 SELECT i, i % 7, CASE WHEN i > 10 THEN 'right' ELSE 'left' END, i > 10, 'constant' FROM generate_series(1, 20) AS i;
 CREATE TABLE empty (x float8, good boolean);
+CREATE TABLE many AS SELECT i AS id, i AS x, i > 50 AS good FROM generate_series(1, 100) AS i;
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], 'm');
 
 
@@ -45,7 +46,7 @@ SELECT svm_train('points', 'nothing');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'kind', features => ARRAY['x', 'y']);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'y', features => ARRAY['x', 'id']);
+SELECT svm_train_query('SELECT x, n AS y FROM points, generate_series(1, 1001) AS n', 'y', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'at', features => ARRAY['x']);
 \echo :LAST_ERROR_SQLSTATE
@@ -119,7 +120,57 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 'NaN');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 'Infinity');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL);
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"costs": []}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"costs": [1, -1]}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"costs": [1, 2, 1]}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"costs": "1"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 2, options => '{"costs": [1, 2]}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => 2, options => '{"folds": 3}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"folds": 1}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"folds": 2.5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], c => NULL, options => '{"fold_column": "z"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], probability => true, options => '{"fold_column": "kind"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_cross_validate('points', 'good', features => ARRAY['x', 'y'], folds => 65);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_cross_validate('points', 'good', c => ARRAY[1, NULL], features => ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_cross_validate('points', 'good', c => '{}', features => ARRAY['x', 'y']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_cross_validate('points', 'good', features => ARRAY['x', 'y'], fold_column => 'at');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_cross_validate('many', 'good', fold_column => 'id');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], class_weight => 'even');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], class_weight => '{"true": 0}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], class_weight => '{"true": "5"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], class_weight => '{"yes": 5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], weight => 'z');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], weight => 'side');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good, 5 - id AS w FROM points ORDER BY id', 'good', model => 'm', weight => 'w');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good, nullif(id, 4) AS w FROM points ORDER BY id', 'good', model => 'm', weight => 'w');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good, ''NaN''::float8 AS w FROM points ORDER BY id', 'good', model => 'm', weight => 'w');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good, 1e-60 AS w FROM points ORDER BY id', 'good', model => 'm', weight => 'w');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, good, 0 AS w FROM points ORDER BY id', 'good', model => 'm', weight => 'w');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], loss => 'logistic');
 \echo :LAST_ERROR_SQLSTATE
