@@ -6,7 +6,9 @@ import pytest
 
 from harness.server import ROOT
 
-README = (ROOT / "README.md").read_text()
+REFERENCE = [ROOT / "README.md", *sorted((ROOT / "docs" / "reference").glob("*.md"))]
+# what says what there is: the README and the pages behind it
+README = "".join(page.read_text() for page in REFERENCE)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 # Functions nobody calls: the trigger, and the look-up of a name's owner.
 INTERNAL = {"svm_model_changed", "svm_model_owner"}
@@ -53,7 +55,7 @@ def test_the_tutorial_shows_the_output_that_is_expected():
 
 
 def test_links_between_documents_lead_somewhere():
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for document in documents:
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
