@@ -68,6 +68,18 @@ def load_sparse(connection, table, name):
     return _copy(connection, table, "label float8, idx int4[], val float4[]", sparse(examples(name)))
 
 
+def load_columns(connection, table, name, columns):
+    """Makes `table` of these int columns and label int from a file with blanks between them, the label last."""
+
+    def cells(path):
+        with lzma.open(path, "rt") as lines:
+            for line in lines:
+                yield line.split()
+
+    declared = ", ".join(f"{column} int" for column in [*columns, "label"])
+    return _copy(connection, table, declared, cells(data_file(name)))
+
+
 def _load(connection, table, features_type, rows):
     return _copy(connection, table, f"label float8, features {features_type}", rows)
 

@@ -1,0 +1,32 @@
+"""Many classes, folds and values of C on real data: read as often as one, and as good as LIBLINEAR."""
+
+import pytest
+from harness import data
+
+
+def scans(connection, table):
+    """Sequential scans of `table` so far."""
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    query = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = %s"
+    return connection.execute(query, [table]).fetchone()[0]
+
+
+@pytest.fixture
+def shuttle(connection):
+    connection.execute("DROP TABLE IF EXISTS shuttle")
+    return data.load_columns(connection, "shuttle", "shuttle/shuttle.trn.xz", "a1 a2 a3 a4 a5 a6 a7 a8 a9".split())
+
+
+@pytest.mark.parametrize("cache", ["64MB", "256kB"])
+def test_seven_classes_five_folds_and_five_c_read_the_table_as_often_as_two_classes(connection, shuttle, cache):
+    connection.execute("SET pgsvm.cache_size = '%s'" % cache)
+    connection.execute("SET pgsvm.workers = 0")
+    two = "SELECT svm_train_query('SELECT *, label = 1 AS one FROM shuttle', 'one', ARRAY['a1', 'a2', 'a5'], model => 'two')"
+    seven = "SELECT svm_train('shuttle', 'label')"
+    many = "SELECT svm_train('shuttle', 'label', c => NULL, probability => true, options => '{\"costs\": [0.01, 0.1]}')"
+    counts = []
+    for statement in (two, seven, many):
+        before = scans(connection, "shuttle")
+        connection.execute(statement)
+        counts.append(scans(connection, "shuttle") - before)
+    assert counts == [1, 1, 1]
