@@ -2,7 +2,7 @@
 //!
 //! It runs in the reader's process (or wherever the caller steps it) and is the only one to call the source and the
 //! spool. It waits for nothing: `Blocked` means that the ring is full. It holds, besides the cache: eight chunks of rows
-//! (1 MB each at most), three of them for compression, the tables of the scaling (up to five f64 for each dense feature;
+//! (1 MB each at most), three of them for compression, the tables of the scaling (up to five f64 for each dense feature, two and a half more where values may be missing;
 //! two f32 and a bit for each sparse one), a few words for each chunk.
 //!
 //! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
@@ -149,6 +149,7 @@ struct Seen {
     /// Folds that groups leave room for, and a bit for each that has rows.
     stride: u32,
     folds: u64,
+    balanced: bool,
     last_class: u32,
     class_changes: u64,
     max_row_words: usize,
@@ -185,7 +186,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             spool,
             random: Random::new(job.seed, Stream::Reader),
             seen: Seen {
-                learner: Learner::new(job.scale),
+                learner: Learner::new(job.scale, job.impute),
                 scaling: Scaling::default(),
                 means: Vec::new(),
                 dense: None,
@@ -193,6 +194,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 words: 0,
                 group_counts: Vec::new(),
                 stride: job.stride.max(1),
+                balanced: job.balanced,
                 folds: 0,
                 last_class: 0,
                 class_changes: 0,
@@ -517,10 +519,34 @@ impl Seen {
         }
     }
 
+    /// What balancing multiplies costs by, by group; empty where it is not wanted.
+    fn balance(&self) -> Result<Vec<f32>, TryReserveError> {
+        let mut factors = Vec::new();
+        if !self.balanced {
+            return Ok(factors);
+        }
+        factors.try_reserve_exact(self.group_counts.len())?;
+        let classes = || self.group_counts.chunks(self.stride as usize);
+        let rows_of = |class: &[u64]| class.iter().sum::<u64>();
+        let occurring = classes().filter(|class| rows_of(class) > 0).count();
+        for class in classes() {
+            let share = rows_of(class) as f64 * occurring as f64;
+            let factor = self.rows as f64 / share.max(1.0);
+            factors.extend(class.iter().map(|_| factor as f32));
+        }
+        Ok(factors)
+    }
+
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
         let dense = self.dense.unwrap_or(0);
         let (scaling, occurring, mean_q) = self.learner.finish()?;
-        let applier = Applier::new(&scaling, self.learner.provisional())?;
+        self.means = self.learner.means()?;
+        let applier = Applier::new(
+            &scaling,
+            self.learner.provisional(),
+            &self.means,
+            self.balance()?,
+        )?;
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,

@@ -128,6 +128,13 @@ pub(crate) fn write(
     &mut out[HEADER_WORDS..HEADER_WORDS + dense]
 }
 
+/// Multiplies a row's cost by the factor of its group; it stays positive and finite.
+#[inline(always)]
+pub(crate) fn multiply_cost(words: &mut [u32], factors: &[f32]) {
+    let cost = f32::from_bits(words[COST]) * factors[words[GROUP] as usize];
+    words[COST] = cost.clamp(f32::MIN_POSITIVE, f32::MAX).to_bits();
+}
+
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
 pub(crate) fn parts_mut(
     words: &mut [u32],

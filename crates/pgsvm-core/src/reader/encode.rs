@@ -85,7 +85,8 @@ pub(super) fn encode(
         .map(|(index, value)| (index + offset, *value));
     let dense = write(out, head, example.dense.len(), sparse);
     if !learner.take_dense(example.dense, dense) {
-        let infinite = |bits: &u32| !f32::from_bits(*bits).is_finite();
+        let infinite =
+            |bits: &u32| !f32::from_bits(*bits).is_finite() && !learner.is_missing(*bits);
         let feature = dense.iter().position(infinite).unwrap_or(0);
         return Err(RowError::NonFinite {
             ordinal,

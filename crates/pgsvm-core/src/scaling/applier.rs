@@ -1,4 +1,4 @@
-//! The scaling of packed rows.
+//! What is done to packed rows once all have been seen: scaling, means for missing values, balanced costs.
 
 use std::collections::TryReserveError;
 
@@ -14,11 +14,21 @@ pub(crate) struct Applier {
     factor: Vec<f64>,
     sparse_factor: Vec<f32>,
     dense: usize,
+    /// What a missing value becomes, by dense feature; empty: none is missing.
+    fill: Vec<f32>,
+    /// What costs are multiplied by, by group; empty: by 1.
+    balance: Vec<f32>,
 }
 
 impl Applier {
-    /// `provisional`: what was subtracted from the dense values already; empty means nothing.
-    pub(crate) fn new(scaling: &Scaling, provisional: &[f64]) -> Result<Self, TryReserveError> {
+    /// `provisional`: what was subtracted from the dense values already; empty means nothing. `means`: of the dense
+    /// features where values may be missing, else empty. `balance`: what costs are multiplied by, by group; empty: by 1.
+    pub(crate) fn new(
+        scaling: &Scaling,
+        provisional: &[f64],
+        means: &[f64],
+        balance: Vec<f32>,
+    ) -> Result<Self, TryReserveError> {
         let (mut shift, mut factor, mut sparse_factor) = (Vec::new(), Vec::new(), Vec::new());
         shift.try_reserve_exact(scaling.factor.len())?;
         factor.try_reserve_exact(scaling.factor.len())?;
@@ -28,6 +38,16 @@ impl Applier {
             shift.push(centre - provisional.get(j).copied().unwrap_or(0.0));
         }
         factor.extend_from_slice(&scaling.factor);
+        let mut fill = Vec::new();
+        fill.try_reserve_exact(means.len())?;
+        fill.extend(means.iter().enumerate().map(|(j, mean)| {
+            let factor = scaling.factor.get(j).copied().unwrap_or(1.0);
+            match scaling.centre.is_empty() {
+                // the mean is stored in 32 bits as any value is
+                true => (f64::from(*mean as f32) * factor) as f32,
+                false => 0.0,
+            }
+        }));
         sparse_factor.extend_from_slice(&scaling.sparse_factor);
         Ok(Self {
             level: Level::best(),
@@ -35,10 +55,12 @@ impl Applier {
             factor,
             sparse_factor,
             dense: scaling.dense,
+            fill,
+            balance,
         })
     }
 
-    /// Scales a row in place and sets its Q.
+    /// Makes a row ready in place and sets its Q.
     pub(crate) fn apply(&self, words: &mut [u32]) {
         self.level.run(Apply {
             applier: self,
@@ -65,12 +87,22 @@ impl Work for Apply<'_> {
             factor,
             sparse_factor,
             dense,
+            fill,
+            balance,
             ..
         } = self.applier;
+        if !balance.is_empty() {
+            row::multiply_cost(self.words, balance);
+        }
         let (q, values, sparse) = row::parts_mut(self.words, *dense);
         if !factor.is_empty() {
             for ((bits, shift), factor) in values.iter_mut().zip(shift).zip(factor) {
                 *bits = (((f64::from(f32::from_bits(*bits)) - shift) * factor) as f32).to_bits();
+            }
+        }
+        for (bits, fill) in values.iter_mut().zip(fill) {
+            if f32::from_bits(*bits).is_nan() {
+                *bits = fill.to_bits();
             }
         }
         let mut squares = [0.0f64; LANES];

@@ -11,6 +11,10 @@ use crate::kernel::{Kernel, Level, Work};
 /// Dense values are kept relative to the first row's, so that 32 bits suffice for large means. Sums of deviations from
 /// that row are exact enough: it is one of the n rows, so its distance from the mean is at most sqrt(n) deviations and
 /// the variance loses at most a factor n of the 53 bits.
+///
+/// Imputing, a dense value that is not a number is missing: it is left out of the sums, and the first row's value is that
+/// of the first row that has one. What is learned is what would be learned from rows with their column's mean in its
+/// place.
 #[derive(Debug)]
 pub(crate) struct Learner {
     scale: Scale,
@@ -22,6 +26,9 @@ pub(crate) struct Learner {
     sums: Vec<f64>,
     squares: Vec<f64>,
     largest: Vec<f64>,
+    /// Rows that have a value, when imputing, else empty.
+    present: Vec<u64>,
+    impute: bool,
     /// Sparse features: largest magnitude and sum of squares, when they are scaled.
     sparse_largest: Vec<f32>,
     sparse_squares: Vec<f32>,
@@ -34,7 +41,7 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    pub(crate) fn new(scale: Scale) -> Self {
+    pub(crate) fn new(scale: Scale, impute: bool) -> Self {
         Self {
             scale,
             level: Level::best(),
@@ -43,6 +50,8 @@ impl Learner {
             sums: Vec::new(),
             squares: Vec::new(),
             largest: Vec::new(),
+            present: Vec::new(),
+            impute,
             sparse_largest: Vec::new(),
             sparse_squares: Vec::new(),
             plain_squares: 0.0,
@@ -57,6 +66,10 @@ impl Learner {
             column.try_reserve_exact(dense.len())?;
             column.resize(dense.len(), 0.0);
         }
+        if self.impute {
+            self.present.try_reserve_exact(dense.len())?;
+            self.present.resize(dense.len(), 0);
+        }
         if self.scale == Scale::Standard {
             self.first.try_reserve_exact(dense.len())?;
             self.first
@@ -70,9 +83,32 @@ impl Learner {
         &self.first
     }
 
-    /// Learns from a row's dense part and packs it into `out`. False when a value is not finite, before or after.
+    /// The bits of a dense value that is missing, in a row that is not scaled yet.
+    pub(crate) fn is_missing(&self, bits: u32) -> bool {
+        self.impute && f32::from_bits(bits).is_nan()
+    }
+
+    /// Means of the dense features over the rows that have them, 0 where none has; empty unless imputing.
+    pub(crate) fn means(&self) -> Result<Vec<f64>, TryReserveError> {
+        let mut means = Vec::new();
+        means.try_reserve_exact(self.present.len())?;
+        means.extend(self.present.iter().enumerate().map(|(j, &present)| {
+            let provisional = self.first.get(j).copied().unwrap_or(0.0);
+            match present {
+                0 => 0.0,
+                present => provisional + self.sums[j] / present as f64,
+            }
+        }));
+        Ok(means)
+    }
+
+    /// Learns from a row's dense part and packs it into `out`. False when a value is not finite, before or after, and not
+    /// missing.
     pub(crate) fn take_dense(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
         self.rows += 1;
+        if self.impute {
+            return self.take_present(dense, out);
+        }
         self.level.run(Take {
             dense,
             out,
@@ -81,6 +117,46 @@ impl Learner {
             squares: &mut self.squares,
             largest: &mut self.largest,
         })
+    }
+
+    /// The same where values may be missing: those become NaN.
+    fn take_present(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
+        let mut good = true;
+        for (j, (&x, out)) in dense.iter().zip(out).enumerate() {
+            if x.is_nan() {
+                *out = f32::NAN.to_bits();
+                continue;
+            }
+            if let (Some(first), 0, true) = (self.first.get_mut(j), self.present[j], x.is_finite())
+            {
+                *first = x;
+            }
+            let away = x - self.first.get(j).copied().unwrap_or(0.0);
+            *out = (away as f32).to_bits();
+            good &= (away as f32).is_finite();
+            self.present[j] += 1;
+            self.sums[j] += away;
+            self.squares[j] += away * away;
+            self.largest[j] = self.largest[j].max(x.abs());
+        }
+        good
+    }
+
+    /// Rows that have a dense feature.
+    fn rows_with(&self, j: usize) -> f64 {
+        self.present.get(j).copied().unwrap_or(self.rows).max(1) as f64
+    }
+
+    /// Sum of the squares of a column whose missing values are its mean.
+    fn completed_squares(&self, j: usize) -> f64 {
+        let (n, present) = (self.rows as f64, self.rows_with(j));
+        let mean = self.sums[j] / present;
+        self.squares[j]
+            + if self.impute {
+                (n - present) * mean * mean
+            } else {
+                0.0
+            }
     }
 
     /// Learns from a row's sparse part.
@@ -135,7 +211,7 @@ impl Learner {
         let mut occurring = self.seen.ones();
         match self.scale {
             Scale::None => {
-                squares += self.squares.iter().sum::<f64>();
+                squares += (0..dense).map(|j| self.completed_squares(j)).sum::<f64>();
                 occurring += self
                     .largest
                     .iter()
@@ -145,9 +221,13 @@ impl Learner {
             Scale::Standard => {
                 scaling.centre.try_reserve_exact(dense)?;
                 scaling.factor.try_reserve_exact(dense)?;
-                for ((first, sum), square) in self.first.iter().zip(&self.sums).zip(&self.squares) {
-                    let shift = sum / n;
-                    let factor = inverse((square / n - shift * shift).max(0.0).sqrt());
+                let columns = self.first.iter().zip(&self.sums).zip(&self.squares);
+                for (j, ((first, sum), square)) in columns.enumerate() {
+                    let present = self.rows_with(j);
+                    let shift = sum / present;
+                    // missing values add nothing: they are at the mean
+                    let variance = (square / n - shift * shift * (present / n)).max(0.0);
+                    let factor = inverse(variance.sqrt());
                     scaling.centre.push(first + shift);
                     scaling.factor.push(factor);
                     occurring += usize::from(factor > 0.0);
@@ -156,7 +236,8 @@ impl Learner {
             }
             Scale::MaxAbs => {
                 scaling.factor.try_reserve_exact(dense)?;
-                for (largest, square) in self.largest.iter().zip(&self.squares) {
+                for (j, largest) in self.largest.iter().enumerate() {
+                    let square = self.completed_squares(j);
                     let factor = inverse(*largest);
                     scaling.factor.push(factor);
                     occurring += usize::from(factor > 0.0);

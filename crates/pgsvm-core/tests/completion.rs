@@ -1,0 +1,168 @@
+//! What is done to rows once all are known: missing values become means, classes get equal weight.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
+use pgsvm_core::{HeadSpec, Loss, Plan, Problem, Scale, Schedule};
+
+const PLENTY: usize = 16 << 20;
+/// Less than the rows of these tests take, which then stream.
+const LITTLE: usize = 16 << 10;
+
+fn problem() -> Problem {
+    Problem::new(Loss::Hinge, 0.1, 1e-3)
+        .expect("valid")
+        .with_schedule(Schedule::Lockstep)
+}
+
+/// Clouds far from 0, with values missing here and there: in the first row, in a whole column, in all rows but one.
+fn with_gaps(rows: usize, far: f64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(3);
+    let mut examples = clouds(rows, 7, 2.0, 17);
+    for (k, example) in examples.iter_mut().enumerate() {
+        for (j, x) in example.dense.iter_mut().enumerate() {
+            *x = far * (j as f64 + 1.0) + *x * (1.0 + j as f64);
+            let is_missing = match j {
+                0 => k < 3 || numbers.uniform() < 0.3,
+                1 => k == 0,
+                2 => true,
+                3 => k != rows / 2,
+                4 => numbers.uniform() < 0.5,
+                _ => false,
+            };
+            if is_missing {
+                *x = f64::NAN;
+            }
+        }
+    }
+    examples
+}
+
+/// The mean of each column over the rows that have it, and the rows with those means.
+fn filled(examples: &[OwnedExample]) -> (Vec<f64>, Vec<OwnedExample>) {
+    let means: Vec<f64> = (0..examples[0].dense.len())
+        .map(|j| {
+            let present = examples.iter().map(|row| row.dense[j]);
+            let present: Vec<f64> = present.filter(|x| !x.is_nan()).collect();
+            present.iter().sum::<f64>() / present.len().max(1) as f64
+        })
+        .collect();
+    let mut rows = examples.to_vec();
+    for row in &mut rows {
+        for (x, mean) in row.dense.iter_mut().zip(&means) {
+            if x.is_nan() {
+                *x = *mean;
+            }
+        }
+    }
+    (means, rows)
+}
+
+#[test]
+fn missing_values_are_trained_as_the_means_of_their_columns() {
+    for far in [0.0, 1000.0] {
+        let examples = with_gaps(900, far);
+        let (means, complete) = filled(&examples);
+        for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
+            for cache in [PLENTY, LITTLE] {
+                if far > 0.0 && scale == Scale::None {
+                    continue;
+                }
+                let settings = Settings {
+                    impute: true,
+                    ..settings(cache, scale, Threads::One)
+                };
+                let heads = vec![HeadSpec::binary(0.1)];
+                let trained = train_examples(problem(), heads, &examples, settings).expect("works");
+                assert_eq!(trained.reader.resident, cache == PLENTY);
+                let what = format!("{scale:?} {far} {cache}");
+                for (found, expected) in trained.reader.means.iter().zip(&means) {
+                    assert!(
+                        (found - expected).abs() < 1e-9,
+                        "{what}: {found} {expected}"
+                    );
+                }
+                assert_eq!(trained.reader.means.len(), means.len());
+                // the rows trained on are the completed ones: so says the certificate
+                assert_certified(&trained, &problem(), &complete);
+                let as_given = Settings {
+                    impute: false,
+                    ..settings
+                };
+                let heads = vec![HeadSpec::binary(0.1)];
+                let whole = train_examples(problem(), heads, &complete, as_given).expect("works");
+                assert!(whole.reader.means.is_empty());
+                let (a, b) = (&trained.reader.scaling, &whole.reader.scaling);
+                for (a, b) in a.factor.iter().zip(&b.factor) {
+                    // a column of means alone has a deviation of rounding errors, if any
+                    assert!(
+                        (a - b).abs() <= 1e-9 * a.abs() || *a == 0.0,
+                        "{what}: {a} {b}"
+                    );
+                }
+                for (a, b) in a.centre.iter().zip(&b.centre) {
+                    assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{what}: {a} {b}");
+                }
+                let [a, b] = [&trained, &whole].map(|t| t.trainer.report().heads[0].certificate);
+                assert!(a.dual <= b.primal * (1.0 + 1e-4) && b.dual <= a.primal * (1.0 + 1e-4));
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_is_not_a_number_is_missing() {
+    let mut examples = clouds(50, 3, 1.0, 4);
+    examples[7].dense[1] = f64::INFINITY;
+    for row in [0, 7] {
+        examples.swap(7, row);
+        let settings = Settings {
+            impute: true,
+            ..settings(PLENTY, Scale::Standard, Threads::One)
+        };
+        let heads = vec![HeadSpec::binary(0.1)];
+        let error = train_examples(problem(), heads, &examples, settings).err();
+        let text = error.expect("refused").to_string();
+        assert!(text.contains("feature 1 is not a finite"), "{text}");
+        examples.swap(7, row);
+    }
+}
+
+#[test]
+fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
+    let mut numbers = Numbers::new(6);
+    let mut examples = clouds(900, 5, 1.0, 5);
+    for example in &mut examples {
+        let class = example.group * u32::from(numbers.uniform() < 0.2);
+        let class = if class == 0 && numbers.uniform() < 0.3 {
+            2
+        } else {
+            class
+        };
+        example.group = class;
+        example.cost = [1.0, 0.5][numbers.below(2)];
+    }
+    let n = examples.len() as f64;
+    let rows_of = |class| examples.iter().filter(|row| row.group == class).count() as f64;
+    let factors = [0, 1, 2].map(|class| (n / (3.0 * rows_of(class))) as f32);
+    let mut explicit = examples.clone();
+    for example in &mut explicit {
+        example.cost *= factors[example.group as usize];
+    }
+    for cache in [PLENTY, LITTLE] {
+        let plain = settings(cache, Scale::Standard, Threads::One);
+        let balanced = Settings {
+            balanced: true,
+            ..plain
+        };
+        let plan = Plan::train(0.1);
+        let one = train_examples(problem(), plan.clone(), &examples, balanced).expect("works");
+        let two = train_examples(problem(), plan, &explicit, plain).expect("works");
+        assert_eq!(one.trainer.report().heads, two.trainer.report().heads);
+        for head in 0..3 {
+            let weights = [&one, &two].map(|t| t.trainer.weights(head).iter().collect::<Vec<_>>());
+            assert_eq!(weights[0], weights[1]);
+        }
+    }
+}

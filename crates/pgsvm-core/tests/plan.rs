@@ -1,0 +1,534 @@
+//! Plans: every held-out head's claims hold, what is said of them follows from them, and the second stage is a
+//! training like any other.
+
+mod common;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use common::*;
+use pgsvm_core::engine::{
+    train as train_from, train_examples, EngineError, MemorySpool, OwnedExample, SliceSource,
+    Threads, Trained,
+};
+use pgsvm_core::plan::{drawn_fold, HELD_OUT_PASSES, MOST_FOLDS};
+use pgsvm_core::{
+    Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Schedule,
+    Sigmoid, Spool, StopReason, TrainError,
+};
+
+const PLENTY: usize = 16 << 20;
+
+fn problem(loss: Loss) -> Problem {
+    Problem::new(loss, 1.0, 1e-3)
+        .expect("valid")
+        .with_schedule(Schedule::Lockstep)
+}
+
+fn plan(costs: &[f64], folds: u32, purpose: Purpose) -> Plan {
+    Plan {
+        costs: costs.to_vec(),
+        folds: Some(Folds::Count(folds)),
+        purpose,
+        probability: false,
+    }
+}
+
+/// Overlapping clouds of several classes, their groups those of so many drawn folds.
+fn grouped(rows: usize, features: usize, classes: usize, folds: u32) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new((rows + features * classes) as u64);
+    let centres: Vec<Vec<f64>> = (0..classes)
+        .map(|_| (0..features).map(|_| 1.2 * numbers.normal()).collect())
+        .collect();
+    let mut counts = vec![0; classes];
+    let row = |k: usize| {
+        let class = if k < classes {
+            k
+        } else {
+            numbers.below(classes)
+        };
+        let values = centres[class].iter().map(|x| x + 2.0 * numbers.normal());
+        let fold = drawn_fold(1, class as u32, counts[class], folds);
+        counts[class] += 1;
+        OwnedExample::dense(class as u32 * folds + fold, values.collect())
+    };
+    (0..rows).map(row).collect()
+}
+
+fn carry_out(problem: Problem, plan: &Plan, examples: &[OwnedExample], cache: usize) -> Trained {
+    let settings = settings(cache, Scale::None, Threads::One);
+    train_examples(problem, plan.clone(), examples, settings).expect("training works")
+}
+
+/// A cache that holds about a sixth of these rows, or the smallest that there is.
+fn little(examples: &[OwnedExample]) -> usize {
+    (examples.len() * 4 * (examples[0].dense.len() + 8) / 6).max(16 << 10)
+}
+
+/// <w, x> + b of a head of the stage.
+fn decide(trained: &Trained, head: usize, example: &OwnedExample) -> f64 {
+    let weights = trained.trainer.weights(head);
+    let products = example.dense.iter().zip(weights.iter());
+    products.map(|(x, w)| f64::from(*x as f32) * w).sum::<f64>() + weights.intercept()
+}
+
+/// Checks the certificates of all heads of the stage by recomputation.
+fn assert_heads(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
+    let heads = trained.trainer.heads();
+    assert!(!heads.is_empty());
+    for (head, (spec, claimed)) in heads.iter().enumerate() {
+        let certificate = claimed.certificate;
+        let what = format!("head {head}: {claimed:?}");
+        let tolerance = spec.tolerance.unwrap_or(problem.tolerance());
+        assert_eq!(claimed.stop, Some(StopReason::Tolerance), "{what}");
+        assert!(certificate.gap <= tolerance, "{what}");
+        // which finds the dual variables of rows that take no part to be 0
+        let found = recompute(trained, head, spec, problem, examples);
+        let slack = 1e-5 * certificate.primal.abs();
+        assert!((certificate.primal - found.primal).abs() <= slack, "{what}");
+        assert!((certificate.dual - found.dual).abs() <= slack, "{what}");
+    }
+}
+
+/// Checks what is said of each C and fold against the weights of the held-out heads, from head `first` on.
+fn assert_validation(
+    trained: &Trained,
+    plan: &Plan,
+    classes: usize,
+    first: usize,
+    examples: &[OwnedExample],
+) {
+    let report = trained.trainer.report();
+    let stride = plan.stride();
+    let mut folds: Vec<u32> = examples.iter().map(|row| row.group % stride).collect();
+    folds.sort_unstable();
+    folds.dedup();
+    let heads = if classes > 2 { classes } else { 1 };
+    assert_eq!(report.validation.len(), plan.costs.len() * folds.len());
+    let all = trained.trainer.heads();
+    assert_eq!(all.len(), first + report.validation.len() * heads);
+    for (at, said) in report.validation.iter().enumerate() {
+        assert_eq!(said.c, plan.costs[at / folds.len()]);
+        assert_eq!(said.fold, folds[at % folds.len()]);
+        let own = first + at * heads..first + (at + 1) * heads;
+        let rows: Vec<&OwnedExample> = examples
+            .iter()
+            .filter(|row| row.group % stride == said.fold)
+            .collect();
+        assert_eq!(said.rows, rows.len() as u64);
+        let (mut right, mut close) = (0.0, 0.0);
+        let mut scores = vec![Vec::new(); heads];
+        for row in &rows {
+            let decisions: Vec<f64> = own.clone().map(|head| decide(trained, head, row)).collect();
+            let class = (row.group / stride) as usize;
+            let margin = if heads == 1 {
+                decisions[0] * if class == 1 { 1.0 } else { -1.0 }
+            } else {
+                let others = decisions.iter().enumerate().filter(|(k, _)| *k != class);
+                decisions[class] - others.map(|(_, d)| *d).fold(f64::NEG_INFINITY, f64::max)
+            };
+            right += f64::from(u8::from(margin > 0.0));
+            close += f64::from(u8::from(margin.abs() < 1e-5));
+            for (head, scores) in scores.iter_mut().enumerate() {
+                let positive = if heads == 1 { 1 } else { head };
+                scores.push((decisions[head], class == positive));
+            }
+        }
+        let n = rows.len() as f64;
+        assert!(
+            (said.accuracy - right / n).abs() <= close / n + 1e-12,
+            "{said:?} {right}"
+        );
+        let aucs: Vec<f64> = scores.iter().filter_map(|scores| area(scores)).collect();
+        match said.auc {
+            Some(auc) => {
+                let mean = aucs.iter().sum::<f64>() / aucs.len() as f64;
+                assert!((auc - mean).abs() < 1e-5, "{said:?} {mean}");
+            }
+            None => assert!(aucs.is_empty(), "{said:?}"),
+        }
+        let objective: f64 = own.map(|head| all[head].1.certificate.primal).sum();
+        assert_eq!(said.objective, objective);
+    }
+}
+
+fn area(scores: &[(f64, bool)]) -> Option<f64> {
+    let (mut won, mut pairs) = (0.0, 0.0);
+    for (a, _) in scores.iter().filter(|row| row.1) {
+        for (b, _) in scores.iter().filter(|row| !row.1) {
+            pairs += 1.0;
+            // decisions are compared in 32 bits
+            let (a, b) = (*a as f32, *b as f32);
+            won += match (a > b, a == b) {
+                (true, _) => 1.0,
+                (_, true) => 0.5,
+                _ => 0.0,
+            };
+        }
+    }
+    (pairs > 0.0).then(|| won / pairs)
+}
+
+#[test]
+fn held_out_heads_are_certified_and_judged_by_the_rows_they_have_not_seen() {
+    for classes in [2, 3, 9] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            let examples = grouped(700, 5, classes, 4);
+            let plan = plan(&[0.003, 0.3], 4, Purpose::Validate);
+            for cache in [PLENTY, little(&examples)] {
+                let trained = carry_out(problem(loss), &plan, &examples, cache);
+                assert_eq!(trained.reader.resident, cache == PLENTY);
+                assert!(trained.trainer.report().heads.is_empty());
+                assert_heads(&trained, &problem(loss), &examples);
+                assert_validation(&trained, &plan, classes, 0, &examples);
+            }
+        }
+    }
+}
+
+#[test]
+fn validating_is_the_same_as_training_on_the_rest_of_the_rows() {
+    let examples = grouped(600, 4, 2, 3);
+    let costs = [0.01, 1.0];
+    let problem = problem(Loss::Hinge);
+    let plan = plan(&costs, 3, Purpose::Validate);
+    let trained = carry_out(problem, &plan, &examples, PLENTY);
+    let report = trained.trainer.report();
+    for (at, said) in report.validation.iter().enumerate() {
+        let rest: Vec<OwnedExample> = examples
+            .iter()
+            .filter(|row| row.group % 3 != said.fold)
+            .map(|row| OwnedExample::dense(row.group / 3, row.dense.clone()))
+            .collect();
+        let alone = carry_out(problem, &Plan::train(said.c), &rest, PLENTY);
+        // P is strongly convex: |w - w*|^2 / 2 <= P(w) - P(w*) <= gap
+        let [here, there] = [trained.trainer.heads()[at].1, alone.trainer.heads()[0].1]
+            .map(|head| head.certificate)
+            .map(|certificate| (2.0 * (certificate.primal - certificate.dual)).sqrt());
+        let (mut right, mut near) = (0, 0);
+        let held_out: Vec<&OwnedExample> = examples
+            .iter()
+            .filter(|row| row.group % 3 == said.fold)
+            .collect();
+        for row in &held_out {
+            let (d, e) = (decide(&trained, at, row), decide(&alone, 0, row));
+            let length = (1.0 + row.dense.iter().map(|x| x * x).sum::<f64>()).sqrt();
+            assert!((d - e).abs() <= (here + there) * length + 1e-4, "{d} {e}");
+            right += i32::from((e >= 0.0) == (row.group / 3 == 1));
+            near += i32::from((d >= 0.0) != (e >= 0.0));
+        }
+        let by_hand = f64::from(right) / held_out.len() as f64;
+        let near = f64::from(near) / held_out.len() as f64;
+        assert!((said.accuracy - by_hand).abs() <= near + 1e-12);
+        assert!(near < 0.06, "{near}");
+    }
+}
+
+#[test]
+fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
+    let costs = [0.3, 1e-6, 0.05];
+    for classes in [2, 4] {
+        let examples = grouped(800, 5, classes, 5);
+        for policy in [
+            Policy::Cached,
+            Policy::Paper,
+            Policy::Block,
+            Policy::SelectiveBlock,
+        ] {
+            for cache in [PLENTY, little(&examples)] {
+                let problem = problem(Loss::Hinge)
+                    .with_policy(policy)
+                    .with_trainers(2)
+                    .expect("valid");
+                let plan = plan(&costs, 5, Purpose::Train);
+                let trained = carry_out(problem, &plan, &examples, cache);
+                let report = trained.trainer.report();
+                let right = |c: f64| {
+                    let own = report.validation.iter().filter(|said| said.c == c);
+                    own.map(|said| (said.accuracy * said.rows as f64).round())
+                        .sum::<f64>()
+                };
+                let chosen = report.c.expect("chosen");
+                for c in costs {
+                    let worse = right(c) < right(chosen);
+                    assert!(worse || (right(c) == right(chosen) && c >= chosen));
+                }
+                assert_eq!(report.heads.len(), if classes > 2 { classes } else { 1 });
+                assert_heads(&trained, &problem, &examples);
+                let alone = Plan {
+                    costs: vec![chosen],
+                    ..plan
+                };
+                let alone = carry_out(problem, &alone, &examples, cache);
+                assert!(alone.trainer.report().validation.is_empty());
+                assert_eq!(alone.trainer.report().c, Some(chosen));
+                for (a, b) in report.heads.iter().zip(alone.trainer.report().heads) {
+                    let (a, b) = (a.certificate, b.certificate);
+                    assert!(a.dual <= b.primal * (1.0 + 1e-5), "{a:?} {b:?}");
+                    assert!(b.dual <= a.primal * (1.0 + 1e-5), "{a:?} {b:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_equally_good_values_of_c_the_smaller_is_chosen() {
+    // each class on its side: every C is right everywhere
+    let mut examples = grouped(60, 2, 2, 2);
+    for row in &mut examples {
+        let side = if row.group / 2 == 1 { 10.0 } else { -10.0 };
+        row.dense = vec![side, 0.0];
+    }
+    for costs in [[4.0, 2.0, 8.0], [2.0, 4.0, 8.0]] {
+        let trained = carry_out(
+            problem(Loss::Hinge),
+            &plan(&costs, 2, Purpose::Train),
+            &examples,
+            PLENTY,
+        );
+        assert_eq!(trained.trainer.report().c, Some(2.0));
+        let perfect = |said: &pgsvm_core::Validation| said.accuracy == 1.0 && said.auc == Some(1.0);
+        assert!(trained.trainer.report().validation.iter().all(perfect));
+    }
+}
+
+/// Platt's sigmoid by Newton's method on the likelihood, started elsewhere and damped by a constant.
+fn platt(rows: &[(f64, bool)]) -> (f64, f64) {
+    let positives = rows.iter().filter(|row| row.1).count() as f64;
+    let negatives = rows.len() as f64 - positives;
+    let (mut a, mut b) = (-0.5, 0.0);
+    for _ in 0..2000 {
+        let (mut ga, mut gb, mut aa, mut ab, mut bb) = (0.0, 0.0, 1e-9, 0.0, 1e-9);
+        for &(d, positive) in rows {
+            let target = match positive {
+                true => (positives + 1.0) / (positives + 2.0),
+                false => 1.0 / (negatives + 2.0),
+            };
+            let p = 1.0 / (1.0 + (a * d + b).exp());
+            ga += d * (target - p);
+            gb += target - p;
+            aa += d * d * p * (1.0 - p);
+            ab += d * p * (1.0 - p);
+            bb += p * (1.0 - p);
+        }
+        let determinant = aa * bb - ab * ab;
+        a -= 0.2 * (bb * ga - ab * gb) / determinant;
+        b -= 0.2 * (aa * gb - ab * ga) / determinant;
+    }
+    (a, b)
+}
+
+#[test]
+fn sigmoids_are_those_of_held_out_decisions() {
+    for classes in [2, 3] {
+        let examples = grouped(500, 4, classes, 5);
+        let plan = Plan {
+            probability: true,
+            ..plan(&[0.1], 5, Purpose::Train)
+        };
+        for cache in [PLENTY, little(&examples)] {
+            let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
+            let report = trained.trainer.report();
+            let heads = report.heads.len();
+            assert_eq!(report.sigmoids.len(), heads);
+            assert_heads(&trained, &problem(Loss::Hinge), &examples);
+            assert_validation(&trained, &plan, classes, heads, &examples);
+            for (head, found) in report.sigmoids.iter().enumerate() {
+                let positive = if heads == 1 { 1 } else { head as u32 };
+                let rows: Vec<(f64, bool)> = examples
+                    .iter()
+                    .map(|row| {
+                        let held_out = heads + (row.group % 5) as usize * heads + head;
+                        (decide(&trained, held_out, row), row.group / 5 == positive)
+                    })
+                    .collect();
+                let (a, b) = platt(&rows);
+                assert!((found.a - a).abs() < 1e-3, "{found:?} {a} {b}");
+                assert!((found.b - b).abs() < 1e-3, "{found:?} {a} {b}");
+            }
+            // chosen among several the same C has about the same sigmoids
+            let choice = Plan {
+                costs: vec![0.1, 1e-7],
+                ..plan.clone()
+            };
+            let chosen = carry_out(problem(Loss::Hinge), &choice, &examples, cache);
+            let chosen = chosen.trainer.report();
+            assert_eq!((chosen.c, chosen.sigmoids.len()), (Some(0.1), heads));
+            let close = |(one, two): (&Sigmoid, &Sigmoid)| {
+                (one.a - two.a).abs() < 0.1 * one.a.abs() && (one.b - two.b).abs() < 0.1
+            };
+            assert!(report.sigmoids.iter().zip(&chosen.sigmoids).all(close));
+        }
+    }
+}
+
+#[test]
+fn folds_told_by_a_column_are_those_that_occur_even_where_classes_lack() {
+    // folds 3 and 40 hold both classes, fold 63 one row, of one class
+    let mut examples = grouped(200, 3, 2, 2);
+    for row in &mut examples {
+        let fold = [3, 40][(row.group % 2) as usize];
+        row.group = row.group / 2 * MOST_FOLDS + fold;
+    }
+    examples[5].group = MOST_FOLDS + 63;
+    let plan = Plan {
+        folds: Some(Folds::Column),
+        ..plan(&[0.1], 2, Purpose::Validate)
+    };
+    let trained = carry_out(problem(Loss::Hinge), &plan, &examples, PLENTY);
+    assert_heads(&trained, &problem(Loss::Hinge), &examples);
+    assert_validation(&trained, &plan, 2, 0, &examples);
+    let said = trained.trainer.report().validation;
+    assert_eq!(
+        said.iter().map(|said| said.fold).collect::<Vec<_>>(),
+        [3, 40, 63]
+    );
+    assert!(said[0].auc.is_some() && said[2].auc.is_none() && said[2].rows == 1);
+    assert_eq!(trained.reader.group_counts[MOST_FOLDS as usize + 63], 1);
+    // heads of a fold that holds all of a class train on the other class alone
+    let mut apart = grouped(100, 3, 2, 2);
+    for row in &mut apart {
+        row.group = row.group / 2 * 2 + row.group / 2;
+    }
+    let plan = self::plan(&[0.1, 1.0], 2, Purpose::Train);
+    let trained = carry_out(problem(Loss::Hinge), &plan, &apart, PLENTY);
+    let said = trained.trainer.report().validation;
+    assert!(said
+        .iter()
+        .all(|said| said.auc.is_none() && said.accuracy == 0.0));
+    assert_heads(&trained, &problem(Loss::Hinge), &apart);
+}
+
+#[test]
+fn plans_that_cannot_be_carried_out_are_refused() {
+    let examples = grouped(40, 2, 2, 2);
+    let good = plan(&[1.0, 2.0], 2, Purpose::Train);
+    let with = |costs: &[f64], folds| Plan {
+        costs: costs.to_vec(),
+        folds,
+        ..good.clone()
+    };
+    let all_in_one: Vec<OwnedExample> = (0..40)
+        .map(|k| OwnedExample::dense(2 * (k % 2), vec![f64::from(k)]))
+        .collect();
+    let two = Some(Folds::Count(2));
+    for (plan, examples, expected) in [
+        (with(&[], two), &examples, PlanError::NoCost),
+        (with(&[1.0, -2.0], two), &examples, PlanError::Cost(-2.0)),
+        (with(&[1.0, 2.0], None), &examples, PlanError::NoFolds),
+        (
+            with(&[1.0, 2.0], Some(Folds::Count(1))),
+            &examples,
+            PlanError::FoldCount(1),
+        ),
+        (
+            with(&[1.0, 2.0], Some(Folds::Count(65))),
+            &examples,
+            PlanError::FoldCount(65),
+        ),
+        (good.clone(), &all_in_one, PlanError::FoldsFound(1)),
+        (good.clone(), &Vec::new(), PlanError::FoldsFound(0)),
+    ] {
+        let settings = settings(PLENTY, Scale::None, Threads::One);
+        let error = train_examples(problem(Loss::Hinge), plan, examples, settings).err();
+        assert_eq!(error, Some(EngineError::Train(TrainError::Plan(expected))));
+    }
+}
+
+#[test]
+fn a_hopeless_c_holds_the_others_up_for_so_many_passes_at_most() {
+    let examples = grouped(400, 30, 2, 2);
+    let problem = problem(Loss::Hinge).with_proximal(Proximal::Off);
+    let plan = plan(&[1e6, 0.01], 2, Purpose::Train);
+    let trained = carry_out(problem, &plan, &examples, little(&examples));
+    let report = trained.trainer.report();
+    assert_eq!(report.c, Some(0.01));
+    // a verifying pass may follow each of the last full ones
+    assert!(report.passes < 2 * HELD_OUT_PASSES + 30, "{report:?}");
+}
+
+#[test]
+fn folds_are_drawn_evenly_from_each_class() {
+    for folds in [2, 5, MOST_FOLDS] {
+        for class in [0, 1, 77] {
+            let mut counts = vec![0; folds as usize];
+            let rows = 10 * u64::from(folds) + 1;
+            for nth in 0..rows {
+                counts[drawn_fold(9, class, nth, folds) as usize] += 1;
+            }
+            assert!(counts.iter().all(|count| (10..=11).contains(count)));
+        }
+        let order = |seed| (0..50).map(move |nth| drawn_fold(seed, 0, nth, folds));
+        assert!(order(1).eq(order(1)) && !order(1).eq(order(2)));
+    }
+}
+
+/// A spool that counts the bytes read from it.
+struct Counting(MemorySpool, Arc<AtomicU64>);
+
+impl Spool for Counting {
+    type Error = std::convert::Infallible;
+
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Self::Error> {
+        self.0.append(bytes)
+    }
+
+    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.1.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.0.read(position, bytes)
+    }
+}
+
+/// How often the rows were read from the spool.
+fn reads(plan: Plan, examples: &[OwnedExample]) -> f64 {
+    let read = Arc::new(AtomicU64::new(0));
+    let trained = train_from(
+        problem(Loss::Hinge),
+        plan,
+        SliceSource::new(examples),
+        Counting(MemorySpool::default(), read.clone()),
+        settings(little(examples), Scale::Standard, Threads::One),
+    )
+    .expect("training works");
+    assert!(!trained.reader.resident);
+    for (_, head) in trained.trainer.heads() {
+        assert_eq!(head.stop, Some(StopReason::Tolerance));
+    }
+    read.load(Ordering::Relaxed) as f64 / trained.reader.spool_bytes as f64
+}
+
+#[test]
+fn many_classes_and_folds_are_read_about_as_often_as_two_classes() {
+    let two = reads(Plan::train(0.01), &grouped(6000, 8, 2, 1));
+    let ten = reads(Plan::train(0.01), &grouped(6000, 8, 10, 1));
+    let folds = reads(
+        plan(&[0.01], 5, Purpose::Validate),
+        &grouped(6000, 8, 10, 5),
+    );
+    let choice = reads(
+        plan(&[0.01, 0.1], 5, Purpose::Train),
+        &grouped(6000, 8, 10, 5),
+    );
+    let chosen = reads(Plan::train(0.1), &grouped(6000, 8, 10, 1));
+    println!(
+        "{} chosen {chosen} two {two} ten {ten} folds {folds} choice {choice}",
+        1
+    );
+    assert!(ten <= 1.5 * two + 1.0, "{ten} {two}");
+    assert!(folds <= 1.5 * two + 2.0, "{folds} {two}");
+    assert!(choice <= 3.0 * two + 4.0, "{choice} {two}");
+}
+
+#[test]
+fn given_heads_are_all_final() {
+    let examples = clouds(200, 3, 1.0, 2);
+    let heads = vec![HeadSpec::binary(1.0), HeadSpec::binary(0.1)];
+    let settings = settings(PLENTY, Scale::None, Threads::One);
+    let trained = train_examples(problem(Loss::Hinge), heads.clone(), &examples, settings);
+    let trained = trained.expect("works").trainer;
+    let report = trained.report();
+    assert_eq!((report.heads.len(), report.c), (2, None));
+    assert!(report.validation.is_empty() && report.sigmoids.is_empty());
+    assert!(trained.heads().iter().map(|head| &head.0).eq(&heads));
+}
