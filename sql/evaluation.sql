@@ -1,0 +1,1 @@
+-- Evaluation: how good predictions are, in one scan

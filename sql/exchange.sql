@@ -1,0 +1,1 @@
+-- Exchange: models and data from and to other programs

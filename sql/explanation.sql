@@ -1,0 +1,1 @@
+-- Explanation: what a model has learned, and why it decides as it does
