@@ -7,12 +7,14 @@
 //! | `rows`, `labels`, `features` | rows of the source become examples | whoever reads |
 //! | `weights`, `models` | a trained model becomes rows | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
+//! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
 
 pgrx::pg_module_magic!();
 
 mod errors;
+mod feature_list;
 mod features;
 mod job;
 mod labels;

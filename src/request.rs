@@ -4,11 +4,12 @@
 //! known ones.
 
 use crate::errors::{Code, Failure};
-use crate::features::Nulls;
+use crate::features::{CategoryLimits, Nulls};
 use crate::source::Source;
 use pgrx::JsonB;
 use pgsvm_core::{Loss, Policy, Problem, Proximal, Scale};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Cap on passes when the user gives none: far above what a solvable problem takes.
 const DEFAULT_MAX_PASSES: u32 = 1000;
@@ -42,6 +43,7 @@ pub struct Request {
     pub model: String,
     pub scale: ScaleWord,
     pub nulls: Nulls,
+    pub categories: CategoryLimits,
     pub terms: Terms,
     /// As given, stored with the model.
     pub options: serde_json::Value,
@@ -139,6 +141,7 @@ impl Arguments {
                 ("error", Nulls::Error),
                 ("skip", Nulls::Skip),
                 ("zero", Nulls::Zero),
+                ("mean", Nulls::Mean),
             ],
         )?;
         Ok(Request {
@@ -148,6 +151,7 @@ impl Arguments {
             label,
             scale,
             nulls,
+            categories: choices.categories,
             terms,
             options: self
                 .options
@@ -261,6 +265,7 @@ struct Choices {
     proximal: Proximal,
     inner_rounds: Option<u32>,
     duals: bool,
+    categories: CategoryLimits,
 }
 
 impl Choices {
@@ -270,6 +275,7 @@ impl Choices {
             proximal: Proximal::Auto,
             inner_rounds: None,
             duals: false,
+            categories: CategoryLimits::default(),
         };
         let Some(JsonB(value)) = options else {
             return Ok(choices);
@@ -317,7 +323,19 @@ impl Choices {
                 let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
                 self.policy = Some(word(key, &text, &known)?);
             }
-            "inner_rounds" => self.inner_rounds = Some(inner_rounds(value)?),
+            "inner_rounds" => {
+                let most = Problem::MOST_INNER_ROUNDS;
+                self.inner_rounds = Some(whole_number(key, value, 1..=most, 10)?);
+            }
+            "max_categories" => {
+                let most = CategoryLimits::MOST;
+                self.categories.most = whole_number(key, value, 0..=most, 1000)?;
+            }
+            "hash_bits" => {
+                let most = CategoryLimits::MOST_HASH_BITS;
+                self.categories.hash_bits = whole_number(key, value, 1..=most, 18)?;
+                self.categories.hash_keys = true;
+            }
             "proximal" => {
                 let known = [
                     ("auto", Proximal::Auto),
@@ -329,7 +347,7 @@ impl Choices {
             "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
-                    "options know \"policy\", \"inner_rounds\", \"proximal\" and \"duals\"",
+                    "options know \"policy\", \"inner_rounds\", \"proximal\", \"duals\", \"max_categories\" and \"hash_bits\"",
                 ));
             }
         }
@@ -337,16 +355,22 @@ impl Choices {
     }
 }
 
-fn inner_rounds(given: &serde_json::Value) -> Result<u32, Failure> {
-    let most = Problem::MOST_INNER_ROUNDS;
+/// An option's whole number within `range`; `usual` is what a hint proposes.
+fn whole_number(
+    key: &str,
+    given: &serde_json::Value,
+    range: RangeInclusive<u32>,
+    usual: u32,
+) -> Result<u32, Failure> {
     given
         .as_u64()
-        .filter(|rounds| (1..=u64::from(most)).contains(rounds))
-        .map(|rounds| rounds as u32)
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| range.contains(number))
         .ok_or_else(|| {
+            let (least, most) = range.into_inner();
             invalid(format!(
-                "inner_rounds must be a whole number from 1 to {most}, not {given}"
+                "{key} must be a whole number from {least} to {most}, not {given}"
             ))
-            .hint("options => '{\"inner_rounds\": 10}'")
+            .hint(format!("options => '{{\"{key}\": {usual}}}'"))
         })
 }

@@ -98,7 +98,7 @@ impl ReaderRole {
         ReaderOutcome {
             report: self.reader.report(),
             classes: source.classes(),
-            features: source.features(),
+            features: source.features(&[]),
             rows_skipped: source.rows_skipped(),
         }
     }

@@ -40,7 +40,7 @@ impl RowSource {
     pub fn start(planned: &Planned, job: &Job) -> Result<Self, Failure> {
         let features = FeatureSet::from_json(&job.features)
             .expect("the leader sent a feature set that it made itself");
-        let decoder = Decoder::new(&features, &planned.columns, job.nulls)?;
+        let decoder = Decoder::learning(&features, &planned.columns, job.nulls, job.categories)?;
         Ok(Self {
             running: Some(Running::start(planned)),
             decode: RowDecoder {
@@ -63,9 +63,13 @@ impl RowSource {
         }
     }
 
-    /// The feature set with learned array lengths, as models store it.
-    pub fn features(&self) -> String {
-        self.decode.decoder.learned().to_json()
+    /// The feature set with all that was learned, as models store it. `means` of the dense features
+    /// stand for NULL, where that is the rule.
+    pub fn features(&self, means: &[f64]) -> String {
+        let mut features = self.decode.decoder.learned().clone();
+        features.nulls.clone_from(&self.decode.null_counts);
+        features.means = means.to_vec();
+        features.to_json()
     }
 
     /// Rows left out because of a NULL.
@@ -135,7 +139,7 @@ impl RowDecoder {
         for part in nulls {
             self.null_counts[*part] += 1;
         }
-        let usable = nulls.is_empty() || self.nulls == Nulls::Zero;
+        let usable = nulls.is_empty() || matches!(self.nulls, Nulls::Zero | Nulls::Mean);
         if !usable {
             self.rows_skipped += 1;
             return Ok(Decoded::Skipped);
@@ -170,6 +174,7 @@ impl RowDecoder {
         if self.nulls == Nulls::Error {
             self.check_nulls()?;
         }
+        self.decoder.check_keys()?;
         match labels.classes() {
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
@@ -178,7 +183,7 @@ impl RowDecoder {
                     counted(self.rows_skipped, "row")
                 ),
             )
-            .hint("nulls => 'zero' keeps such rows")),
+            .hint("nulls => 'mean' and nulls => 'zero' keep such rows")),
             [only] => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(
@@ -212,7 +217,7 @@ impl RowDecoder {
                 counted(*count, "NULL value")
             ),
         )
-        .hint("nulls => 'skip' leaves such rows out, nulls => 'zero' counts a NULL as 0");
+        .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
         if counts.len() > 1 {
             let all: Vec<_> = counts
                 .iter()
