@@ -119,7 +119,7 @@ pub struct FeatureBuffer {
     /// row.
     pub null_parts: Vec<usize>,
     /// Dense features that were NULL.
-    missing: Vec<usize>,
+    pub missing: Vec<usize>,
 }
 
 impl FeatureBuffer {
