@@ -1,7 +1,8 @@
 //! Features: resolving the argument, decoding rows.
 
 use crate::features::{
-    parse_libsvm, resolve, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls,
+    parse_libsvm, resolve, CategoryLimits, Decoder, FeatureBuffer, FeatureError, FeaturePart,
+    FeatureSet, Nulls,
 };
 use crate::pg::executor::{Continue, Running};
 use crate::pg::query::{self, Column};
@@ -9,12 +10,21 @@ use pgrx::prelude::*;
 
 tests![
     every_usable_column_but_the_label_is_a_feature,
-    text_columns_are_refused_with_the_columns_that_can_be_used,
+    text_columns_are_categories_and_integers_on_request,
     entries_name_columns_and_forms,
     entries_that_cannot_be_features_are_refused,
     a_feature_set_reads_back_from_its_stored_form,
     features_have_names,
     numbers_of_every_type_decode,
+    times_decode_to_seconds_since_1970,
+    categories_share_codes_in_the_order_of_their_appearance,
+    predictions_know_the_categories_of_the_training_by_their_text,
+    null_is_what_the_rule_says,
+    rows_left_out_teach_no_categories,
+    values_beyond_the_limit_are_hashed,
+    keys_are_told_from_categories,
+    categories_that_do_not_fit_are_refused,
+    stored_categories_that_make_no_sense_are_not_read,
     arrays_decode_from_every_form_of_storage,
     array_lengths_are_learned_and_held_to,
     null_parts_are_noted_and_count_as_zero,
@@ -44,16 +54,52 @@ fn names(features: &FeatureSet) -> Vec<String> {
     features.parts.iter().map(FeaturePart::name).collect()
 }
 
-/// Decodes every row of a SELECT and hands each to `look`.
+/// Decodes every row of a SELECT as a training does and hands each to `look`.
 fn decode(
     entries: Option<&[&str]>,
     select: &str,
-    mut look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
+    look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
 ) -> Decoder {
-    let planned = query::plan(select);
+    learn(
+        entries,
+        select,
+        Nulls::Zero,
+        CategoryLimits::default(),
+        look,
+    )
+}
+
+fn learn(
+    entries: Option<&[&str]>,
+    select: &str,
+    nulls: Nulls,
+    limits: CategoryLimits,
+    look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
+) -> Decoder {
     let entries = entries.map(strings);
-    let (features, _) = resolve(entries.as_deref(), &planned.columns, "y").expect("resolves");
-    let mut decoder = Decoder::new(&features, &planned.columns, Nulls::Zero).expect("fits");
+    let (features, _) = resolve(entries.as_deref(), &columns(select), "y").expect("resolves");
+    let mut decoder = Decoder::learning(&features, &columns(select), nulls, limits).expect("fits");
+    run(&mut decoder, select, look);
+    decoder
+}
+
+/// Decodes every row of a SELECT as a prediction by a model with these features does.
+fn predict(
+    features: &FeatureSet,
+    select: &str,
+    nulls: Nulls,
+    look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
+) {
+    let mut decoder = Decoder::new(features, &columns(select), nulls).expect("fits");
+    run(&mut decoder, select, look);
+}
+
+fn run(
+    decoder: &mut Decoder,
+    select: &str,
+    mut look: impl FnMut(Result<(), FeatureError>, &FeatureBuffer),
+) {
+    let planned = query::plan(select);
     let mut buffer = FeatureBuffer::default();
     super::with_new_snapshot(|| {
         let mut running = Running::start(&planned);
@@ -65,7 +111,6 @@ fn decode(
         }) {}
         running.finish();
     });
-    decoder
 }
 
 fn dense(select: &str) -> Vec<Vec<f64>> {
@@ -88,49 +133,49 @@ fn first_error(entries: Option<&[&str]>, select: &str) -> FeatureError {
 fn every_usable_column_but_the_label_is_a_feature() {
     let select =
         "SELECT 1::int2 a, 2 b, 3::int8 c, 1::float4 d, 1::float8 e, 1::numeric(4,2) f, true g,
-        '{1}'::int[] h, '{1}'::numeric[] i, 1 AS y, now() j, '{}'::jsonb k, '{a}'::text[] l";
+        '{1}'::int[] h, '{1}'::numeric[] i, 1 AS y, now() j, '{}'::jsonb k, '{a}'::text[] l, 'a' m, '1 day'::interval n";
     let (features, skipped) = resolve(None, &columns(select), "y").expect("resolves");
-    assert_eq!(names(&features).join(""), "abcdefghi");
+    assert_eq!(names(&features).join(""), "abcdefghijm");
     let skipped: Vec<_> = skipped
         .iter()
         .map(|column| format!("{} {}", column.name, column.type_name))
         .collect();
-    assert_eq!(
-        skipped,
-        ["j timestamp with time zone", "k jsonb", "l text[]"]
-    );
+    assert_eq!(skipped, ["k jsonb", "l text[]", "n interval"]);
     let FeaturePart::Column { type_name, .. } = &features.parts[5] else {
         panic!("a number is a column part");
     };
     assert_eq!(type_name, "numeric(4,2)");
     assert_eq!(
-        resolved(None, "SELECT 1 AS y, now() AS t"),
+        resolved(None, "SELECT 1 AS y, '{}'::json AS t"),
         Err(FeatureError::Nothing)
     );
 }
 
-fn text_columns_are_refused_with_the_columns_that_can_be_used() {
-    let usable = vec!["a".to_owned(), "b".to_owned()];
-    for (text, type_name) in [
-        ("'x'::text", "text"),
-        ("'x'::varchar(3)", "character varying(3)"),
-        ("'x'::name", "name"),
-    ] {
-        let select = format!("SELECT 1 AS a, {text} AS t, '{{1}}'::real[] AS b, 'label' AS y");
-        let expected = FeatureError::Category {
-            column: "t".to_owned(),
-            type_name: type_name.to_owned(),
-            usable: usable.clone(),
-        };
-        assert_eq!(resolved(None, &select), Err(expected.clone()));
-        assert_eq!(resolved(Some(&["a", "t"]), &select), Err(expected));
-    }
+fn text_columns_are_categories_and_integers_on_request() {
     Spi::run("CREATE TYPE pg_temp.mood AS ENUM ('sad', 'glad')").expect("create");
-    let error = resolved(None, "SELECT 1 AS a, 'sad'::pg_temp.mood AS m");
-    assert!(
-        matches!(error, Err(FeatureError::Category { .. })),
-        "{error:?}"
+    let select = r#"SELECT 1 AS a, 'x'::text AS b, 'x'::varchar(3) AS c, 'x'::name AS d, 'x'::char(3) AS e, 'x'::"char" AS f,
+        true AS g, 'sad'::pg_temp.mood AS h, 2::int8 AS "i, "" j", 1.5 AS k, now() AS l"#;
+    let features = resolved(None, select).expect("resolves");
+    let categories: Vec<_> = features.categories().map(|(name, _)| name).collect();
+    assert_eq!(categories, ["b", "c", "d", "e", "f", "g", "h"]);
+    assert_eq!((features.dense_parts(), features.sparse_parts()), (4, 1));
+
+    let entries = ["category(a)", "a", r#"category("i, "" j")"#, "category(b)"];
+    let features = resolved(Some(&entries), select).expect("resolves");
+    assert_eq!(
+        names(&features),
+        ["category(a)", "a", r#"category("i, "" j")"#, "b"]
     );
+    assert_eq!(
+        resolved(Some(&["b", "category(b)"]), select),
+        Err(FeatureError::Duplicate {
+            entry: "category(b)".to_owned()
+        })
+    );
+    for wrong in ["category(k)", "category(l)"] {
+        let error = resolved(Some(&[wrong]), select);
+        assert!(matches!(error, Err(FeatureError::Type { .. })), "{error:?}");
+    }
 }
 
 fn entries_name_columns_and_forms() {
@@ -161,7 +206,7 @@ fn entries_name_columns_and_forms() {
 }
 
 fn entries_that_cannot_be_features_are_refused() {
-    let select = "SELECT 1 AS a, '{1}'::int[] AS idx, '{1}'::real[] AS val, 'x' AS t, now() AS d, 1 AS y, 2 AS twice, 3 AS twice";
+    let select = "SELECT 1 AS a, '{1}'::int[] AS idx, '{1}'::real[] AS val, 'x' AS t, '1 day'::interval AS d, 1 AS y, 2 AS twice, 3 AS twice";
     let refused = |entry: &str| resolved(Some(&["val", entry]), select).expect_err(entry);
     let missing = |column: &str, near: Option<&str>| FeatureError::MissingColumn {
         column: column.to_owned(),
@@ -257,13 +302,361 @@ fn features_have_names() {
 
 fn numbers_of_every_type_decode() {
     let rows = dense(
-        "SELECT (-7)::int2 AS a, 8 AS b, (-9000000000)::int8 AS c, 0.1::float4 AS d, 0.1::float8 AS e, -12.50::numeric AS f,
-         true AS g, false AS h",
+        "SELECT (-7)::int2 AS a, 8 AS b, (-9000000000)::int8 AS c, 0.1::float4 AS d, 0.1::float8 AS e, -12.50::numeric AS f",
     );
+    assert_eq!(rows, [[-7.0, 8.0, -9e9, f64::from(0.1f32), 0.1, -12.5]]);
+    // a boolean is one number in models of before there were categories
+    let stored = r#"{"parts":[{"kind":"column","name":"g","type":"boolean"},{"kind":"column","name":"h","type":"boolean"}]}"#;
+    let features = FeatureSet::from_json(stored).expect("reads");
+    predict(
+        &features,
+        "SELECT true AS g, false AS h",
+        Nulls::Error,
+        |result, row| {
+            result.expect("decodes");
+            assert_eq!(row.dense, [1.0, 0.0]);
+        },
+    );
+}
+
+fn times_decode_to_seconds_since_1970() {
+    let select = "SELECT '1970-01-02'::date AS a, '1969-12-31 23:59:58.5'::timestamp AS b,
+        '2024-02-29 12:00:00.000001+02'::timestamptz AS c";
+    let rows = dense(select);
+    assert_eq!(rows, [[86400.0, -1.5, 1709200800.000001]]);
+    for (infinite, value) in [
+        ("'infinity'::date", f64::INFINITY),
+        ("'-infinity'::timestamp", f64::NEG_INFINITY),
+    ] {
+        let expected = FeatureError::NotFinite {
+            column: "t".to_owned(),
+            element: None,
+            value,
+        };
+        assert_eq!(
+            first_error(None, &format!("SELECT {infinite} AS t")),
+            expected
+        );
+    }
+    // a time stays a time, a number a number
+    let (times, _) = resolve(None, &columns(select), "y").expect("resolves");
+    let fits = |select: &str| Decoder::new(&times, &columns(select), Nulls::Error).is_ok();
+    assert!(fits(
+        "SELECT now() AS a, current_date AS b, now()::timestamp AS c"
+    ));
+    assert!(!fits("SELECT 1 AS a, current_date AS b, now() AS c"));
+}
+
+fn categories_share_codes_in_the_order_of_their_appearance() {
+    let select = "SELECT * FROM (VALUES ('b', true, 3, '4:2'), ('a', true, 2, ''), ('b', false, 3, '0:1'), ('', NULL, 2, '')) AS r (t, g, i, f)";
+    let mut rows = Vec::new();
+    let entries = ["t", "libsvm(f)", "g", "category(i)"];
+    let decoder = decode(Some(&entries), select, |result, row| {
+        result.expect("decodes");
+        rows.push((row.sparse_index.clone(), row.sparse_value.clone()));
+    });
+    // two sparse parts: index * 2 of the text, code * 2 + 1
     assert_eq!(
         rows,
-        [[-7.0, 8.0, -9e9, f64::from(0.1f32), 0.1, -12.5, 1.0, 0.0]]
+        [
+            (vec![1, 3, 5, 8], vec![1.0, 1.0, 1.0, 2.0]),
+            (vec![3, 7, 9], vec![1.0; 3]),
+            (vec![0, 1, 5, 11], vec![1.0; 4]),
+            (vec![9, 13], vec![1.0; 2]),
+        ]
     );
+    let names: Vec<_> = (0..14)
+        .map(|id| decoder.learned().feature_name(id))
+        .collect();
+    assert_eq!(names[1], "t=b");
+    assert_eq!(names[3], "g=true");
+    assert_eq!(names[5], "i=3");
+    assert_eq!(names[7], "t=a");
+    assert_eq!(names[9], "i=2");
+    assert_eq!(names[11], "g=false");
+    assert_eq!(names[13], "t=");
+    assert_eq!(names[8], "libsvm(f)[4]");
+    assert_eq!(decoder.learned().feature_name(15), "feature 15");
+}
+
+/// What `predict` decodes of the categories 'b', 'a', 'true' and '7', of column t.
+fn codes_of(value: &str) -> Vec<u32> {
+    let decoder = decode(
+        None,
+        "SELECT unnest('{b,a,true,7}'::text[]) AS t",
+        |_, _| (),
+    );
+    // as a model: through the stored form
+    let features = FeatureSet::from_json(&decoder.learned().to_json()).expect("reads");
+    let mut codes = Vec::new();
+    predict(
+        &features,
+        &format!("SELECT {value} AS t"),
+        Nulls::Zero,
+        |result, row| {
+            result.expect("decodes");
+            codes.clone_from(&row.sparse_index);
+        },
+    );
+    codes
+}
+
+fn predictions_know_the_categories_of_the_training_by_their_text() {
+    Spi::run("CREATE TYPE pg_temp.letter AS ENUM ('a', 'b', 'c')").expect("create");
+    for (value, codes) in [
+        ("'b'::text", vec![0]),
+        ("'a  '::char(3)", vec![1]),
+        ("'a '::text", vec![]),
+        ("'B'::text", vec![]),
+        ("'a'::name", vec![1]),
+        ("'b'::\"char\"", vec![0]),
+        ("'b'::pg_temp.letter", vec![0]),
+        ("'c'::pg_temp.letter", vec![]),
+        ("NULL::pg_temp.letter", vec![]),
+        ("true", vec![2]),
+        ("false", vec![]),
+        ("7::int2", vec![3]),
+        ("7", vec![3]),
+        ("(-7)::int8", vec![]),
+        ("repeat('b', 100000)", vec![]),
+    ] {
+        assert_eq!(codes_of(value), codes, "{value}");
+    }
+}
+
+fn null_is_what_the_rule_says() {
+    let select = "SELECT * FROM (VALUES (1, 'x', '{1,2}'::real[]), (NULL, NULL, '{3,NULL}'), (2, NULL, NULL)) AS r (a, t, v)";
+    let learned = |nulls| {
+        let mut rows = Vec::new();
+        let decoder = learn(
+            None,
+            select,
+            nulls,
+            CategoryLimits::default(),
+            |result, row| {
+                result.expect("decodes");
+                rows.push((
+                    format!("{:?}", row.dense),
+                    row.sparse_index.clone(),
+                    row.null_parts.clone(),
+                ));
+            },
+        );
+        (decoder, rows)
+    };
+    let row = |dense: &str, sparse: &[u32], nulls: &[usize]| {
+        (dense.to_owned(), sparse.to_vec(), nulls.to_vec())
+    };
+    let (_, rows) = learned(Nulls::Zero);
+    assert_eq!(
+        rows,
+        [
+            row("[1.0, 1.0, 2.0]", &[0], &[]),
+            row("[0.0, 3.0, 0.0]", &[], &[0, 1, 2]),
+            row("[2.0, 0.0, 0.0]", &[], &[1, 2])
+        ]
+    );
+    let (decoder, rows) = learned(Nulls::Mean);
+    assert_eq!(
+        rows,
+        [
+            row("[1.0, 1.0, 2.0]", &[0], &[]),
+            row("[NaN, 3.0, NaN]", &[1], &[0, 1, 2]),
+            row("[2.0, NaN, NaN]", &[1], &[1, 2])
+        ]
+    );
+    assert_eq!(decoder.learned().feature_name(4), "t IS NULL");
+    // a prediction puts the means in
+    let mut features = decoder.learned().clone();
+    features.means = vec![1.5, 2.0, 2.5];
+    let features = FeatureSet::from_json(&features.to_json()).expect("reads");
+    let mut rows = Vec::new();
+    predict(&features, select, Nulls::Mean, |result, row| {
+        result.expect("decodes");
+        rows.push((row.dense.clone(), row.sparse_index.clone()));
+    });
+    assert_eq!(
+        rows,
+        [
+            (vec![1.0, 1.0, 2.0], vec![0]),
+            (vec![1.5, 3.0, 2.5], vec![1]),
+            (vec![2.0, 2.0, 2.5], vec![1])
+        ]
+    );
+    // NaN of the user's own stays an error
+    let error = "SELECT 'NaN'::real AS a";
+    let mut errors = 0;
+    learn(
+        None,
+        error,
+        Nulls::Mean,
+        CategoryLimits::default(),
+        |result, _| {
+            errors += usize::from(matches!(result, Err(FeatureError::NotFinite { .. })));
+        },
+    );
+    assert_eq!(errors, 1);
+}
+
+fn rows_left_out_teach_no_categories() {
+    let select = "SELECT * FROM (VALUES ('a', 1), ('b', NULL), ('c', 2)) AS r (t, x)";
+    let decoder = learn(
+        None,
+        select,
+        Nulls::Skip,
+        CategoryLimits::default(),
+        |_, _| (),
+    );
+    let (_, dictionary) = decoder.learned().categories().next().expect("t");
+    assert_eq!(dictionary.values().collect::<Vec<_>>(), ["a", "c"]);
+}
+
+fn values_beyond_the_limit_are_hashed() {
+    let limits = CategoryLimits {
+        most: 2,
+        hash_bits: 8,
+        hash_keys: true,
+    };
+    let select = "SELECT * FROM (VALUES ('a', 'x'), ('b', 'x'), ('Oslo', 'x'), ('Zürich', 'y'), (repeat('b', 2000), 'x'), ('a', 'z')) AS r (city, t)";
+    let mut rows = Vec::new();
+    let decoder = learn(None, select, Nulls::Error, limits, |result, row| {
+        result.expect("decodes");
+        rows.push(row.sparse_index.clone());
+    });
+    let features = decoder.learned();
+    let named = |row: usize| -> Vec<_> {
+        rows[row]
+            .iter()
+            .map(|id| features.feature_name(u64::from(*id)))
+            .collect()
+    };
+    // FNV-1a and the finalizer of MurmurHash3, computed elsewhere
+    assert_eq!(named(1), ["t=x", "city=b"]);
+    assert_eq!(named(2), ["t=x", "city#221"]);
+    assert_eq!(named(3), ["city#208", "t=y"]);
+    assert_eq!(rows[2], [1, 3 + 221]);
+    // the block of t begins behind that of city
+    assert_eq!(rows[5][0], 0);
+    assert!((260..516).contains(&rows[5][1]), "{rows:?}");
+
+    // what training did not see falls into its hashed feature
+    let stored = FeatureSet::from_json(&features.to_json()).expect("reads");
+    predict(
+        &stored,
+        "SELECT 'Roma' AS city, 'x' AS t",
+        Nulls::Error,
+        |result, row| {
+            result.expect("decodes");
+            assert_eq!(row.sparse_index, [1, 3 + 56]);
+        },
+    );
+}
+
+fn keys_are_told_from_categories() {
+    let limits = |most| CategoryLimits {
+        most,
+        ..CategoryLimits::default()
+    };
+    let keys = |select: &str, most| {
+        let decoder = learn(None, select, Nulls::Error, limits(most), |result, _| {
+            result.expect("decodes");
+        });
+        match decoder.check_keys() {
+            Ok(()) => Vec::new(),
+            Err(FeatureError::Keys { keys, .. }) => keys
+                .into_iter()
+                .map(|key| (key.column, key.values, key.rows))
+                .collect(),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    let select = "SELECT i::text AS k, (i % 100)::text AS few, (i / 2)::text AS half FROM generate_series(1, 300) AS i";
+    assert_eq!(
+        keys(select, 1000),
+        [("k".to_owned(), 300, 300), ("half".to_owned(), 151, 300)]
+    );
+    assert_eq!(
+        keys(
+            "SELECT i::text AS k FROM generate_series(1, 100) AS i",
+            1000
+        ),
+        []
+    );
+    // beyond the limit distinct values are estimated
+    for distinct in [300, 3000, 100_000] {
+        let select = format!(
+            "SELECT (i % {distinct})::text AS t FROM generate_series(1, {distinct} * 3 / 2) AS i"
+        );
+        let found = keys(&select, 10);
+        let estimate = found.first().map_or(0.0, |(_, values, _)| *values as f64);
+        let error = estimate / f64::from(distinct) - 1.0;
+        assert!(error.abs() < 0.06, "{estimate} of {distinct}");
+    }
+    assert_eq!(
+        keys(
+            "SELECT (i % 1000)::text AS t FROM generate_series(1, 3000) AS i",
+            10
+        ),
+        []
+    );
+}
+
+fn categories_that_do_not_fit_are_refused() {
+    let limits = CategoryLimits {
+        most: 0,
+        hash_bits: 24,
+        hash_keys: true,
+    };
+    // 2^31 codes are 128 blocks of 2^24
+    let columns: Vec<_> = (1..=129).map(|i| format!("'x' AS c{i}")).collect();
+    let mut error = None;
+    learn(
+        None,
+        &format!("SELECT {}", columns.join(", ")),
+        Nulls::Error,
+        limits,
+        |result, _| error = result.err(),
+    );
+    assert_eq!(
+        error,
+        Some(FeatureError::TooManyCategories {
+            column: "c129".to_owned()
+        })
+    );
+    assert_eq!(
+        first_error(None, "SELECT repeat('x', 1001) AS t"),
+        FeatureError::LongCategory {
+            column: "t".to_owned(),
+            bytes: 1001
+        }
+    );
+}
+
+fn stored_categories_that_make_no_sense_are_not_read() {
+    let read = |dictionary: &str| {
+        let stored =
+            format!(r#"{{"parts":[{{"kind":"category","name":"t","type":"text",{dictionary}}}]}}"#);
+        FeatureSet::from_json(&stored)
+    };
+    assert!(read(r#""values":["a","b"],"codes":[0,3],"null_code":1"#).is_some());
+    for bad in [
+        r#""values":["a"]"#,
+        r#""values":["a","b"],"codes":[0]"#,
+        r#""values":["a","b"],"codes":[1,0]"#,
+        r#""values":["a"],"codes":[-1]"#,
+        r#""values":[],"codes":[],"hashed":{"first_code":0,"bits":25}"#,
+        r#""values":[],"codes":[],"hashed":{"first_code":4294967290,"bits":8}"#,
+    ] {
+        assert_eq!(read(bad), None, "{bad}");
+    }
+    // a code beyond all ids
+    let features = read(r#""values":["a"],"codes":[4294967295]"#).expect("reads");
+    predict(&features, "SELECT 'a' AS t", Nulls::Error, |result, _| {
+        assert!(matches!(
+            result,
+            Err(FeatureError::TooManyCategories { .. })
+        ));
+    });
 }
 
 fn arrays_decode_from_every_form_of_storage() {

@@ -65,7 +65,7 @@ fn weight_of(model: &Model, id: u32) -> f64 {
         dense: vec![0.0; model.dense.len()],
         sparse_index: vec![id],
         sparse_value: vec![1.0],
-        null_parts: Vec::new(),
+        ..FeatureBuffer::default()
     };
     model.decision(&row) - model.intercept
 }

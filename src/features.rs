@@ -7,23 +7,30 @@
 //!
 //! Feature ids: the dense parts count up from 0 in their order, one id a column and as many as it is
 //! long an array. Sparse ids are relative to the space behind the dense ones: with S sparse parts,
-//! part p's index i is i * S + p, which is the index itself when there is one.
+//! part p's index i is i * S + p, which is the index itself when there is one. All category columns
+//! together are one sparse part, the last one; their indices are the codes of `category`.
 
+mod category;
 mod decode;
 mod error;
+mod hash;
 mod libsvm;
+mod name;
 mod resolve;
 mod sparse;
 
+pub use category::{CategoryLimits, Dictionary};
 pub use decode::Decoder;
 pub use error::FeatureError;
 pub use libsvm::parse as parse_libsvm;
+pub use name::Feature;
 pub use resolve::resolve;
 
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 
 /// One source of features, as the model remembers it. Types are those of the training, by SQL name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum FeaturePart {
     /// A number: one dense feature.
@@ -31,6 +38,9 @@ pub enum FeaturePart {
         name: String,
         #[serde(rename = "type")]
         type_name: String,
+        /// A date or timestamp, as seconds since 1970-01-01 00:00 UTC.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        time: bool,
     },
     /// An array of numbers: as many dense features as it is long, which the first row tells.
     Array {
@@ -52,12 +62,29 @@ pub enum FeaturePart {
         #[serde(rename = "type")]
         type_name: String,
     },
+    /// Categories: a feature each, 1 where a row has it.
+    Category {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        /// Whether `features` must ask for categories, as the column alone would be a number.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        asked: bool,
+        #[serde(flatten)]
+        dictionary: Rc<Dictionary>,
+    },
 }
 
 /// Everything a model reads, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
     pub parts: Vec<FeaturePart>,
+    /// NULLs that training met in each part; empty where nobody counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nulls: Vec<u64>,
+    /// With `Nulls::Mean` what stands for NULL in each dense feature; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub means: Vec<f64>,
 }
 
 /// A column that training leaves out because its type is none that features come from.
@@ -74,8 +101,11 @@ pub enum Nulls {
     Error,
     /// Training leaves the row out, prediction answers NULL.
     Skip,
-    /// It counts as 0.
+    /// It counts as 0, and as none of the categories.
     Zero,
+    /// It counts as the mean of the training's rows that have a value, and as a category of its own;
+    /// in a sparse part as 0.
+    Mean,
 }
 
 /// One decoded row, reused from row to row. The vectors are those of `pgsvm_core::Example`.
@@ -85,9 +115,11 @@ pub struct FeatureBuffer {
     /// Relative to the sparse space; strictly ascending.
     pub sparse_index: Vec<u32>,
     pub sparse_value: Vec<f32>,
-    /// The parts (by position in `FeatureSet::parts`, ascending) that held a NULL, which counts as 0
-    /// above. Empty for a complete row.
+    /// The parts (by position in `FeatureSet::parts`, ascending) that held a NULL. Empty for a complete
+    /// row.
     pub null_parts: Vec<usize>,
+    /// Dense features that were NULL.
+    pub missing: Vec<usize>,
 }
 
 impl FeatureBuffer {
@@ -96,6 +128,7 @@ impl FeatureBuffer {
         self.sparse_index.clear();
         self.sparse_value.clear();
         self.null_parts.clear();
+        self.missing.clear();
     }
 }
 
@@ -106,6 +139,7 @@ impl Nulls {
             "error" => Self::Error,
             "skip" => Self::Skip,
             "zero" => Self::Zero,
+            "mean" => Self::Mean,
             _ => return None,
         })
     }
@@ -116,6 +150,7 @@ impl Nulls {
             Self::Error => "error",
             Self::Skip => "skip",
             Self::Zero => "zero",
+            Self::Mean => "mean",
         }
     }
 }
@@ -126,24 +161,37 @@ impl FeaturePart {
         matches!(self, Self::Column { .. } | Self::Array { .. })
     }
 
-    /// How the user names it in `features`: the column, or for one the form `sparse(idx, val)`.
+    /// How the user names it in `features`: the column, or a form such as `sparse(idx, val)`.
     pub fn name(&self) -> String {
         match self {
             Self::Column { name, .. } | Self::Array { name, .. } => name.clone(),
             Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
             Self::Libsvm { name, .. } => format!("libsvm({name})"),
+            Self::Category { name, asked, .. } => match asked {
+                true => format!("category({})", resolve::quoted(name)),
+                false => name.clone(),
+            },
         }
     }
 
     /// The columns it reads.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
-            Self::Column { name, .. } | Self::Array { name, .. } | Self::Libsvm { name, .. } => {
-                (name, None)
-            }
+            Self::Column { name, .. }
+            | Self::Array { name, .. }
+            | Self::Libsvm { name, .. }
+            | Self::Category { name, .. } => (name, None),
             Self::Sparse { index, value, .. } => (index, Some(value)),
         };
         core::iter::once(first.as_str()).chain(second.map(String::as_str))
+    }
+
+    /// The codes of its values, where it is a category column.
+    pub fn dictionary(&self) -> Option<&Dictionary> {
+        match self {
+            Self::Category { dictionary, .. } => Some(dictionary),
+            _ => None,
+        }
     }
 }
 
@@ -174,7 +222,7 @@ impl FeatureSet {
         self.parts.iter().try_fold(0usize, |sum, part| match part {
             FeaturePart::Column { .. } => Some(sum + 1),
             FeaturePart::Array { length, .. } => length.map(|length| sum + length as usize),
-            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => Some(sum),
+            _ => Some(sum),
         })
     }
 
@@ -183,33 +231,25 @@ impl FeatureSet {
         self.parts.iter().filter(|part| part.is_dense()).count()
     }
 
-    /// Number of parts with sparse features: the S of the feature ids.
+    /// Number of sparse parts, all category columns together being one: the S of the feature ids.
     pub fn sparse_parts(&self) -> usize {
-        self.parts.len() - self.dense_parts()
+        let categories = self.categories().count();
+        self.parts.len() - self.dense_parts() - categories + usize::from(categories > 0)
     }
 
-    /// A feature's name for messages and listings: `age`, `x[3]`, `sparse(idx, val)[17]`. Ids as
-    /// weights have them: dense ids, then sparse ids from the number of dense features on.
-    pub fn feature_name(&self, id: u64) -> String {
-        let mut rest = id;
-        for part in self.parts.iter().filter(|part| part.is_dense()) {
-            let length = match part {
-                FeaturePart::Array { length, .. } => length.map_or(0, u64::from),
-                _ => 1,
-            };
-            match part {
-                FeaturePart::Array { name, .. } if rest < length => {
-                    return format!("{name}[{}]", rest + 1)
-                }
-                _ if rest < length => return part.name(),
-                _ => rest -= length,
-            }
-        }
-        let count = self.sparse_parts().max(1) as u64;
-        let mut sparse = self.parts.iter().filter(|part| !part.is_dense());
-        match sparse.nth((rest % count) as usize) {
-            Some(part) => format!("{}[{}]", part.name(), rest / count),
-            None => format!("feature {id}"),
-        }
+    /// The category columns and the codes of their values.
+    pub fn categories(&self) -> impl Iterator<Item = (&str, &Dictionary)> {
+        self.parts.iter().filter_map(|part| match part {
+            FeaturePart::Category {
+                name, dictionary, ..
+            } => Some((name.as_str(), &**dictionary)),
+            _ => None,
+        })
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let dictionaries = self.categories().map(|(_, dictionary)| dictionary.bytes());
+        dictionaries.sum::<usize>() + self.means.len() * size_of::<f64>()
     }
 }

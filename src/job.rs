@@ -1,7 +1,7 @@
 //! What the leader tells the workers, and what they tell the leader: plain values, encoded for the
 //! way between processes of one and the same library and stored nowhere.
 
-use crate::features::Nulls;
+use crate::features::{CategoryLimits, Nulls};
 use crate::labels::{LabelKind, LabelValue};
 use crate::request::Terms;
 use pgsvm_core::plan::Plan;
@@ -26,6 +26,7 @@ pub struct Job {
     /// The feature set, in the form in which models store it.
     pub features: String,
     pub nulls: Nulls,
+    pub categories: CategoryLimits,
     pub scale: Scale,
     pub terms: Terms,
     pub plan: Plan,

@@ -8,6 +8,7 @@
 //! | `validation` | what held-out rows told | the calling backend |
 //! | `weights`, `models` | a trained model becomes rows | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
+//! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
 
@@ -15,6 +16,7 @@ pgrx::pg_module_magic!();
 
 mod costs;
 mod errors;
+mod feature_list;
 mod features;
 mod groups;
 mod job;

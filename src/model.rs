@@ -61,7 +61,7 @@ impl Model {
     /// Bytes it takes, about.
     fn bytes(&self) -> usize {
         let fixed = 4096;
-        fixed + self.dense.len() * size_of::<f64>() + self.sparse.bytes()
+        fixed + self.features.bytes() + self.dense.len() * size_of::<f64>() + self.sparse.bytes()
     }
 }
 

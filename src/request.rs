@@ -4,12 +4,13 @@
 //! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
 
 use crate::errors::{Code, Failure};
-use crate::features::Nulls;
+use crate::features::{CategoryLimits, Nulls};
 use crate::source::Source;
 use pgrx::JsonB;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{Loss, Policy, Problem, Proximal, Scale};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Cap on passes when the user gives none: far above what a solvable problem takes.
 const DEFAULT_MAX_PASSES: u32 = 1000;
@@ -58,6 +59,7 @@ pub struct Request {
     pub model: String,
     pub scale: ScaleWord,
     pub nulls: Nulls,
+    pub categories: CategoryLimits,
     pub terms: Terms,
     pub plan: Plan,
     pub fold_column: Option<String>,
@@ -195,6 +197,7 @@ impl Arguments {
                 ("error", Nulls::Error),
                 ("skip", Nulls::Skip),
                 ("zero", Nulls::Zero),
+                ("mean", Nulls::Mean),
             ],
         )?;
         let (costs, given) = costs(self.c, choices.costs)?;
@@ -222,6 +225,7 @@ impl Arguments {
             label,
             scale,
             nulls,
+            categories: choices.categories,
             terms,
             fold_column: fold_column.filter(|_| plan.holds_out()),
             plan,
@@ -418,6 +422,7 @@ struct Choices {
     costs: Option<Vec<f64>>,
     folds: Option<i32>,
     fold_column: Option<String>,
+    categories: CategoryLimits,
 }
 
 impl Choices {
@@ -431,6 +436,7 @@ impl Choices {
             costs: None,
             folds: None,
             fold_column: None,
+            categories: CategoryLimits::default(),
         };
         let Some(JsonB(value)) = options else {
             return Ok(choices);
@@ -478,7 +484,19 @@ impl Choices {
                 let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
                 self.policy = Some(word(key, &text, &known)?);
             }
-            "inner_rounds" => self.inner_rounds = Some(inner_rounds(value)?),
+            "inner_rounds" => {
+                let most = Problem::MOST_INNER_ROUNDS;
+                self.inner_rounds = Some(whole_number(key, value, 1..=most, 10)?);
+            }
+            "max_categories" => {
+                let most = CategoryLimits::MOST;
+                self.categories.most = whole_number(key, value, 0..=most, 1000)?;
+            }
+            "hash_bits" => {
+                let most = CategoryLimits::MOST_HASH_BITS;
+                self.categories.hash_bits = whole_number(key, value, 1..=most, 18)?;
+                self.categories.hash_keys = true;
+            }
             "proximal" => {
                 let known = [
                     ("auto", Proximal::Auto),
@@ -508,7 +526,7 @@ impl Choices {
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
                     "options know \"policy\", \"inner_rounds\", \"proximal\", \"duals\", \"deploy\", \"costs\", \
-                     \"folds\" and \"fold_column\"",
+                     \"folds\", \"fold_column\", \"max_categories\" and \"hash_bits\"",
                 ));
             }
         }
@@ -516,16 +534,22 @@ impl Choices {
     }
 }
 
-fn inner_rounds(given: &serde_json::Value) -> Result<u32, Failure> {
-    let most = Problem::MOST_INNER_ROUNDS;
+/// An option's whole number within `range`; `usual` is what a hint proposes.
+fn whole_number(
+    key: &str,
+    given: &serde_json::Value,
+    range: RangeInclusive<u32>,
+    usual: u32,
+) -> Result<u32, Failure> {
     given
         .as_u64()
-        .filter(|rounds| (1..=u64::from(most)).contains(rounds))
-        .map(|rounds| rounds as u32)
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| range.contains(number))
         .ok_or_else(|| {
+            let (least, most) = range.into_inner();
             invalid(format!(
-                "inner_rounds must be a whole number from 1 to {most}, not {given}"
+                "{key} must be a whole number from {least} to {most}, not {given}"
             ))
-            .hint("options => '{\"inner_rounds\": 10}'")
+            .hint(format!("options => '{{\"{key}\": {usual}}}'"))
         })
 }

@@ -5,6 +5,7 @@
 //! steps and never inside.
 
 use crate::errors::{Code, Failure, OrRaise};
+use crate::features::Nulls;
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
 use crate::pg::signals;
@@ -69,7 +70,7 @@ impl ReaderRole {
             policy: job.terms.policy,
             stride: job.plan.stride(),
             balanced: job.balanced,
-            impute: false,
+            impute: job.nulls == Nulls::Mean,
         };
         let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
             .map_err(cache_failure)
@@ -95,11 +96,12 @@ impl ReaderRole {
     /// What was read; complete once the role is done.
     pub fn outcome(&self) -> ReaderOutcome {
         let source = self.reader.source();
+        let report = self.reader.report();
         ReaderOutcome {
-            report: self.reader.report(),
+            features: source.features(&report.means),
+            report,
             classes: source.classes(),
             fold_values: source.fold_values(),
-            features: source.features(),
             rows_skipped: source.rows_skipped(),
         }
     }

@@ -45,7 +45,8 @@ impl RowSource {
             .expect("the leader sent a feature set that it made itself");
         // label, features, then what says the weight and the fold
         let feature_columns = 1 + features.columns().len();
-        let decoder = Decoder::new(&features, &planned.columns[..feature_columns], job.nulls)?;
+        let columns = &planned.columns[..feature_columns];
+        let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?;
         let fold_at = feature_columns + usize::from(job.weight_column.is_some());
         Ok(Self {
             running: Some(Running::start(planned)),
@@ -72,9 +73,13 @@ impl RowSource {
         self.decode.groups.fold_values()
     }
 
-    /// The feature set with learned array lengths, as models store it.
-    pub fn features(&self) -> String {
-        self.decode.decoder.learned().to_json()
+    /// The feature set with all that was learned, as models store it. `means` of the dense features
+    /// stand for NULL, where that is the rule.
+    pub fn features(&self, means: &[f64]) -> String {
+        let mut features = self.decode.decoder.learned().clone();
+        features.nulls.clone_from(&self.decode.null_counts);
+        features.means = means.to_vec();
+        features.to_json()
     }
 
     /// Rows left out because of a NULL or a weight of 0.
@@ -144,7 +149,7 @@ impl RowDecoder {
         for part in nulls {
             self.null_counts[*part] += 1;
         }
-        let usable = nulls.is_empty() || self.nulls == Nulls::Zero;
+        let usable = nulls.is_empty() || matches!(self.nulls, Nulls::Zero | Nulls::Mean);
         if !usable {
             self.rows_skipped += 1;
             return Ok(Decoded::Skipped);
@@ -187,6 +192,7 @@ impl RowDecoder {
         if self.nulls == Nulls::Error {
             self.check_nulls()?;
         }
+        self.decoder.check_keys()?;
         match labels.classes() {
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
@@ -195,7 +201,7 @@ impl RowDecoder {
                     counted(self.rows_skipped, "row")
                 ),
             )
-            .hint("nulls => 'zero' keeps rows with NULL features")),
+            .hint("nulls => 'mean' and nulls => 'zero' keep rows with NULL features")),
             [only] => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(
@@ -229,7 +235,7 @@ impl RowDecoder {
                 counted(*count, "NULL value")
             ),
         )
-        .hint("nulls => 'skip' leaves such rows out, nulls => 'zero' counts a NULL as 0");
+        .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
         if counts.len() > 1 {
             let all: Vec<_> = counts
                 .iter()

@@ -85,13 +85,18 @@ pub fn estimated_bytes(planned: &Planned) -> f64 {
     (planned.rows * planned.width_bytes).max(planned.relation_bytes)
 }
 
-/// Bytes of cache that the rows may take: what the source may come to, but for plain columns what
-/// they take when packed, whatever else the relations hold.
+/// Bytes of cache that the rows may take: what the source may come to, but for plain columns and
+/// categories what they take when packed, whatever else the relations hold.
 pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
-    let plain = |part: &FeaturePart| matches!(part, FeaturePart::Column { .. });
-    match features.parts.iter().all(plain) {
-        true => planned.rows * CacheLayout::dense_row_bytes(features.parts.len()) as f64,
-        false => estimated_bytes(planned),
+    let numbers = features.parts.iter().try_fold(0, |sum, part| match part {
+        FeaturePart::Column { .. } => Some(sum + 1),
+        // the feature's number and its value
+        FeaturePart::Category { .. } => Some(sum + 2),
+        _ => None,
+    });
+    match numbers {
+        Some(numbers) => planned.rows * CacheLayout::dense_row_bytes(numbers) as f64,
+        None => estimated_bytes(planned),
     }
 }
 

@@ -246,6 +246,7 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
         label_kind: kind,
         features: features.to_json(),
         nulls: request.nulls,
+        categories: request.categories,
         scale: request.scale.resolve(features.dense_parts() > 0),
         terms: request.terms.clone(),
         plan: request.plan.clone(),

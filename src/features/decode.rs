@@ -5,6 +5,9 @@
 //! detoast a compressed or out-of-line value, whose copy is freed before `decode` returns. The caller
 //! need not reset a memory context for our sake.
 
+use super::category::{self, CategoryLimits, Codes, NoCode, Tally};
+use super::error::KeyColumn;
+use super::hash::BuildTextHasher;
 use super::resolve::{find, wrong_type};
 use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
@@ -12,10 +15,13 @@ use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::numeric;
 use crate::pg::prefetch;
 use crate::pg::query::Column;
-use crate::pg::types::{type_kind, NumberKind, TypeKind};
+use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
 use crate::pg::varlena::Varlena;
+use crate::pg::word;
 use core::ops::Range;
 use pgrx::pg_sys;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Turns rows of one shape into features.
 pub struct Decoder {
@@ -25,6 +31,20 @@ pub struct Decoder {
     width: usize,
     nulls: Nulls,
     sparse: SparseScratch,
+    /// Codes of enum values met so far, by oid, for each part.
+    enums: Vec<HashMap<u32, Option<u32>, BuildTextHasher>>,
+    /// While a training reads.
+    learning: Option<Learning>,
+}
+
+/// What a training's decoder learns by.
+struct Learning {
+    limits: CategoryLimits,
+    codes: Codes,
+    /// One a part.
+    tallies: Vec<Tally>,
+    /// Whether the row at hand is one to learn from.
+    row_counts: bool,
 }
 
 /// Where a part's values stand in a row, and as what.
@@ -46,6 +66,10 @@ enum Part {
     Libsvm {
         at: usize,
     },
+    Category {
+        at: usize,
+        kind: CategoryKind,
+    },
 }
 
 /// The value of a part that is NULL, in whole or in an element.
@@ -61,7 +85,8 @@ pub(super) struct Row<'a> {
 
 impl Decoder {
     /// Prepares for rows with these `columns`, in which each column of `features` is found by name.
-    /// Types may differ from those of the training as long as they are numbers where it had numbers.
+    /// Types may differ from those of the training as long as they are numbers where it had numbers,
+    /// times where it had times and categories where it had categories.
     pub fn new(
         features: &FeatureSet,
         columns: &[Column],
@@ -79,16 +104,61 @@ impl Decoder {
         }
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
+            enums: vec![HashMap::default(); features.parts.len()],
             features: features.clone(),
             parts,
             width: columns.len(),
             nulls,
+            learning: None,
         })
     }
 
-    /// The features, with the array lengths that the rows so far have told.
+    /// The same for the rows of a training, which learns categories from them. With `Nulls::Mean` a
+    /// dense feature that is NULL decodes to NaN then, as its mean is not known yet.
+    pub fn learning(
+        features: &FeatureSet,
+        columns: &[Column],
+        nulls: Nulls,
+        limits: CategoryLimits,
+    ) -> Result<Self, FeatureError> {
+        let mut decoder = Self::new(features, columns, nulls)?;
+        decoder.learning = Some(Learning {
+            limits,
+            codes: Codes::below(decoder.sparse.codes()),
+            tallies: features.parts.iter().map(|_| Tally::default()).collect(),
+            row_counts: true,
+        });
+        Ok(decoder)
+    }
+
+    /// The features, with the array lengths and the categories that the rows so far have told.
     pub fn learned(&self) -> &FeatureSet {
         &self.features
+    }
+
+    /// Refuses category columns that look like keys, once a training's last row was decoded.
+    pub fn check_keys(&self) -> Result<(), FeatureError> {
+        let Some(learning) = self.learning.as_ref() else {
+            return Ok(());
+        };
+        if learning.limits.hash_keys {
+            return Ok(());
+        }
+        let (mut keys, mut others) = (Vec::new(), Vec::new());
+        for (part, tally) in self.features.parts.iter().zip(&learning.tallies) {
+            match part.dictionary().and_then(|known| tally.key(known)) {
+                Some((rows, values)) => keys.push(KeyColumn {
+                    column: part.name(),
+                    rows,
+                    values,
+                }),
+                None => others.push(part.name()),
+            }
+        }
+        match keys.is_empty() {
+            true => Ok(()),
+            false => Err(FeatureError::Keys { keys, others }),
+        }
     }
 
     /// Decodes one row into `out`, whose former content is lost. NULLs are noted in
@@ -106,6 +176,11 @@ impl Decoder {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
         let row = Row { values, nulls };
+        if let Some(learning) = self.learning.as_mut() {
+            // a row that will be left out leaves no categories behind
+            let left_out = self.nulls == Nulls::Skip && nulls[..self.width].contains(&true);
+            learning.row_counts = !left_out;
+        }
         let (mut number, mut sparse_part) = (0, 0);
         for place in 0..self.parts.len() {
             // SAFETY: the row is as the caller promises, and each part has the type of its column.
@@ -128,6 +203,7 @@ impl Decoder {
                         let name = &self.features.parts[number];
                         self.sparse.text(name, sparse_part - 1, &row, at, out)?
                     }
+                    Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
                 }
             };
             if null.is_some() {
@@ -136,10 +212,24 @@ impl Decoder {
             number += 1;
         }
         self.check_dense(out)?;
-        if sparse_part > 0 {
+        if !out.missing.is_empty() && self.nulls == Nulls::Mean {
+            self.fill(out);
+        }
+        if !out.sparse_index.is_empty() {
             self.sparse.sort(&self.features, out)?;
         }
         Ok(())
+    }
+
+    /// Puts in what stands for missing dense values.
+    #[cold]
+    fn fill(&self, out: &mut FeatureBuffer) {
+        for at in &out.missing {
+            out.dense[*at] = match self.learning {
+                Some(_) => f64::NAN,
+                None => self.features.means.get(*at).copied().unwrap_or(0.0),
+            };
+        }
     }
 
     /// # Safety
@@ -158,12 +248,13 @@ impl Decoder {
         };
         if row.nulls[at] {
             return match (*length, self.nulls) {
-                (None, Nulls::Zero) => Err(FeatureError::UnknownLength {
+                (None, Nulls::Zero | Nulls::Mean) => Err(FeatureError::UnknownLength {
                     column: name.clone(),
                 }),
                 (length, _) => {
-                    let zeros = length.unwrap_or(0) as usize;
-                    out.dense.resize(out.dense.len() + zeros, 0.0);
+                    let end = out.dense.len() + length.unwrap_or(0) as usize;
+                    out.missing.extend(out.dense.len()..end);
+                    out.dense.resize(end, 0.0);
                     Ok(Some(Null))
                 }
             };
@@ -176,9 +267,122 @@ impl Decoder {
         let problem = |problem| FeatureError::from_array(name, problem);
         let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
         check_length(name, array.len(), *length)?;
+        let start = out.dense.len();
         let any_null = array.append_to(&mut out.dense).map_err(problem)?;
+        if any_null {
+            out.missing.extend(array.nulls().map(|at| start + at));
+        }
         *length = Some(array.len() as u32);
         Ok(any_null.then_some(Null))
+    }
+
+    /// # Safety
+    /// As for `decode`; column `at` holds categories of `kind`.
+    #[inline]
+    unsafe fn category(
+        &mut self,
+        number: usize,
+        row: &Row<'_>,
+        at: usize,
+        kind: CategoryKind,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let null = row.nulls[at];
+        let code = match (null, kind) {
+            (true, _) => match self.nulls {
+                Nulls::Mean => self.null_code(number)?,
+                _ => None,
+            },
+            (false, CategoryKind::Enum) => {
+                let value = word::enum_value(row.values[at]).to_u32();
+                match self.enums[number].get(&value) {
+                    Some(code) => *code,
+                    None => {
+                        // SAFETY: as the caller promises.
+                        let code = unsafe { self.code(number, row.values[at], kind) }?;
+                        if self.learning.is_none() || code.is_some() {
+                            self.enums[number].insert(value, code);
+                        }
+                        code
+                    }
+                }
+            }
+            // SAFETY: as the caller promises.
+            (false, _) => unsafe { self.code(number, row.values[at], kind) }?,
+        };
+        if let Some(code) = code {
+            let name = part_name(&self.features.parts[number]);
+            self.sparse.code(name, code, out)?;
+        }
+        Ok(null.then_some(Null))
+    }
+
+    /// The code of a category part's value; a new one where it is learned, else None.
+    ///
+    /// # Safety
+    /// As for `decode`; the value is a category of `kind`.
+    #[inline]
+    unsafe fn code(
+        &mut self,
+        number: usize,
+        datum: pg_sys::Datum,
+        kind: CategoryKind,
+    ) -> Result<Option<u32>, FeatureError> {
+        let part = &mut self.features.parts[number];
+        let FeaturePart::Category {
+            name, dictionary, ..
+        } = part
+        else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        let learning = self
+            .learning
+            .as_mut()
+            .filter(|learning| learning.row_counts);
+        let learn = |bytes: &[u8]| {
+            let value = category::text_of(bytes);
+            let Some(Learning {
+                limits,
+                codes,
+                tallies,
+                ..
+            }) = learning
+            else {
+                return Ok(dictionary.code(&value));
+            };
+            let tally = &mut tallies[number];
+            // an enum's values are few by their type
+            if kind != CategoryKind::Enum {
+                tally.count();
+            }
+            match dictionary.known(&value) {
+                Some(code) => Ok(Some(code)),
+                None => Rc::make_mut(dictionary)
+                    .learn(&value, limits, tally, codes)
+                    .map(Some)
+                    .map_err(|reason| FeatureError::from_no_code(name, bytes.len(), reason)),
+            }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { word::with_text(datum, kind, learn) }
+    }
+
+    /// The code of NULL in a category part, where it is a category of its own.
+    #[cold]
+    fn null_code(&mut self, number: usize) -> Result<Option<u32>, FeatureError> {
+        let FeaturePart::Category {
+            name, dictionary, ..
+        } = &mut self.features.parts[number]
+        else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        match self.learning.as_mut() {
+            Some(learning) => Rc::make_mut(dictionary)
+                .learn_null(&mut learning.codes)
+                .map(Some)
+                .map_err(|reason| FeatureError::from_no_code(name, 0, reason)),
+            None => Ok(dictionary.null_code()),
+        }
     }
 
     /// One look over all dense values; only when one is not finite its column is searched for.
@@ -212,6 +416,7 @@ unsafe fn columns(
         for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
             if *null {
                 out.null_parts.push(number + place);
+                out.missing.push(out.dense.len());
             }
             // SAFETY: as the caller promises.
             let value = || unsafe { self::number(*value, kind) };
@@ -230,6 +435,10 @@ unsafe fn columns(
             NumberKind::Float4 => append(values, dense, |v| self::number(v, NumberKind::Float4)),
             NumberKind::Float8 => append(values, dense, |v| self::number(v, NumberKind::Float8)),
             NumberKind::Numeric => append(values, dense, |v| self::number(v, NumberKind::Numeric)),
+            NumberKind::Date => append(values, dense, |v| self::number(v, NumberKind::Date)),
+            NumberKind::Timestamp => {
+                append(values, dense, |v| self::number(v, NumberKind::Timestamp))
+            }
         }
     }
 }
@@ -247,7 +456,7 @@ pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
         let (name, length) = match part {
             FeaturePart::Column { name, .. } => (name, None),
             FeaturePart::Array { name, length, .. } => (name, Some(length.unwrap_or(0) as usize)),
-            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => continue,
+            _ => continue,
         };
         let (values, behind) = rest.split_at(length.unwrap_or(1).min(rest.len()));
         rest = behind;
@@ -301,8 +510,22 @@ pub(crate) unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
             let value = unsafe { Varlena::open(datum) };
             numeric::to_f64(value.payload()).unwrap_or(f64::NAN)
         }
+        NumberKind::Date => match word as i32 {
+            i32::MAX => f64::INFINITY,
+            i32::MIN => f64::NEG_INFINITY,
+            days => f64::from(days) * SECONDS_PER_DAY + SECONDS_TO_2000,
+        },
+        NumberKind::Timestamp => match word as i64 {
+            i64::MAX => f64::INFINITY,
+            i64::MIN => f64::NEG_INFINITY,
+            microseconds => microseconds as f64 / 1e6 + SECONDS_TO_2000,
+        },
     }
 }
+
+const SECONDS_PER_DAY: f64 = 86_400.0;
+/// From 1970-01-01 00:00 UTC, where seconds count from, to 2000-01-01, where PostgreSQL's times do.
+const SECONDS_TO_2000: f64 = 10_957.0 * SECONDS_PER_DAY;
 
 impl Part {
     /// Takes `next` in when both are columns of one type and it stands right behind.
@@ -330,11 +553,21 @@ impl Part {
             Ok((at.unwrap_or(0), column))
         };
         Ok(match part {
-            FeaturePart::Column { name, .. } => {
+            FeaturePart::Column { name, time, .. } => {
                 let (at, column) = at(name)?;
                 match type_kind(column.type_oid) {
-                    TypeKind::Number(kind) => Self::Columns { at, count: 1, kind },
+                    TypeKind::Number(kind) if kind.is_time() == *time => {
+                        Self::Columns { at, count: 1, kind }
+                    }
+                    _ if *time => return Err(wrong_type(column, "a date or a timestamp")),
                     _ => return Err(wrong_type(column, "a number or a boolean")),
+                }
+            }
+            FeaturePart::Category { name, .. } => {
+                let (at, column) = at(name)?;
+                Self::Category {
+                    at,
+                    kind: check_category(column)?,
                 }
             }
             FeaturePart::Array { name, .. } => {
@@ -384,7 +617,25 @@ pub(super) fn check_text(column: &Column) -> Result<(), FeatureError> {
     }
 }
 
+pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {
+    category_kind(column.type_oid)
+        .ok_or_else(|| wrong_type(column, "text, an enum, a boolean or an integer"))
+}
+
+/// The column of a part that has one.
+fn part_name(part: &FeaturePart) -> &str {
+    part.columns().next().unwrap_or_default()
+}
+
 impl FeatureError {
+    fn from_no_code(name: &str, bytes: usize, reason: NoCode) -> Self {
+        let column = name.to_owned();
+        match reason {
+            NoCode::Exhausted => Self::TooManyCategories { column },
+            NoCode::Long => Self::LongCategory { column, bytes },
+        }
+    }
+
     pub(crate) fn from_array(name: &str, problem: ArrayProblem) -> Self {
         let column = name.to_owned();
         match problem {

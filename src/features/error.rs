@@ -1,5 +1,6 @@
 //! Everything that can be wrong with features, and how it is said.
 
+use super::category::LONGEST_VALUE_BYTES;
 use crate::errors::{Code, Failure};
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
@@ -19,12 +20,15 @@ pub enum FeatureError {
     Duplicate { entry: String },
     /// The label column is among the features.
     Label { column: String },
-    /// A text or enum column, and the columns that can be used.
-    Category {
-        column: String,
-        type_name: String,
-        usable: Vec<String>,
+    /// Category columns that look like keys, and the features that remain without them.
+    Keys {
+        keys: Vec<KeyColumn>,
+        others: Vec<String>,
     },
+    /// A category of so many bytes.
+    LongCategory { column: String, bytes: usize },
+    /// Categories need more feature ids than there are.
+    TooManyCategories { column: String },
     /// A column of a type that the part cannot read, and what it reads.
     Type {
         column: String,
@@ -73,6 +77,16 @@ pub enum FeatureError {
     InRow { row: u64, error: Box<FeatureError> },
 }
 
+/// A category column most of whose rows have a value of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyColumn {
+    /// As `features` names it.
+    pub column: String,
+    /// Rows with a value, and distinct values in them.
+    pub rows: u64,
+    pub values: u64,
+}
+
 impl FeatureError {
     /// Adds the row, counted from 1, in which it happened.
     pub fn in_row(self, row: u64) -> Self {
@@ -87,10 +101,12 @@ impl FeatureError {
             Self::MissingColumn { .. } => Code::ERRCODE_UNDEFINED_COLUMN,
             Self::AmbiguousColumn { .. } => Code::ERRCODE_AMBIGUOUS_COLUMN,
             Self::Duplicate { .. } => Code::ERRCODE_DUPLICATE_COLUMN,
-            Self::Entry { .. } | Self::Label { .. } | Self::Nothing => {
+            Self::Entry { .. } | Self::Label { .. } | Self::Nothing | Self::Keys { .. } => {
                 Code::ERRCODE_INVALID_PARAMETER_VALUE
             }
-            Self::Category { .. } | Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
+            Self::LongCategory { .. } => Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
+            Self::TooManyCategories { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Length { .. }
             | Self::Empty { .. }
             | Self::Dimensions { .. }
@@ -117,9 +133,24 @@ impl FeatureError {
             Self::Label { column } => {
                 format!("label column \"{column}\" cannot be among the features")
             }
-            Self::Category {
-                column, type_name, ..
-            } => format!("column \"{column}\" of type {type_name} cannot be a feature"),
+            Self::Keys { keys, .. } => match keys.as_slice() {
+                [key] => format!("column \"{}\" looks like a key", key.column),
+                _ => {
+                    let names: Vec<_> = keys
+                        .iter()
+                        .map(|key| format!("\"{}\"", key.column))
+                        .collect();
+                    format!("columns {} look like keys", names.join(", "))
+                }
+            },
+            Self::LongCategory { column, bytes } => {
+                format!(
+                    "column \"{column}\" holds a text of {bytes} bytes, too long for a category"
+                )
+            }
+            Self::TooManyCategories { column } => {
+                format!("the categories of column \"{column}\" do not fit in")
+            }
             Self::Type {
                 column, type_name, ..
             } => format!("column \"{column}\" of type {type_name} cannot be used here"),
@@ -172,20 +203,33 @@ impl FeatureError {
     fn detail(&self) -> Option<String> {
         Some(match self {
             Self::Entry { .. } => {
-                "A feature is the name of a column, sparse(index_column, value_column) or \
-                 libsvm(text_column)."
+                "A feature is the name of a column, category(column), \
+                 sparse(index_column, value_column) or libsvm(text_column)."
                     .to_owned()
             }
-            Self::Category { .. } => "Features are numbers, booleans and arrays of numbers; text \
-                                      and enum columns are not turned into categories."
-                .to_owned(),
+            Self::Keys { keys, .. } => {
+                let counts: Vec<_> = keys
+                    .iter()
+                    .map(|key| {
+                        format!("\"{}\" has {} values in {} rows", key.column, key.values, key.rows)
+                    })
+                    .collect();
+                format!("{}: what most rows have alone says nothing about others.", counts.join(", "))
+            }
+            Self::LongCategory { .. } => {
+                format!("A category has up to {LONGEST_VALUE_BYTES} bytes.")
+            }
+            Self::TooManyCategories { .. } => format!(
+                "Categories, hashed ones included, share feature numbers up to {} with sparse features.",
+                i32::MAX
+            ),
             Self::Type { expected, .. } => format!("It must be {expected}."),
-            Self::Nothing => "No column but the label is a number, a boolean or an array of \
-                              numbers."
+            Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
+                              enum or an array of numbers."
                 .to_owned(),
             Self::Length { .. } => "All rows must have arrays of one length.".to_owned(),
             Self::UnknownLength { .. } => {
-                "Before it is replaced by zeros the length must be known.".to_owned()
+                "Before NULL can be replaced the length must be known.".to_owned()
             }
             Self::SparseLength { .. } => "Each index needs its value.".to_owned(),
             Self::NotFinite { value, .. } if value.is_finite() => {
@@ -214,14 +258,23 @@ impl FeatureError {
             Self::AmbiguousColumn { column } => {
                 format!("Give the columns different names: SELECT … AS {column}_2.")
             }
-            Self::Category { usable, .. } if !usable.is_empty() => format!(
-                "Name the columns to use: features => ARRAY[{}].",
-                usable
-                    .iter()
-                    .map(|name| format!("'{}'", name.replace('\'', "''")))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
+            Self::Keys { others, .. } => match others.is_empty() {
+                true => format!("{HASH_HINT}."),
+                false => format!(
+                    "Leave them out: features => ARRAY[{}]. {HASH_HINT}.",
+                    others
+                        .iter()
+                        .map(|name| sql_text(name))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+            },
+            Self::LongCategory { .. } => {
+                format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
+            }
+            Self::TooManyCategories { .. } => {
+                "Hash into fewer features: options => '{\"hash_bits\": 12}'.".to_owned()
+            }
             Self::Label { .. } => {
                 "Leave it out, or leave features out to use every other column.".to_owned()
             }
@@ -250,6 +303,14 @@ impl From<FeatureError> for Failure {
             hint: error.hint(),
         }
     }
+}
+
+/// How columns that would be refused are taken all the same.
+const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
+
+/// A text as an SQL literal.
+fn sql_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// A float as PostgreSQL prints it.

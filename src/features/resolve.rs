@@ -1,10 +1,11 @@
 //! From the `features` argument and the source's columns to a `FeatureSet`. Called once per training,
 //! in the leader.
 
-use super::decode::{array_kind, check_text, index_kind};
+use super::decode::{array_kind, check_category, check_text, index_kind};
 use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn};
 use crate::pg::query::Column;
-use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
+use std::rc::Rc;
 
 /// Chooses the features: `entries` in their order, or without entries every usable column but the
 /// label, in the order of the source. Also returns the columns that were left out because of their
@@ -20,7 +21,13 @@ pub fn resolve(
     };
     match parts.is_empty() {
         true => Err(FeatureError::Nothing),
-        false => Ok((FeatureSet { parts }, skipped)),
+        false => {
+            let features = FeatureSet {
+                parts,
+                ..FeatureSet::default()
+            };
+            Ok((features, skipped))
+        }
     }
 }
 
@@ -34,23 +41,18 @@ fn all_parts(
         if column.name.is_empty() || column.name == label {
             continue;
         }
-        let name = column.name.clone();
-        let type_name = type_of(column);
-        match type_kind(column.type_oid) {
-            TypeKind::Number(_) => parts.push(FeaturePart::Column { name, type_name }),
-            TypeKind::Array(_) => parts.push(FeaturePart::Array {
-                name,
-                type_name,
-                length: None,
+        match column_part(column) {
+            Some(part) => parts.push(part),
+            None => skipped.push(SkippedColumn {
+                name: column.name.clone(),
+                type_name: type_of(column),
             }),
-            TypeKind::Text | TypeKind::Category => {
-                return Err(category(column, columns, label));
-            }
-            TypeKind::Row | TypeKind::Other => skipped.push(SkippedColumn { name, type_name }),
         }
     }
     for part in &parts {
-        find(&part.name(), columns)?;
+        for column in part.columns() {
+            find(column, columns)?;
+        }
     }
     Ok((parts, skipped))
 }
@@ -83,6 +85,7 @@ fn named_part(entry: &str, columns: &[Column], label: &str) -> Result<FeaturePar
         match parse_form(entry) {
             Form::Sparse(index, value) => return sparse_part(&index, &value, columns),
             Form::Libsvm(name) => return libsvm_part(&name, columns),
+            Form::Category(name) => return category_part(&name, columns),
             Form::Unknown => {
                 return Err(FeatureError::Entry {
                     entry: entry.to_owned(),
@@ -92,25 +95,50 @@ fn named_part(entry: &str, columns: &[Column], label: &str) -> Result<FeaturePar
         }
     }
     let column = find(entry, columns)?;
+    match column_part(column) {
+        Some(part) => Ok(part),
+        None if column.name == label => Err(FeatureError::Label {
+            column: label.to_owned(),
+        }),
+        None => Err(wrong_type(
+            column,
+            "a number, a date, a boolean, text, an enum or an array of numbers",
+        )),
+    }
+}
+
+/// What a column is by its type alone.
+fn column_part(column: &Column) -> Option<FeaturePart> {
     let name = column.name.clone();
     let type_name = type_of(column);
     match type_kind(column.type_oid) {
-        TypeKind::Number(_) => Ok(FeaturePart::Column { name, type_name }),
-        TypeKind::Array(_) => Ok(FeaturePart::Array {
+        TypeKind::Number(kind) if kind != NumberKind::Boolean => Some(FeaturePart::Column {
+            name,
+            type_name,
+            time: kind.is_time(),
+        }),
+        TypeKind::Array(_) => Some(FeaturePart::Array {
             name,
             type_name,
             length: None,
         }),
-        TypeKind::Text | TypeKind::Category if name != label => {
-            Err(category(column, columns, label))
-        }
-        _ if name == label => Err(FeatureError::Label { column: name }),
-        _ => Err(FeatureError::Type {
-            column: name,
+        _ => category_kind(column.type_oid).map(|_| FeaturePart::Category {
+            name,
             type_name,
-            expected: "a number, a boolean or an array of numbers",
+            asked: false,
+            dictionary: Rc::default(),
         }),
     }
+}
+
+fn category_part(name: &str, columns: &[Column]) -> Result<FeaturePart, FeatureError> {
+    let column = find(name, columns)?;
+    Ok(FeaturePart::Category {
+        name: column.name.clone(),
+        type_name: type_of(column),
+        asked: matches!(check_category(column)?, CategoryKind::Integer(_)),
+        dictionary: Rc::default(),
+    })
 }
 
 fn sparse_part(index: &str, value: &str, columns: &[Column]) -> Result<FeaturePart, FeatureError> {
@@ -157,25 +185,6 @@ pub(super) fn find<'a>(name: &str, columns: &'a [Column]) -> Result<&'a Column, 
     }
 }
 
-fn category(column: &Column, columns: &[Column], label: &str) -> FeatureError {
-    let usable = columns
-        .iter()
-        .filter(|column| column.name != label)
-        .filter(|column| {
-            matches!(
-                type_kind(column.type_oid),
-                TypeKind::Number(_) | TypeKind::Array(_)
-            )
-        })
-        .map(|column| column.name.clone())
-        .collect();
-    FeatureError::Category {
-        column: column.name.clone(),
-        type_name: type_of(column),
-        usable,
-    }
-}
-
 /// The type's name as SQL writes it.
 fn type_of(column: &Column) -> String {
     type_name(column.type_oid, column.typmod)
@@ -193,6 +202,7 @@ pub(super) fn wrong_type(column: &Column, expected: &'static str) -> FeatureErro
 enum Form {
     Sparse(String, String),
     Libsvm(String),
+    Category(String),
     /// No parentheses: a column's name.
     Name,
     /// Parentheses, and nothing that is known in front of or between them.
@@ -214,6 +224,7 @@ fn parse_form(entry: &str) -> Form {
     match (word.as_str(), names.as_slice()) {
         ("sparse", [index, value]) => Form::Sparse(index.clone(), value.clone()),
         ("libsvm", [name]) => Form::Libsvm(name.clone()),
+        ("category", [name]) => Form::Category(name.clone()),
         _ => Form::Unknown,
     }
 }
@@ -242,5 +253,14 @@ fn unquoted(name: &str) -> String {
     {
         Some(inside) => inside.replace("\"\"", "\""),
         None => name.to_owned(),
+    }
+}
+
+/// A name as the forms take it: in double quotes where it would not be read as it is.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.trim() == name && !name.contains(['"', ',', '(', ')']);
+    match plain {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }

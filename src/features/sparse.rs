@@ -2,7 +2,7 @@
 //! their ids. Called by the decoder.
 
 use super::decode::{Decoded, Null, Row};
-use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
+use super::{Feature, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
@@ -104,6 +104,25 @@ impl SparseScratch {
         Ok(None)
     }
 
+    /// Adds the feature of a category's code.
+    #[inline]
+    pub fn code(&self, name: &str, code: u32, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
+        let id = i64::from(code) * self.parts + self.parts - 1;
+        if id > i64::from(i32::MAX) {
+            return Err(FeatureError::TooManyCategories {
+                column: name.to_owned(),
+            });
+        }
+        out.sparse_index.push(id as u32);
+        out.sparse_value.push(1.0);
+        Ok(())
+    }
+
+    /// The codes that categories may have, from 0 to this one, which is left out.
+    pub fn codes(&self) -> u64 {
+        (1u64 << 31) / self.parts.max(1) as u64
+    }
+
     /// Brings the pairs of all parts into ascending order, where they are not.
     pub fn sort(
         &mut self,
@@ -120,13 +139,12 @@ impl SparseScratch {
         self.pairs.sort_unstable_by_key(|pair| pair.0);
         if let Some(twice) = self.pairs.windows(2).find(|two| two[0].0 == two[1].0) {
             let id = twice[0].0;
-            let part = features
-                .parts
-                .iter()
-                .filter(|part| !part.is_dense())
-                .nth((i64::from(id) % self.parts) as usize);
+            let part = match features.sparse_feature(u64::from(id)) {
+                Some(Feature::Index(part, _)) => part.name(),
+                other => other.map(|feature| feature.to_string()).unwrap_or_default(),
+            };
             return Err(FeatureError::DuplicateIndex {
-                part: part.map(FeaturePart::name).unwrap_or_default(),
+                part,
                 index: (i64::from(id) / self.parts) as u32,
             });
         }

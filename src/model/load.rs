@@ -195,6 +195,9 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         .dense_count()
         .filter(|dense| *dense as u64 <= count)
         .ok_or_else(|| wrong("has fewer features than its columns"))?;
+    if nulls == Nulls::Mean && features.means.len() != dense_count {
+        return Err(wrong("lacks the means that stand for NULL"));
+    }
     let mut dense = Vec::new();
     dense
         .try_reserve_exact(dense_count)

@@ -96,7 +96,7 @@ impl<'a> NumberArray<'a> {
                 NumberKind::Int8 => out.extend(self.words().iter().map(|b| read_int8(*b))),
                 NumberKind::Float4 => out.extend(self.words().iter().map(|b| read_float4(*b))),
                 NumberKind::Float8 => out.extend(self.words().iter().map(|b| read_float8(*b))),
-                NumberKind::Boolean | NumberKind::Numeric => return self.append_slowly(out),
+                _ => return self.append_slowly(out),
             }
             return match out.len() - before == self.length {
                 true => Ok(false),
@@ -128,7 +128,7 @@ impl<'a> NumberArray<'a> {
             NumberKind::Int8 => dot(self.words(), weights, read_int8),
             NumberKind::Float4 => dot(self.words(), weights, read_float4),
             NumberKind::Float8 => dot(self.words(), weights, read_float8),
-            NumberKind::Boolean | NumberKind::Numeric => None,
+            _ => None,
         }
     }
 
@@ -148,10 +148,17 @@ impl<'a> NumberArray<'a> {
                 NumberKind::Float4 => take(&mut rest).map(read_float4),
                 NumberKind::Float8 => take(&mut rest).map(read_float8),
                 NumberKind::Numeric => take_numeric(self.data, &mut rest),
+                // arrays of these are no arrays of numbers
+                NumberKind::Date | NumberKind::Timestamp => None,
             };
             visit(Some(value.ok_or(ArrayProblem::Damaged)?));
         }
         Ok(())
+    }
+
+    /// The places, from 0, of the elements that are NULL.
+    pub fn nulls(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.length).filter(|at| self.is_null(*at))
     }
 
     fn is_null(&self, at: usize) -> bool {

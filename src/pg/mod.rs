@@ -21,6 +21,7 @@ pub mod types;
 pub mod varlena;
 pub mod wait;
 pub mod whole_rows;
+pub mod word;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 

@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
-/// A type that is one number.
+/// A type that is one number, or a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberKind {
     Boolean,
@@ -14,6 +14,37 @@ pub enum NumberKind {
     Float4,
     Float8,
     Numeric,
+    /// Days, from 2000 on.
+    Date,
+    /// Microseconds, from 2000 on; with or without time zone.
+    Timestamp,
+}
+
+impl NumberKind {
+    /// Whether it is a point in time, read as seconds since 1970-01-01 00:00 UTC.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Date | Self::Timestamp)
+    }
+
+    /// Whether arrays of it are arrays of numbers.
+    fn has_arrays(self) -> bool {
+        !matches!(self, Self::Boolean | Self::Date | Self::Timestamp)
+    }
+}
+
+/// A type whose values are categories, by how a value's text is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CategoryKind {
+    Boolean,
+    Integer(NumberKind),
+    /// Text and varchar.
+    Text,
+    /// `char(n)`: blanks at the end do not count.
+    Padded,
+    Name,
+    /// `"char"`.
+    Char,
+    Enum,
 }
 
 /// What a column of some type can be used for.
@@ -43,9 +74,8 @@ pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
     }
     // SAFETY: as above.
     let element = unsafe { pg_sys::get_element_type(base) };
-    match number_kind(element) {
-        Some(NumberKind::Boolean) | None => {}
-        Some(number) => return TypeKind::Array(number),
+    if let Some(number) = number_kind(element).filter(|number| number.has_arrays()) {
+        return TypeKind::Array(number);
     }
     // SAFETY: as above.
     let (category, kind, length) = unsafe {
@@ -65,6 +95,26 @@ pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
     }
 }
 
+/// How values of a type are categories, None where they are none; a domain counts as its base type.
+pub fn category_kind(type_oid: pg_sys::Oid) -> Option<CategoryKind> {
+    match type_kind(type_oid) {
+        TypeKind::Number(NumberKind::Boolean) => Some(CategoryKind::Boolean),
+        TypeKind::Number(kind @ (NumberKind::Int2 | NumberKind::Int4 | NumberKind::Int8)) => {
+            Some(CategoryKind::Integer(kind))
+        }
+        // SAFETY: a catalog look-up of an oid, inside a transaction.
+        TypeKind::Text | TypeKind::Category => match unsafe { pg_sys::getBaseType(type_oid) } {
+            pg_sys::BPCHAROID => Some(CategoryKind::Padded),
+            pg_sys::NAMEOID => Some(CategoryKind::Name),
+            pg_sys::CHAROID => Some(CategoryKind::Char),
+            // SAFETY: as above.
+            base if unsafe { pg_sys::type_is_enum(base) } => Some(CategoryKind::Enum),
+            base => (type_kind(base) == TypeKind::Text).then_some(CategoryKind::Text),
+        },
+        _ => None,
+    }
+}
+
 fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
     Some(match type_oid {
         pg_sys::BOOLOID => NumberKind::Boolean,
@@ -74,6 +124,8 @@ fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
         pg_sys::FLOAT4OID => NumberKind::Float4,
         pg_sys::FLOAT8OID => NumberKind::Float8,
         pg_sys::NUMERICOID => NumberKind::Numeric,
+        pg_sys::DATEOID => NumberKind::Date,
+        pg_sys::TIMESTAMPOID | pg_sys::TIMESTAMPTZOID => NumberKind::Timestamp,
         _ => return None,
     })
 }

@@ -131,14 +131,15 @@ impl Argument {
                 }
             }
         }
-        if !buffer.null_parts.is_empty() && model.nulls != Nulls::Zero {
-            return match model.nulls {
-                Nulls::Skip => Ok(None),
-                _ => {
+        if !buffer.null_parts.is_empty() {
+            match model.nulls {
+                Nulls::Zero | Nulls::Mean => {}
+                Nulls::Skip => return Ok(None),
+                Nulls::Error => {
                     let by_name = matches!(self.form, Form::Row { .. });
-                    Err(null_feature(model, buffer, by_name))
+                    return Err(null_feature(model, buffer, by_name));
                 }
-            };
+            }
         }
         let decision = model.decision(buffer);
         match decision.is_finite() {
@@ -160,6 +161,7 @@ fn array_decision(model: &Model, kind: NumberKind, payload: &[u8]) -> Option<f64
 }
 
 fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
+    check_no_categories(model, "an array")?;
     if model.features.sparse_parts() > 0 {
         return Err(Failure::new(
             Code::ERRCODE_DATATYPE_MISMATCH,
@@ -176,6 +178,8 @@ fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<F
             type_name: type_name(type_id, -1),
             length: Some(model.dense.len() as u32),
         }],
+        means: model.features.means.clone(),
+        ..FeatureSet::default()
     };
     let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
     Ok(Form::Array {
@@ -184,7 +188,24 @@ fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<F
     })
 }
 
+/// Categories come out of columns only.
+fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
+    match model.features.categories().next() {
+        None => Ok(()),
+        Some((column, _)) => Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "model \"{}\" reads categories, which {argument} cannot give",
+                model.name
+            ),
+        )
+        .detail(format!("Column \"{column}\" holds categories."))
+        .hint(call_hint(model))),
+    }
+}
+
 fn text_form(model: &Model) -> Result<Form, Failure> {
+    check_no_categories(model, "a text in LIBSVM notation")?;
     match (model.features.dense_parts(), model.features.sparse_parts()) {
         (_, 0) => Ok(Form::DenseText),
         (0, 1) => {
@@ -193,6 +214,7 @@ fn text_form(model: &Model) -> Result<Form, Failure> {
                     name: ARGUMENT.to_owned(),
                     type_name: "text".to_owned(),
                 }],
+                ..FeatureSet::default()
             };
             let columns = [argument_column(pg_sys::TEXTOID)];
             Ok(Form::SparseText(Box::new(Decoder::new(
@@ -344,7 +366,7 @@ fn null_feature(model: &Model, row: &FeatureBuffer, by_name: bool) -> Failure {
         "Model \"{}\" was trained with nulls => 'error'.",
         model.name
     ))
-    .hint("Train it with nulls => 'skip' to predict NULL, or with nulls => 'zero' to count NULL as 0.")
+    .hint("Train it with nulls => 'skip' to predict NULL, with nulls => 'mean' to take the column's mean or a category of its own, or with nulls => 'zero' to count NULL as 0.")
 }
 
 fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {

@@ -14,7 +14,8 @@ def scans(connection, table):
 @pytest.fixture
 def shuttle(connection):
     connection.execute("DROP TABLE IF EXISTS shuttle")
-    return data.load_columns(connection, "shuttle", "shuttle/shuttle.trn.xz", "a1 a2 a3 a4 a5 a6 a7 a8 a9".split())
+    columns = "a1 int, a2 int, a3 int, a4 int, a5 int, a6 int, a7 int, a8 int, a9 int, label int"
+    data.load_csv(connection, "shuttle", columns, "shuttle/shuttle.trn.xz", "DELIMITER ' '")
 
 
 @pytest.mark.parametrize("cache", ["64MB", "256kB"])

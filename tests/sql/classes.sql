@@ -30,8 +30,8 @@ JOIN svm_head AS h ON h.version_id = v.id
 WHERE m.name = 'irises_kind' GROUP BY 1, 2, 3, m.primal, m.gap;
 
 -- labels of other types, in the order of their type
-CREATE TYPE size AS ENUM ('small', 'middle', 'large');
-SELECT svm_train_query('SELECT length, width, (ARRAY[''large'', ''small'', ''middle''])[1 + id % 3]::size AS y FROM irises', 'y', model => 'enum');
+CREATE TYPE stature AS ENUM ('small', 'middle', 'large');
+SELECT svm_train_query('SELECT length, width, (ARRAY[''large'', ''small'', ''middle''])[1 + id % 3]::stature AS y FROM irises', 'y', model => 'enum');
 SELECT svm_train_query('SELECT length, width, (ARRAY[10, 9, 2])[1 + id % 3] AS y FROM irises', 'y', model => 'int');
 SELECT svm_train_query('SELECT length, width, (ARRAY[1.50, -0.25, 10])[1 + id % 3]::numeric AS y FROM irises', 'y', model => 'numeric');
 SELECT svm_train_query('SELECT length, width, (ARRAY[1.5, -0.0, 0])[1 + id % 3]::float8 AS y FROM irises', 'y', model => 'zeros');
@@ -94,3 +94,7 @@ SELECT m.name, m.current_version, max(v.version) FROM svm_model AS m JOIN svm_ve
 WHERE m.name IN ('probable', 'fresh') GROUP BY 1, 2 ORDER BY 1;
 SELECT svm_train('irises', 'kind', ARRAY['length'], model => 'probable');
 SELECT current_version FROM svm_model WHERE name = 'probable';
+
+DELETE FROM svm_model;
+DROP TABLE irises;
+DROP TYPE stature;

@@ -66,9 +66,13 @@ SELECT svm_train('points', 'good', features => ARRAY['X']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => ARRAY['x', 'x']);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', features => ARRAY['x', 'at']);
+SELECT svm_train_query('SELECT x, now() - now() AS waited, good FROM points', 'good', features => ARRAY['x', 'waited'], model => 'm');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', features => ARRAY['x', 'side']);
+SELECT svm_train('points', 'good', features => ARRAY['x', 'category(y)']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['x', 'category(side, kind)']);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY['side', 'category(side)']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => '{}');
 \echo :LAST_ERROR_SQLSTATE
@@ -80,7 +84,7 @@ SELECT svm_train('points', 'good', features => ARRAY['sparse(x, y)']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => ARRAY['libsvm(x)']);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train_query('SELECT good FROM points', 'good', model => 'm');
+SELECT svm_train_query('SELECT good, ARRAY[side] AS sides FROM points', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 
 -- values
@@ -93,6 +97,10 @@ SELECT svm_train_query('SELECT x, CASE WHEN id = 5 THEN ''NaN'' ELSE y END AS y,
 SELECT svm_train_query('SELECT CASE WHEN id = 6 THEN ''-Infinity'' ELSE x END AS x, good FROM points ORDER BY id', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query('SELECT CASE WHEN id = 6 THEN 1e300 ELSE x END AS x, good FROM points ORDER BY id', 'good', model => 'm', scale => 'none');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id = 6 THEN date ''infinity'' ELSE date ''2020-01-01'' + id END AS day, good FROM points ORDER BY id', 'good', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id = 7 THEN repeat(''long '', 300) ELSE side END AS story, good FROM points ORDER BY id', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query('SELECT ARRAY[x, CASE WHEN id = 4 THEN ''NaN'' ELSE y END] AS v, good FROM points ORDER BY id', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
@@ -209,6 +217,16 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options =
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block', options => '{"inner_rounds": 1001}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner_rounds": "ten"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": -1}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": 100001}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"hash_bits": 0}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"hash_bits": 25}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"hash_bits": "many"}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => 'a@3');
 \echo :LAST_ERROR_SQLSTATE

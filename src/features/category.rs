@@ -1,0 +1,303 @@
+//! The categories of a column: which text has which code, learned while a training reads and frozen
+//! with the model. Pure.
+//!
+//! Codes are shared by all category columns of a model and given in the order in which their values
+//! first appear, so the sparse ids that they become are dense. A column's first values have codes of
+//! their own. What comes when the limit is reached, and a value too long to be kept, falls into one of
+//! `2^bits` hashed codes, a block that the column gets when it first needs it; two values that meet
+//! there count as one. A value that training did not see has no code, or the hashed one where the
+//! column has such a block.
+
+use super::hash::{self, BuildTextHasher, DistinctCount};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Longest value that a dictionary keeps.
+pub const LONGEST_VALUE_BYTES: usize = 1000;
+/// A column with no more distinct values than this never looks like a key.
+const FEW_VALUES: u64 = 100;
+
+/// How categories are learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CategoryLimits {
+    /// Values of a column that have codes of their own.
+    pub most: u32,
+    /// log2 of the hashed codes of a column.
+    pub hash_bits: u32,
+    /// Whether columns that look like keys, and values too long to be kept, are hashed, not refused.
+    pub hash_keys: bool,
+}
+
+impl Default for CategoryLimits {
+    fn default() -> Self {
+        Self {
+            most: 1000,
+            hash_bits: 18,
+            hash_keys: false,
+        }
+    }
+}
+
+impl CategoryLimits {
+    pub const MOST: u32 = 100_000;
+    pub const MOST_HASH_BITS: u32 = 24;
+}
+
+/// The codes of a column's values.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
+pub struct Dictionary {
+    /// Values with a code of their own, in the order of their codes.
+    values: Vec<Rc<str>>,
+    codes: Vec<u32>,
+    by_value: HashMap<Rc<str>, u32, BuildTextHasher>,
+    null_code: Option<u32>,
+    hashed: Option<Hashed>,
+}
+
+/// The hashed codes of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Hashed {
+    first_code: u32,
+    bits: u32,
+}
+
+/// The form in which models store a dictionary.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    values: Vec<Rc<str>>,
+    codes: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    null_code: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hashed: Option<Hashed>,
+}
+
+/// What a code of a dictionary stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category<'a> {
+    Value(&'a str),
+    Null,
+    /// A hashed code, from 0.
+    Hashed(u32),
+}
+
+/// Gives out codes below a limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Codes {
+    next: u64,
+    end: u64,
+}
+
+/// Why a value gets no code while a training reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoCode {
+    /// All codes are given away.
+    Exhausted,
+    /// It is too long.
+    Long,
+}
+
+/// What a training counts of a column's values.
+#[derive(Default)]
+pub struct Tally {
+    rows: u64,
+    /// Of the values without a code of their own.
+    others: Option<DistinctCount>,
+}
+
+impl Codes {
+    /// Codes from 0 to `end`, which is left out.
+    pub fn below(end: u64) -> Self {
+        Self { next: 0, end }
+    }
+
+    fn take(&mut self, count: u32) -> Result<u32, NoCode> {
+        let first = self.next;
+        if first + u64::from(count) > self.end.min(u64::from(u32::MAX)) {
+            return Err(NoCode::Exhausted);
+        }
+        self.next += u64::from(count);
+        Ok(first as u32)
+    }
+}
+
+impl Hashed {
+    fn code(self, hash: u64) -> u32 {
+        self.first_code + (hash & ((1 << self.bits) - 1)) as u32
+    }
+
+    fn count(self) -> u32 {
+        1 << self.bits
+    }
+}
+
+impl Dictionary {
+    /// The code of a value.
+    #[inline]
+    pub fn code(&self, value: &str) -> Option<u32> {
+        match self.by_value.get(value) {
+            Some(code) => Some(*code),
+            None => Some(self.hashed?.code(hash::of_text(value))),
+        }
+    }
+
+    /// The code of NULL, where it is a category of its own.
+    pub fn null_code(&self) -> Option<u32> {
+        self.null_code
+    }
+
+    /// The code of NULL, given out when it is new.
+    pub fn learn_null(&mut self, codes: &mut Codes) -> Result<u32, NoCode> {
+        match self.null_code {
+            Some(code) => Ok(code),
+            None => Ok(*self.null_code.insert(codes.take(1)?)),
+        }
+    }
+
+    /// The code of a value that `by_value` does not know, given out where there is room for one more.
+    #[cold]
+    pub fn learn(
+        &mut self,
+        value: &str,
+        limits: &CategoryLimits,
+        tally: &mut Tally,
+        codes: &mut Codes,
+    ) -> Result<u32, NoCode> {
+        let long = value.len() > LONGEST_VALUE_BYTES;
+        if long && !limits.hash_keys {
+            return Err(NoCode::Long);
+        }
+        if !long && self.values.len() < limits.most as usize {
+            let code = codes.take(1)?;
+            let value: Rc<str> = value.into();
+            self.by_value.insert(Rc::clone(&value), code);
+            self.values.push(value);
+            self.codes.push(code);
+            return Ok(code);
+        }
+        let hashed = match self.hashed {
+            Some(hashed) => hashed,
+            None => *self.hashed.insert(Hashed {
+                first_code: codes.take(1 << limits.hash_bits)?,
+                bits: limits.hash_bits,
+            }),
+        };
+        let hash = hash::of_text(value);
+        tally
+            .others
+            .get_or_insert_with(DistinctCount::new)
+            .add(hash);
+        Ok(hashed.code(hash))
+    }
+
+    /// The code of a value with one of its own.
+    #[inline]
+    pub fn known(&self, value: &str) -> Option<u32> {
+        self.by_value.get(value).copied()
+    }
+
+    /// What a code stands for; None for one of another column.
+    pub fn category(&self, code: u32) -> Option<Category<'_>> {
+        if let Ok(at) = self.codes.binary_search(&code) {
+            return Some(Category::Value(&self.values[at]));
+        }
+        if self.null_code == Some(code) {
+            return Some(Category::Null);
+        }
+        let hashed = self.hashed?;
+        let bucket = code.checked_sub(hashed.first_code)?;
+        (bucket < hashed.count()).then_some(Category::Hashed(bucket))
+    }
+
+    /// The values with codes of their own, in order of first appearance.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|value| &**value)
+    }
+
+    /// Whether it has hashed codes.
+    pub fn is_hashed(&self) -> bool {
+        self.hashed.is_some()
+    }
+
+    /// How many codes it has.
+    pub fn len(&self) -> u64 {
+        let hashed = self.hashed.map_or(0, |hashed| u64::from(hashed.count()));
+        self.values.len() as u64 + u64::from(self.null_code.is_some()) + hashed
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let texts: usize = self.values.iter().map(|value| value.len()).sum();
+        texts + self.values.len() * 96
+    }
+}
+
+impl Tally {
+    /// Counts a value that is not NULL.
+    #[inline]
+    pub fn count(&mut self) {
+        self.rows += 1;
+    }
+
+    /// Rows with a value, and about how many distinct values they have, where it looks as if the column
+    /// was a key: most rows have a value that no other has.
+    pub fn key(&self, dictionary: &Dictionary) -> Option<(u64, u64)> {
+        let others = self.others.as_ref().map_or(0, DistinctCount::estimate);
+        let distinct = (dictionary.values.len() as u64 + others).min(self.rows);
+        (distinct > FEW_VALUES && distinct > self.rows / 2).then_some((self.rows, distinct))
+    }
+}
+
+impl TryFrom<Stored> for Dictionary {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let ascending = stored.codes.is_sorted_by(|a, b| a < b);
+        if stored.codes.len() != stored.values.len() || !ascending {
+            return Err("categories without codes");
+        }
+        let fits = |hashed: Hashed| {
+            hashed.bits <= CategoryLimits::MOST_HASH_BITS
+                && hashed.first_code.checked_add(hashed.count()).is_some()
+        };
+        if !stored.hashed.is_none_or(fits) {
+            return Err("hashed categories without codes");
+        }
+        Ok(Self {
+            by_value: stored
+                .values
+                .iter()
+                .cloned()
+                .zip(stored.codes.iter().copied())
+                .collect(),
+            values: stored.values,
+            codes: stored.codes,
+            null_code: stored.null_code,
+            hashed: stored.hashed,
+        })
+    }
+}
+
+impl From<Dictionary> for Stored {
+    fn from(dictionary: Dictionary) -> Self {
+        Self {
+            values: dictionary.values,
+            codes: dictionary.codes,
+            null_code: dictionary.null_code,
+            hashed: dictionary.hashed,
+        }
+    }
+}
+
+/// A value's bytes as text. Where the database's encoding is another than UTF-8, bytes that are none
+/// are taken one by one, so that distinct values stay distinct.
+#[inline]
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}

@@ -1,0 +1,86 @@
+//! Features by name: what a feature id stands for. For listings, messages and explanations.
+
+use super::category::Category;
+use super::{FeaturePart, FeatureSet};
+use core::fmt;
+
+/// What a feature is, in the words of the table it was trained on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Feature<'a> {
+    /// A column with a number.
+    Column(&'a str),
+    /// An element of an array, from 1.
+    Element(&'a str, u64),
+    /// An index of a sparse part.
+    Index(&'a FeaturePart, u64),
+    /// A value of a category column.
+    Category(&'a str, &'a str),
+    /// NULL in a category column, where it is a category of its own.
+    Null(&'a str),
+    /// What the values of a category column share that have this hash.
+    Hashed(&'a str, u32),
+    /// None of the model's features.
+    Unknown(u64),
+}
+
+impl fmt::Display for Feature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Column(column) => write!(f, "{column}"),
+            Self::Element(column, element) => write!(f, "{column}[{element}]"),
+            Self::Index(part, index) => write!(f, "{}[{index}]", part.name()),
+            Self::Category(column, value) => write!(f, "{column}={value}"),
+            Self::Null(column) => write!(f, "{column} IS NULL"),
+            Self::Hashed(column, bucket) => write!(f, "{column}#{bucket}"),
+            Self::Unknown(id) => write!(f, "feature {id}"),
+        }
+    }
+}
+
+impl FeatureSet {
+    /// The feature with this id. Ids as weights have them: dense ids, then sparse ids from the number
+    /// of dense features on.
+    pub fn feature(&self, id: u64) -> Feature<'_> {
+        let mut rest = id;
+        for part in &self.parts {
+            match part {
+                FeaturePart::Column { name, .. } => match rest {
+                    0 => return Feature::Column(name),
+                    _ => rest -= 1,
+                },
+                FeaturePart::Array { name, length, .. } => {
+                    match rest.checked_sub(length.map_or(0, u64::from)) {
+                        Some(behind) => rest = behind,
+                        None => return Feature::Element(name, rest + 1),
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.sparse_feature(rest).unwrap_or(Feature::Unknown(id))
+    }
+
+    /// The feature's name for messages and listings: `age`, `x[3]`, `sparse(idx, val)[17]`,
+    /// `workclass=Private`, `workclass IS NULL`, `city#1234`.
+    pub fn feature_name(&self, id: u64) -> String {
+        self.feature(id).to_string()
+    }
+
+    /// The feature with this sparse id.
+    pub(super) fn sparse_feature(&self, id: u64) -> Option<Feature<'_>> {
+        let count = self.sparse_parts().max(1) as u64;
+        let (index, place) = (id / count, id % count);
+        let plain = |part: &&FeaturePart| !part.is_dense() && part.dictionary().is_none();
+        if let Some(part) = self.parts.iter().filter(plain).nth(place as usize) {
+            return Some(Feature::Index(part, index));
+        }
+        let code = u32::try_from(index).ok()?;
+        self.categories().find_map(|(column, dictionary)| {
+            Some(match dictionary.category(code)? {
+                Category::Value(value) => Feature::Category(column, value),
+                Category::Null => Feature::Null(column),
+                Category::Hashed(bucket) => Feature::Hashed(column, bucket),
+            })
+        })
+    }
+}

@@ -1,0 +1,97 @@
+"""Tables as people have them train as they are, as well as scikit-learn does after preparing them.
+
+Reference values: tests/reference/real_tables.py.
+"""
+
+import re
+
+import psycopg
+import pytest
+
+from harness.data import load_csv
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
+
+ADULT_PRIMAL, ADULT_ACCURACY = 11093.59, 0.8528
+TITANIC_PRIMAL, TITANIC_ACCURACY = 443.00, 0.7951
+
+ADULT = """age int, workclass text, fnlwgt int, education text, education_num int, marital_status text, occupation text,
+    relationship text, race text, sex text, capital_gain int, capital_loss int, hours_per_week int, native_country text,
+    income text"""
+TITANIC = """pclass int, survived int, name text, sex text, age float8, sibsp int, parch int, ticket text, fare float8,
+    cabin text, embarked text, boat text, body int, "home.dest" text"""
+
+
+@pytest.fixture(scope="module")
+def adult(server, database):
+    with server.connect(database) as connection:
+        load_csv(connection, "adult", ADULT, "adult/adult.data.xz")
+        load_csv(connection, "adult_test", ADULT, "adult/adult.test.xz")
+        # the file's mark of a missing value read as one
+        load_csv(connection, "adult_nulls", ADULT, "adult/adult.data.xz", "FORMAT csv, NULL ' ?'")
+        load_csv(connection, "adult_nulls_test", ADULT, "adult/adult.test.xz", "FORMAT csv, NULL ' ?'")
+
+
+def accuracy(connection, name, table):
+    """Share of the test rows predicted right; their labels end in a dot."""
+    return one(
+        connection, f"SELECT avg((svm_classify(%s, t) = rtrim(income, '.'))::int)::float8 FROM {table} AS t", [name]
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [NO_WORKER, TWO_WORKERS | {"pgsvm.cache_size": "512kB"}],
+    ids=["in_memory", "through_a_small_cache"],
+)
+def test_adult_trains_straight_from_its_csv(adult, connection, settings):
+    configure(connection, settings)
+    name = f"adult_{len(settings)}"
+    connection.execute("SELECT svm_train('adult', 'income', model => %s)", [name])
+    trained = model(connection, name)
+    assert trained["primal"] == pytest.approx(ADULT_PRIMAL, rel=1e-3)
+    assert 0 <= trained["gap"] <= 1e-3
+    assert trained["features"] == 108
+    assert accuracy(connection, name, "adult_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
+
+
+def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):
+    with pytest.raises(psycopg.errors.NullValueNotAllowed) as refused:
+        connection.execute("SELECT svm_train('adult_nulls', 'income')")
+    assert '"workclass" (1836), "occupation" (1843), "native_country" (583)' in refused.value.diag.message_detail
+    connection.execute("SELECT svm_train('adult_nulls', 'income', model => 'adult_mean', nulls => 'mean')")
+    assert model(connection, "adult_mean")["primal"] == pytest.approx(ADULT_PRIMAL, rel=1e-3)
+    assert accuracy(connection, "adult_mean", "adult_nulls_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
+    nulls = connection.execute("SELECT column_name, nulls FROM svm_features('adult_mean') WHERE nulls > 0").fetchall()
+    assert nulls == [("workclass", 1836), ("occupation", 1843), ("native_country", 583)]
+
+
+@pytest.fixture
+def titanic(connection):
+    load_csv(connection, "pg_temp.titanic", TITANIC, "titanic/titanic_openML.csv.xz", "FORMAT csv, HEADER, NULL '?'")
+    connection.execute("ALTER TABLE titanic ADD id int GENERATED ALWAYS AS IDENTITY")
+
+
+def test_what_a_hint_says_about_keys_works(titanic, connection):
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
+        connection.execute("SELECT svm_train('titanic', 'survived', nulls => 'mean')")
+    assert refused.value.diag.message_primary == 'columns "name", "ticket", "cabin" look like keys'
+    features = re.search(r"ARRAY\[.*?\]", refused.value.diag.message_hint)[0]
+    assert "'home.dest'" in features
+    connection.execute(f"SELECT svm_train('titanic', 'survived', nulls => 'mean', features => {features})")
+    options = re.search(r"'\{.*?\}'", refused.value.diag.message_hint)[0]
+    connection.execute(f"SELECT svm_train('titanic', 'survived', nulls => 'mean', options => {options})")
+
+
+def test_titanic_trains_with_missing_ages_and_ports(titanic, connection):
+    connection.execute(
+        """SELECT svm_train_query('SELECT * FROM titanic WHERE id % 4 <> 0 ORDER BY id', 'survived', model => 'titanic',
+           features => ARRAY['pclass', 'age', 'sibsp', 'parch', 'fare', 'sex', 'embarked'], nulls => 'mean')"""
+    )
+    assert model(connection, "titanic")["primal"] == pytest.approx(TITANIC_PRIMAL, rel=1e-3)
+    right = one(
+        connection, "SELECT avg((svm_predict('titanic', t) = survived)::int)::float8 FROM titanic t WHERE id % 4 = 0"
+    )
+    assert right == pytest.approx(TITANIC_ACCURACY, abs=0.01)
+    # the mean of the rows trained on
+    learned = one(connection, "SELECT mean FROM svm_features('titanic') WHERE column_name = 'age'")
+    assert learned == pytest.approx(one(connection, "SELECT avg(age) FROM titanic WHERE id % 4 <> 0"))
