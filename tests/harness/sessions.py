@@ -47,26 +47,27 @@ def model(connection, name):
 def put_model(connection, name, weights, labels=("-1", "1"), owner=None):
     """Writes a new version of a model of one array column by hand, as 0.1.0 stored models, so that its decisions are
     known: the sum of weights times features, plus one half. Returns the version's id."""
-    connection.execute(
-        """
-        INSERT INTO svm_model AS m (name, owner, current_version) VALUES (%s, coalesce(%s, current_user), 1)
-        ON CONFLICT (name) DO UPDATE SET current_version = m.current_version + 1
-        """,
-        [name, owner],
-    )
-    version_id = one(
-        connection,
-        """
-        INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, c,
-            scale, solver, intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped)
-        SELECT id, current_version, jsonb_build_object('parts', jsonb_build_array(jsonb_build_object(
-                'kind', 'array', 'name', 'x', 'type', 'real[]', 'length', %s::int))),
-            'y', 'integer', %s::text[], 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0.5, %s, 10, 0
-        FROM svm_model WHERE name = %s RETURNING id
-        """,
-        [len(weights), list(labels), len(weights), name],
-    )
-    put_weights(connection, version_id, 0, weights)
+    with connection.transaction():
+        connection.execute(
+            """
+            INSERT INTO svm_model AS m (name, owner, current_version) VALUES (%s, coalesce(%s, current_user), 1)
+            ON CONFLICT (name) DO UPDATE SET current_version = m.current_version + 1
+            """,
+            [name, owner],
+        )
+        version_id = one(
+            connection,
+            """
+            INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, c,
+                scale, solver, intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped)
+            SELECT id, current_version, jsonb_build_object('parts', jsonb_build_array(jsonb_build_object(
+                    'kind', 'array', 'name', 'x', 'type', 'real[]', 'length', %s::int))),
+                'y', 'integer', %s::text[], 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0.5, %s, 10, 0
+            FROM svm_model WHERE name = %s RETURNING id
+            """,
+            [len(weights), list(labels), len(weights), name],
+        )
+        put_weights(connection, version_id, 0, weights)
     return version_id
 
 
