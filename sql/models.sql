@@ -1,14 +1,24 @@
 -- Models: what a role sees of them, and their life
+-- Views and functions run with the caller's rights, so the policies of sql/rights.sql decide.
 
-CREATE OR REPLACE VIEW svm_models WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW svm_versions WITH (security_invoker = true) AS
 SELECT
     model.name,
     version.version,
+    version.version = model.current_version AS deployed,
     version.rows_used,
+    version.rows_skipped,
     version.feature_count AS features,
+    version.label_column,
+    version.label_type,
+    version.label_values,
+    version.nulls,
     version.loss,
     version.c,
+    version.scale,
     version.solver,
+    version.class_weight,
+    version.weight_column,
     version.passes,
     version.primal,
     version.dual,
@@ -19,13 +29,76 @@ SELECT
     version.workers,
     version.stop_reason,
     version.trained_at,
-    model.owner
+    EXISTS (
+        SELECT FROM svm_head AS head WHERE head.version_id = version.id AND head.sigmoid_slope IS NOT NULL
+    ) AS probabilities,
+    model.owner,
+    -- to the owner all of them, to another role its own
+    ARRAY(
+        SELECT permission.grantee FROM svm_permission AS permission
+        WHERE permission.model_id = model.id ORDER BY permission.grantee
+    ) AS granted_to
 FROM svm_model AS model
-JOIN svm_version AS version
-    ON version.model_id = model.id AND version.version = model.current_version;
+JOIN svm_version AS version ON version.model_id = model.id;
+COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
+GRANT SELECT ON svm_versions TO PUBLIC;
+
+CREATE OR REPLACE VIEW svm_models WITH (security_invoker = true) AS
+SELECT
+    name,
+    version,
+    rows_used,
+    features,
+    loss,
+    c,
+    solver,
+    passes,
+    primal,
+    dual,
+    gap,
+    training_accuracy,
+    seconds,
+    cache_bytes,
+    workers,
+    stop_reason,
+    trained_at,
+    owner,
+    pg_catalog.cardinality(label_values) AS classes,
+    probabilities,
+    granted_to
+FROM svm_versions
+WHERE deployed;
+COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';
 GRANT SELECT ON svm_models TO PUBLIC;
 
 -- Whose model a name is, also when the caller may not see it: names are unique in a database.
 CREATE OR REPLACE FUNCTION svm_model_owner(model text) RETURNS name
     LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'SELECT owner FROM @extschema@.svm_model WHERE name = $1';
+COMMENT ON FUNCTION svm_model_owner(text) IS 'the role that owns the model of this name, NULL when there is none';
+
+CREATE OR REPLACE FUNCTION svm_deploy(model text, version int) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_deploy_wrapper';
+COMMENT ON FUNCTION svm_deploy(text, int) IS
+    'makes a stored version the current one, which the model''s name stands for, and returns the name';
+
+CREATE OR REPLACE FUNCTION svm_rename(model text, new_name text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_rename_wrapper';
+COMMENT ON FUNCTION svm_rename(text, text) IS 'gives a model another name and returns that';
+
+CREATE OR REPLACE FUNCTION svm_drop(model text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_wrapper';
+COMMENT ON FUNCTION svm_drop(text) IS 'removes a model with all its versions and grants, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_drop(model text, version int) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_version_wrapper';
+COMMENT ON FUNCTION svm_drop(text, int) IS 'removes a version other than the current one, and returns the model''s name';
+
+CREATE OR REPLACE FUNCTION svm_grant(model text, role text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_grant_wrapper';
+COMMENT ON FUNCTION svm_grant(text, text) IS
+    'lets a role, or ''public'', see a model and predict with it, and returns the model''s name';
+
+CREATE OR REPLACE FUNCTION svm_revoke(model text, role text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_revoke_wrapper';
+COMMENT ON FUNCTION svm_revoke(text, text) IS 'takes back what svm_grant gave, and returns the model''s name';

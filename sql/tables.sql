@@ -5,7 +5,19 @@ CREATE TABLE svm_model (
     name text NOT NULL UNIQUE,
     -- by name, so that a dump restores where the role is missing; then only superusers see the model
     owner name NOT NULL DEFAULT CURRENT_USER,
-    current_version int NOT NULL
+    current_version int NOT NULL,
+    UNIQUE (id, owner)
+);
+
+-- A role other than the owner that may see a model and predict with it.
+CREATE TABLE svm_permission (
+    model_id bigint NOT NULL,
+    -- the model's owner again, so that a policy knows whose row it is without a look at the model
+    owner name NOT NULL,
+    -- by name, as the owner is; 'public' stands for every role
+    grantee name NOT NULL CHECK (grantee <> ''),
+    PRIMARY KEY (model_id, grantee),
+    FOREIGN KEY (model_id, owner) REFERENCES svm_model (id, owner) ON UPDATE CASCADE ON DELETE CASCADE
 );
 
 -- One training; never changed once written.
@@ -100,35 +112,6 @@ CREATE TABLE svm_dual (
     PRIMARY KEY (version_id, head, first_row)
 );
 
--- A role sees, uses and changes the models of the roles whose rights it has.
-ALTER TABLE svm_model ENABLE ROW LEVEL SECURITY;
-ALTER TABLE svm_version ENABLE ROW LEVEL SECURITY;
-ALTER TABLE svm_head ENABLE ROW LEVEL SECURITY;
-ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
-ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY svm_model_owner ON svm_model USING (
-    owner = CURRENT_USER
-    OR EXISTS (
-        SELECT FROM pg_catalog.pg_roles AS role
-        WHERE role.rolname = owner AND pg_catalog.pg_has_role(role.oid, 'USAGE')
-    )
-);
-CREATE POLICY svm_version_owner ON svm_version USING (
-    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id)
-);
-CREATE POLICY svm_head_owner ON svm_head USING (
-    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
-);
-CREATE POLICY svm_weight_owner ON svm_weight USING (
-    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
-);
-CREATE POLICY svm_dual_owner ON svm_dual USING (
-    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
-);
-
-GRANT SELECT, INSERT, UPDATE, DELETE ON svm_model, svm_version, svm_head, svm_weight, svm_dual TO PUBLIC;
-
 -- Backends keep the models they use; any change to a model, by whatever means, tells them.
 CREATE FUNCTION svm_model_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_model_changed_wrapper';
@@ -138,12 +121,16 @@ CREATE TRIGGER svm_model_changed AFTER INSERT OR UPDATE OR DELETE ON svm_model
     FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
 CREATE TRIGGER svm_version_changed AFTER INSERT OR UPDATE OR DELETE ON svm_version
     FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+CREATE TRIGGER svm_permission_changed AFTER INSERT OR UPDATE OR DELETE ON svm_permission
+    FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
 -- also where logical replication applies the change
 ALTER TABLE svm_model ENABLE ALWAYS TRIGGER svm_model_changed;
 ALTER TABLE svm_version ENABLE ALWAYS TRIGGER svm_version_changed;
+ALTER TABLE svm_permission ENABLE ALWAYS TRIGGER svm_permission_changed;
 
 SELECT pg_catalog.pg_extension_config_dump('svm_model', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_model_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_version', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_version_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');

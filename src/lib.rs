@@ -7,6 +7,7 @@
 //! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
 //! | `validation` | what held-out rows told | the calling backend |
 //! | `weights`, `models` | a trained model becomes rows | the calling backend |
+//! | `life`, `rights` | SQL face of what becomes of a stored model; who may do it | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
 //! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
@@ -22,12 +23,14 @@ mod groups;
 mod job;
 mod labels;
 mod leader;
+mod life;
 mod model;
 mod models;
 mod pg;
 mod predict;
 mod progress;
 mod request;
+mod rights;
 mod roles;
 mod rows;
 mod settings;

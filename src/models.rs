@@ -42,27 +42,8 @@ pub fn store(
     Ok(version)
 }
 
-/// Refuses a name that a model of another role has, before any work is done.
-pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
-    let owner = Spi::get_one_with_args::<String>(
-        &format!(
-            "SELECT {schema}.svm_model_owner($1)::text
-             WHERE NOT EXISTS (SELECT FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1)"
-        ),
-        &[name.into()],
-    );
-    match owner {
-        Ok(Some(owner)) => Err(Failure::new(
-            Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
-            format!("model \"{name}\" belongs to role \"{owner}\""),
-        )
-        .hint("Choose another name: model => 'name'")),
-        Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
-        Err(error) => Err(spi_failure(error)),
-    }
-}
-
-fn spi_failure(error: SpiError) -> Failure {
+/// A failure of SPI itself; errors of a statement are raised by PostgreSQL.
+pub fn spi_failure(error: SpiError) -> Failure {
     Failure::new(
         Code::ERRCODE_INTERNAL_ERROR,
         format!("could not reach the table of models: {error}"),

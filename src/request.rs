@@ -5,6 +5,7 @@
 
 use crate::errors::{Code, Failure};
 use crate::features::{CategoryLimits, Nulls};
+use crate::rights;
 use crate::source::Source;
 use pgrx::JsonB;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
@@ -14,8 +15,6 @@ use std::ops::RangeInclusive;
 
 /// Cap on passes when the user gives none: far above what a solvable problem takes.
 const DEFAULT_MAX_PASSES: u32 = 1000;
-/// Longest model name, so that names fit a PostgreSQL identifier (`name` type) everywhere.
-const MODEL_NAME_BYTES: usize = 63;
 
 /// The C that are tried where none is given: decades, as most searches do.
 const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
@@ -243,7 +242,8 @@ fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }
 
-fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
+/// An argument that must be given.
+pub fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
     value.ok_or_else(|| {
         Failure::new(
             Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
@@ -399,16 +399,7 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
         Some(name) => name,
         None => source.default_model_name(label)?,
     };
-    if name.is_empty() || name.len() > MODEL_NAME_BYTES || name.contains('@') {
-        return Err(Failure::new(
-            Code::ERRCODE_INVALID_NAME,
-            format!("\"{name}\" cannot be a model name"),
-        )
-        .detail(format!(
-            "A model name has 1 to {MODEL_NAME_BYTES} bytes and no @, which separates name and version in name@3."
-        ))
-        .hint("model => 'name'"));
-    }
+    rights::check_name(&name).map_err(|failure| failure.hint("model => 'name'"))?;
     Ok(name)
 }
 

@@ -14,7 +14,7 @@ use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::request::{Arguments, ClassWeight, Request};
 use crate::source::Source;
 use crate::validation::{self, Validated};
-use crate::{model, settings};
+use crate::{model, rights, settings};
 use pgrx::prelude::*;
 use pgrx::{pg_sys, JsonB};
 use pgsvm_core::{Scale, StopReason};
@@ -128,10 +128,10 @@ unsafe fn arguments(call: &Call) -> Arguments {
 
 fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     let started = Instant::now();
-    // SAFETY: raises PostgreSQL's own error in a read-only transaction and on a standby.
-    unsafe { pg_sys::PreventCommandIfReadOnly(c"svm_train()".as_ptr()) };
+    rights::check_writable("svm_train()")?;
     let request = arguments.check()?;
-    models::check_owner(schema, &request.model)?;
+    rights::check_owner(schema, &request.model)
+        .map_err(|failure| failure.hint("Choose another name: model => 'name'"))?;
     let prepared = prepare(&request)?;
     let mut trained = leader::train(&prepared.job);
     let values = trained.order_classes();

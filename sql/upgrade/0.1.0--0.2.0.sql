@@ -30,12 +30,27 @@ CREATE TABLE svm_head (
     PRIMARY KEY (version_id, head)
 );
 
-ALTER TABLE svm_head ENABLE ROW LEVEL SECURITY;
-CREATE POLICY svm_head_owner ON svm_head USING (
-    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+-- A role other than the owner that may see a model and predict with it.
+ALTER TABLE svm_model ADD UNIQUE (id, owner);
+CREATE TABLE svm_permission (
+    model_id bigint NOT NULL,
+    -- the model's owner again, so that a policy knows whose row it is without a look at the model
+    owner name NOT NULL,
+    -- by name, as the owner is; 'public' stands for every role
+    grantee name NOT NULL CHECK (grantee <> ''),
+    PRIMARY KEY (model_id, grantee),
+    FOREIGN KEY (model_id, owner) REFERENCES svm_model (id, owner) ON UPDATE CASCADE ON DELETE CASCADE
 );
-GRANT SELECT, INSERT, UPDATE, DELETE ON svm_head TO PUBLIC;
+CREATE TRIGGER svm_permission_changed AFTER INSERT OR UPDATE OR DELETE ON svm_permission
+    FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+ALTER TABLE svm_permission ENABLE ALWAYS TRIGGER svm_permission_changed;
+
+-- the policies of 0.2.0 have other names
+DROP POLICY svm_version_owner ON svm_version;
+DROP POLICY svm_weight_owner ON svm_weight;
+
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
 
 -- these have more arguments now
 DROP FUNCTION svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);

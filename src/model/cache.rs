@@ -42,7 +42,7 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
         let Some(row) = load::look_up(&plans, models, base, version) else {
             return Err(missing(&plans, base, version));
         };
-        match cached(row.key) {
+        match cached(row.key, base) {
             Some(model) => Ok(model),
             None => load_and_keep(&plans, base, &row),
         }
@@ -60,9 +60,12 @@ fn split_name(name: &str) -> (&str, Option<i32>) {
     }
 }
 
-fn cached(key: Key) -> Option<Rc<Model>> {
+/// The version under the name that it has now: messages say it.
+fn cached(key: Key, name: &str) -> Option<Rc<Model>> {
     CACHE.with_borrow_mut(|cache| {
-        let at = cache.iter().position(|(known, _)| *known == key)?;
+        let at = cache
+            .iter()
+            .position(|(known, model)| *known == key && model.base_name() == name)?;
         let entry = cache.remove(at);
         let model = Rc::clone(&entry.1);
         cache.push(entry);

@@ -53,6 +53,27 @@ impl Stamp {
     }
 }
 
+/// Why the current transaction may not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOnly {
+    /// The server is a standby.
+    Standby,
+    /// The transaction was begun, or is by default, READ ONLY.
+    Transaction,
+}
+
+/// Why the current transaction may not write; None where it may.
+pub fn read_only() -> Option<ReadOnly> {
+    // SAFETY: plain reads of this process's state.
+    unsafe {
+        match (pg_sys::XactReadOnly, pg_sys::RecoveryInProgress()) {
+            (false, _) => None,
+            (true, false) => Some(ReadOnly::Transaction),
+            (true, true) => Some(ReadOnly::Standby),
+        }
+    }
+}
+
 /// The function's own schema: that of the extension, whatever the search path.
 ///
 /// # Safety

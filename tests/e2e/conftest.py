@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.server import Server, tested_version
+from harness.server import Server, new_database, tested_version
 from harness.sessions import Running
 
 
@@ -22,9 +22,7 @@ def server():
 def database(server, request):
     """The name of a database of the module's own, with the extension in schema public."""
     name = request.module.__name__.rpartition(".")[2]
-    with server.connect() as connection:
-        connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
-        connection.execute(f'CREATE DATABASE "{name}"')
+    new_database(server, name)
     with server.connect(name) as connection:
         connection.execute("CREATE EXTENSION pgsvm")
     return name

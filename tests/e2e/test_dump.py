@@ -1,16 +1,16 @@
 """pg_dump brings models over into another database, where they predict the same and are trained further."""
 
-import subprocess
-
+import psycopg
 import pytest
 
-from harness.server import programs_of
-from harness.sessions import model, one, stored_rows
+from harness.server import copy_database
+from harness.sessions import model, one, put_heads, put_model, put_weights, stored_rows
 
 
 @pytest.fixture(scope="module", autouse=True)
 def models(server, database):
-    """Models of every shape: a dense one with two versions, a sparse one of several chunks, one with text labels."""
+    """Models of every shape: a dense one with two versions, a sparse one of several chunks, one with text labels, one of
+    three classes with probabilities; granted to a role, and to one that will be gone when the dump is restored."""
     with server.connect(database) as connection:
         connection.execute(
             """
@@ -28,28 +28,26 @@ def models(server, database):
         connection.execute(
             """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', options => '{"duals": true}')"""
         )
-        connection.execute("DROP ROLE IF EXISTS keeper")
-        connection.execute("CREATE ROLE keeper LOGIN")
+        three = put_model(connection, "three", [1, 2, 3], labels=["a", "b", "c"])
+        put_weights(connection, three, 1, [4, 5, 6])
+        put_weights(connection, three, 2, [7, 8, 9])
+        put_heads(connection, three, ["a", "b", "c"], slope=-1.5)
+        connection.execute("DROP ROLE IF EXISTS keeper, passer_by")
+        connection.execute("CREATE ROLE keeper LOGIN; CREATE ROLE passer_by")
+        connection.execute("SELECT svm_grant('dense', 'keeper'), svm_grant('dense', 'passer_by')")
         connection.execute("GRANT SELECT ON points TO keeper")
     with server.connect(database, user="keeper") as connection:
         connection.execute("SELECT svm_train('points', 'label', ARRAY['x'], 'kept')")
 
 
-def copy(server, source, target, *options):
-    """pg_dump of one database into a new one, every error fatal."""
-    programs = programs_of(server.version)
-    where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
-    dump = subprocess.run([programs / "pg_dump", *where, *options, source], check=True, stdout=subprocess.PIPE)
-    with server.connect() as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {target}")
-        connection.execute(f"CREATE DATABASE {target}")
-    subprocess.run(
-        [programs / "psql", *where, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target],
-        input=dump.stdout,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-
+TABLES = {
+    "svm_model": "id",
+    "svm_permission": "model_id, grantee",
+    "svm_version": "id",
+    "svm_head": "version_id, head",
+    "svm_weight": "version_id, head, first_feature",
+    "svm_dual": "version_id, head, first_row",
+}
 
 ANSWERS = """
     SELECT id, svm_decision('dense', p), svm_decision('dense@1', p), svm_decision('sparse', p),
@@ -60,7 +58,9 @@ ANSWERS = """
 
 @pytest.fixture(scope="module")
 def restored(server, database):
-    copy(server, database, "restored")
+    with server.connect(database) as connection:
+        connection.execute("DROP ROLE passer_by")
+    copy_database(server, database, "restored")
     return "restored"
 
 
@@ -69,8 +69,10 @@ def test_a_dump_brings_every_model_over(server, connect, restored):
     with server.connect(restored) as copied:
         everything = "SELECT * FROM svm_models ORDER BY name"
         assert copied.execute(everything).fetchall() == original.execute(everything).fetchall()
-        assert stored_rows(copied) == stored_rows(original) == (4, 5, stored_rows(original)[2])
-        assert one(copied, "SELECT count(*) FROM svm_dual") == one(original, "SELECT count(*) FROM svm_dual") > 0
+        assert stored_rows(copied) == stored_rows(original) == (5, 6, stored_rows(original)[2])
+        for table, key in TABLES.items():
+            rows = f"SELECT * FROM {table} ORDER BY {key}"
+            assert copied.execute(rows).fetchall() == original.execute(rows).fetchall() != []
 
 
 def test_restored_models_predict_the_same(server, connect, restored):
@@ -87,15 +89,18 @@ def test_restored_models_go_on_with_their_next_version_and_new_ones_get_new_ids(
         assert one(copied, "SELECT sum((svm_predict('dense@3', p) = label::int)::int) FROM points p") >= 950
 
 
-def test_restored_models_still_belong_to_their_owners(server, connect, restored):
+def test_restored_models_still_belong_to_their_owners_and_are_granted_to_the_same_roles(server, connect, restored):
     with server.connect(restored, user="keeper") as keeper:
-        keepers = keeper.execute("SELECT name FROM svm_models").fetchall()
-        assert keepers == [("kept",)]
+        keepers = keeper.execute("SELECT name, owner, granted_to FROM svm_models ORDER BY name").fetchall()
+        assert keepers == [("dense", "postgres", ["keeper"]), ("kept", "keeper", [])]
+        assert one(keeper, "SELECT svm_decision('dense', p) IS NOT NULL FROM points p LIMIT 1")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            keeper.execute("SELECT svm_drop('dense')")
         keeper.execute("SELECT svm_train('points', 'label', ARRAY['x'], 'kept')")
         assert model(keeper, "kept")["version"] == 2
 
 
 def test_a_dump_without_the_data_of_models_restores_an_empty_extension(server, database):
-    copy(server, database, "bare", "--schema-only")
+    copy_database(server, database, "bare", "--schema-only")
     with server.connect("bare") as copied:
         assert stored_rows(copied) == (0, 0, 0)

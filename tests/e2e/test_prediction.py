@@ -49,7 +49,7 @@ def test_a_function_in_progress_sees_a_model_that_another_session_trains(connect
     assert waiting.end()[0][0] < 0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def standby(server):
     """Opens connections to a hot standby of the session's server, made from a base backup."""
     programs = programs_of(server.version)
@@ -71,9 +71,9 @@ def standby(server):
     )
     opened = []
 
-    def connect(database):
+    def connect(database, user="postgres"):
         opened.append(
-            psycopg.connect(host=server.socket_directory, port=5433, dbname=database, user="postgres", autocommit=True)
+            psycopg.connect(host=server.socket_directory, port=5433, dbname=database, user=user, autocommit=True)
         )
         return opened[-1]
 
@@ -100,5 +100,33 @@ def test_a_standby_predicts_and_sees_new_versions(database, connect, standby):
     assert one(reader, "EXECUTE score") > 0
     train(primary, "-x")
     wait_until(lambda: one(reader, "EXECUTE score") < 0, what="the new version")
-    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-        train(reader, "x")
+
+
+def test_a_standby_says_where_to_train_and_deploy(database, connect, standby):
+    train(connect(), "x")
+    reader = standby(database)
+    for call in ["svm_train_query('SELECT 1 AS x, 1 AS label', 'label', model => 'm')", "svm_deploy('m', 1)"]:
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as refused:
+            reader.execute(f"SELECT {call}")
+        assert "in a read-only transaction" in refused.value.diag.message_primary
+        assert "call it on the primary" in refused.value.diag.message_hint
+
+
+def test_a_standby_shows_a_role_what_it_is_granted_on_the_primary(database, connect, standby):
+    primary = connect()
+    primary.execute("DROP ROLE IF EXISTS standby_reader")
+    primary.execute("CREATE ROLE standby_reader LOGIN")
+    train(primary, "x")
+    watcher = standby(database)
+    roles = "SELECT count(*) FROM pg_roles WHERE rolname = 'standby_reader'"
+    wait_until(lambda: one(watcher, roles) == 1, what="the role")
+    reader = standby(database, user="standby_reader")
+    names = "SELECT count(*) FROM svm_models"
+    assert one(reader, names) == 0
+    primary.execute("SELECT svm_grant('m', 'standby_reader')")
+    wait_until(lambda: one(reader, names) == 1, what="the grant")
+    assert one(reader, DECISION) == one(primary, DECISION)
+    primary.execute("SELECT svm_revoke('m', 'standby_reader')")
+    wait_until(lambda: one(reader, names) == 0, what="the grant to go")
+    with pytest.raises(psycopg.errors.UndefinedObject):
+        one(reader, DECISION)

@@ -40,6 +40,28 @@ class Leftovers:
         return bool(self.workers or self.shared_memory or self.temporary_files)
 
 
+def new_database(server, name):
+    """Makes an empty database, in place of one of that name; returns the name."""
+    with server.connect() as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return name
+
+
+def copy_database(server, source, target, *options):
+    """pg_dump of one database into a new one, every error fatal."""
+    programs = programs_of(server.version)
+    where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
+    dump = subprocess.run([programs / "pg_dump", *where, *options, source], check=True, stdout=subprocess.PIPE)
+    new_database(server, target)
+    subprocess.run(
+        [programs / "psql", *where, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target],
+        input=dump.stdout,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
 class Server:
     """One running server. `name` keeps servers of one version apart; each has a fresh data directory."""
 
@@ -61,6 +83,17 @@ class Server:
 
     def stop(self):
         self._script("stop")
+
+    def restart_with(self, settings):
+        """Sets what only a start can set."""
+        with self.connect() as connection:
+            for name, value in settings.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+        subprocess.run(
+            [programs_of(self.version) / "pg_ctl", "-D", self.data_directory, "-l", self.log_file, "-w", "restart"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def connect(self, dbname="postgres", user="postgres", autocommit=True, **more):
         """A new connection; its statements commit one by one unless `autocommit=False`."""

@@ -44,6 +44,48 @@ def model(connection, name):
         return cursor.execute("SELECT * FROM svm_models WHERE name = %s", [name]).fetchone()
 
 
+def put_model(connection, name, weights, labels=("-1", "1"), owner=None):
+    """Writes a new version of a model of one array column by hand, as 0.1.0 stored models, so that its decisions are
+    known: the sum of weights times features, plus one half. Returns the version's id."""
+    with connection.transaction():
+        connection.execute(
+            """
+            INSERT INTO svm_model AS m (name, owner, current_version) VALUES (%s, coalesce(%s, current_user), 1)
+            ON CONFLICT (name) DO UPDATE SET current_version = m.current_version + 1
+            """,
+            [name, owner],
+        )
+        version_id = one(
+            connection,
+            """
+            INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, c,
+                scale, solver, intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped)
+            SELECT id, current_version, jsonb_build_object('parts', jsonb_build_array(jsonb_build_object(
+                    'kind', 'array', 'name', 'x', 'type', 'real[]', 'length', %s::int))),
+                'y', 'integer', %s::text[], 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0.5, %s, 10, 0
+            FROM svm_model WHERE name = %s RETURNING id
+            """,
+            [len(weights), list(labels), len(weights), name],
+        )
+        put_weights(connection, version_id, 0, weights)
+    return version_id
+
+
+def put_weights(connection, version_id, head, weights):
+    """Writes the weights of one head."""
+    connection.execute("INSERT INTO svm_weight VALUES (%s, %s, 0, NULL, %s)", [version_id, head, list(weights)])
+
+
+def put_heads(connection, version_id, classes, slope=None):
+    """Writes a row for each head, with intercept one half, and a sigmoid of that slope if one is given."""
+    for head, label in enumerate(classes):
+        connection.execute(
+            "INSERT INTO svm_head (version_id, head, class, intercept, sigmoid_slope, sigmoid_offset)"
+            " VALUES (%s, %s, %s, 0.5, %s, %s)",
+            [version_id, head, label, slope, slope and 0.0],
+        )
+
+
 def stored_rows(connection):
     """(models, versions, rows of weights) in this database."""
     return connection.execute(

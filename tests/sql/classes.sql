@@ -85,7 +85,7 @@ SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], probability => true
 SELECT svm_train_query('SELECT length, width, kind = ''setosa'' AS y FROM irises', 'y', probability => true, c => NULL, model => 'probably');
 SELECT m.name, h.class, h.sigmoid_slope < 0 AS falls, h.sigmoid_offset IS NOT NULL AS offset
 FROM svm_head AS h JOIN svm_version AS v ON v.id = h.version_id JOIN svm_model AS m ON m.id = v.model_id
-WHERE m.name LIKE 'probabl%' ORDER BY 1, 2;
+WHERE m.name LIKE 'probabl%' AND h.class <> 'versicolor' ORDER BY 1, 2;
 
 -- a version that is not deployed, and the first, which is
 SELECT svm_train('irises', 'kind', ARRAY['length'], model => 'probable', options => '{"deploy": false}');

@@ -1,0 +1,90 @@
+-- Rights: who may see, use and change which model
+-- The owner does everything; whom the owner lets (svm_permission) sees the model and predicts with it. What a training
+-- wrote is never changed, so nobody may UPDATE it, and ids are the sequences' to choose.
+
+CREATE OR REPLACE FUNCTION svm_has_rights_of(role name) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    -- false for a role that is gone; without a subselect, so that it is inlined into the policies
+    RETURN coalesce(pg_catalog.pg_has_role(pg_catalog.to_regrole(pg_catalog.quote_ident(role)), 'USAGE'), false);
+COMMENT ON FUNCTION svm_has_rights_of(name) IS
+    'whether the current user is the role, inherits its rights as a member, or is a superuser';
+
+ALTER TABLE svm_model ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_permission ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_version ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_head ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
+
+DROP POLICY IF EXISTS svm_model_owner ON svm_model;
+CREATE POLICY svm_model_owner ON svm_model USING (svm_has_rights_of(owner));
+DROP POLICY IF EXISTS svm_model_reader ON svm_model;
+CREATE POLICY svm_model_reader ON svm_model FOR SELECT USING (
+    EXISTS (SELECT FROM svm_permission AS permission WHERE permission.model_id = id)
+);
+
+-- These look at no other table: what svm_model's policy asks must not ask svm_model.
+DROP POLICY IF EXISTS svm_permission_owner ON svm_permission;
+CREATE POLICY svm_permission_owner ON svm_permission USING (svm_has_rights_of(owner));
+DROP POLICY IF EXISTS svm_permission_grantee ON svm_permission;
+CREATE POLICY svm_permission_grantee ON svm_permission FOR SELECT USING (
+    grantee = 'public' OR svm_has_rights_of(grantee)
+);
+
+DROP POLICY IF EXISTS svm_version_reader ON svm_version;
+CREATE POLICY svm_version_reader ON svm_version FOR SELECT USING (
+    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id)
+);
+DROP POLICY IF EXISTS svm_version_writer ON svm_version;
+CREATE POLICY svm_version_writer ON svm_version FOR INSERT WITH CHECK (
+    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND svm_has_rights_of(model.owner))
+);
+DROP POLICY IF EXISTS svm_version_remover ON svm_version;
+CREATE POLICY svm_version_remover ON svm_version FOR DELETE USING (
+    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND svm_has_rights_of(model.owner))
+);
+
+DROP POLICY IF EXISTS svm_head_reader ON svm_head;
+CREATE POLICY svm_head_reader ON svm_head FOR SELECT USING (
+    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+);
+DROP POLICY IF EXISTS svm_head_writer ON svm_head;
+CREATE POLICY svm_head_writer ON svm_head FOR INSERT WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+
+DROP POLICY IF EXISTS svm_weight_reader ON svm_weight;
+CREATE POLICY svm_weight_reader ON svm_weight FOR SELECT USING (
+    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+);
+DROP POLICY IF EXISTS svm_weight_writer ON svm_weight;
+CREATE POLICY svm_weight_writer ON svm_weight FOR INSERT WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+
+-- Dual variables say which rows were trained on, and no prediction wants them: they are the owner's alone.
+DROP POLICY IF EXISTS svm_dual_owner ON svm_dual;
+CREATE POLICY svm_dual_owner ON svm_dual USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+
+REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual FROM PUBLIC;
+GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual TO PUBLIC;
+-- with their rows go, by cascade, those that refer to them
+GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
+GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual TO PUBLIC;
+GRANT INSERT (
+    model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
+    intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
+    training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation
+) ON svm_version TO PUBLIC;

@@ -1,0 +1,139 @@
+"""Models on another server by logical replication: predictions there follow what the publisher does, in sessions that
+have been open all along."""
+
+import psycopg
+import pytest
+
+from harness.server import Server, new_database, wait_until
+from harness.sessions import Running, one, put_heads, put_model
+
+TABLES = "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual"
+DECISION = "SELECT svm_decision('m', '{1}'::real[])"
+
+
+@pytest.fixture(scope="module")
+def publisher(server):
+    """Connection to a database on a server of its own, which publishes its models."""
+    other = Server(server.version, "publisher")
+    try:
+        other.restart_with({"wal_level": "logical"})
+        with other.connect(new_database(other, "models")) as connection:
+            connection.execute("CREATE EXTENSION pgsvm")
+            connection.execute(f"CREATE PUBLICATION models FOR TABLE {TABLES}")
+            connection.execute("CREATE TABLE points AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i")
+            connection.execute("CREATE ROLE replica_reader")
+            put_model(connection, "m", [10])
+            connection.execute("SELECT svm_grant('m', 'replica_reader')")
+            connection.source = f"host={other.socket_directory} port=5432 dbname=models user=postgres"
+            yield connection
+        assert not other.complaints()
+    finally:
+        other.stop()
+
+
+@pytest.fixture(scope="module")
+def subscribed(server, database, publisher):
+    """The module's database, when it has copied what there was."""
+    with server.connect(database) as connection:
+        connection.execute("DROP ROLE IF EXISTS replica_reader")
+        connection.execute("CREATE ROLE replica_reader LOGIN")
+        connection.execute(f"CREATE SUBSCRIPTION models CONNECTION '{publisher.source}' PUBLICATION models")
+        copied = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
+        try:
+            wait_until(lambda: one(connection, copied), within_seconds=30, what="the first copy")
+            yield database
+        finally:
+            connection.execute("DROP SUBSCRIPTION models")
+
+
+@pytest.fixture
+def session(subscribed, connect):
+    """A session on the subscriber that has predicted before."""
+    connection = connect()
+    connection.execute("PREPARE decision AS " + DECISION)
+    wait_until(lambda: answer(connection) == 10.5, what="the first version")
+    return connection
+
+
+def answer(connection):
+    """What the prepared statement says; the error's text where it fails."""
+    try:
+        return one(connection, "EXECUTE decision")
+    except psycopg.Error as error:
+        return error.diag.message_primary
+
+
+def await_answer(connection, expected):
+    wait_until(lambda: answer(connection) == expected, what=f"the answer {expected}")
+
+
+def test_an_open_session_follows_versions_deployments_names_and_the_end(publisher, session):
+    with publisher.transaction():
+        put_heads(publisher, put_model(publisher, "m", [20]), ["1"])
+    await_answer(session, 20.5)
+    publisher.execute("SELECT svm_deploy('m', 1)")
+    await_answer(session, 10.5)
+    publisher.execute("SELECT svm_rename('m', 'n')")
+    await_answer(session, 'model "m" does not exist')
+    assert one(session, "SELECT svm_decision('n', '{1}'::real[])") == 10.5
+    publisher.execute("SELECT svm_rename('n', 'm')")
+    await_answer(session, 10.5)
+    heads = "SELECT count(*) FROM svm_head"
+    assert one(session, heads) == 1
+    publisher.execute("SELECT svm_drop('m', 2)")
+    wait_until(lambda: one(session, heads) == 0, what="the version to go")
+    assert one(session, "SELECT count(*) FROM svm_weight") == 1
+
+
+def test_a_model_trained_there_is_used_here(publisher, session):
+    publisher.execute("SELECT svm_train('points', 'y', model => 'trained', options => '{\"duals\": true}')")
+    names = "SELECT count(*) FROM svm_models WHERE name = 'trained'"
+    wait_until(lambda: one(session, names) == 1, what="the model")
+    for question in ["SELECT svm_decision('trained', ARRAY[3])", "SELECT svm_classify('trained', ARRAY[9])"]:
+        assert one(session, question) == one(publisher, question)
+    assert one(session, "SELECT count(*) FROM svm_dual") == 1
+    publisher.execute("SELECT svm_drop('trained')")
+    wait_until(lambda: one(session, "SELECT count(*) FROM svm_dual") == 0, what="the model to go")
+    assert one(session, names) == 0
+
+
+def test_grants_arrive_and_go(publisher, session, connect):
+    reader = connect(user="replica_reader")
+    assert one(reader, DECISION) == 10.5
+    grants = "SELECT count(*) FROM svm_permission"
+    publisher.execute("SELECT svm_revoke('m', 'replica_reader')")
+    wait_until(lambda: one(session, grants) == 0, what="the grant to go")
+    with pytest.raises(psycopg.errors.UndefinedObject):
+        one(reader, DECISION)
+    publisher.execute("SELECT svm_grant('m', 'replica_reader')")
+    wait_until(lambda: one(session, grants) == 1, what="the grant")
+    assert one(reader, DECISION) == 10.5
+    publisher.execute("UPDATE svm_model SET owner = 'replica_reader' WHERE name = 'm'")
+    owned = "SELECT count(*) FROM svm_permission WHERE owner = 'replica_reader'"
+    wait_until(lambda: one(session, owned) == 1, what="the owner")
+    publisher.execute("UPDATE svm_model SET owner = 'postgres' WHERE name = 'm'")
+
+
+def test_a_function_in_progress_follows_too(publisher, session, connect):
+    session.execute(
+        """
+        CREATE FUNCTION await_change() RETURNS float8 LANGUAGE plpgsql AS $$
+        DECLARE
+            decision float8;
+        BEGIN
+            LOOP
+                decision := svm_decision('m', '{1}'::real[]);
+                IF decision <> 10.5 THEN
+                    RETURN decision;
+                END IF;
+                PERFORM pg_sleep(0.01);
+            END LOOP;
+        END $$"""
+    )
+    session.execute("SET statement_timeout = '20s'")
+    watcher = connect()
+    waiting = Running(session, "SELECT await_change()")
+    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    wait_until(lambda: one(watcher, sleeping), what="the function to loop")
+    put_model(publisher, "m", [40])
+    assert waiting.end() == [(40.5,)]

@@ -1,0 +1,133 @@
+"""From version 0.1.0 with models in it: by ALTER EXTENSION UPDATE, and by a dump restored where 0.2.0 is installed."""
+
+import psycopg
+import pytest
+
+from harness.server import copy_database, new_database
+from harness.sessions import model, one, put_model
+
+CURRENT = "0.2.0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def roles(server):
+    with server.connect() as connection:
+        connection.execute("DROP ROLE IF EXISTS upgrade_owner, upgrade_reader")
+        connection.execute("CREATE ROLE upgrade_owner LOGIN; CREATE ROLE upgrade_reader LOGIN")
+
+
+def made_by_0_1_0(server, name):
+    """A database with the extension as 0.1.0 made it, and models in its tables."""
+    new_database(server, name)
+    with server.connect(name) as connection:
+        connection.execute("CREATE EXTENSION pgsvm VERSION '0.1.0'")
+        put_model(connection, "m", [10])
+        put_model(connection, "m", [20])
+        put_model(connection, "wide", [1] * 20000)
+        put_model(connection, "owned", [30], owner="upgrade_owner")
+    return name
+
+
+@pytest.fixture(scope="module")
+def updated(server):
+    name = made_by_0_1_0(server, "updated")
+    with server.connect(name) as connection:
+        connection.execute("ALTER EXTENSION pgsvm UPDATE")
+    return name
+
+
+@pytest.fixture(scope="module")
+def restored(server):
+    copy_database(server, made_by_0_1_0(server, "old"), "restored_old")
+    return "restored_old"
+
+
+@pytest.fixture(params=["updated", "restored"])
+def arrived(request):
+    """The database where models of 0.1.0 have arrived, by either way."""
+    return request.getfixturevalue(request.param)
+
+
+def test_models_predict_what_their_weights_say(server, arrived):
+    with server.connect(arrived) as connection:
+        assert one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'pgsvm'") == CURRENT
+        decisions = "SELECT svm_decision('m', '{2}'::real[]), svm_decision('m@1', '{2}'::real[])"
+        assert connection.execute(decisions).fetchone() == (40.5, 20.5)
+        assert one(connection, "SELECT svm_decision('wide', array_fill(1::real, ARRAY[20000]))") == 20000.5
+        assert model(connection, "m")["classes"] == 2
+        assert model(connection, "m")["granted_to"] == []
+
+
+def test_models_still_belong_to_their_owners_who_may_grant_them(server, arrived):
+    question = "SELECT svm_decision('owned', '{1}'::real[])"
+    with (
+        server.connect(arrived, user="upgrade_owner") as owner,
+        server.connect(arrived, user="upgrade_reader") as reader,
+    ):
+        assert owner.execute("SELECT name FROM svm_models").fetchall() == [("owned",)]
+        with pytest.raises(psycopg.errors.UndefinedObject):
+            reader.execute(question)
+        owner.execute("SELECT svm_grant('owned', 'upgrade_reader')")
+        assert one(owner, question) == one(reader, question) == 30.5
+        owner.execute("SELECT svm_revoke('owned', 'upgrade_reader')")
+
+
+def test_new_models_get_new_ids_and_old_ones_their_next_version(server, arrived):
+    with server.connect(arrived) as connection:
+        connection.execute("CREATE TABLE points AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i")
+        for name, version in [("new", 1), ("m", 3)]:
+            connection.execute("SELECT svm_train('points', 'y', model => %s)", [name])
+            assert model(connection, name)["version"] == version
+        connection.execute("DROP TABLE points; SELECT svm_drop('new'), svm_deploy('m', 2), svm_drop('m', 3)")
+
+
+# What the catalogs say about the extension's members, a row for each fact, without oids.
+FACTS = """
+    WITH member AS (
+        SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid
+        WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'pgsvm'
+    ), relation AS (
+        SELECT c.* FROM member m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
+    ), function AS (
+        SELECT p.* FROM member m JOIN pg_proc p ON m.classid = 'pg_proc'::regclass AND p.oid = m.objid
+    ), granted (what, acl) AS (
+        SELECT c.relname, c.relacl FROM relation c
+        UNION ALL SELECT c.relname || '.' || a.attname, a.attacl FROM relation c JOIN pg_attribute a ON attrelid = c.oid
+        UNION ALL SELECT p.oid::regprocedure::text, p.proacl FROM function p
+        UNION ALL SELECT 'initially: ' || pg_describe_object(i.classoid, i.objoid, i.objsubid), i.initprivs
+            FROM member m JOIN pg_init_privs i ON i.classoid = m.classid AND i.objoid = m.objid
+    )
+    SELECT 'member', pg_describe_object(classid, objid, 0), obj_description(objid, classid::regclass::name), '' FROM member
+    UNION ALL SELECT 'relation', relname, format('%s %s %s %s', relkind, relrowsecurity,
+        relforcerowsecurity, relreplident), reloptions::text FROM relation
+    UNION ALL SELECT 'column', c.relname, format('%s %s %s %s %s', a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+        a.attnotnull, a.attstorage), pg_get_expr(d.adbin, d.adrelid)
+        FROM relation c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+        LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    UNION ALL SELECT 'constraint', c.relname, n.conname, pg_get_constraintdef(n.oid)
+        FROM relation c JOIN pg_constraint n ON n.conrelid = c.oid
+    UNION ALL SELECT 'index', c.relname, '', pg_get_indexdef(i.indexrelid)
+        FROM relation c JOIN pg_index i ON i.indrelid = c.oid
+    UNION ALL SELECT 'policy', c.relname, format('%s %s %s %s', p.polname, p.polcmd, p.polpermissive, p.polroles),
+        format('%s / %s', pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid))
+        FROM relation c JOIN pg_policy p ON p.polrelid = c.oid
+    UNION ALL SELECT 'trigger', c.relname, t.tgenabled::text, pg_get_triggerdef(t.oid)
+        FROM relation c JOIN pg_trigger t ON t.tgrelid = c.oid WHERE NOT t.tgisinternal
+    UNION ALL SELECT 'view', relname, '', pg_get_viewdef(oid) FROM relation WHERE relkind = 'v'
+    UNION ALL SELECT 'function', p.oid::regprocedure::text, '', pg_get_functiondef(p.oid) FROM function p
+        WHERE p.prokind <> 'a'
+    UNION ALL SELECT 'aggregate', p.oid::regprocedure::text, p.proparallel::text, (to_jsonb(a) - 'aggfnoid')::text
+        FROM function p JOIN pg_aggregate a ON a.aggfnoid = p.oid
+    UNION ALL SELECT 'right', what, format('%s to %s', privilege_type, grantee), '' FROM granted, aclexplode(acl)
+    UNION ALL SELECT 'dumped', table_oid::regclass::text, condition, '' FROM pg_extension,
+        unnest(extconfig, extcondition) AS configured (table_oid, condition) WHERE extname = 'pgsvm'
+    ORDER BY 1, 2, 3, 4
+"""
+
+
+def test_an_updated_extension_is_the_same_as_a_new_one(server, updated, database):
+    with server.connect(updated) as one_way, server.connect(database) as other_way:
+        old, new = (set(connection.execute(FACTS).fetchall()) for connection in (one_way, other_way))
+    assert len(new) > 200
+    assert sorted(old - new, key=str) == []
+    assert sorted(new - old, key=str) == []
