@@ -64,3 +64,5 @@ DROP OWNED BY layouts_reader;
 DROP ROLE layouts_reader;
 DROP TABLE plain, moved, among, behind_text, dropped, added, with_nulls, in_order_of_added, in_order_of_updates, parted CASCADE;
 DROP FUNCTION trained;
+
+DELETE FROM svm_model;
