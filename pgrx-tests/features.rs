@@ -22,6 +22,7 @@ tests![
     null_is_what_the_rule_says,
     rows_left_out_teach_no_categories,
     values_beyond_the_limit_are_hashed,
+    values_beyond_the_memory_are_hashed,
     keys_are_told_from_categories,
     categories_that_do_not_fit_are_refused,
     stored_categories_that_make_no_sense_are_not_read,
@@ -552,6 +553,26 @@ fn values_beyond_the_limit_are_hashed() {
     );
 }
 
+/// The dictionaries belong to a reader's memory, whatever the number and the length of the values.
+fn values_beyond_the_memory_are_hashed() {
+    let limits = CategoryLimits {
+        most: CategoryLimits::MOST,
+        hash_bits: 4,
+        hash_keys: true,
+    };
+    let select = "SELECT lpad(i::text, 1000, 'x') AS t, 'y' || i % 5 AS u FROM generate_series(1, 40000) AS i";
+    let decoder = learn(None, select, Nulls::Error, limits, |result, _| {
+        result.expect("decodes");
+    });
+    let features = decoder.learned();
+    assert!((30 << 20..34 << 20).contains(&features.bytes()));
+    let hashed: Vec<_> = features
+        .categories()
+        .map(|(_, known)| known.is_hashed())
+        .collect();
+    assert_eq!(hashed, [true, false]);
+}
+
 fn keys_are_told_from_categories() {
     let limits = |most| CategoryLimits {
         most,
@@ -565,7 +586,7 @@ fn keys_are_told_from_categories() {
             Ok(()) => Vec::new(),
             Err(FeatureError::Keys { keys, .. }) => keys
                 .into_iter()
-                .map(|key| (key.column, key.values, key.rows))
+                .map(|(column, count)| (column, count.values, count.rows))
                 .collect(),
             Err(other) => panic!("{other:?}"),
         }

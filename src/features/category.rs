@@ -3,8 +3,8 @@
 //!
 //! Codes are shared by all category columns of a model and given in the order in which their values
 //! first appear, so the sparse ids that they become are dense. A column's first values have codes of
-//! their own. What comes when the limit is reached, and a value too long to be kept, falls into one of
-//! `2^bits` hashed codes, a block that the column gets when it first needs it; two values that meet
+//! their own. What comes when the limit is reached, or the memory for all columns is used up, and a
+//! value too long to be kept fall into one of `2^bits` hashed codes, a block that the column gets when it first needs it; two values that meet
 //! there count as one. A value that training did not see has no code, or the hashed one where the
 //! column has such a block.
 
@@ -16,6 +16,11 @@ use std::rc::Rc;
 
 /// Longest value that a dictionary keeps.
 pub const LONGEST_VALUE_BYTES: usize = 1000;
+/// Bytes that the dictionaries of all columns take while they are learned, which belong to the few
+/// megabytes of a reader.
+const KEPT_BYTES: usize = 32 << 20;
+/// Bytes that a value takes in a dictionary beside its text, about.
+const VALUE_BYTES: usize = 96;
 /// A column with no more distinct values than this never looks like a key.
 const FEW_VALUES: u64 = 100;
 
@@ -84,11 +89,12 @@ pub enum Category<'a> {
     Hashed(u32),
 }
 
-/// Gives out codes below a limit.
+/// What all columns share: gives out codes below a limit, and memory for values.
 #[derive(Debug, Clone, Copy)]
 pub struct Codes {
     next: u64,
     end: u64,
+    bytes_left: usize,
 }
 
 /// Why a value gets no code while a training reads.
@@ -108,10 +114,30 @@ pub struct Tally {
     others: Option<DistinctCount>,
 }
 
+/// Rows with a value, and the distinct values in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyCount {
+    pub rows: u64,
+    pub values: u64,
+    /// Whether `values` is an estimate.
+    pub estimated: bool,
+}
+
 impl Codes {
     /// Codes from 0 to `end`, which is left out.
     pub fn below(end: u64) -> Self {
-        Self { next: 0, end }
+        Self {
+            next: 0,
+            end,
+            bytes_left: KEPT_BYTES,
+        }
+    }
+
+    /// Whether there is memory to keep a value.
+    fn keep(&mut self, value: &str) -> bool {
+        let left = self.bytes_left.checked_sub(value.len() + VALUE_BYTES);
+        self.bytes_left = left.unwrap_or(self.bytes_left);
+        left.is_some()
     }
 
     fn take(&mut self, count: u32) -> Result<u32, NoCode> {
@@ -170,7 +196,7 @@ impl Dictionary {
         if long && !limits.hash_keys {
             return Err(NoCode::Long);
         }
-        if !long && self.values.len() < limits.most as usize {
+        if !long && self.values.len() < limits.most as usize && codes.keep(value) {
             let code = codes.take(1)?;
             let value: Rc<str> = value.into();
             self.by_value.insert(Rc::clone(&value), code);
@@ -231,7 +257,7 @@ impl Dictionary {
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let texts: usize = self.values.iter().map(|value| value.len()).sum();
-        texts + self.values.len() * 96
+        texts + self.values.len() * VALUE_BYTES
     }
 }
 
@@ -242,12 +268,16 @@ impl Tally {
         self.rows += 1;
     }
 
-    /// Rows with a value, and about how many distinct values they have, where it looks as if the column
-    /// was a key: most rows have a value that no other has.
-    pub fn key(&self, dictionary: &Dictionary) -> Option<(u64, u64)> {
+    /// How many distinct values there were, where the column looks like a key: more than half as many
+    /// as rows with a value.
+    pub fn key(&self, dictionary: &Dictionary) -> Option<KeyCount> {
         let others = self.others.as_ref().map_or(0, DistinctCount::estimate);
-        let distinct = (dictionary.values.len() as u64 + others).min(self.rows);
-        (distinct > FEW_VALUES && distinct > self.rows / 2).then_some((self.rows, distinct))
+        let values = (dictionary.values.len() as u64 + others).min(self.rows);
+        (values > FEW_VALUES && values > self.rows / 2).then_some(KeyCount {
+            rows: self.rows,
+            values,
+            estimated: self.others.is_some(),
+        })
     }
 }
 
@@ -292,8 +322,8 @@ impl From<Dictionary> for Stored {
     }
 }
 
-/// A value's bytes as text. Where the database's encoding is another than UTF-8, bytes that are none
-/// are taken one by one, so that distinct values stay distinct.
+/// A value's bytes as text. Where the database has another encoding than UTF-8, bytes that are none are
+/// taken one by one, so that values differ as their bytes do.
 #[inline]
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(bytes) {

@@ -6,7 +6,6 @@
 //! need not reset a memory context for our sake.
 
 use super::category::{self, CategoryLimits, Codes, NoCode, Tally};
-use super::error::KeyColumn;
 use super::hash::BuildTextHasher;
 use super::resolve::{find, wrong_type};
 use super::sparse::SparseScratch;
@@ -147,11 +146,7 @@ impl Decoder {
         let (mut keys, mut others) = (Vec::new(), Vec::new());
         for (part, tally) in self.features.parts.iter().zip(&learning.tallies) {
             match part.dictionary().and_then(|known| tally.key(known)) {
-                Some((rows, values)) => keys.push(KeyColumn {
-                    column: part.name(),
-                    rows,
-                    values,
-                }),
+                Some(count) => keys.push((part.name(), count)),
                 None => others.push(part.name()),
             }
         }

@@ -1,6 +1,6 @@
 //! Everything that can be wrong with features, and how it is said.
 
-use super::category::LONGEST_VALUE_BYTES;
+use super::category::{KeyCount, LONGEST_VALUE_BYTES};
 use crate::errors::{Code, Failure};
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
@@ -22,7 +22,7 @@ pub enum FeatureError {
     Label { column: String },
     /// Category columns that look like keys, and the features that remain without them.
     Keys {
-        keys: Vec<KeyColumn>,
+        keys: Vec<(String, KeyCount)>,
         others: Vec<String>,
     },
     /// A category of so many bytes.
@@ -77,16 +77,6 @@ pub enum FeatureError {
     InRow { row: u64, error: Box<FeatureError> },
 }
 
-/// A category column most of whose rows have a value of their own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeyColumn {
-    /// As `features` names it.
-    pub column: String,
-    /// Rows with a value, and distinct values in them.
-    pub rows: u64,
-    pub values: u64,
-}
-
 impl FeatureError {
     /// Adds the row, counted from 1, in which it happened.
     pub fn in_row(self, row: u64) -> Self {
@@ -134,11 +124,11 @@ impl FeatureError {
                 format!("label column \"{column}\" cannot be among the features")
             }
             Self::Keys { keys, .. } => match keys.as_slice() {
-                [key] => format!("column \"{}\" looks like a key", key.column),
+                [(column, _)] => format!("column \"{column}\" looks like a key"),
                 _ => {
                     let names: Vec<_> = keys
                         .iter()
-                        .map(|key| format!("\"{}\"", key.column))
+                        .map(|(column, _)| format!("\"{column}\""))
                         .collect();
                     format!("columns {} look like keys", names.join(", "))
                 }
@@ -210,8 +200,9 @@ impl FeatureError {
             Self::Keys { keys, .. } => {
                 let counts: Vec<_> = keys
                     .iter()
-                    .map(|key| {
-                        format!("\"{}\" has {} values in {} rows", key.column, key.values, key.rows)
+                    .map(|(column, count)| {
+                        let about = if count.estimated { "about " } else { "" };
+                        format!("\"{column}\" has {about}{} values in {} rows", count.values, count.rows)
                     })
                     .collect();
                 format!("{}: what most rows have alone says nothing about others.", counts.join(", "))

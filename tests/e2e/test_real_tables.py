@@ -12,7 +12,7 @@ from harness.data import load_csv
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
 
 ADULT_PRIMAL, ADULT_ACCURACY = 11093.59, 0.8528
-TITANIC_PRIMAL, TITANIC_ACCURACY = 443.00, 0.7951
+TITANIC_PRIMAL, TITANIC_ACCURACY = 437.00, 0.7833
 
 ADULT = """age int, workclass text, fnlwgt int, education text, education_num int, marital_status text, occupation text,
     relationship text, race text, sex text, capital_gain int, capital_loss int, hours_per_week int, native_country text,
@@ -68,7 +68,6 @@ def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):
 @pytest.fixture
 def titanic(connection):
     load_csv(connection, "pg_temp.titanic", TITANIC, "titanic/titanic_openML.csv.xz", "FORMAT csv, HEADER, NULL '?'")
-    connection.execute("ALTER TABLE titanic ADD id int GENERATED ALWAYS AS IDENTITY")
 
 
 def test_what_a_hint_says_about_keys_works(titanic, connection):
@@ -84,14 +83,14 @@ def test_what_a_hint_says_about_keys_works(titanic, connection):
 
 def test_titanic_trains_with_missing_ages_and_ports(titanic, connection):
     connection.execute(
-        """SELECT svm_train_query('SELECT * FROM titanic WHERE id % 4 <> 0 ORDER BY id', 'survived', model => 'titanic',
+        """SELECT svm_train_query('SELECT * FROM titanic WHERE length(name) % 4 <> 0', 'survived', model => 'titanic',
            features => ARRAY['pclass', 'age', 'sibsp', 'parch', 'fare', 'sex', 'embarked'], nulls => 'mean')"""
     )
     assert model(connection, "titanic")["primal"] == pytest.approx(TITANIC_PRIMAL, rel=1e-3)
     right = one(
-        connection, "SELECT avg((svm_predict('titanic', t) = survived)::int)::float8 FROM titanic t WHERE id % 4 = 0"
+        connection, "SELECT avg((svm_predict('titanic', t) = survived)::int)::float8 FROM titanic t WHERE length(name) % 4 = 0"
     )
     assert right == pytest.approx(TITANIC_ACCURACY, abs=0.01)
     # the mean of the rows trained on
     learned = one(connection, "SELECT mean FROM svm_features('titanic') WHERE column_name = 'age'")
-    assert learned == pytest.approx(one(connection, "SELECT avg(age) FROM titanic WHERE id % 4 <> 0"))
+    assert learned == pytest.approx(one(connection, "SELECT avg(age) FROM titanic WHERE length(name) % 4 <> 0"))

@@ -66,12 +66,12 @@ def adult():
 
 
 def titanic():
-    # pclass, age, sibsp, parch, fare; sex, embarked; every fourth row is for the test
+    # pclass, age, sibsp, parch, fare; sex, embarked; for the test those whose name's length is a multiple of 4
     numbers, words = [0, 4, 5, 6, 8], [3, 10]
     table = rows("titanic/titanic_openML.csv.xz", 1)
     features = arrange(table, numbers, words)
     labels = numpy.array([row[1] == "1" for row in table])
-    test = numpy.arange(1, len(table) + 1) % 4 == 0
+    test = numpy.array([len(row[2]) % 4 == 0 for row in table])
     report("titanic", features[~test], labels[~test], features[test], labels[test], len(numbers))
 
 
