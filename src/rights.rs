@@ -44,9 +44,9 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Refuses the name of a model that the caller may not change; a name that no model has is free.
-/// `schema` is the extension's, quoted.
-pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
+/// Refuses the name of a model that the caller may not change, with that hint; a name that no model has
+/// is free. `schema` is the extension's, quoted.
+pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
     check_updated(schema)?;
     let owner = Spi::get_one_with_args::<String>(
         &format!(
@@ -59,7 +59,8 @@ pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
         Ok(Some(owner)) => Err(Failure::new(
             Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
             format!("model \"{name}\" belongs to role \"{owner}\""),
-        )),
+        )
+        .hint(hint)),
         Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
         Err(error) => Err(spi_failure(error)),
     }

@@ -1,5 +1,6 @@
 -- Who may do what with a model: its owner, a role it was granted to, a stranger who tries everything, a superuser.
 \set SHOW_CONTEXT never
+DELETE FROM svm_model;
 CREATE FUNCTION put(name text, weight float8) RETURNS text LANGUAGE sql AS $$
     INSERT INTO svm_model AS m (name, current_version) VALUES (put.name, 1)
     ON CONFLICT ON CONSTRAINT svm_model_name_key DO UPDATE SET current_version = m.current_version + 1;
