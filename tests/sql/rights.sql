@@ -242,6 +242,8 @@ SET ROLE regress_svm_outsider;
 SELECT svm_decision('m', '{1}'::real[]);
 RESET ROLE;
 SELECT name, owner, granted_to FROM svm_models ORDER BY name;
+SELECT name, owner FROM svm_models WHERE to_regrole(quote_ident(owner)) IS NULL;
+SELECT owner, grantee FROM svm_permission WHERE grantee <> 'public' AND to_regrole(quote_ident(grantee)) IS NULL;
 SELECT svm_revoke('m', 'regress_svm_member'), svm_deploy('n', 1), svm_deploy('m', 1), svm_rename('n', 'o'), svm_drop('o');
 -- a role of the same name has what its predecessor had
 SET ROLE regress_svm_owner;
