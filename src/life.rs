@@ -160,8 +160,7 @@ impl Owned {
         rights::check_writable(function)?;
         let name = required(model, "model")?;
         let schema = model::schema_of_call(fcinfo);
-        rights::check_owner(&schema, &name)
-            .map_err(|failure| failure.hint("Only its owner may change it."))?;
+        rights::check_owner(&schema, &name, "Only its owner may change it.")?;
         let found = Spi::connect_mut(|client| {
             let rows = client.update(
                 &format!(
@@ -229,7 +228,7 @@ impl Owned {
     fn check_new_name(&self, new_name: &str) -> Result<(), Failure> {
         const HINT: &str = "Choose another name.";
         rights::check_name(new_name)?;
-        rights::check_owner(&self.schema, new_name).map_err(|failure| failure.hint(HINT))?;
+        rights::check_owner(&self.schema, new_name, HINT)?;
         let taken = self.execute(
             "SELECT FROM {s}.svm_model
              WHERE name OPERATOR(pg_catalog.=) $2 AND id OPERATOR(pg_catalog.<>) $1",

@@ -44,9 +44,10 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Refuses the name of a model that the caller may not change; a name without a model is none.
-/// `schema` is the extension's, quoted.
-pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
+/// Refuses the name of a model that the caller may not change, with that hint; a name that no model has
+/// is free. `schema` is the extension's, quoted.
+pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
+    check_updated(schema)?;
     let owner = Spi::get_one_with_args::<String>(
         &format!(
             "SELECT owner::pg_catalog.text FROM {schema}.svm_model_owner($1) AS owner
@@ -58,8 +59,25 @@ pub fn check_owner(schema: &str, name: &str) -> Result<(), Failure> {
         Ok(Some(owner)) => Err(Failure::new(
             Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
             format!("model \"{name}\" belongs to role \"{owner}\""),
-        )),
+        )
+        .hint(hint)),
         Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
         Err(error) => Err(spi_failure(error)),
     }
+}
+
+/// Refuses the tables of 0.1.0, which the library may find between its installation and the update.
+fn check_updated(schema: &str) -> Result<(), Failure> {
+    let updated = Spi::get_one_with_args::<bool>(
+        "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+        &[format!("{schema}.svm_permission").into()],
+    );
+    if updated.map_err(spi_failure)? == Some(true) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "extension pgsvm has the tables of an older version than its library",
+    )
+    .hint("ALTER EXTENSION pgsvm UPDATE"))
 }

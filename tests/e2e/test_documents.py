@@ -10,8 +10,8 @@ REFERENCE = [ROOT / "README.md", *sorted((ROOT / "docs" / "reference").glob("*.m
 # what says what there is: the README and the pages behind it
 README = "".join(page.read_text() for page in REFERENCE)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-# Functions nobody calls: the trigger, and the look-up of a name's owner.
-INTERNAL = {"svm_model_changed", "svm_model_owner"}
+# Functions nobody calls: the trigger, the look-up of a name's owner, and what the policies ask.
+INTERNAL = {"svm_model_changed", "svm_model_owner", "svm_has_rights_of"}
 TYPE_NAMES = {"double precision": "float8", "integer": "int", "timestamp with time zone": "timestamptz"}
 
 
@@ -74,7 +74,7 @@ def test_the_readme_lists_every_argument_with_type_and_default(connection, funct
     assert [row for row in rows if row[0] != other] == arguments
 
 
-@pytest.mark.parametrize("view", ["svm_models", "svm_progress"])
+@pytest.mark.parametrize("view", ["svm_models", "svm_versions", "svm_progress"])
 def test_the_readme_lists_every_column_of_the_views(connection, view):
     columns = [column.name for column in connection.execute(f"SELECT * FROM {view}").description]
     written = [name for row in table_after(f"The view **`{view}`**") for name in names(row[0])]

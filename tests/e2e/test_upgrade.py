@@ -58,6 +58,13 @@ def test_models_predict_what_their_weights_say(server, arrived):
         assert model(connection, "m")["granted_to"] == []
 
 
+def test_before_the_update_a_training_says_what_to_do(server):
+    with server.connect(made_by_0_1_0(server, "not_updated")) as connection:
+        with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState) as refused:
+            connection.execute("SELECT svm_train_query('SELECT 1 AS x, 1 AS y', 'y', model => 'm')")
+        assert refused.value.diag.message_hint == "ALTER EXTENSION pgsvm UPDATE"
+
+
 def test_models_still_belong_to_their_owners_who_may_grant_them(server, arrived):
     question = "SELECT svm_decision('owned', '{1}'::real[])"
     with (

@@ -1,5 +1,6 @@
 -- The life of a model: versions, svm_deploy, svm_rename, svm_drop, and what the views show.
 \set SHOW_CONTEXT never
+DELETE FROM svm_model;
 CREATE FUNCTION put(name text, weight float8, labels text[] DEFAULT '{-1,1}') RETURNS text LANGUAGE sql AS $$
     INSERT INTO svm_model AS m (name, current_version) VALUES (put.name, 1)
     ON CONFLICT ON CONSTRAINT svm_model_name_key DO UPDATE SET current_version = m.current_version + 1;

@@ -1,5 +1,6 @@
 -- Who may do what with a model: its owner, a role it was granted to, a stranger who tries everything, a superuser.
 \set SHOW_CONTEXT never
+DELETE FROM svm_model;
 CREATE FUNCTION put(name text, weight float8) RETURNS text LANGUAGE sql AS $$
     INSERT INTO svm_model AS m (name, current_version) VALUES (put.name, 1)
     ON CONFLICT ON CONSTRAINT svm_model_name_key DO UPDATE SET current_version = m.current_version + 1;
@@ -241,6 +242,8 @@ SET ROLE regress_svm_outsider;
 SELECT svm_decision('m', '{1}'::real[]);
 RESET ROLE;
 SELECT name, owner, granted_to FROM svm_models ORDER BY name;
+SELECT name, owner FROM svm_models WHERE to_regrole(quote_ident(owner)) IS NULL;
+SELECT owner, grantee FROM svm_permission WHERE grantee <> 'public' AND to_regrole(quote_ident(grantee)) IS NULL;
 SELECT svm_revoke('m', 'regress_svm_member'), svm_deploy('n', 1), svm_deploy('m', 1), svm_rename('n', 'o'), svm_drop('o');
 -- a role of the same name has what its predecessor had
 SET ROLE regress_svm_owner;
