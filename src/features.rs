@@ -16,6 +16,7 @@ mod error;
 mod hash;
 mod libsvm;
 mod name;
+mod one_hot;
 mod resolve;
 mod sparse;
 
