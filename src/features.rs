@@ -12,6 +12,7 @@
 
 mod category;
 mod decode;
+mod dense;
 mod error;
 mod hash;
 mod libsvm;
