@@ -12,10 +12,12 @@
 
 mod category;
 mod decode;
+mod dense;
 mod error;
 mod hash;
 mod libsvm;
 mod name;
+mod one_hot;
 mod resolve;
 mod sparse;
 

@@ -3,10 +3,10 @@
 //!
 //! Codes are shared by all category columns of a model and given in the order in which their values
 //! first appear, so the sparse ids that they become are dense. A column's first values have codes of
-//! their own. What comes when the limit is reached, or the memory for all columns is used up, and a
-//! value too long to be kept fall into one of `2^bits` hashed codes, a block that the column gets when it first needs it; two values that meet
-//! there count as one. A value that training did not see has no code, or the hashed one where the
-//! column has such a block.
+//! their own. What comes when the limit is reached, or the memory for all columns is used up, and
+//! values too long to be kept fall into one of `2^bits` hashed codes, a block that the column gets when
+//! it first needs it; two values that meet there count as one. A value that training did not see has no
+//! code, or the hashed one where the column has such a block.
 
 use super::hash::{self, BuildTextHasher, DistinctCount};
 use serde::{Deserialize, Serialize};

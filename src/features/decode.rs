@@ -5,22 +5,18 @@
 //! detoast a compressed or out-of-line value, whose copy is freed before `decode` returns. The caller
 //! need not reset a memory context for our sake.
 
-use super::category::{self, CategoryLimits, Codes, NoCode, Tally};
-use super::hash::BuildTextHasher;
+use super::category::CategoryLimits;
+use super::dense::columns;
+use super::one_hot::OneHot;
 use super::resolve::{find, wrong_type};
 use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::array::{ArrayProblem, NumberArray};
-use crate::pg::numeric;
 use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
 use crate::pg::varlena::Varlena;
-use crate::pg::word;
-use core::ops::Range;
 use pgrx::pg_sys;
-use std::collections::HashMap;
-use std::rc::Rc;
 
 /// Turns rows of one shape into features.
 pub struct Decoder {
@@ -30,20 +26,7 @@ pub struct Decoder {
     width: usize,
     nulls: Nulls,
     sparse: SparseScratch,
-    /// Codes of enum values met so far, by oid, for each part.
-    enums: Vec<HashMap<u32, Option<u32>, BuildTextHasher>>,
-    /// While a training reads.
-    learning: Option<Learning>,
-}
-
-/// What a training's decoder learns by.
-struct Learning {
-    limits: CategoryLimits,
-    codes: Codes,
-    /// One a part.
-    tallies: Vec<Tally>,
-    /// Whether the row at hand is one to learn from.
-    row_counts: bool,
+    one_hot: OneHot,
 }
 
 /// Where a part's values stand in a row, and as what.
@@ -103,12 +86,11 @@ impl Decoder {
         }
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
-            enums: vec![HashMap::default(); features.parts.len()],
+            one_hot: OneHot::new(features.parts.len()),
             features: features.clone(),
             parts,
             width: columns.len(),
             nulls,
-            learning: None,
         })
     }
 
@@ -121,12 +103,7 @@ impl Decoder {
         limits: CategoryLimits,
     ) -> Result<Self, FeatureError> {
         let mut decoder = Self::new(features, columns, nulls)?;
-        decoder.learning = Some(Learning {
-            limits,
-            codes: Codes::below(decoder.sparse.codes()),
-            tallies: features.parts.iter().map(|_| Tally::default()).collect(),
-            row_counts: true,
-        });
+        decoder.one_hot.learn(limits, decoder.sparse.codes());
         Ok(decoder)
     }
 
@@ -137,23 +114,7 @@ impl Decoder {
 
     /// Refuses category columns that look like keys, once a training's last row was decoded.
     pub fn check_keys(&self) -> Result<(), FeatureError> {
-        let Some(learning) = self.learning.as_ref() else {
-            return Ok(());
-        };
-        if learning.limits.hash_keys {
-            return Ok(());
-        }
-        let (mut keys, mut others) = (Vec::new(), Vec::new());
-        for (part, tally) in self.features.parts.iter().zip(&learning.tallies) {
-            match part.dictionary().and_then(|known| tally.key(known)) {
-                Some(count) => keys.push((part.name(), count)),
-                None => others.push(part.name()),
-            }
-        }
-        match keys.is_empty() {
-            true => Ok(()),
-            false => Err(FeatureError::Keys { keys, others }),
-        }
+        self.one_hot.check_keys(&self.features)
     }
 
     /// Decodes one row into `out`, whose former content is lost. NULLs are noted in
@@ -171,10 +132,10 @@ impl Decoder {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
         let row = Row { values, nulls };
-        if let Some(learning) = self.learning.as_mut() {
+        if self.nulls == Nulls::Skip {
             // a row that will be left out leaves no categories behind
-            let left_out = self.nulls == Nulls::Skip && nulls[..self.width].contains(&true);
-            learning.row_counts = !left_out;
+            let left_out = nulls[..self.width].contains(&true);
+            self.one_hot.row_teaches(!left_out);
         }
         let (mut number, mut sparse_part) = (0, 0);
         for place in 0..self.parts.len() {
@@ -220,9 +181,9 @@ impl Decoder {
     #[cold]
     fn fill(&self, out: &mut FeatureBuffer) {
         for at in &out.missing {
-            out.dense[*at] = match self.learning {
-                Some(_) => f64::NAN,
-                None => self.features.means.get(*at).copied().unwrap_or(0.0),
+            out.dense[*at] = match self.one_hot.is_learning() {
+                true => f64::NAN,
+                false => self.features.means.get(*at).copied().unwrap_or(0.0),
             };
         }
     }
@@ -282,102 +243,17 @@ impl Decoder {
         kind: CategoryKind,
         out: &mut FeatureBuffer,
     ) -> Decoded {
+        let part = &mut self.features.parts[number];
         let null = row.nulls[at];
-        let code = match (null, kind) {
-            (true, _) => match self.nulls {
-                Nulls::Mean => self.null_code(number)?,
-                _ => None,
-            },
-            (false, CategoryKind::Enum) => {
-                let value = word::enum_value(row.values[at]).to_u32();
-                match self.enums[number].get(&value) {
-                    Some(code) => *code,
-                    None => {
-                        // SAFETY: as the caller promises.
-                        let code = unsafe { self.code(number, row.values[at], kind) }?;
-                        if self.learning.is_none() || code.is_some() {
-                            self.enums[number].insert(value, code);
-                        }
-                        code
-                    }
-                }
-            }
+        let code = match null {
+            true => self.one_hot.null_code(part, self.nulls)?,
             // SAFETY: as the caller promises.
-            (false, _) => unsafe { self.code(number, row.values[at], kind) }?,
+            false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
         };
         if let Some(code) = code {
-            let name = part_name(&self.features.parts[number]);
-            self.sparse.code(name, code, out)?;
+            self.sparse.code(part, code, out)?;
         }
         Ok(null.then_some(Null))
-    }
-
-    /// The code of a category part's value; a new one where it is learned, else None.
-    ///
-    /// # Safety
-    /// As for `decode`; the value is a category of `kind`.
-    #[inline]
-    unsafe fn code(
-        &mut self,
-        number: usize,
-        datum: pg_sys::Datum,
-        kind: CategoryKind,
-    ) -> Result<Option<u32>, FeatureError> {
-        let part = &mut self.features.parts[number];
-        let FeaturePart::Category {
-            name, dictionary, ..
-        } = part
-        else {
-            unreachable!("the parts of a decoder stand in the order of its features");
-        };
-        let learning = self
-            .learning
-            .as_mut()
-            .filter(|learning| learning.row_counts);
-        let learn = |bytes: &[u8]| {
-            let value = category::text_of(bytes);
-            let Some(Learning {
-                limits,
-                codes,
-                tallies,
-                ..
-            }) = learning
-            else {
-                return Ok(dictionary.code(&value));
-            };
-            let tally = &mut tallies[number];
-            // an enum's values are few by their type
-            if kind != CategoryKind::Enum {
-                tally.count();
-            }
-            match dictionary.known(&value) {
-                Some(code) => Ok(Some(code)),
-                None => Rc::make_mut(dictionary)
-                    .learn(&value, limits, tally, codes)
-                    .map(Some)
-                    .map_err(|reason| FeatureError::from_no_code(name, bytes.len(), reason)),
-            }
-        };
-        // SAFETY: as the caller promises.
-        unsafe { word::with_text(datum, kind, learn) }
-    }
-
-    /// The code of NULL in a category part, where it is a category of its own.
-    #[cold]
-    fn null_code(&mut self, number: usize) -> Result<Option<u32>, FeatureError> {
-        let FeaturePart::Category {
-            name, dictionary, ..
-        } = &mut self.features.parts[number]
-        else {
-            unreachable!("the parts of a decoder stand in the order of its features");
-        };
-        match self.learning.as_mut() {
-            Some(learning) => Rc::make_mut(dictionary)
-                .learn_null(&mut learning.codes)
-                .map(Some)
-                .map_err(|reason| FeatureError::from_no_code(name, 0, reason)),
-            None => Ok(dictionary.null_code()),
-        }
     }
 
     /// One look over all dense values; only when one is not finite its column is searched for.
@@ -392,55 +268,6 @@ impl Decoder {
             false => Err(not_finite(&self.features, &out.dense)),
         }
     }
-}
-
-/// Decodes columns side by side, the first of which is part `number`.
-///
-/// # Safety
-/// As for `decode`; the columns are of `kind`.
-#[inline]
-unsafe fn columns(
-    number: usize,
-    row: &Row<'_>,
-    at: Range<usize>,
-    kind: NumberKind,
-    out: &mut FeatureBuffer,
-) {
-    let (values, nulls) = (&row.values[at.clone()], &row.nulls[at]);
-    if nulls.iter().fold(false, |any, null| any | null) {
-        for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
-            if *null {
-                out.null_parts.push(number + place);
-                out.missing.push(out.dense.len());
-            }
-            // SAFETY: as the caller promises.
-            let value = || unsafe { self::number(*value, kind) };
-            out.dense.push(if *null { 0.0 } else { value() });
-        }
-        return;
-    }
-    let dense = &mut out.dense;
-    // SAFETY: as the caller promises. One loop a type, so that none asks for the type in each step.
-    unsafe {
-        match kind {
-            NumberKind::Boolean => append(values, dense, |v| self::number(v, NumberKind::Boolean)),
-            NumberKind::Int2 => append(values, dense, |v| self::number(v, NumberKind::Int2)),
-            NumberKind::Int4 => append(values, dense, |v| self::number(v, NumberKind::Int4)),
-            NumberKind::Int8 => append(values, dense, |v| self::number(v, NumberKind::Int8)),
-            NumberKind::Float4 => append(values, dense, |v| self::number(v, NumberKind::Float4)),
-            NumberKind::Float8 => append(values, dense, |v| self::number(v, NumberKind::Float8)),
-            NumberKind::Numeric => append(values, dense, |v| self::number(v, NumberKind::Numeric)),
-            NumberKind::Date => append(values, dense, |v| self::number(v, NumberKind::Date)),
-            NumberKind::Timestamp => {
-                append(values, dense, |v| self::number(v, NumberKind::Timestamp))
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn append(values: &[pg_sys::Datum], out: &mut Vec<f64>, read: impl Fn(pg_sys::Datum) -> f64) {
-    out.extend(values.iter().map(|value| read(*value)));
 }
 
 /// Names the first dense value that is not finite; `dense` may lack arrays of unknown length.
@@ -485,42 +312,6 @@ fn check_length(name: &str, length: usize, expected: Option<u32>) -> Result<(), 
         None => Ok(()),
     }
 }
-
-/// A number's value.
-///
-/// # Safety
-/// `datum` is a valid value of `kind`.
-#[inline(always)]
-pub(crate) unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
-    let word = datum.value();
-    match kind {
-        NumberKind::Boolean => f64::from(u8::from(word & 0xff != 0)),
-        NumberKind::Int2 => f64::from(word as i16),
-        NumberKind::Int4 => f64::from(word as i32),
-        NumberKind::Int8 => word as i64 as f64,
-        NumberKind::Float4 => f64::from(f32::from_bits(word as u32)),
-        NumberKind::Float8 => f64::from_bits(word as u64),
-        NumberKind::Numeric => {
-            // SAFETY: as the caller promises.
-            let value = unsafe { Varlena::open(datum) };
-            numeric::to_f64(value.payload()).unwrap_or(f64::NAN)
-        }
-        NumberKind::Date => match word as i32 {
-            i32::MAX => f64::INFINITY,
-            i32::MIN => f64::NEG_INFINITY,
-            days => f64::from(days) * SECONDS_PER_DAY + SECONDS_TO_2000,
-        },
-        NumberKind::Timestamp => match word as i64 {
-            i64::MAX => f64::INFINITY,
-            i64::MIN => f64::NEG_INFINITY,
-            microseconds => microseconds as f64 / 1e6 + SECONDS_TO_2000,
-        },
-    }
-}
-
-const SECONDS_PER_DAY: f64 = 86_400.0;
-/// From 1970-01-01 00:00 UTC, where seconds count from, to 2000-01-01, where PostgreSQL's times do.
-const SECONDS_TO_2000: f64 = 10_957.0 * SECONDS_PER_DAY;
 
 impl Part {
     /// Takes `next` in when both are columns of one type and it stands right behind.
@@ -617,20 +408,7 @@ pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureErr
         .ok_or_else(|| wrong_type(column, "text, an enum, a boolean or an integer"))
 }
 
-/// The column of a part that has one.
-fn part_name(part: &FeaturePart) -> &str {
-    part.columns().next().unwrap_or_default()
-}
-
 impl FeatureError {
-    fn from_no_code(name: &str, bytes: usize, reason: NoCode) -> Self {
-        let column = name.to_owned();
-        match reason {
-            NoCode::Exhausted => Self::TooManyCategories { column },
-            NoCode::Long => Self::LongCategory { column, bytes },
-        }
-    }
-
     pub(crate) fn from_array(name: &str, problem: ArrayProblem) -> Self {
         let column = name.to_owned();
         match problem {

@@ -106,11 +106,16 @@ impl SparseScratch {
 
     /// Adds the feature of a category's code.
     #[inline]
-    pub fn code(&self, name: &str, code: u32, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
+    pub fn code(
+        &self,
+        part: &FeaturePart,
+        code: u32,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
         let id = i64::from(code) * self.parts + self.parts - 1;
         if id > i64::from(i32::MAX) {
             return Err(FeatureError::TooManyCategories {
-                column: name.to_owned(),
+                column: part.name(),
             });
         }
         out.sparse_index.push(id as u32);

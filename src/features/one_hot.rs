@@ -1,0 +1,183 @@
+//! The category columns of a row: from a value to its code, which a training learns on the way. Called
+//! by the decoder.
+
+use super::category::{self, CategoryLimits, Codes, Dictionary, NoCode, Tally};
+use super::hash::BuildTextHasher;
+use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
+use crate::pg::types::CategoryKind;
+use crate::pg::word;
+use pgrx::pg_sys;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What is kept from row to row; the codes themselves are in the feature set's dictionaries.
+pub(super) struct OneHot {
+    /// Codes of enum values met so far, by oid, for each part.
+    enums: Vec<HashMap<u32, Option<u32>, BuildTextHasher>>,
+    /// While a training reads.
+    learning: Option<Learning>,
+}
+
+/// What a training learns by.
+struct Learning {
+    limits: CategoryLimits,
+    codes: Codes,
+    /// One a part.
+    tallies: Vec<Tally>,
+    /// Whether new values of the row at hand get codes.
+    row_teaches: bool,
+}
+
+impl OneHot {
+    /// For rows with that many parts.
+    pub fn new(parts: usize) -> Self {
+        Self {
+            enums: vec![HashMap::default(); parts],
+            learning: None,
+        }
+    }
+
+    /// From now on new values get codes, below `end`.
+    pub fn learn(&mut self, limits: CategoryLimits, end: u64) {
+        self.learning = Some(Learning {
+            limits,
+            codes: Codes::below(end),
+            tallies: self.enums.iter().map(|_| Tally::default()).collect(),
+            row_teaches: true,
+        });
+    }
+
+    pub fn is_learning(&self) -> bool {
+        self.learning.is_some()
+    }
+
+    /// Whether new values of the next row get codes.
+    pub fn row_teaches(&mut self, teaches: bool) {
+        if let Some(learning) = self.learning.as_mut() {
+            learning.row_teaches = teaches;
+        }
+    }
+
+    /// Refuses columns that look like keys.
+    pub fn check_keys(&self, features: &FeatureSet) -> Result<(), FeatureError> {
+        let learning = self.learning.as_ref();
+        let Some(learning) = learning.filter(|learning| !learning.limits.hash_keys) else {
+            return Ok(());
+        };
+        let (mut keys, mut others) = (Vec::new(), Vec::new());
+        for (part, tally) in features.parts.iter().zip(&learning.tallies) {
+            match part.dictionary().and_then(|known| tally.key(known)) {
+                Some(count) => keys.push((part.name(), count)),
+                None => others.push(part.name()),
+            }
+        }
+        match keys.is_empty() {
+            true => Ok(()),
+            false => Err(FeatureError::Keys { keys, others }),
+        }
+    }
+
+    /// The code of the value of category part `number`; None where it is none of those known.
+    ///
+    /// # Safety
+    /// `datum` is a category of `kind`, not NULL, and stays where it is during the call.
+    #[inline]
+    pub unsafe fn code(
+        &mut self,
+        part: &mut FeaturePart,
+        number: usize,
+        datum: pg_sys::Datum,
+        kind: CategoryKind,
+    ) -> Result<Option<u32>, FeatureError> {
+        if kind != CategoryKind::Enum {
+            // SAFETY: as the caller promises.
+            return unsafe { self.text_code(part, number, datum, kind) };
+        }
+        let value = word::enum_value(datum).to_u32();
+        if let Some(code) = self.enums[number].get(&value) {
+            return Ok(*code);
+        }
+        // SAFETY: as the caller promises.
+        let code = unsafe { self.text_code(part, number, datum, kind) }?;
+        // a value that a row left out did not teach may come again in one that does
+        if code.is_some() || !self.is_learning() {
+            self.enums[number].insert(value, code);
+        }
+        Ok(code)
+    }
+
+    /// The same by the value's text.
+    ///
+    /// # Safety
+    /// As for `code`.
+    #[inline]
+    unsafe fn text_code(
+        &mut self,
+        part: &mut FeaturePart,
+        number: usize,
+        datum: pg_sys::Datum,
+        kind: CategoryKind,
+    ) -> Result<Option<u32>, FeatureError> {
+        let (name, dictionary) = category_part(part);
+        let learning = self.learning.as_mut();
+        let learning = learning.filter(|learning| learning.row_teaches);
+        let find = |bytes: &[u8]| {
+            let value = category::text_of(bytes);
+            let Some(learning) = learning else {
+                return Ok(dictionary.code(&value));
+            };
+            let tally = &mut learning.tallies[number];
+            // an enum's values are few by their type
+            if kind != CategoryKind::Enum {
+                tally.count();
+            }
+            match dictionary.known(&value) {
+                Some(code) => Ok(Some(code)),
+                None => Rc::make_mut(dictionary)
+                    .learn(&value, &learning.limits, tally, &mut learning.codes)
+                    .map(Some)
+                    .map_err(|reason| no_code(name, bytes.len(), reason)),
+            }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { word::with_text(datum, kind, find) }
+    }
+
+    /// The code of NULL in a category part, where it is a category of its own.
+    #[cold]
+    pub fn null_code(
+        &mut self,
+        part: &mut FeaturePart,
+        nulls: Nulls,
+    ) -> Result<Option<u32>, FeatureError> {
+        if nulls != Nulls::Mean {
+            return Ok(None);
+        }
+        let (name, dictionary) = category_part(part);
+        match self.learning.as_mut() {
+            Some(learning) => Rc::make_mut(dictionary)
+                .learn_null(&mut learning.codes)
+                .map(Some)
+                .map_err(|reason| no_code(name, 0, reason)),
+            None => Ok(dictionary.null_code()),
+        }
+    }
+}
+
+fn category_part(part: &mut FeaturePart) -> (&str, &mut Rc<Dictionary>) {
+    let FeaturePart::Category {
+        name, dictionary, ..
+    } = part
+    else {
+        unreachable!("the parts of a decoder stand in the order of its features");
+    };
+    (name, dictionary)
+}
+
+fn no_code(name: &str, bytes: usize, reason: NoCode) -> FeatureError {
+    let column = name.to_owned();
+    match reason {
+        NoCode::Exhausted => FeatureError::TooManyCategories { column },
+        NoCode::Long => FeatureError::LongCategory { column, bytes },
+    }
+}
