@@ -119,8 +119,8 @@ fn a_model_loads_from_dense_and_sparse_chunks() {
     assert_eq!(model.name, "both@1");
     assert_eq!(model.base_name(), "both");
     assert_eq!(
-        (model.nulls, model.intercept, model.numbers),
-        (Nulls::Skip, 0.25, Some([-1.0, 1.0]))
+        (model.nulls, model.intercept, model.numbers.clone()),
+        (Nulls::Skip, 0.25, Some(vec![-1.0, 1.0]))
     );
     assert_eq!(model.dense, [1.0, 0.0, 3.0]);
     let weights = [
