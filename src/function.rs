@@ -15,10 +15,15 @@ use pgrx::spi::{quote_literal, SpiError};
 /// `svm_create_function(model, name) -> regprocedure`: see sql/prediction.sql.
 #[pg_extern(sql = false)]
 fn svm_create_function(
-    model: &str,
+    model: Option<&str>,
     name: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pg_sys::Oid {
+    let Some(model) = model else {
+        Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the model is NULL")
+            .hint("Name one: SELECT svm_create_function('my_model').")
+            .raise()
+    };
     // SAFETY: PostgreSQL's own call.
     let schema = unsafe { statement::schema_of_call(fcinfo) };
     let found = model::find(schema, model).or_raise();
@@ -64,19 +69,12 @@ fn check_schema(extension: &str) -> Result<(), Failure> {
             format!("every role may create objects in schema {extension}"),
         )
         .detail("A function that predicts with its owner's rights would not be safe there.")
-        .hint(format!(
-            "REVOKE CREATE ON SCHEMA {extension} FROM PUBLIC;"
-        ))),
+        .hint(format!("REVOKE CREATE ON SCHEMA {extension} FROM PUBLIC;"))),
     }
 }
 
 /// Creates the function, or replaces one that this has created.
-fn create(
-    extension: &str,
-    model: &str,
-    found: &Model,
-    name: &str,
-) -> Result<pg_sys::Oid, Problem> {
+fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_sys::Oid, Problem> {
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
     let label_type = label_type(found)?;
@@ -90,7 +88,9 @@ fn create(
             return Err(Problem::Ours(
                 Failure::new(
                     Code::ERRCODE_DUPLICATE_FUNCTION,
-                    format!("function {full_name}(anyelement) exists and does not predict with a model"),
+                    format!(
+                        "function {full_name}(anyelement) exists and does not predict with a model"
+                    ),
                 )
                 .hint(format!(
                     "Give another name: svm_create_function({}, 'another_name').",
@@ -121,21 +121,21 @@ fn create(
 
 /// Schema and name of the function; the schema in which the caller creates things where `name` has none.
 fn place(name: &str) -> Result<(String, String), Problem> {
-    let parts = Spi::get_one_with_args::<Vec<String>>(
-        "SELECT pg_catalog.parse_ident($1)",
-        &[name.into()],
-    )?;
+    let parts =
+        Spi::get_one_with_args::<Vec<String>>("SELECT pg_catalog.parse_ident($1)", &[name.into()])?;
     let mut parts = parts.unwrap_or_default();
     let wrong = |code, message: String| Problem::Ours(Failure::new(code, message));
     match (parts.pop(), parts.pop(), parts.len()) {
         (Some(name), Some(schema), 0) => Ok((schema, name)),
-        (Some(name), None, 0) => match Spi::get_one::<String>("SELECT pg_catalog.current_schema()::text")? {
-            Some(schema) => Ok((schema, name)),
-            None => Err(wrong(
-                Code::ERRCODE_INVALID_SCHEMA_NAME,
-                "no schema has been selected to create in".to_owned(),
-            )),
-        },
+        (Some(name), None, 0) => {
+            match Spi::get_one::<String>("SELECT pg_catalog.current_schema()::text")? {
+                Some(schema) => Ok((schema, name)),
+                None => Err(wrong(
+                    Code::ERRCODE_INVALID_SCHEMA_NAME,
+                    "no schema has been selected to create in".to_owned(),
+                )),
+            }
+        }
         _ => Err(wrong(
             Code::ERRCODE_SYNTAX_ERROR,
             format!("{name} is no name of a function"),

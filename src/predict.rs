@@ -74,11 +74,7 @@ c_function!(
     pg_finfo_svm_decision_for_wrapper,
     svm_decision_for
 );
-c_function!(
-    svm_margin_wrapper,
-    pg_finfo_svm_margin_wrapper,
-    svm_margin
-);
+c_function!(svm_margin_wrapper, pg_finfo_svm_margin_wrapper, svm_margin);
 c_function!(
     svm_probability_wrapper,
     pg_finfo_svm_probability_wrapper,
@@ -102,7 +98,7 @@ unsafe fn svm_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if used.model.heads.len() != 1 {
             let model = &used.model;
             model
-                .too_many_classes("a decision", "svm_decision")
+                .too_many_classes("a decision", "svm_decision", ", …")
                 .raise()
         }
         let decision = used.decision(features).or_raise();
@@ -167,7 +163,7 @@ unsafe fn svm_probability(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let model = used.model.clone();
         if model.heads.len() != 1 {
             model
-                .too_many_classes("a probability", "svm_probability")
+                .too_many_classes("a probability", "svm_probability", ", …")
                 .raise()
         }
         check_probabilities(&model).or_raise();

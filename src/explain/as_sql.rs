@@ -10,11 +10,7 @@ use crate::pg::statement;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 
-c_function!(
-    svm_as_sql_wrapper,
-    pg_finfo_svm_as_sql_wrapper,
-    svm_as_sql
-);
+c_function!(svm_as_sql_wrapper, pg_finfo_svm_as_sql_wrapper, svm_as_sql);
 
 /// Most terms of an expression.
 const MAX_TERMS: usize = 100_000;
@@ -40,10 +36,10 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let model = model::find(statement::schema_of_call(fcinfo), &name).or_raise();
         let class = match (class.isnull, model.heads.len()) {
             (true, 1) => 1,
-            (true, _) => model.too_many_classes("an expression", "svm_as_sql").raise(),
-            (false, _) => ClassArgument::default()
-                .read(&model, fcinfo, 1)
-                .or_raise(),
+            (true, _) => model
+                .too_many_classes("an expression", "svm_as_sql", "")
+                .raise(),
+            (false, _) => ClassArgument::default().read(&model, fcinfo, 1).or_raise(),
         };
         text_datum(&expression(&model, class).or_raise())
     }
@@ -78,7 +74,11 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
                 let column = identifier(name);
                 for place in 1..=length.unwrap_or(0) {
                     let weight = weights.next().unwrap_or_default();
-                    terms.extend(number_term(model.nulls, weight, &format!("{column}[{place}]")));
+                    terms.extend(number_term(
+                        model.nulls,
+                        weight,
+                        &format!("{column}[{place}]"),
+                    ));
                 }
             }
             FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => {

@@ -36,7 +36,13 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
             crate::pg::check_for_interrupts();
             let name = model.features.feature_name(feature as u64);
             for number in 0..model.heads.len() {
-                put(&mut rows, &model, number, &name, model.dense_of(number)[feature]);
+                put(
+                    &mut rows,
+                    &model,
+                    number,
+                    &name,
+                    model.dense_of(number)[feature],
+                );
             }
         }
         for (id, weights) in model.sparse.iter() {

@@ -37,8 +37,9 @@ impl Model {
         .hint(format!("Its classes: {}.", listed.join(", ")))
     }
 
-    /// A question about two classes was asked of a model that has more.
-    pub fn too_many_classes(&self, what: &str, function: &str) -> Failure {
+    /// A question about two classes was asked of a model that has more: what it has one of for each
+    /// class, and how a call goes on up to the class.
+    pub fn too_many_classes(&self, what: &str, function: &str, arguments: &str) -> Failure {
         let model = self.base_name().replace('\'', "''");
         Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
@@ -49,7 +50,7 @@ impl Model {
             ),
         )
         .hint(format!(
-            "Name one: {function}('{model}', …, '{}'). All of them: SELECT * FROM svm_predict_set('{model}', …).",
+            "Name one: {function}('{model}'{arguments}, '{}'). All decisions: SELECT * FROM svm_predict_set('{model}', …).",
             self.labels[0].replace('\'', "''")
         ))
     }

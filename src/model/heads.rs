@@ -52,7 +52,8 @@ impl Model {
     /// How far these decisions, one a head, speak for a class.
     pub fn decision_for(&self, class: usize, decisions: &[f64]) -> f64 {
         match (decisions, class) {
-            ([decision], 0) => -decision,
+            // the boundary is 0, not -0
+            ([decision], 0) => 0.0 - decision,
             ([decision], _) => *decision,
             _ => decisions[class],
         }

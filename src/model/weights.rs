@@ -47,7 +47,9 @@ impl SparseWeights {
     #[inline]
     pub fn of_heads(&self, id: u32) -> Option<&[f64]> {
         let (chunk, rank) = self.place(id)?;
-        chunk.weights.get(rank * self.heads..(rank + 1) * self.heads)
+        chunk
+            .weights
+            .get(rank * self.heads..(rank + 1) * self.heads)
     }
 
     /// The chunk that holds an id's weights, and how many ids with weights precede it there.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// was asked for, the last one first.
 struct CallSite {
     uses: Vec<Use>,
-    /// The model argument is the same in every call: a constant or a parameter.
+    /// The model argument is a constant, the same in every call.
     constant_name: bool,
 }
 
@@ -133,10 +133,7 @@ pub unsafe fn decision_at_once<'a>(fcinfo: pg_sys::FunctionCallInfo) -> Option<(
 /// # Safety
 /// As for `current`; `name` is the first argument.
 #[inline]
-unsafe fn current_use<'a>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    name: pg_sys::Datum,
-) -> &'a mut Use {
+unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> &'a mut Use {
     // SAFETY: only this function sets `fn_extra`, and to a call site, which lives as long as the
     // function's memory context.
     unsafe {
@@ -145,7 +142,7 @@ unsafe fn current_use<'a>(
         if (*info).fn_extra.is_null() {
             let site = CallSite {
                 uses: Vec::new(),
-                constant_name: pg_sys::get_fn_expr_arg_stable(info, 0),
+                constant_name: statement::argument_is_constant(info, 0),
             };
             let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
             (*info).fn_extra = site.cast();
@@ -205,4 +202,3 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Us
         }
     }
 }
-
