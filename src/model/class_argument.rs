@@ -2,11 +2,10 @@
 
 use super::Model;
 use crate::errors::Failure;
-use crate::pg::types::{type_kind, TypeKind};
+use crate::pg::types::{category_kind, CategoryKind};
 use crate::pg::value;
-use crate::pg::varlena::Varlena;
+use crate::pg::word::with_text;
 use pgrx::pg_sys;
-use std::borrow::Cow;
 
 /// What one use of a model remembers of the argument.
 #[derive(Default)]
@@ -18,8 +17,8 @@ pub struct ClassArgument {
 
 #[derive(Clone, Copy)]
 enum Form {
-    /// Text and its kin; whether blanks at the end count nothing.
-    Text { padded: bool },
+    /// What categories are, too.
+    Word(CategoryKind),
     /// All else is read as its type prints it.
     Printed(pg_sys::Oid),
 }
@@ -42,24 +41,18 @@ impl ClassArgument {
         let (datum, form) = unsafe {
             let argument = (*fcinfo).args.as_slice(number + 1)[number];
             let form = *self.form.get_or_insert_with(|| {
-                Form::of(pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, number as _))
+                let type_id = pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, number as _);
+                category_kind(type_id).map_or(Form::Printed(type_id), Form::Word)
             });
             (argument.value, form)
         };
-        match form {
-            Form::Text { padded } => {
-                // SAFETY: the type is of variable length and kept like text.
-                let value = unsafe { Varlena::open(datum) };
-                let text = match padded {
-                    true => value.payload().trim_ascii_end(),
-                    false => value.payload(),
-                };
-                self.find(model, text)
-            }
-            Form::Printed(type_id) => {
-                // SAFETY: the argument is of this type.
-                let text = unsafe { value::printed(datum, type_id) };
-                self.find(model, text.as_bytes())
+        // SAFETY: the argument is of the type that its form was made for.
+        unsafe {
+            match form {
+                Form::Word(kind) => with_text(datum, kind, |text| self.find(model, text)),
+                Form::Printed(type_id) => {
+                    self.find(model, value::printed(datum, type_id).as_bytes())
+                }
             }
         }
     }
@@ -68,23 +61,11 @@ impl ClassArgument {
         if let Some((_, class)) = self.last.as_ref().filter(|(last, _)| last == text) {
             return Ok(*class);
         }
-        let name: Cow<'_, str> = String::from_utf8_lossy(text);
+        let name = String::from_utf8_lossy(text);
         let class = model
             .class_named(&name)
             .ok_or_else(|| model.unknown_class(&name))?;
         self.last = Some((text.to_vec(), class));
         Ok(class)
-    }
-}
-
-impl Form {
-    fn of(type_id: pg_sys::Oid) -> Self {
-        match type_kind(type_id) {
-            TypeKind::Text => Self::Text {
-                // SAFETY: a catalog look-up.
-                padded: unsafe { pg_sys::getBaseType(type_id) } == pg_sys::BPCHAROID,
-            },
-            _ => Self::Printed(type_id),
-        }
     }
 }

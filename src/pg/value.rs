@@ -6,16 +6,13 @@ use core::panic::AssertUnwindSafe;
 use pgrx::{pg_sys, PgTryBuilder};
 use std::ffi::CString;
 
-/// The value as SQL's cast to text writes it: as its type prints it, true and false in full.
+/// The value as its type prints it.
 ///
 /// # Safety
 /// `datum` is a value of the type, not NULL.
 pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
     // SAFETY: as the caller promises; an output function returns a terminated string.
     unsafe {
-        if pg_sys::getBaseType(type_id) == pg_sys::BOOLOID {
-            return (datum.value() & 0xff != 0).to_string();
-        }
         let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
         pg_sys::getTypeOutputInfo(type_id, &mut output, &mut is_varlena);
         let text = pg_sys::OidOutputFunctionCall(output, datum);

@@ -110,6 +110,29 @@ CREATE TABLE holes AS SELECT nullif(id, 1) AS age, nullif(id, 2)::real AS "B ""c
 SELECT format('SELECT (%s) AS skips, svm_decision(''skips'', t) AS by_model, (%s) AS zeros, svm_decision(''zeros'', t) AS by_model FROM holes AS t ORDER BY age',
     svm_as_sql('skips'), svm_as_sql('zeros')) \gexec
 
+-- categories, times and means, learned from rows
+CREATE TABLE homes AS SELECT (ARRAY['flat', 'house', 'b''n''b', NULL])[i % 4 + 1] AS kind, date '2020-01-01' + i % 50 AS built,
+    nullif(i % 10, 4) AS rooms, i % 4 = 1 AND i % 10 > 3 OR i % 7 = 0 AS "kind of" FROM generate_series(1, 400) AS i;
+SELECT svm_train('homes', 'kind of', ARRAY['kind', 'built', 'rooms'], 'homes', nulls => 'mean');
+SELECT svm_train('homes', 'kind of', ARRAY['kind', 'built', 'category(rooms)'], 'homes_skips', nulls => 'skip');
+SELECT svm_train('homes', 'kind of', ARRAY['kind'], 'homes_hashed', nulls => 'zero', options => '{"max_categories": 2, "hash_bits": 4}');
+SELECT class, feature FROM svm_weights('homes') ORDER BY 2;
+SELECT feature, value FROM (SELECT NULL::text AS kind, date '1970-01-02' AS built, 3 AS rooms) AS r, svm_explain('homes', r) ORDER BY 1;
+SELECT regexp_replace(regexp_replace(svm_as_sql('homes'), '-?[0-9.]+(e-?[0-9]+)?', '#', 'g'), '^[-+] #', '± #', 'gn') AS numbers_left_out;
+SELECT regexp_replace(svm_as_sql('homes_skips'), 'THEN -?[0-9.]+(e-?[0-9]+)?', 'THEN #', 'g') ~ 'WHEN "rooms" = 3 THEN #' AS a_category_of_numbers;
+DO $$
+DECLARE
+    model text;
+    worst float8;
+    nulls bigint;
+BEGIN
+    FOREACH model IN ARRAY '{homes,homes_skips}'::text[] LOOP
+        EXECUTE format('SELECT max(abs(by_sql - by_model)), count(*) FILTER (WHERE by_sql IS NULL AND by_model IS NULL)
+            FROM (SELECT %s AS by_sql, svm_decision(%L, h) AS by_model FROM homes AS h) AS s', svm_as_sql(model), model) INTO worst, nulls;
+        RAISE WARNING '%: % with NULL, the others %', model, nulls, CASE WHEN worst < 1e-9 THEN 'equal' ELSE worst::text END;
+    END LOOP;
+END $$;
+
 -- read-only, parallel
 BEGIN READ ONLY;
 SELECT count(*), (SELECT count(*) FROM svm_suspects('two', 'things')), (SELECT count(*) FROM svm_weights('two')) FROM things AS t, svm_explain('two', t);
@@ -157,6 +180,8 @@ SELECT svm_as_sql('three');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_as_sql('three', 4);
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_as_sql('homes_hashed');
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_as_sql('sparse', 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT put('too wide', '[{"kind": "array", "name": "x", "type": "real[]", "length": 100001}]',
@@ -166,6 +191,6 @@ SELECT svm_as_sql('too wide');
 
 DROP SCHEMA trap CASCADE;
 DROP VIEW numbered;
-DROP TABLE things, holes, wide;
+DROP TABLE things, holes, wide, homes;
 DROP FUNCTION put;
 DELETE FROM svm_model;

@@ -184,6 +184,7 @@ SET search_path = '';
 SELECT public.svm_create_function('digits');
 \echo :LAST_ERROR_SQLSTATE
 SET search_path = regress_svm_owner, public;
+RESET ROLE;
 UPDATE svm_version SET label_type = 'elsewhere.gone' WHERE label_type = 'elsewhere.mood';
 SELECT svm_create_function('moods', 'gone');
 \echo :LAST_ERROR_SQLSTATE
@@ -194,6 +195,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'refused';
 END $$;
+SET ROLE regress_svm_owner;
 BEGIN READ ONLY;
 SELECT svm_create_function('digits', 'read_only');
 \echo :LAST_ERROR_SQLSTATE
