@@ -130,7 +130,11 @@ fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
     let started = Instant::now();
     rights::check_writable("svm_train()")?;
     let request = arguments.check()?;
-    rights::check_owner(schema, &request.model, "Choose another name: model => 'name'")?;
+    rights::check_owner(
+        schema,
+        &request.model,
+        "Choose another name: model => 'name'",
+    )?;
     let prepared = prepare(&request)?;
     let mut trained = leader::train(&prepared.job);
     let values = trained.order_classes();

@@ -189,7 +189,10 @@ impl Written<'_> {
         match self.instead_of_null(feature) {
             None => Some(format!("{} * {value}", signed(weight))),
             Some(_) if weight == 0.0 => None,
-            Some(number) => Some(format!("{} * COALESCE({value}, {number:?})", signed(weight))),
+            Some(number) => Some(format!(
+                "{} * COALESCE({value}, {number:?})",
+                signed(weight)
+            )),
         }
     }
 

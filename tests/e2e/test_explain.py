@@ -88,7 +88,9 @@ def test_adult_explained(tables, connection):
     # those of the weights by name, too
     weights = dict(connection.execute("SELECT feature, weight FROM svm_weights('adult')").fetchall())
     assert weights["education= Doctorate"] > weights["education= 7th-8th"]
-    row, decision = connection.execute("SELECT to_jsonb(t), svm_decision('adult', t) FROM adult AS t LIMIT 1").fetchone()
+    row, decision = connection.execute(
+        "SELECT to_jsonb(t), svm_decision('adult', t) FROM adult AS t LIMIT 1"
+    ).fetchone()
     by_name = sum(
         weights.get(f"{name}={value}", 0) if isinstance(value, str) else weights.get(name, 0) * value
         for name, value in row.items()

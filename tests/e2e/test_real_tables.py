@@ -88,7 +88,8 @@ def test_titanic_trains_with_missing_ages_and_ports(titanic, connection):
     )
     assert model(connection, "titanic")["primal"] == pytest.approx(TITANIC_PRIMAL, rel=1e-3)
     right = one(
-        connection, "SELECT avg((svm_predict('titanic', t) = survived)::int)::float8 FROM titanic t WHERE length(name) % 4 = 0"
+        connection,
+        "SELECT avg((svm_predict('titanic', t) = survived)::int)::float8 FROM titanic t WHERE length(name) % 4 = 0",
     )
     assert right == pytest.approx(TITANIC_ACCURACY, abs=0.01)
     # the mean of the rows trained on

@@ -61,7 +61,12 @@ def adult():
         return numpy.array([row[14].strip(" .") == ">50K" for row in table])
 
     report(
-        "adult", arrange(train, numbers, words), labels(train), arrange(test, numbers, words), labels(test), len(numbers)
+        "adult",
+        arrange(train, numbers, words),
+        labels(train),
+        arrange(test, numbers, words),
+        labels(test),
+        len(numbers),
     )
 
 
