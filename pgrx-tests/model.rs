@@ -9,7 +9,10 @@ use std::rc::Rc;
 
 tests![
     sparse_weights_are_those_that_were_pushed,
+    sparse_weights_of_many_heads_lie_side_by_side,
     a_model_loads_from_dense_and_sparse_chunks,
+    a_model_of_many_classes_decides_as_its_heads_do,
+    a_head_that_is_missing_or_too_many_is_an_error,
     a_version_is_loaded_once,
     a_new_version_is_another_model,
     a_name_with_a_number_picks_a_version,
@@ -102,6 +105,44 @@ fn sparse_weights_are_those_that_were_pushed() {
     assert_eq!(weights.weight(u32::MAX), 0.0);
 }
 
+fn sparse_weights_of_many_heads_lie_side_by_side() {
+    // a full chunk, thin ones, ids that some heads lack, and a head without weights
+    let heads: Vec<BTreeMap<u32, f64>> = (0..5u32)
+        .map(|head| {
+            let ids = (0..16_384).chain((0..500).map(|i| 20_000 + i * (head + 1) * 97));
+            let kept = ids.filter(|id| head < 4 && (*id < 16_384 || id % 5 != head));
+            kept.map(|id| (id, f64::from(id * 10 + head) + 0.5))
+                .collect()
+        })
+        .collect();
+    let weights = heads.iter().map(|head| {
+        let mut weights = SparseWeights::default();
+        for (id, weight) in head {
+            weights.push(*id, *weight).expect("memory");
+        }
+        weights
+    });
+    let joined = SparseWeights::joined(weights.collect(), || {}).expect("memory");
+    let expected = |id: u32| -> Vec<f64> {
+        heads
+            .iter()
+            .map(|head| head.get(&id).copied().unwrap_or(0.0))
+            .collect()
+    };
+    let mut seen = Vec::new();
+    for (id, weights) in joined.iter() {
+        assert_eq!(weights, expected(id), "{id}");
+        assert_eq!(joined.of_heads(id), Some(weights));
+        seen.push(id);
+    }
+    let mut all: Vec<u32> = heads.iter().flat_map(|head| head.keys().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(seen, all);
+    assert_eq!(joined.of_heads(16_385), None);
+    assert_eq!(joined.of_heads(u32::MAX), None);
+}
+
 fn a_model_loads_from_dense_and_sparse_chunks() {
     let parts = r#"[{"kind": "column", "name": "a", "type": "real"}, {"kind": "array", "name": "x", "type": "real[]", "length": 2},
         {"kind": "libsvm", "name": "f", "type": "text"}]"#;
@@ -119,8 +160,8 @@ fn a_model_loads_from_dense_and_sparse_chunks() {
     assert_eq!(model.name, "both@1");
     assert_eq!(model.base_name(), "both");
     assert_eq!(
-        (model.nulls, model.intercept, model.numbers),
-        (Nulls::Skip, 0.25, Some([-1.0, 1.0]))
+        (model.nulls, model.intercept, model.numbers.clone()),
+        (Nulls::Skip, 0.25, Some(vec![-1.0, 1.0]))
     );
     assert_eq!(model.dense, [1.0, 0.0, 3.0]);
     let weights = [
@@ -135,6 +176,84 @@ fn a_model_loads_from_dense_and_sparse_chunks() {
     ];
     for (id, weight) in weights {
         assert_eq!(weight_of(&model, id), weight, "{id}");
+    }
+}
+
+/// Makes the version one of three classes, with a head for each and these weights of head 1 and 2.
+fn add_heads(version: i64, heads: i32, chunks: &[(i32, i64, Vec<f64>)]) {
+    Spi::run_with_args(
+        "UPDATE svm_version SET label_values = '{1,2,3}' WHERE id = $1",
+        &[version.into()],
+    )
+    .expect("update");
+    Spi::run_with_args(
+        "INSERT INTO svm_head (version_id, head, class, intercept) SELECT $1, h, h + 1, h * 0.5 FROM generate_series(0, $2 - 1) AS h",
+        &[version.into(), heads.into()],
+    )
+    .expect("insert");
+    for (head, first, weights) in chunks {
+        Spi::run_with_args(
+            "INSERT INTO svm_weight VALUES ($1, $2, $3, NULL, $4)",
+            &[
+                version.into(),
+                (*head).into(),
+                (*first).into(),
+                weights.clone().into(),
+            ],
+        )
+        .expect("insert");
+    }
+}
+
+const DENSE_AND_TEXT: &str = r#"[{"kind": "column", "name": "a", "type": "real"}, {"kind": "column", "name": "b", "type": "real"},
+    {"kind": "libsvm", "name": "f", "type": "text"}]"#;
+
+fn a_model_of_many_classes_decides_as_its_heads_do() {
+    let version = put(
+        "three",
+        DENSE_AND_TEXT,
+        50_000,
+        &[(0, None, vec![1.0, 2.0, 3.0])],
+    );
+    add_heads(
+        version,
+        3,
+        &[
+            (1, 1, vec![10.0, 20.0]),
+            (1, 40_000, vec![30.0]),
+            (2, 2, vec![5.0, 0.0, 7.0]),
+        ],
+    );
+    let model = find("three");
+    let row = FeatureBuffer {
+        dense: vec![0.5, -1.0],
+        sparse_index: vec![0, 2, 39_998, 49_000],
+        sparse_value: vec![1.0, 2.0, 4.0, 8.0],
+        null_parts: Vec::new(),
+        missing: Vec::new(),
+    };
+    let mut decisions = Vec::new();
+    model.decisions(&row, &mut decisions);
+    assert_eq!(decisions, [1.5, 130.5, 20.0]);
+    assert_eq!(model.class(&decisions), 1);
+    assert_eq!(model.ranking(&decisions), [1, 2, 0]);
+    assert_eq!(model.margin(2, &decisions), -110.5);
+    assert_eq!(model.margin(1, &decisions), 110.5);
+    assert_eq!(model.probability(1, &decisions), None);
+}
+
+fn a_head_that_is_missing_or_too_many_is_an_error() {
+    let schema = Spi::get_one::<pg_sys::Oid>(
+        "SELECT extnamespace FROM pg_extension WHERE extname = 'pgsvm'",
+    )
+    .expect("select")
+    .expect("the extension is there");
+    for (name, heads) in [("none", 0), ("two", 2), ("four", 4)] {
+        let version = put(name, DENSE_AND_TEXT, 3, &[(0, None, vec![1.0])]);
+        add_heads(version, heads, &[]);
+        let found = super::with_new_snapshot(|| model::find(schema, name).map(|_| ()));
+        let message = found.expect_err("damaged").message;
+        assert!(message.contains("is damaged"), "{name}: {message}");
     }
 }
 

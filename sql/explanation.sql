@@ -17,3 +17,48 @@ CREATE OR REPLACE FUNCTION svm_features(model text) RETURNS TABLE (
 )
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_features_wrapper';
 COMMENT ON FUNCTION svm_features IS 'what was decided for each column that a model reads';
+
+CREATE OR REPLACE FUNCTION svm_explain(
+    model text, features anyelement, top_n int DEFAULT 10, class anycompatible DEFAULT NULL::text,
+    OUT class text, OUT feature text, OUT value float8, OUT weight float8, OUT contribution float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 12 AS 'MODULE_PATHNAME', 'svm_explain_wrapper';
+COMMENT ON FUNCTION svm_explain(text, anyelement, int, anycompatible) IS
+    'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
+
+CREATE OR REPLACE FUNCTION svm_explain(
+    model text, features text, top_n int DEFAULT 10, class anycompatible DEFAULT NULL::text,
+    OUT class text, OUT feature text, OUT value float8, OUT weight float8, OUT contribution float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 12 AS 'MODULE_PATHNAME', 'svm_explain_wrapper';
+COMMENT ON FUNCTION svm_explain(text, text, int, anycompatible) IS
+    'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
+
+CREATE OR REPLACE FUNCTION svm_weights_unordered(
+    model text, OUT head int, OUT class text, OUT feature text, OUT weight float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_weights_unordered_wrapper';
+COMMENT ON FUNCTION svm_weights_unordered(text) IS 'what svm_weights returns, in any order and without sorting';
+
+CREATE OR REPLACE FUNCTION svm_weights(model text) RETURNS TABLE (class text, feature text, weight float8)
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT learned.class, learned.feature, learned.weight
+    FROM svm_weights_unordered(svm_weights.model) AS learned
+    ORDER BY learned.head, abs(learned.weight) DESC, learned.feature;
+END;
+COMMENT ON FUNCTION svm_weights(text) IS
+    'the weights of a model that are not zero by class and feature, the largest first, the intercept among them';
+
+CREATE OR REPLACE FUNCTION svm_suspects(
+    model text, relation regclass, n int DEFAULT 20,
+    OUT example jsonb, OUT label text, OUT predicted text, OUT margin float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
+COMMENT ON FUNCTION svm_suspects(text, regclass, int) IS
+    'the rows of a relation whose labels the model doubts, the most doubtful first';
+
+CREATE OR REPLACE FUNCTION svm_as_sql(model text, class anycompatible DEFAULT NULL::text) RETURNS text
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_as_sql_wrapper';
+COMMENT ON FUNCTION svm_as_sql(text, anycompatible) IS
+    'the decision of a model as an SQL expression over its columns, for any database';

@@ -25,3 +25,69 @@ CREATE OR REPLACE FUNCTION svm_classify(model text, features text) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
 COMMENT ON FUNCTION svm_classify(text, anyelement) IS 'the predicted label as text';
 COMMENT ON FUNCTION svm_classify(text, text) IS 'the predicted label as text';
+
+CREATE OR REPLACE FUNCTION svm_decision(model text, features anyelement, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
+CREATE OR REPLACE FUNCTION svm_decision(model text, features text, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
+COMMENT ON FUNCTION svm_decision(text, anyelement, anycompatible) IS
+    'how far the model speaks for a class: of two classes the second has the decision, the first its negative';
+COMMENT ON FUNCTION svm_decision(text, text, anycompatible) IS
+    'how far the model speaks for a class: of two classes the second has the decision, the first its negative';
+
+CREATE OR REPLACE FUNCTION svm_predict(model text, features anyelement, type anycompatible) RETURNS anycompatible
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_predict_as_wrapper';
+CREATE OR REPLACE FUNCTION svm_predict(model text, features text, type anycompatible) RETURNS anycompatible
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_predict_as_wrapper';
+COMMENT ON FUNCTION svm_predict(text, anyelement, anycompatible) IS
+    'the predicted label as a value of the type of the third argument: svm_predict(model, features, NULL::boolean)';
+COMMENT ON FUNCTION svm_predict(text, text, anycompatible) IS
+    'the predicted label as a value of the type of the third argument: svm_predict(model, features, NULL::boolean)';
+
+CREATE OR REPLACE FUNCTION svm_margin(model text, features anyelement, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
+CREATE OR REPLACE FUNCTION svm_margin(model text, features text, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
+COMMENT ON FUNCTION svm_margin(text, anyelement, anycompatible) IS
+    'the decision for a class, of more than two less the largest one of another: negative where the model predicts another class';
+COMMENT ON FUNCTION svm_margin(text, text, anycompatible) IS
+    'the decision for a class, of more than two less the largest one of another: negative where the model predicts another class';
+
+CREATE OR REPLACE FUNCTION svm_probability(model text, features anyelement) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_probability_wrapper';
+CREATE OR REPLACE FUNCTION svm_probability(model text, features text) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_probability_wrapper';
+COMMENT ON FUNCTION svm_probability(text, anyelement) IS
+    'the probability of the positive label, of a model of two classes with probabilities';
+COMMENT ON FUNCTION svm_probability(text, text) IS
+    'the probability of the positive label, of a model of two classes with probabilities';
+
+CREATE OR REPLACE FUNCTION svm_probability(model text, features anyelement, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_probability_for_wrapper';
+CREATE OR REPLACE FUNCTION svm_probability(model text, features text, class anycompatible) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_probability_for_wrapper';
+COMMENT ON FUNCTION svm_probability(text, anyelement, anycompatible) IS
+    'the probability of a class, of a model with probabilities';
+COMMENT ON FUNCTION svm_probability(text, text, anycompatible) IS
+    'the probability of a class, of a model with probabilities';
+
+CREATE OR REPLACE FUNCTION svm_predict_set(
+    model text, features anyelement, top_n int DEFAULT NULL,
+    OUT rank int, OUT class text, OUT decision float8, OUT probability float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 10 AS 'MODULE_PATHNAME', 'svm_predict_set_wrapper';
+COMMENT ON FUNCTION svm_predict_set(text, anyelement, int) IS
+    'the classes of the model, those with the largest decisions first';
+
+CREATE OR REPLACE FUNCTION svm_predict_set(
+    model text, features text, top_n int DEFAULT NULL,
+    OUT rank int, OUT class text, OUT decision float8, OUT probability float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 10 AS 'MODULE_PATHNAME', 'svm_predict_set_wrapper';
+COMMENT ON FUNCTION svm_predict_set(text, text, int) IS
+    'the classes of the model, those with the largest decisions first';
+
+CREATE OR REPLACE FUNCTION svm_create_function(model text, name text DEFAULT NULL) RETURNS regprocedure
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_create_function_wrapper';
+COMMENT ON FUNCTION svm_create_function(text, text) IS
+    'creates a function that predicts with this model, for roles that are granted EXECUTE on it';

@@ -10,6 +10,7 @@
 //! | `life`, `rights` | SQL face of what becomes of a stored model; who may do it | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
 //! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
+//! | `explain`, `function` | what a model has learned, functions made of models | the calling backend |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
 
@@ -17,8 +18,10 @@ pgrx::pg_module_magic!();
 
 mod costs;
 mod errors;
+mod explain;
 mod feature_list;
 mod features;
+mod function;
 mod groups;
 mod job;
 mod labels;

@@ -4,11 +4,16 @@
 
 mod cache;
 mod changes;
+mod class_argument;
+mod classes;
+mod heads;
 mod load;
 pub mod weights;
 
 pub use cache::find;
 pub use changes::{relation_changes, Freshness};
+pub use class_argument::ClassArgument;
+pub use heads::{side, Head, Sigmoid};
 
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::statement;
@@ -21,36 +26,77 @@ pub struct Model {
     pub name: String,
     pub features: FeatureSet,
     pub nulls: Nulls,
+    pub label_column: String,
     /// The label column's type, as SQL writes it.
     pub label_type: String,
-    /// Negative and positive label, as text.
-    pub labels: [String; 2],
+    /// The classes: labels as text, ascending, two or more.
+    pub labels: Vec<String>,
     /// The labels as numbers, where their type is a number or boolean.
-    pub numbers: Option<[f64; 2]>,
-    /// For raw rows, as are all weights.
+    pub numbers: Option<Vec<f64>>,
+    /// One where there are two classes, else one a class.
+    pub heads: Vec<Head>,
+    /// Head 0's, for raw rows, as are all weights.
     pub intercept: f64,
-    /// A weight per dense feature.
+    /// Number of dense features.
+    pub dense_count: usize,
+    /// A weight per dense feature, head after head.
     pub dense: Vec<f64>,
-    sparse: SparseWeights,
+    pub sparse: SparseWeights,
 }
 
 impl Model {
-    /// Weights times features plus intercept. `row` holds as many dense features as there are
-    /// dense weights; sparse ids that the training did not see count nothing.
+    /// Weights times features plus intercept; there is one head. `row` holds as many dense features
+    /// as there are dense weights; sparse ids that the training did not see count nothing.
     pub fn decision(&self, row: &FeatureBuffer) -> f64 {
-        let dense: f64 = self
-            .dense
-            .iter()
-            .zip(&row.dense)
-            .map(|(weight, value)| weight * value)
-            .sum();
         let sparse: f64 = row
             .sparse_index
             .iter()
             .zip(&row.sparse_value)
             .map(|(id, value)| self.sparse.weight(*id) * f64::from(*value))
             .sum();
-        dense + sparse + self.intercept
+        dot(&self.dense, &row.dense) + sparse + self.intercept
+    }
+
+    /// The decision of each head.
+    pub fn decisions(&self, row: &FeatureBuffer, out: &mut Vec<f64>) {
+        out.clear();
+        if self.heads.len() == 1 {
+            out.push(self.decision(row));
+            return;
+        }
+        out.extend((0..self.heads.len()).map(|head| dot(self.dense_of(head), &row.dense)));
+        for (id, value) in row.sparse_index.iter().zip(&row.sparse_value) {
+            let weights = self.sparse.of_heads(*id).unwrap_or_default();
+            for (decision, weight) in out.iter_mut().zip(weights) {
+                *decision += weight * f64::from(*value);
+            }
+        }
+        for (decision, head) in out.iter_mut().zip(&self.heads) {
+            *decision += head.intercept;
+        }
+    }
+
+    /// A head's weights of the dense features.
+    #[inline]
+    pub fn dense_of(&self, head: usize) -> &[f64] {
+        &self.dense[head * self.dense_count..][..self.dense_count]
+    }
+
+    /// The class that a head's positive side stands for.
+    pub fn class_of_head(&self, head: usize) -> usize {
+        match self.heads.len() {
+            1 => 1,
+            _ => head,
+        }
+    }
+
+    /// The head that decides about a class, and the sign of its decision for it.
+    pub fn head_of_class(&self, class: usize) -> (usize, f64) {
+        match (self.heads.len(), class) {
+            (1, 0) => (0, -1.0),
+            (1, _) => (0, 1.0),
+            _ => (class, 1.0),
+        }
     }
 
     /// The name without the version.
@@ -61,14 +107,15 @@ impl Model {
     /// Bytes it takes, about.
     fn bytes(&self) -> usize {
         let fixed = 4096;
-        fixed + self.features.bytes() + self.dense.len() * size_of::<f64>() + self.sparse.bytes()
+        let labels: usize = self.labels.iter().map(|label| label.len() + 64).sum();
+        let weights = self.dense.len() * size_of::<f64>() + self.sparse.bytes();
+        fixed + labels + self.features.bytes() + weights
     }
 }
 
-/// The label on the decision's side: 0 negative, 1 positive. The boundary itself counts as positive.
-#[inline]
-pub fn side(decision: f64) -> usize {
-    usize::from(decision >= 0.0)
+fn dot(weights: &[f64], values: &[f64]) -> f64 {
+    let products = weights.iter().zip(values);
+    products.map(|(weight, value)| weight * value).sum()
 }
 
 /// The extension's schema, quoted: that of the function that was called, whatever the search path.

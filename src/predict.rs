@@ -1,159 +1,19 @@
-//! `svm_decision`, `svm_predict` and `svm_classify`: one row in, one answer out. Called for each row,
-//! in any backend or parallel worker, so a call that finds everything as the one before left it makes
-//! no look-up, no allocation and no guarded call into the server.
-//!
-//! What is learned once hangs on the call site (`fn_extra`): the model, and how its features come out
-//! of the argument.
+//! `svm_decision`, `svm_predict`, `svm_classify` and `svm_probability`: one row in, one answer out.
+//! Called for each row, in any backend or parallel worker. What is learned once hangs on the call site
+//! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
 mod argument;
+mod contributions;
+mod ranked;
+mod site;
 
 use crate::errors::{Code, Failure, OrRaise};
-use crate::model::{self, Freshness, Model};
-use crate::pg::c_function;
+use crate::model::{self, Model};
+use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
-use crate::pg::statement;
-use crate::pg::varlena::{self, Varlena};
-use argument::Argument;
-use pgrx::{pg_sys, PgMemoryContexts};
-use std::rc::Rc;
-
-/// What a place in a query that calls one of the functions remembers from row to row: the models it
-/// was asked for, the last one first.
-struct CallSite {
-    uses: Vec<Use>,
-    /// The model argument is the same in every call: a constant or a parameter.
-    constant_name: bool,
-}
-
-/// One model as a call site uses it.
-struct Use {
-    /// The model argument that all this belongs to, as bytes.
-    name: Vec<u8>,
-    freshness: Freshness,
-    model: Rc<Model>,
-    argument: Argument,
-    /// The labels as text values that live as long as the call site; made when first needed.
-    labels: Option<[pg_sys::Datum; 2]>,
-}
-
-/// Models that one call site keeps at hand, for queries whose model argument differs from row to row.
-const USES_KEPT: usize = 8;
-
-/// The decision of the model that the first argument names about the features in the second, and
-/// the use of it. None for a row with a NULL under nulls => 'skip'.
-///
-/// # Safety
-/// `fcinfo` is PostgreSQL's, with two arguments that are not NULL.
-#[inline]
-unsafe fn decision<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (Option<f64>, &'a mut Use) {
-    // SAFETY: as the caller promises; a call site lives in memory that outlives the call.
-    unsafe {
-        let arguments = (*fcinfo).args.as_slice(2);
-        let used = current_use(fcinfo, arguments[0].value);
-        let decision = used.argument.decision(&used.model, arguments[1].value);
-        match decision {
-            Ok(decision) => (decision, used),
-            Err(failure) => failure.raise(),
-        }
-    }
-}
-
-/// The decision, and the use of the model, when the model is the one of the call before and the
-/// features are a plain array: what nearly every row of a scan is. Neither panics nor raises an
-/// error; None leaves the call to `decision`.
-///
-/// # Safety
-/// As for `decision`.
-#[inline(always)]
-unsafe fn decision_at_once<'a>(fcinfo: pg_sys::FunctionCallInfo) -> Option<(f64, &'a mut Use)> {
-    // SAFETY: as for `decision`; `fn_extra` is set by `current_use` alone.
-    unsafe {
-        let site = (*(*fcinfo).flinfo).fn_extra.cast::<CallSite>().as_mut()?;
-        let arguments = (*fcinfo).args.as_ptr();
-        let used = site.uses.first_mut()?;
-        let same = site.constant_name
-            || varlena::plain_payload((*arguments).value)? == used.name.as_slice();
-        if !same || !used.freshness.holds_now() {
-            return None;
-        }
-        let datum = (*arguments.add(1)).value;
-        let decision = used.argument.plain_array_decision(&used.model, datum)?;
-        Some((decision, used))
-    }
-}
-
-/// The use of the named model at this call site, made or renewed where it does not hold any more.
-///
-/// # Safety
-/// As for `decision`; `name` is the first argument.
-#[inline]
-unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> &'a mut Use {
-    // SAFETY: only this function sets `fn_extra`, and to a call site, which lives as long as the
-    // function's memory context.
-    unsafe {
-        let name = Varlena::open(name);
-        let info = (*fcinfo).flinfo;
-        if (*info).fn_extra.is_null() {
-            let site = CallSite {
-                uses: Vec::new(),
-                constant_name: pg_sys::get_fn_expr_arg_stable(info, 0),
-            };
-            let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
-            (*info).fn_extra = site.cast();
-        }
-        let site = &mut *(*info).fn_extra.cast::<CallSite>();
-        let fresh = site
-            .uses
-            .first_mut()
-            .is_some_and(|first| first.name == name.payload() && first.freshness.holds());
-        if !fresh {
-            renew(fcinfo, name.payload(), &mut site.uses);
-        }
-        &mut site.uses[0]
-    }
-}
-
-/// Brings the use of the named model to the front, looked up again where it does not hold any more.
-///
-/// # Safety
-/// As for `current_use`.
-#[cold]
-unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Use>) {
-    let known = uses.iter().position(|known| known.name == name);
-    if let Some(at) = known {
-        uses[..=at].rotate_right(1);
-        if uses[0].freshness.holds() {
-            return;
-        }
-    }
-    let freshness = Freshness::now(known.map(|_| uses[0].freshness));
-    // SAFETY: as the caller promises.
-    let (schema, info) = unsafe { (statement::schema_of_call(fcinfo), (*fcinfo).flinfo) };
-    let model = model::find(schema, &String::from_utf8_lossy(name)).or_raise();
-    if known.is_some() && Rc::ptr_eq(&uses[0].model, &model) {
-        uses[0].freshness = freshness;
-        return;
-    }
-    // SAFETY: the function's memory context outlives the call site.
-    let argument = unsafe {
-        let type_id = pg_sys::get_fn_expr_argtype(info, 1);
-        Argument::new(&model, type_id, (*info).fn_mcxt).or_raise()
-    };
-    let renewed = Use {
-        name: name.to_vec(),
-        freshness,
-        model,
-        argument,
-        labels: None,
-    };
-    match known {
-        Some(_) => uses[0] = renewed,
-        None => {
-            uses.truncate(USES_KEPT - 1);
-            uses.insert(0, renewed);
-        }
-    }
-}
+use crate::pg::types::type_name;
+use crate::pg::{c_function, value};
+use pgrx::pg_sys;
 
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
@@ -164,8 +24,27 @@ unsafe fn null(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     pg_sys::Datum::from(0)
 }
 
-fn float8(value: f64) -> pg_sys::Datum {
-    pg_sys::Datum::from(value.to_bits())
+/// The result: NULL for None.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+#[inline]
+unsafe fn or_null(
+    fcinfo: pg_sys::FunctionCallInfo,
+    result: Option<pg_sys::Datum>,
+) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    result.unwrap_or_else(|| unsafe { null(fcinfo) })
+}
+
+/// Whether one of the first `count` arguments is NULL, for functions that are not STRICT.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with at least as many arguments.
+unsafe fn any_null(fcinfo: pg_sys::FunctionCallInfo, count: usize) -> bool {
+    // SAFETY: as the caller promises.
+    let arguments = unsafe { (*fcinfo).args.as_slice(count) };
+    arguments.iter().any(|argument| argument.isnull)
 }
 
 c_function!(
@@ -185,74 +64,231 @@ c_function!(
     pg_finfo_svm_classify_wrapper,
     svm_classify
 );
+c_function!(
+    svm_predict_as_wrapper,
+    pg_finfo_svm_predict_as_wrapper,
+    svm_predict_as
+);
+c_function!(
+    svm_decision_for_wrapper,
+    pg_finfo_svm_decision_for_wrapper,
+    svm_decision_for
+);
+c_function!(svm_margin_wrapper, pg_finfo_svm_margin_wrapper, svm_margin);
+c_function!(
+    svm_probability_wrapper,
+    pg_finfo_svm_probability_wrapper,
+    svm_probability
+);
+c_function!(
+    svm_probability_for_wrapper,
+    pg_finfo_svm_probability_for_wrapper,
+    svm_probability_for
+);
 
-/// `svm_decision(model, features) -> float8`: weights times features plus intercept.
+/// `svm_decision(model, features) -> float8`: weights times features plus intercept, of a model with
+/// two classes.
 ///
 /// # Safety
-/// As for `decision`.
+/// `fcinfo` is PostgreSQL's, with two arguments that are not NULL.
 unsafe fn svm_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        match decision(fcinfo).0 {
-            Some(decision) => float8(decision),
-            None => null(fcinfo),
+        let (used, features) = site::current(fcinfo);
+        if used.model.heads.len() != 1 {
+            let model = &used.model;
+            model
+                .too_many_classes("a decision", "svm_decision", ", …")
+                .raise()
         }
+        let decision = used.decision(features).or_raise();
+        or_null(fcinfo, decision.map(float8))
     }
 }
 
 /// # Safety
-/// As for `decision`.
+/// As for `svm_decision`.
 #[inline(always)]
 unsafe fn svm_decision_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
     // SAFETY: as the caller promises.
-    unsafe { decision_at_once(fcinfo) }.map(|(decision, _)| float8(decision))
+    unsafe { site::decision_at_once(fcinfo) }.map(|(decision, _)| float8(decision))
+}
+
+/// `svm_decision(model, features, class) -> float8`: how far the model speaks for a class.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with three arguments that are not NULL.
+unsafe fn svm_decision_for(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe { about_class(fcinfo, |model, class, all| model.decision_for(class, all)) }
+}
+
+/// `svm_margin(model, features, class) -> float8`: how clearly the model speaks for a class and no
+/// other.
+///
+/// # Safety
+/// As for `svm_decision_for`.
+unsafe fn svm_margin(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe { about_class(fcinfo, |model, class, all| model.margin(class, all)) }
+}
+
+/// A number that follows from a class and the decisions of all heads.
+///
+/// # Safety
+/// As for `svm_decision_for`.
+unsafe fn about_class(
+    fcinfo: pg_sys::FunctionCallInfo,
+    number: impl FnOnce(&Model, usize, &[f64]) -> f64,
+) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, features) = site::current(fcinfo);
+        let class = used.class.read(&used.model, fcinfo, 2).or_raise();
+        let model = used.model.clone();
+        let decisions = used.decisions(features).or_raise();
+        let result = decisions.map(|all| float8(number(&model, class, all)));
+        or_null(fcinfo, result)
+    }
+}
+
+/// `svm_probability(model, features) -> float8`: of the positive label of a model with two classes.
+///
+/// # Safety
+/// As for `svm_decision`.
+unsafe fn svm_probability(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        if model.heads.len() != 1 {
+            model
+                .too_many_classes("a probability", "svm_probability", ", …")
+                .raise()
+        }
+        check_probabilities(&model).or_raise();
+        let decisions = used.decisions(features).or_raise();
+        let probability = decisions.and_then(|all| model.probability(1, all));
+        or_null(fcinfo, probability.map(float8))
+    }
+}
+
+/// `svm_probability(model, features, class) -> float8`.
+///
+/// # Safety
+/// As for `svm_decision_for`.
+unsafe fn svm_probability_for(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, _) = site::current(fcinfo);
+        check_probabilities(&used.model).or_raise();
+        about_class(fcinfo, |model, class, all| {
+            model.probability(class, all).unwrap_or(f64::NAN)
+        })
+    }
 }
 
 /// `svm_predict(model, features) -> float8`: the label, where labels are numbers or booleans.
 ///
 /// # Safety
-/// As for `decision`.
+/// As for `svm_decision`.
 unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let (decision, used) = decision(fcinfo);
-        let Some(numbers) = used.model.numbers else {
-            label_is_no_number(&used.model).raise()
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        let Some(numbers) = &model.numbers else {
+            label_is_no_number(&model).raise()
         };
-        match decision {
-            Some(decision) => float8(numbers[model::side(decision)]),
-            None => null(fcinfo),
-        }
+        let class = used.predicted(features).or_raise();
+        or_null(fcinfo, class.map(|class| float8(numbers[class])))
     }
 }
 
 /// # Safety
-/// As for `decision`.
+/// As for `svm_decision`.
 #[inline(always)]
 unsafe fn svm_predict_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
     // SAFETY: as the caller promises.
-    let (decision, used) = unsafe { decision_at_once(fcinfo) }?;
-    let [negative, positive] = used.model.numbers?;
+    let (decision, used) = unsafe { site::decision_at_once(fcinfo) }?;
+    let [negative, positive] = *used.model.numbers.as_deref()?.first_chunk()?;
     Some(float8([negative, positive][model::side(decision)]))
 }
 
 /// `svm_classify(model, features) -> text`: the label as text.
 ///
 /// # Safety
-/// As for `decision`.
+/// As for `svm_decision`.
 unsafe fn svm_classify(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: as the caller promises; the labels live as long as the call site.
+    // SAFETY: as the caller promises.
     unsafe {
-        let (decision, used) = decision(fcinfo);
-        let Some(decision) = decision else {
-            return null(fcinfo);
-        };
-        let labels = used.labels.get_or_insert_with(|| {
-            PgMemoryContexts::For((*(*fcinfo).flinfo).fn_mcxt)
-                .switch_to(|_| used.model.labels.each_ref().map(|label| text_datum(label)))
-        });
-        labels[model::side(decision)]
+        let (used, features) = site::current(fcinfo);
+        let class = used.predicted(features).or_raise();
+        let context = (*(*fcinfo).flinfo).fn_mcxt;
+        let label = class.map(|class| used.label(class, context, text_datum));
+        or_null(fcinfo, label)
     }
+}
+
+/// `svm_predict(model, features, type anycompatible) -> anycompatible`: the label as a value of the
+/// third argument's type.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with three arguments.
+unsafe fn svm_predict_as(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if any_null(fcinfo, 2) {
+            return null(fcinfo);
+        }
+        let (used, features) = site::current(fcinfo);
+        let class = used.predicted(features).or_raise();
+        let info = (*fcinfo).flinfo;
+        let model = used.model.clone();
+        let label = class.map(|class| {
+            used.label(class, (*info).fn_mcxt, |label| {
+                let type_id = pg_sys::get_fn_expr_rettype(info);
+                value::read(label, type_id)
+                    .unwrap_or_else(|reason| label_is_no_value(&model, label, type_id, &reason))
+            })
+        });
+        or_null(fcinfo, label)
+    }
+}
+
+fn check_probabilities(model: &Model) -> Result<(), Failure> {
+    if model.heads.iter().all(|head| head.sigmoid.is_some()) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("model \"{}\" has no probabilities", model.name),
+    )
+    .hint(format!(
+        "Train it with them: SELECT svm_train(…, model => '{}', probability => true).",
+        model.base_name().replace('\'', "''")
+    )))
+}
+
+fn label_is_no_value(model: &Model, label: &str, type_id: pg_sys::Oid, reason: &str) -> ! {
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "label \"{label}\" of model \"{}\" is no value of type {}",
+            model.name,
+            type_name(type_id, -1)
+        ),
+    )
+    .detail(format!(
+        "The labels are of type {}: {reason}.",
+        model.label_type
+    ))
+    .hint(format!(
+        "Ask for the type of the labels: svm_predict('{}', …, NULL::{}).",
+        model.base_name().replace('\'', "''"),
+        model.label_type
+    ))
+    .raise()
 }
 
 fn label_is_no_number(model: &Model) -> Failure {

@@ -22,7 +22,7 @@ pub enum Source {
 
 impl Source {
     /// The FROM item that yields the source's rows, every name in it quoted and qualified.
-    fn table_expression(&self) -> Result<String, Failure> {
+    pub fn table_expression(&self) -> Result<String, Failure> {
         match self {
             Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| missing(*oid)),
             Self::Query(text) => query::single_select(text)

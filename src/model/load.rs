@@ -3,7 +3,7 @@
 
 use super::cache::Key;
 use super::weights::{OutOfMemory, SparseWeights};
-use super::Model;
+use super::{Head, Model, Sigmoid};
 use crate::errors::{Code, Failure};
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
@@ -24,6 +24,7 @@ pub(super) struct Plans {
     look_up: Prepared,
     names: Prepared,
     version: Prepared,
+    heads: Prepared,
     weights: Prepared,
 }
 
@@ -80,15 +81,20 @@ impl Plans {
                 &[pg_sys::TEXTOID],
             ),
             version: prepare(
-                "SELECT v.features::pg_catalog.text, v.nulls, v.label_type, v.label_values[1],
-                 v.label_values[2], v.intercept, v.feature_count
+                "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
+                 pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
+                 v.label_column
                  FROM {s}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1",
                 &[pg_sys::INT8OID],
             ),
+            heads: prepare(
+                "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset
+                 FROM {s}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head",
+                &[pg_sys::INT8OID],
+            ),
             weights: prepare(
-                "SELECT w.first_feature, w.features, w.weights FROM {s}.svm_weight AS w
-                 WHERE w.version_id OPERATOR(pg_catalog.=) $1 AND w.head OPERATOR(pg_catalog.=) 0
-                 ORDER BY w.first_feature",
+                "SELECT w.first_feature, w.features, w.weights, w.head FROM {s}.svm_weight AS w
+                 WHERE w.version_id OPERATOR(pg_catalog.=) $1 ORDER BY w.head, w.first_feature",
                 &[pg_sys::INT8OID],
             ),
             schema_name,
@@ -151,25 +157,21 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
         false
     });
     let (mut model, feature_count) = header.unwrap_or_else(|| Err(damaged(&name, "is gone")))?;
-    let mut problem = None;
-    let mut next = 0;
+    read_heads(plans, &parameters, &mut model)?;
+    let mut loading = Loading::new(&mut model, feature_count)?;
+    let mut outcome = Ok(());
     plans.weights.for_each(&parameters, |row| {
-        match read_chunk(row, &mut model, &mut next, feature_count) {
-            Ok(()) => true,
-            Err(reason) => {
-                problem = Some(reason);
-                false
-            }
-        }
+        outcome = loading.read_chunk(row);
+        outcome.is_ok()
     });
-    match problem {
-        None => Ok(model),
-        Some(Bad::Memory) => Err(out_of_memory(&name)),
-        Some(Bad::Chunk(what)) => Err(damaged(&name, what)),
+    match outcome.and_then(|()| loading.finish()) {
+        Ok(()) => Ok(model),
+        Err(Bad::Memory) => Err(out_of_memory(&name)),
+        Err(Bad::Chunk(what)) => Err(damaged(&name, what)),
     }
 }
 
-/// The model without its weights, and the number of its features.
+/// The model without heads and weights, and the number of its features.
 fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
     let wrong = |what| damaged(name, what);
     let features = row
@@ -183,13 +185,14 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
     let label_type = row.text(3).unwrap_or_default();
     let labels = row
         .text(4)
-        .zip(row.text(5))
+        .and_then(|json| serde_json::from_str::<Vec<String>>(&json).ok())
+        .filter(|labels| labels.len() >= 2)
         .ok_or_else(|| wrong("lacks a label"))?;
     let intercept = row
-        .float8(6)
+        .float8(5)
         .filter(|intercept| intercept.is_finite())
         .ok_or_else(|| wrong("has an intercept that is not finite"))?;
-    let count = row.int8(7).and_then(|count| u64::try_from(count).ok());
+    let count = row.int8(6).and_then(|count| u64::try_from(count).ok());
     let count = count.ok_or_else(|| wrong("has a negative number of features"))?;
     let dense_count = features
         .dense_count()
@@ -198,27 +201,81 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
     if nulls == Nulls::Mean && features.means.len() != dense_count {
         return Err(wrong("lacks the means that stand for NULL"));
     }
-    let mut dense = Vec::new();
-    dense
-        .try_reserve_exact(dense_count)
-        .map_err(|_| out_of_memory(name))?;
-    dense.resize(dense_count, 0.0);
     let model = Model {
         name: name.to_owned(),
         features,
         nulls,
-        numbers: numeric_labels(&label_type, [&labels.0, &labels.1]),
+        numbers: numeric_labels(&label_type, &labels),
+        label_column: row.text(7).unwrap_or_default(),
         label_type,
-        labels: [labels.0, labels.1],
+        labels,
+        heads: Vec::new(),
         intercept,
-        dense,
+        dense_count,
+        dense: Vec::new(),
         sparse: SparseWeights::default(),
     };
     Ok((model, count))
 }
 
+/// Reads the heads into the model. A version of two classes may have no row: its head is what the
+/// version itself says.
+fn read_heads(
+    plans: &Plans,
+    parameters: &[Parameter<'_>],
+    model: &mut Model,
+) -> Result<(), Failure> {
+    let count = match model.labels.len() {
+        2 => 1,
+        more => more,
+    };
+    let mut outcome = Ok(());
+    plans.heads.for_each(parameters, |row| {
+        outcome = read_head(row, count, model);
+        outcome.is_ok()
+    });
+    outcome.map_err(|what| damaged(&model.name, what))?;
+    match (model.heads.len(), count) {
+        (0, 1) => model.heads.push(Head {
+            intercept: model.intercept,
+            sigmoid: None,
+        }),
+        (found, count) if found < count => return Err(damaged(&model.name, "lacks a head")),
+        _ => model.intercept = model.heads[0].intercept,
+    }
+    Ok(())
+}
+
+/// Reads the head behind those read before.
+fn read_head(row: &ResultRow, count: usize, model: &mut Model) -> Result<(), &'static str> {
+    let place = model.heads.len();
+    let number = row.datum(1).map(|head| head.value() as i32);
+    if number != i32::try_from(place).ok() || place >= count {
+        return Err("has heads that are not numbered one a class");
+    }
+    let class = match count {
+        1 => 1,
+        _ => place,
+    };
+    if row.text(2).as_ref() != model.labels.get(class) {
+        return Err("has a head of another class than its labels say");
+    }
+    let finite = |column| row.float8(column).filter(|number| number.is_finite());
+    let intercept = finite(3).ok_or("has an intercept that is not finite")?;
+    let sigmoid = match (row.float8(4), row.float8(5)) {
+        (None, None) => None,
+        _ => {
+            let sigmoid = finite(4).zip(finite(5));
+            let (slope, offset) = sigmoid.ok_or("has a sigmoid that is not finite")?;
+            Some(Sigmoid { slope, offset })
+        }
+    };
+    model.heads.push(Head { intercept, sigmoid });
+    Ok(())
+}
+
 /// The labels as numbers: 0 and 1 for a boolean, None for text and enums.
-fn numeric_labels(label_type: &str, labels: [&str; 2]) -> Option<[f64; 2]> {
+fn numeric_labels(label_type: &str, labels: &[String]) -> Option<Vec<f64>> {
     let bare = label_type.split('(').next().unwrap_or_default();
     let number = |label: &str| match bare {
         "boolean" => Some(f64::from(u8::from(label.starts_with('t')))),
@@ -227,7 +284,7 @@ fn numeric_labels(label_type: &str, labels: [&str; 2]) -> Option<[f64; 2]> {
         }
         _ => None,
     };
-    Some([number(labels[0])?, number(labels[1])?])
+    labels.iter().map(|label| number(label)).collect()
 }
 
 /// Why a chunk of weights is refused.
@@ -242,48 +299,98 @@ impl From<OutOfMemory> for Bad {
     }
 }
 
-/// Reads one chunk into the model. `next` is the lowest id that may still come.
-fn read_chunk(
-    row: &ResultRow,
-    model: &mut Model,
-    next: &mut u64,
+/// A model whose weights are being read, chunk after chunk, head after head.
+struct Loading<'a> {
+    model: &'a mut Model,
     feature_count: u64,
-) -> Result<(), Bad> {
-    let first = row.int8(1).and_then(|first| u64::try_from(first).ok());
-    let first = first.ok_or(Bad::Chunk("has a chunk of weights without a place"))?;
-    let weights =
-        numbers(row, 3, NumberKind::Float8)?.ok_or(Bad::Chunk("has a chunk without weights"))?;
-    let offsets = numbers(row, 2, NumberKind::Int4)?;
-    if offsets
-        .as_ref()
-        .is_some_and(|all| all.len() != weights.len())
-    {
-        return Err(Bad::Chunk(
-            "has a chunk with more or fewer features than weights",
-        ));
+    /// The head of the last chunk.
+    head: usize,
+    /// The lowest id that this head's next chunk may hold.
+    next: u64,
+    /// The sparse weights of each head.
+    sparse: Vec<SparseWeights>,
+}
+
+impl<'a> Loading<'a> {
+    fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, Failure> {
+        let heads = model.heads.len();
+        let weights = heads.checked_mul(model.dense_count);
+        let reserved = weights.and_then(|count| model.dense.try_reserve_exact(count).ok());
+        if reserved.is_none() {
+            return Err(out_of_memory(&model.name));
+        }
+        model.dense.resize(heads * model.dense_count, 0.0);
+        Ok(Self {
+            model,
+            feature_count,
+            head: 0,
+            next: 0,
+            sparse: core::iter::repeat_with(SparseWeights::default)
+                .take(heads)
+                .collect(),
+        })
     }
-    let dense_count = model.dense.len() as u64;
-    for (at, weight) in weights.iter().enumerate() {
-        let offset = offsets.as_ref().map_or(at as f64, |all| all[at]);
-        let id = first.saturating_add(offset as u64);
-        if offset < 0.0 || id < *next || id >= feature_count {
-            return Err(Bad::Chunk("has weights out of order"));
+
+    fn read_chunk(&mut self, row: &ResultRow) -> Result<(), Bad> {
+        let head = row
+            .datum(4)
+            .and_then(|head| usize::try_from(head.value() as i32).ok())
+            .filter(|head| *head < self.sparse.len())
+            .ok_or(Bad::Chunk("has weights of a head that it has not"))?;
+        if head != self.head {
+            (self.head, self.next) = (head, 0);
         }
-        if !weight.is_finite() {
-            return Err(Bad::Chunk("has a weight that is not finite"));
+        let first = row.int8(1).and_then(|first| u64::try_from(first).ok());
+        let first = first.ok_or(Bad::Chunk("has a chunk of weights without a place"))?;
+        let weights = numbers(row, 3, NumberKind::Float8)?
+            .ok_or(Bad::Chunk("has a chunk without weights"))?;
+        let offsets = numbers(row, 2, NumberKind::Int4)?;
+        if offsets
+            .as_ref()
+            .is_some_and(|all| all.len() != weights.len())
+        {
+            return Err(Bad::Chunk(
+                "has a chunk with more or fewer features than weights",
+            ));
         }
-        *next = id + 1;
-        match id.checked_sub(dense_count) {
-            None => model.dense[id as usize] = *weight,
+        for (at, weight) in weights.iter().enumerate() {
+            let offset = offsets.as_ref().map_or(at as f64, |all| all[at]);
+            let id = first.saturating_add(offset as u64);
+            if offset < 0.0 || id < self.next || id >= self.feature_count {
+                return Err(Bad::Chunk("has weights out of order"));
+            }
+            if !weight.is_finite() {
+                return Err(Bad::Chunk("has a weight that is not finite"));
+            }
+            self.next = id + 1;
+            self.put(id, *weight)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a weight of the current head where it belongs.
+    fn put(&mut self, id: u64, weight: f64) -> Result<(), Bad> {
+        let dense_count = self.model.dense_count;
+        match id.checked_sub(dense_count as u64) {
+            None => self.model.dense[self.head * dense_count + id as usize] = weight,
             Some(id) => {
                 let id = u32::try_from(id).map_err(|_| Bad::Chunk("has too many features"))?;
-                if *weight != 0.0 {
-                    model.sparse.push(id, *weight)?;
+                if weight != 0.0 {
+                    self.sparse[self.head].push(id, weight)?;
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Lays the heads' sparse weights side by side.
+    fn finish(mut self) -> Result<(), Bad> {
+        self.model.sparse = match self.sparse.len() {
+            1 => self.sparse.remove(0),
+            _ => SparseWeights::joined(self.sparse, crate::pg::check_for_interrupts)?,
+        };
+        Ok(())
+    }
 }
 
 /// An array column's numbers, None for NULL.

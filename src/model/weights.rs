@@ -1,21 +1,23 @@
 //! Weights of sparse features: a bitmap of those that are not zero and the weights themselves, in
-//! chunks, so that a weight is found in constant time and zeros take a bit or nothing. Pure.
+//! chunks, so that a weight is found in constant time and zeros take a bit or nothing. The weights of
+//! one feature lie side by side, one a head, so that a feature is looked up once for all heads. Pure.
 
 /// Features in a chunk.
 const CHUNK: usize = 16_384;
 const WORDS: usize = CHUNK / 64;
 
 /// The weights by sparse id; those not stored are zero.
-#[derive(Default)]
 pub struct SparseWeights {
+    heads: usize,
     chunks: Vec<Option<Box<Chunk>>>,
 }
 
 struct Chunk {
     /// A bit per feature: whether it has a weight.
     present: [u64; WORDS],
-    /// How many weights precede each word's.
+    /// How many features with a weight precede each word's.
     before: [u16; WORDS],
+    /// Of each feature with a weight as many as there are heads.
     weights: Vec<f64>,
 }
 
@@ -23,21 +25,72 @@ struct Chunk {
 #[derive(Debug)]
 pub struct OutOfMemory;
 
+impl Default for SparseWeights {
+    /// No weights yet, of one head.
+    fn default() -> Self {
+        Self {
+            heads: 1,
+            chunks: Vec::new(),
+        }
+    }
+}
+
 impl SparseWeights {
-    /// The weight of a sparse id.
+    /// The weight of a sparse id; there is one head.
     #[inline]
     pub fn weight(&self, id: u32) -> f64 {
+        self.place(id)
+            .map_or(0.0, |(chunk, rank)| chunk.weights[rank])
+    }
+
+    /// The weights of a sparse id, one a head; None where all are zero.
+    #[inline]
+    pub fn of_heads(&self, id: u32) -> Option<&[f64]> {
+        let (chunk, rank) = self.place(id)?;
+        chunk
+            .weights
+            .get(rank * self.heads..(rank + 1) * self.heads)
+    }
+
+    /// The chunk that holds an id's weights, and how many ids with weights precede it there.
+    #[inline]
+    fn place(&self, id: u32) -> Option<(&Chunk, usize)> {
         let id = id as usize;
-        let Some(Some(chunk)) = self.chunks.get(id / CHUNK) else {
-            return 0.0;
-        };
+        let chunk = self.chunks.get(id / CHUNK)?.as_deref()?;
         let (word, bit) = (id % CHUNK / 64, id % 64);
-        let present = chunk.present[word];
-        if present >> bit & 1 == 0 {
-            return 0.0;
+        (chunk.present[word] >> bit & 1 == 1).then(|| (chunk, chunk.rank(word, bit)))
+    }
+
+    /// Every id that has a weight, ascending, with its weights, one a head.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[f64])> {
+        let chunks = self.chunks.iter().enumerate();
+        chunks
+            .filter_map(|(number, chunk)| Some((number, chunk.as_deref()?)))
+            .flat_map(|(number, chunk)| {
+                let ids = chunk.ids().map(move |id| (number * CHUNK + id) as u32);
+                ids.zip(chunk.weights.chunks_exact(self.heads))
+            })
+    }
+
+    /// Many heads' weights side by side, from those of each. `between` is called every few
+    /// milliseconds.
+    pub fn joined(mut heads: Vec<Self>, mut between: impl FnMut()) -> Result<Self, OutOfMemory> {
+        let chunks = heads.iter().map(|head| head.chunks.len()).max();
+        let mut joined = Self {
+            heads: heads.len(),
+            chunks: Vec::new(),
+        };
+        for number in 0..chunks.unwrap_or(0) {
+            between();
+            // what is joined is freed
+            let parts: Vec<_> = heads
+                .iter_mut()
+                .map(|head| head.chunks.get_mut(number).and_then(Option::take))
+                .collect();
+            joined.chunks.try_reserve(1).map_err(|_| OutOfMemory)?;
+            joined.chunks.push(Chunk::joined(&parts)?);
         }
-        let rank = (present & ((1 << bit) - 1)).count_ones() as usize;
-        chunk.weights[usize::from(chunk.before[word]) + rank]
+        Ok(joined)
     }
 
     /// Adds a weight; ids come in ascending order, each once.
@@ -75,6 +128,54 @@ impl Chunk {
             present: [0; WORDS],
             before: [0; WORDS],
             weights: Vec::new(),
+        })
+    }
+
+    /// One head's chunk each; None when no feature has a weight.
+    fn joined(parts: &[Option<Box<Self>>]) -> Result<Option<Box<Self>>, OutOfMemory> {
+        let mut joined = Self::empty();
+        for part in parts.iter().flatten() {
+            for (all, own) in joined.present.iter_mut().zip(&part.present) {
+                *all |= own;
+            }
+        }
+        let mut count = 0;
+        for (before, present) in joined.before.iter_mut().zip(&joined.present) {
+            // at most CHUNK, which fits
+            *before = count as u16;
+            count += present.count_ones() as usize;
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        let weights = count.checked_mul(parts.len()).ok_or(OutOfMemory)?;
+        joined
+            .weights
+            .try_reserve_exact(weights)
+            .map_err(|_| OutOfMemory)?;
+        joined.weights.resize(weights, 0.0);
+        for (head, part) in parts.iter().enumerate() {
+            for (id, weight) in part.iter().flat_map(|part| part.ids().zip(&part.weights)) {
+                let rank = joined.rank(id / 64, id % 64);
+                joined.weights[rank * parts.len() + head] = *weight;
+            }
+        }
+        Ok(Some(joined))
+    }
+
+    /// How many features with a weight precede that of this bit.
+    #[inline]
+    fn rank(&self, word: usize, bit: usize) -> usize {
+        let preceding = self.present[word] & ((1 << bit) - 1);
+        usize::from(self.before[word]) + preceding.count_ones() as usize
+    }
+
+    /// The places of features with a weight, ascending.
+    fn ids(&self) -> impl Iterator<Item = usize> + '_ {
+        self.present.iter().enumerate().flat_map(|(word, present)| {
+            let bits = core::iter::successors(Some(*present), |rest| Some(rest & (rest - 1)));
+            bits.take_while(|rest| *rest != 0)
+                .map(move |rest| word * 64 + rest.trailing_zeros() as usize)
         })
     }
 

@@ -101,6 +101,23 @@ impl Prepared {
     }
 }
 
+/// Runs a SELECT once, inside `connected`, in parallel where the planner finds that worth while, and
+/// calls `visit` with each row when all are there.
+pub fn for_each_at_once(sql: &CStr, mut visit: impl FnMut(&ResultRow)) {
+    // SAFETY: SPI is connected as the caller promises; the rows are read before their table is freed.
+    unsafe {
+        pg_sys::SPI_execute(sql.as_ptr(), true, 0);
+        let table = pg_sys::SPI_tuptable;
+        for at in 0..pg_sys::SPI_processed as usize {
+            visit(&ResultRow {
+                tuple: *(*table).vals.add(at),
+                columns: (*table).tupdesc,
+            });
+        }
+        pg_sys::SPI_freetuptable(table);
+    }
+}
+
 /// Values and null flags as SPI wants them.
 fn bind(parameters: &[Parameter<'_>]) -> (Vec<pg_sys::Datum>, Vec<c_char>) {
     parameters

@@ -83,6 +83,27 @@ pub unsafe fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Oid {
     unsafe { pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid) }
 }
 
+/// Whether argument `number` (from 0) stands in the query as a constant. A parameter is none, as the
+/// variables of PL/pgSQL are parameters too, which change while the call site stays.
+///
+/// # Safety
+/// `info` is that of a function called through PostgreSQL's function manager.
+pub unsafe fn argument_is_constant(info: *const pg_sys::FmgrInfo, number: usize) -> bool {
+    // SAFETY: as the caller promises; a call's node says what it is, and lists its arguments.
+    unsafe {
+        let call = (*info).fn_expr;
+        if call.is_null() || (*call).type_ != pg_sys::NodeTag::T_FuncExpr {
+            return false;
+        }
+        let arguments = (*call.cast::<pg_sys::FuncExpr>()).args;
+        if arguments.is_null() || number >= (*arguments).length as usize {
+            return false;
+        }
+        let argument: *mut pg_sys::Node = (*(*arguments).elements.add(number)).ptr_value.cast();
+        (*argument).type_ == pg_sys::NodeTag::T_Const
+    }
+}
+
 /// A schema's name, quoted where SQL needs it. None when it has been dropped.
 pub fn quoted_schema(schema: pg_sys::Oid) -> Option<String> {
     // SAFETY: a catalog look-up; both results are terminated strings or null.

@@ -21,8 +21,14 @@ pub struct Argument {
 }
 
 enum Form {
-    /// All features in order; the decoder is for what the direct way does not take.
+    /// All features in order, for a model with one head; the decoder is for what the direct way does
+    /// not take.
     Array {
+        kind: NumberKind,
+        decoder: Box<Decoder>,
+    },
+    /// The same for a model with more heads.
+    ArrayForHeads {
         kind: NumberKind,
         decoder: Box<Decoder>,
     },
@@ -89,7 +95,7 @@ impl Argument {
         }
     }
 
-    /// The model's decision; None where a NULL makes it NULL.
+    /// The decision of a model with one head; None where a NULL makes it NULL.
     ///
     /// # Safety
     /// `datum` is a value, not NULL, of the type given to `new`.
@@ -107,21 +113,70 @@ impl Argument {
             }
         }
         // SAFETY: as the caller promises.
-        unsafe { self.decoded_decision(model, datum) }
+        let Some(row) = (unsafe { self.row(model, datum) })? else {
+            return Ok(None);
+        };
+        let decision = model.decision(row);
+        match decision.is_finite() {
+            true => Ok(Some(decision)),
+            false => Err(out_of_range(model)),
+        }
     }
 
+    /// Writes the decision of each head to `out`; false where a NULL makes them NULL.
+    ///
     /// # Safety
     /// As for `decision`.
-    unsafe fn decoded_decision(
+    pub unsafe fn decisions(
         &mut self,
         model: &Model,
         datum: pg_sys::Datum,
-    ) -> Result<Option<f64>, Failure> {
+        out: &mut Vec<f64>,
+    ) -> Result<bool, Failure> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match &self.form {
+                Form::Array { .. } => {
+                    let decision = self.decision(model, datum)?;
+                    out.clear();
+                    out.extend(decision);
+                    return Ok(decision.is_some());
+                }
+                Form::ArrayForHeads { kind, .. } => {
+                    let value = Varlena::open(datum);
+                    if array_decisions(model, *kind, &value, out).is_some() {
+                        return Ok(true);
+                    }
+                }
+                _ => {}
+            }
+            match self.row(model, datum)? {
+                Some(row) => model.decisions(row, out),
+                None => return Ok(false),
+            }
+        }
+        match out.iter().all(|decision| decision.is_finite()) {
+            true => Ok(true),
+            false => Err(out_of_range(model)),
+        }
+    }
+
+    /// The features as numbers; None where a NULL makes the answer NULL.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    pub unsafe fn row(
+        &mut self,
+        model: &Model,
+        datum: pg_sys::Datum,
+    ) -> Result<Option<&FeatureBuffer>, Failure> {
         let buffer = &mut self.buffer;
         // SAFETY: as the caller promises; each form was chosen by the argument's type.
         unsafe {
             match &mut self.form {
-                Form::Array { decoder, .. } | Form::SparseText(decoder) => decoder
+                Form::Array { decoder, .. }
+                | Form::ArrayForHeads { decoder, .. }
+                | Form::SparseText(decoder) => decoder
                     .decode(&[datum], &[false], buffer)
                     .map_err(|error| argument_failure(model, error, datum))?,
                 Form::DenseText => read_dense_text(model, datum, buffer)
@@ -141,14 +196,7 @@ impl Argument {
                 }
             }
         }
-        let decision = model.decision(buffer);
-        match decision.is_finite() {
-            true => Ok(Some(decision)),
-            false => Err(Failure::new(
-                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                format!("the decision of model \"{}\" is out of range", model.name),
-            )),
-        }
+        Ok(Some(buffer))
     }
 }
 
@@ -158,6 +206,32 @@ fn array_decision(model: &Model, kind: NumberKind, payload: &[u8]) -> Option<f64
     let array = NumberArray::new(payload, kind).ok()?;
     let sum = array.dot(&model.dense)?;
     sum.is_finite().then_some(sum + model.intercept)
+}
+
+/// The same for each head; None, with anything in `out`, where the direct way does not do.
+fn array_decisions(
+    model: &Model,
+    kind: NumberKind,
+    value: &Varlena<'_>,
+    out: &mut Vec<f64>,
+) -> Option<()> {
+    let array = NumberArray::new(value.payload(), kind).ok()?;
+    if value.is_in_place() {
+        prefetch::row_ahead(value.payload());
+    }
+    out.clear();
+    for (number, head) in model.heads.iter().enumerate() {
+        let decision = array.dot(model.dense_of(number))? + head.intercept;
+        out.push(Some(decision).filter(|decision| decision.is_finite())?);
+    }
+    Some(())
+}
+
+fn out_of_range(model: &Model) -> Failure {
+    Failure::new(
+        Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+        format!("the decision of model \"{}\" is out of range", model.name),
+    )
 }
 
 fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
@@ -176,15 +250,16 @@ fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<F
         parts: vec![FeaturePart::Array {
             name: ARGUMENT.to_owned(),
             type_name: type_name(type_id, -1),
-            length: Some(model.dense.len() as u32),
+            length: Some(model.dense_count as u32),
         }],
         means: model.features.means.clone(),
         ..FeatureSet::default()
     };
     let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
-    Ok(Form::Array {
-        kind,
-        decoder: Box::new(decoder),
+    let decoder = Box::new(decoder);
+    Ok(match model.heads.len() {
+        1 => Form::Array { kind, decoder },
+        _ => Form::ArrayForHeads { kind, decoder },
     })
 }
 
@@ -252,7 +327,7 @@ unsafe fn read_dense_text(
     out: &mut FeatureBuffer,
 ) -> Result<(), FeatureError> {
     out.clear();
-    out.dense.resize(model.dense.len(), 0.0);
+    out.dense.resize(model.dense_count, 0.0);
     // SAFETY: as the caller promises.
     let value = unsafe { Varlena::open(datum) };
     let mut last = 0;
@@ -263,7 +338,7 @@ unsafe fn read_dense_text(
             .and_then(|index| out.dense.get_mut(index - 1))
             .ok_or(FeatureError::Position {
                 index,
-                features: model.dense.len(),
+                features: model.dense_count,
             })?;
         if index <= last && *place != 0.0 {
             return Err(FeatureError::DuplicateIndex {
@@ -334,7 +409,7 @@ fn row_failure(model: &Model, error: FeatureError) -> Failure {
 /// # Safety
 /// `datum` is the argument.
 unsafe fn argument_failure(model: &Model, error: FeatureError, datum: pg_sys::Datum) -> Failure {
-    let features = model.dense.len();
+    let features = model.dense_count;
     match &error {
         FeatureError::Length { .. } | FeatureError::Empty { .. } => Failure::from(error)
             .detail(format!("Model \"{}\" has {features} features.", model.name)),

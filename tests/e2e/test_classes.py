@@ -1,6 +1,7 @@
 """Many classes, folds and values of C on real data: read as often as one, and as good as LIBLINEAR."""
 
 import pytest
+
 from harness import data
 
 

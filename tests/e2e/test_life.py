@@ -64,7 +64,9 @@ def test_a_version_that_another_session_drops_meanwhile_is_not_deployed(connect,
     assert versions(connect()) == [("m", 2, True)]
 
 
-@pytest.mark.parametrize("call", ["svm_deploy('m', 1)", "svm_rename('m', 'o')", "svm_drop('m')", "svm_grant('m', 'public')"])
+@pytest.mark.parametrize(
+    "call", ["svm_deploy('m', 1)", "svm_rename('m', 'o')", "svm_drop('m')", "svm_grant('m', 'public')"]
+)
 def test_a_model_that_is_renamed_or_dropped_meanwhile_does_not_exist(connect, run, call):
     for change in ["SELECT svm_rename('m', 'n')", "SELECT svm_drop('n')"]:
         name = change.split("'")[1]

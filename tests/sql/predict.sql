@@ -67,8 +67,19 @@ SELECT svm_decision(NULL, ARRAY[1, 2, 3]), svm_decision('array', NULL), svm_deci
     svm_decision('skips', ARRAY[1, NULL, 3]), svm_predict('skips', ARRAY[1, NULL, 3]), svm_classify('skips', ARRAY[1, NULL, 3]),
     svm_decision('zeros', ARRAY[1, NULL, 3]);
 SELECT svm_decision('skips', r), svm_decision('zeros', r) FROM (SELECT NULL::int[] AS x) AS r;
--- several models in one statement, a model per row, a version
+-- several models in one statement, a model per row, a version, a model in a variable
+SELECT put('itself', :'array_x', '{0,1,0}');
 SELECT name, svm_decision(name, ARRAY[1, 2, 3]) FROM (VALUES ('array'), ('truth'), ('array@1')) AS v (name);
+DO $$
+DECLARE
+    model text;
+    seen float8[];
+BEGIN
+    FOREACH model IN ARRAY '{array,itself,array}'::text[] LOOP
+        seen := seen || svm_decision(model, ARRAY[1, 2, 3]);
+    END LOOP;
+    RAISE WARNING '%', seen;
+END $$;
 -- large values: compressed, out of line, with a short header
 CREATE TABLE wide (x float8[], y text);
 SELECT put('wide', jsonb_build_array(jsonb_build_object('kind', 'array', 'name', 'x', 'type', 'x', 'length', 20000)),
@@ -78,7 +89,6 @@ ALTER TABLE wide ALTER x SET STORAGE EXTERNAL;
 INSERT INTO wide SELECT array_agg(i % 3), '2:1' FROM generate_series(1, 20000) AS i;
 SELECT svm_decision('wide', x), svm_decision('array', y), svm_decision('wide', w) FROM wide AS w;
 -- numeric, against PostgreSQL's own conversion
-SELECT put('itself', :'array_x', '{0,1,0}');
 UPDATE svm_version SET intercept = 0 WHERE model_id = (SELECT id FROM svm_model WHERE name = 'itself');
 SELECT count(*) AS compared, count(*) FILTER (WHERE svm_decision('itself', ARRAY[0, n, 0]) <> n::float8) AS different
 FROM (SELECT (sign || digits || 'e' || exponent)::numeric AS n FROM unnest('{"",-}'::text[]) AS sign,

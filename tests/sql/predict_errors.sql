@@ -144,5 +144,94 @@ UPDATE svm_weight SET features = '{0}', first_feature = 0 WHERE version_id = :ve
 SELECT svm_predict('shuffled', ARRAY[1, 2, 3]);
 \echo :LAST_ERROR_SQLSTATE
 
-DROP FUNCTION put;
+-- more than two classes, classes by name, probabilities, types of results
+CREATE FUNCTION put_classes(name text, labels text[], label_type text DEFAULT 'text') RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    version bigint := put(name, '[{"kind": "array", "name": "x", "type": "real[]", "length": 3}]', '{1,10,100}', label_type, labels);
+BEGIN
+    INSERT INTO svm_head (version_id, head, class, intercept) SELECT version, place - 1, label, place
+    FROM unnest(labels) WITH ORDINALITY AS l (label, place);
+    RETURN version;
+END $$;
+SELECT put_classes('fruit', '{apple,fig,pear,"d''anjou"}') AS fruit, put_classes('dates', '{1999-12-31,2000-01-01,2000-01-02}', 'date'),
+    put_classes('dozen', ARRAY(SELECT i::text FROM generate_series(1, 12) AS i), 'integer') \gset
+SELECT svm_decision('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('fruit', ARRAY[1, 2, 3], 'Paer');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('fruit', ARRAY[1, 2, 3], 7);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('array', ARRAY[1, 2, 3], true);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('dozen', ARRAY[1, 2, 3], 13);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_margin('fruit', ARRAY[1, 2, 3], '');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('nowhere', ARRAY[1, 2, 3], 'apple');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('fruit', ARRAY[1, 2], 'apple');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('fruit', ARRAY[1, NULL, 3], 'apple');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('fruit', '{1e308,1e308,1e308}'::float8[], 'apple');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_predict('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_predict('fruit', ARRAY[1, 2, 3], NULL::boolean);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_predict('dates', ARRAY[1, 2, 3], NULL::date), svm_predict('dates', ARRAY[1, 2, 3], NULL::int);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_predict_set('fruit', ARRAY[1, 2]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_probability('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_probability('fruit', ARRAY[1, 2, 3], 'apple');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_probability('word', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_probability('word', ARRAY[1, 2, 3], 'maybe');
+\echo :LAST_ERROR_SQLSTATE
+-- heads that make no sense
+UPDATE svm_head SET intercept = 'NaN' WHERE version_id = :fruit AND head = 1;
+UPDATE svm_version SET rows_used = 11 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_head SET intercept = 1, sigmoid_slope = -1 WHERE version_id = :fruit AND head = 1;
+UPDATE svm_version SET rows_used = 12 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_head SET sigmoid_slope = NULL, class = 'kiwi' WHERE version_id = :fruit AND head = 1;
+UPDATE svm_version SET rows_used = 13 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+DELETE FROM svm_head WHERE version_id = :fruit AND head = 1;
+UPDATE svm_version SET rows_used = 14 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+DELETE FROM svm_head WHERE version_id = :fruit;
+UPDATE svm_version SET rows_used = 15 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO svm_head (version_id, head, class, intercept) SELECT :fruit, i - 1, ('{apple,fig,pear,d''anjou}'::text[])[i], 0 FROM generate_series(1, 4) AS i;
+INSERT INTO svm_weight VALUES (:fruit, 4, 0, NULL, '{1}');
+UPDATE svm_version SET rows_used = 16 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_weight SET head = 3, first_feature = 3 WHERE version_id = :fruit AND head = 4;
+UPDATE svm_version SET rows_used = 17 WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 18, label_values = '{apple,NULL,pear,"d''anjou"}' WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 19, label_values = '{{apple,fig},{pear,kiwi}}' WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+-- one head too many
+INSERT INTO svm_head (version_id, head, class, intercept) SELECT v.id, i, '1', 0
+FROM svm_version AS v JOIN svm_model AS m ON m.id = model_id, generate_series(0, 1) AS i WHERE name = 'array';
+UPDATE svm_version SET rows_used = 11 WHERE model_id = (SELECT id FROM svm_model WHERE name = 'array');
+SELECT svm_predict('array', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+DROP FUNCTION put, put_classes;
 DELETE FROM svm_model;

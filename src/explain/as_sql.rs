@@ -1,0 +1,263 @@
+//! `svm_as_sql`: a decision as an SQL expression over the model's columns, for any database. Numbers
+//! are written so that they read back as they are; only the order of additions may differ.
+
+use crate::errors::{Code, Failure, OrRaise};
+use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
+use crate::model::{self, ClassArgument, Model};
+use crate::pg::c_function;
+use crate::pg::select::text_datum;
+use crate::pg::statement;
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+use std::collections::HashMap;
+
+c_function!(svm_as_sql_wrapper, pg_finfo_svm_as_sql_wrapper, svm_as_sql);
+
+/// Most terms of an expression.
+const MAX_TERMS: usize = 100_000;
+/// Most terms of one sum: SQLite takes expressions up to 1000 deep, and a sum is as deep as it is long.
+const SUM_TERMS: usize = 400;
+
+/// `svm_as_sql(model, class) -> text`; a NULL class is for models of two.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with two arguments.
+unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let [name, class] = *(*fcinfo).args.as_slice(2) else {
+            unreachable!("two arguments");
+        };
+        if name.isnull {
+            (*fcinfo).isnull = true;
+            return pg_sys::Datum::from(0);
+        }
+        let name = Varlena::open(name.value);
+        let name = String::from_utf8_lossy(name.payload());
+        let model = model::find(statement::schema_of_call(fcinfo), &name).or_raise();
+        let class = match (class.isnull, model.heads.len()) {
+            (true, 1) => 1,
+            (true, _) => model
+                .too_many_classes("an expression", "svm_as_sql", "")
+                .raise(),
+            (false, _) => ClassArgument::default().read(&model, fcinfo, 1).or_raise(),
+        };
+        text_datum(&expression(&model, class).or_raise())
+    }
+}
+
+fn expression(model: &Model, class: usize) -> Result<String, Failure> {
+    let (head, sign) = model.head_of_class(class);
+    let written = Written {
+        model,
+        head,
+        sign,
+        categories: categories(model, head, sign)?,
+    };
+    let intercept = sign * model.heads[head].intercept;
+    let mut terms = vec![format!("+ CAST({intercept:?} AS double precision)")];
+    let mut next = 0;
+    for part in &model.features.parts {
+        match part {
+            FeaturePart::Column {
+                name,
+                type_name,
+                time,
+            } => {
+                let column = identifier(name);
+                terms.extend(match (time, type_name.as_str()) {
+                    (true, _) => written.number(next, &format!("EXTRACT(EPOCH FROM {column})")),
+                    (false, "boolean") => written.truth(next, &column),
+                    (false, _) => written.number(next, &column),
+                });
+                next += 1;
+            }
+            FeaturePart::Array { name, length, .. } => {
+                let column = identifier(name);
+                let length = length.unwrap_or(0) as usize;
+                for place in 0..length {
+                    let element = format!("{column}[{}]", place + 1);
+                    terms.extend(written.number(next + place, &element));
+                }
+                next += length;
+            }
+            FeaturePart::Category {
+                name, type_name, ..
+            } => terms.push(written.category(name, type_name)),
+            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => {}
+        }
+    }
+    Ok(sum(terms))
+}
+
+/// The weights of a category column's values.
+#[derive(Default)]
+struct Categories<'a> {
+    values: Vec<(&'a str, f64)>,
+    null: f64,
+}
+
+/// The weights of all category columns, by column.
+///
+/// # Errors
+/// When the model has features that cannot be written, or too many.
+fn categories(
+    model: &Model,
+    head: usize,
+    sign: f64,
+) -> Result<HashMap<&str, Categories<'_>>, Failure> {
+    let refused = |part: &&FeaturePart| match part {
+        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => true,
+        other => other.dictionary().is_some_and(Dictionary::is_hashed),
+    };
+    if let Some(part) = model.features.parts.iter().find(refused) {
+        return Err(not_written(model, part));
+    }
+    let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
+    if features > MAX_TERMS {
+        return Err(Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!(
+                "model \"{}\" has more features than an SQL expression can hold",
+                model.name
+            ),
+        )
+        .detail(format!("At most {MAX_TERMS} can be written.")));
+    }
+    let mut columns: HashMap<&str, Categories<'_>> = HashMap::new();
+    for (id, weights) in model.sparse.iter() {
+        let weight = sign * weights[head];
+        let id = model.dense_count as u64 + u64::from(id);
+        match model.features.feature(id) {
+            Feature::Category(column, value) if weight != 0.0 => {
+                let column = columns.entry(column).or_default();
+                column.values.push((value, weight));
+            }
+            Feature::Null(column) => columns.entry(column).or_default().null = weight,
+            _ => {}
+        }
+    }
+    Ok(columns)
+}
+
+fn not_written(model: &Model, part: &FeaturePart) -> Failure {
+    let detail = match part.dictionary() {
+        Some(_) => "Its categories are hashed, and SQL has no common hash function.",
+        None => "SQL has no short form for sparse features.",
+    };
+    Failure::new(
+        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+        format!(
+            "features {} of model \"{}\" cannot be written as an SQL expression",
+            part.name(),
+            model.name
+        ),
+    )
+    .detail(detail)
+    .hint(format!(
+        "Their weights: SELECT * FROM svm_weights('{}').",
+        model.base_name().replace('\'', "''")
+    ))
+}
+
+/// A decision on its way into SQL. Each term starts with its sign; a feature that adds nothing is left
+/// out, unless a NULL in it makes the decision NULL.
+struct Written<'a> {
+    model: &'a Model,
+    head: usize,
+    sign: f64,
+    categories: HashMap<&'a str, Categories<'a>>,
+}
+
+impl Written<'_> {
+    fn weight(&self, feature: usize) -> f64 {
+        self.sign * self.model.dense_of(self.head)[feature]
+    }
+
+    /// What stands for NULL in a dense feature; None where NULL makes the decision NULL.
+    fn instead_of_null(&self, feature: usize) -> Option<f64> {
+        match self.model.nulls {
+            Nulls::Error | Nulls::Skip => None,
+            Nulls::Zero => Some(0.0),
+            Nulls::Mean => self.model.features.means.get(feature).copied(),
+        }
+    }
+
+    /// Weight times number.
+    fn number(&self, feature: usize, value: &str) -> Option<String> {
+        let weight = self.weight(feature);
+        match self.instead_of_null(feature) {
+            None => Some(format!("{} * {value}", signed(weight))),
+            Some(_) if weight == 0.0 => None,
+            Some(number) => Some(format!(
+                "{} * COALESCE({value}, {number:?})",
+                signed(weight)
+            )),
+        }
+    }
+
+    /// The weight where the column is true.
+    fn truth(&self, feature: usize, column: &str) -> Option<String> {
+        let weight = self.weight(feature);
+        let otherwise = match self.instead_of_null(feature) {
+            None => String::new(),
+            Some(_) if weight == 0.0 => return None,
+            Some(number) => format!(" ELSE {:?}", weight * number),
+        };
+        Some(format!(
+            "+ CASE WHEN {column} THEN {weight:?} WHEN NOT {column} THEN 0{otherwise} END"
+        ))
+    }
+
+    /// The weight of the category; one that training did not see counts nothing.
+    fn category(&self, name: &str, type_name: &str) -> String {
+        let column = identifier(name);
+        let known = self.categories.get(name);
+        let null = match self.model.nulls {
+            Nulls::Error | Nulls::Skip => "NULL".to_owned(),
+            Nulls::Zero => "0".to_owned(),
+            Nulls::Mean => format!("{:?}", known.map_or(0.0, |known| known.null)),
+        };
+        let mut cases = format!("+ CASE WHEN {column} IS NULL THEN {null}");
+        for (value, weight) in known.iter().flat_map(|known| &known.values) {
+            let value = match type_name {
+                "boolean" | "smallint" | "integer" | "bigint" => (*value).to_owned(),
+                _ => format!("'{}'", value.replace('\'', "''")),
+            };
+            cases.push_str(&format!(" WHEN {column} = {value} THEN {weight:?}"));
+        }
+        cases + " ELSE 0 END"
+    }
+}
+
+/// A number behind its sign, with as many digits as make it the same number again.
+fn signed(number: f64) -> String {
+    let sign = match number < 0.0 {
+        true => '-',
+        false => '+',
+    };
+    format!("{sign} {:?}", number.abs())
+}
+
+/// A name in quotes: without them other databases would read it in upper case, or as a keyword.
+fn identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The sum of the terms, each of which starts with its sign.
+fn sum(mut terms: Vec<String>) -> String {
+    let joined = |terms: &[String]| {
+        let sum = terms.join("\n");
+        match sum.strip_prefix("+ ") {
+            Some(sum) => sum.to_owned(),
+            None => sum,
+        }
+    };
+    while terms.len() > SUM_TERMS {
+        terms = terms
+            .chunks(SUM_TERMS)
+            .map(|some| format!("+ ({})", joined(some)))
+            .collect();
+    }
+    joined(&terms)
+}

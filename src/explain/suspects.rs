@@ -1,0 +1,92 @@
+//! `svm_suspects`: the rows of a relation whose labels the model doubts most. One SELECT, run with the
+//! caller's rights through the executor, which may share it out to parallel workers.
+
+use crate::errors::{Code, Failure, OrRaise};
+use crate::model::{self, Model};
+use crate::pg::c_function;
+use crate::pg::result_set::ResultSet;
+use crate::pg::select;
+use crate::pg::statement;
+use crate::pg::varlena::Varlena;
+use crate::source::{quote, Source};
+use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
+use std::ffi::CString;
+
+c_function!(
+    svm_suspects_wrapper,
+    pg_finfo_svm_suspects_wrapper,
+    svm_suspects
+);
+
+/// `svm_suspects(model, relation, n) -> TABLE(example jsonb, label text, predicted text, margin float8)`.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with three arguments.
+unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; the values are of the declared types.
+    unsafe {
+        let mut rows = ResultSet::begin(fcinfo);
+        let [name, relation, count] = *(*fcinfo).args.as_slice(3) else {
+            unreachable!("three arguments");
+        };
+        if name.isnull || relation.isnull {
+            return pg_sys::Datum::from(0);
+        }
+        let name = Varlena::open(name.value);
+        let name = String::from_utf8_lossy(name.payload());
+        let schema = statement::schema_of_call(fcinfo);
+        let model = model::find(schema, &name).or_raise();
+        let source = Source::Relation(pg_sys::Oid::from(relation.value.value() as u32));
+        let limit = (!count.isnull).then_some(count.value.value() as i32);
+        let schema = model::schema_of_call(fcinfo);
+        let query = query(&schema, &name, &model, &source, limit).or_raise();
+        select::connected(|| {
+            select::for_each_at_once(&query, |row| {
+                rows.put(|| [1, 2, 3, 4].map(|column| row.datum(column)));
+            });
+        });
+    }
+    pg_sys::Datum::from(0)
+}
+
+/// The SELECT. What is slow, the row as jsonb, is made only of the rows that are shown.
+fn query(
+    schema: &str,
+    name: &str,
+    model: &Model,
+    source: &Source,
+    limit: Option<i32>,
+) -> Result<CString, Failure> {
+    let columns = source.columns()?;
+    let relation = source.table_expression()?;
+    let has = |name: &str| columns.iter().any(|column| column.name == name);
+    if !has(&model.label_column) {
+        return Err(Failure::new(
+            Code::ERRCODE_UNDEFINED_COLUMN,
+            format!("column \"{}\" does not exist", model.label_column),
+        )
+        .detail(format!(
+            "It is the label of model \"{}\", which {relation} does not have.",
+            model.name
+        )));
+    }
+    // a column of the relation would stand for the row if it had the alias for its name
+    let mut alias = "pgsvm_row".to_owned();
+    while has(&alias) {
+        alias.push('_');
+    }
+    let label = quote(&model.label_column);
+    let name = quote_literal(name);
+    let limit = limit.map_or("ALL".to_owned(), |limit| limit.to_string());
+    let query = format!(
+        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label::pg_catalog.text,
+             {schema}.svm_classify({name}, suspect.example), suspect.margin
+         FROM (SELECT {alias} AS example, {alias}.{label} AS label,
+                   {schema}.svm_margin({name}, {alias}, {alias}.{label}) AS margin
+               FROM {relation} AS {alias} WHERE {alias}.{label} IS NOT NULL
+               ORDER BY 3 LIMIT {limit}) AS suspect
+         WHERE suspect.margin OPERATOR(pg_catalog.<) 0"
+    );
+    Ok(CString::new(query).unwrap_or_default())
+}

@@ -1,0 +1,71 @@
+//! The `class` argument, of any type: which class of the model its text names.
+
+use super::Model;
+use crate::errors::Failure;
+use crate::pg::types::{category_kind, CategoryKind};
+use crate::pg::value;
+use crate::pg::word::with_text;
+use pgrx::pg_sys;
+
+/// What one use of a model remembers of the argument.
+#[derive(Default)]
+pub struct ClassArgument {
+    form: Option<Form>,
+    /// The last text and its class.
+    last: Option<(Vec<u8>, usize)>,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    /// What categories are, too.
+    Word(CategoryKind),
+    /// All else is read as its type prints it.
+    Printed(pg_sys::Oid),
+}
+
+impl ClassArgument {
+    /// The class that argument `number` (from 0) names.
+    ///
+    /// # Errors
+    /// When the model has none of that name.
+    ///
+    /// # Safety
+    /// `fcinfo` is PostgreSQL's, with that argument not NULL.
+    pub unsafe fn read(
+        &mut self,
+        model: &Model,
+        fcinfo: pg_sys::FunctionCallInfo,
+        number: usize,
+    ) -> Result<usize, Failure> {
+        // SAFETY: as the caller promises.
+        let (datum, form) = unsafe {
+            let argument = (*fcinfo).args.as_slice(number + 1)[number];
+            let form = *self.form.get_or_insert_with(|| {
+                let type_id = pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, number as _);
+                category_kind(type_id).map_or(Form::Printed(type_id), Form::Word)
+            });
+            (argument.value, form)
+        };
+        // SAFETY: the argument is of the type that its form was made for.
+        unsafe {
+            match form {
+                Form::Word(kind) => with_text(datum, kind, |text| self.find(model, text)),
+                Form::Printed(type_id) => {
+                    self.find(model, value::printed(datum, type_id).as_bytes())
+                }
+            }
+        }
+    }
+
+    fn find(&mut self, model: &Model, text: &[u8]) -> Result<usize, Failure> {
+        if let Some((_, class)) = self.last.as_ref().filter(|(last, _)| last == text) {
+            return Ok(*class);
+        }
+        let name = String::from_utf8_lossy(text);
+        let class = model
+            .class_named(&name)
+            .ok_or_else(|| model.unknown_class(&name))?;
+        self.last = Some((text.to_vec(), class));
+        Ok(class)
+    }
+}

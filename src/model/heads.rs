@@ -1,0 +1,113 @@
+//! The heads of a model: the binary problems whose decisions make its answer. Two classes need one
+//! head, whose positive side is the second class; more need one a class, against the rest. Pure.
+
+use super::Model;
+use core::cmp::Ordering;
+
+/// One binary problem, besides its weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Head {
+    /// For raw rows.
+    pub intercept: f64,
+    /// None where the model was trained without probabilities.
+    pub sigmoid: Option<Sigmoid>,
+}
+
+/// What makes a probability of a decision (Platt 1999; Lin, Lin and Weng 2007).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sigmoid {
+    pub slope: f64,
+    pub offset: f64,
+}
+
+impl Sigmoid {
+    /// That the row is on the positive side, and that it is on the negative one.
+    fn probabilities(&self, decision: f64) -> (f64, f64) {
+        let z = self.slope * decision + self.offset;
+        (1.0 / (1.0 + z.exp()), 1.0 / (1.0 + (-z).exp()))
+    }
+}
+
+/// The class on the decision's side where there are two: 0 negative, 1 positive. The boundary itself
+/// counts as positive.
+#[inline]
+pub fn side(decision: f64) -> usize {
+    usize::from(decision >= 0.0)
+}
+
+impl Model {
+    /// The class that these decisions, one a head, speak for: of equals the first.
+    pub fn class(&self, decisions: &[f64]) -> usize {
+        match decisions {
+            [decision] => side(*decision),
+            _ => (1..decisions.len()).fold(0, |best, class| {
+                match decisions[class] > decisions[best] {
+                    true => class,
+                    false => best,
+                }
+            }),
+        }
+    }
+
+    /// How far these decisions, one a head, speak for a class.
+    pub fn decision_for(&self, class: usize, decisions: &[f64]) -> f64 {
+        match (decisions, class) {
+            // the boundary is 0, not -0
+            ([decision], 0) => 0.0 - decision,
+            ([decision], _) => *decision,
+            _ => decisions[class],
+        }
+    }
+
+    /// The decision for the class, of more than two less the best one of another: negative where the
+    /// model says another class.
+    pub fn margin(&self, class: usize, decisions: &[f64]) -> f64 {
+        let own = self.decision_for(class, decisions);
+        let others = decisions.iter().enumerate();
+        match decisions.len() {
+            1 => own,
+            _ => others
+                .filter(|(other, _)| *other != class)
+                .fold(f64::INFINITY, |margin, (_, other)| margin.min(own - other)),
+        }
+    }
+
+    /// The classes, the one with the largest decision first.
+    pub fn ranking(&self, decisions: &[f64]) -> Vec<usize> {
+        let mut classes: Vec<usize> = (0..self.labels.len()).collect();
+        classes.sort_by(|a, b| {
+            let decision = |class: &usize| self.decision_for(*class, decisions);
+            decision(b)
+                .partial_cmp(&decision(a))
+                .unwrap_or(Ordering::Equal)
+        });
+        // the boundary itself is on the second class's side
+        if matches!(decisions, [decision] if *decision == 0.0) {
+            classes = vec![1, 0];
+        }
+        classes
+    }
+
+    /// The probability of a class; None where the model was trained without.
+    ///
+    /// Of more than two classes the sigmoids' answers are made to sum to 1 (Zadrozny and Elkan 2002).
+    pub fn probability(&self, class: usize, decisions: &[f64]) -> Option<f64> {
+        if let ([head], [decision]) = (self.heads.as_slice(), decisions) {
+            let (positive, negative) = head.sigmoid?.probabilities(*decision);
+            return Some([negative, positive][class]);
+        }
+        let mut sum = 0.0;
+        let mut own = 0.0;
+        for (place, (head, decision)) in self.heads.iter().zip(decisions).enumerate() {
+            let (probability, _) = head.sigmoid?.probabilities(*decision);
+            sum += probability;
+            if place == class {
+                own = probability;
+            }
+        }
+        Some(match sum > 0.0 {
+            true => own / sum,
+            false => 1.0 / self.heads.len() as f64,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Values of any type from and to text, by the type's own functions. Any process; each call looks the
+//! type up, so nothing here is for every row of a scan that can do without.
+
+use core::ffi::CStr;
+use core::panic::AssertUnwindSafe;
+use pgrx::{pg_sys, PgTryBuilder};
+use std::ffi::CString;
+
+/// The value as its type prints it.
+///
+/// # Safety
+/// `datum` is a value of the type, not NULL.
+pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
+    // SAFETY: as the caller promises; an output function returns a terminated string.
+    unsafe {
+        let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
+        pg_sys::getTypeOutputInfo(type_id, &mut output, &mut is_varlena);
+        let text = pg_sys::OidOutputFunctionCall(output, datum);
+        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
+        pg_sys::pfree(text.cast());
+        copy
+    }
+}
+
+/// The value of the type that the text stands for, in the current memory context; the message of the
+/// type's own complaint when it stands for none, after which the statement must end with an ERROR.
+pub fn read(text: &str, type_id: pg_sys::Oid) -> Result<pg_sys::Datum, String> {
+    let text = CString::new(text).map_err(|error| error.to_string())?;
+    // SAFETY: a terminated string; the caller ends the statement if the type's function complains.
+    PgTryBuilder::new(AssertUnwindSafe(|| unsafe {
+        let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
+        pg_sys::getTypeInputInfo(type_id, &mut input, &mut parameter);
+        Ok(pg_sys::OidInputFunctionCall(
+            input,
+            text.as_ptr().cast_mut(),
+            parameter,
+            -1,
+        ))
+    }))
+    .catch_others(|error| Err(super::caught(&error).message().to_owned()))
+    .execute()
+}

@@ -1,0 +1,60 @@
+//! `svm_predict_set`: every class of a model, the one with the largest decision first.
+
+use super::{any_null, null, site};
+use crate::errors::OrRaise;
+use crate::pg::c_function;
+use crate::pg::result_set::{float8, ResultSet};
+use crate::pg::select::text_datum;
+use pgrx::pg_sys;
+
+c_function!(
+    svm_predict_set_wrapper,
+    pg_finfo_svm_predict_set_wrapper,
+    svm_predict_set
+);
+
+/// `svm_predict_set(model, features, top_n) -> TABLE(rank, class, decision, probability)`. No rows for
+/// a row with a NULL under nulls => 'skip'.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with three arguments.
+unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; the values are of the declared types.
+    unsafe {
+        let mut rows = ResultSet::begin(fcinfo);
+        if any_null(fcinfo, 2) {
+            return null(fcinfo);
+        }
+        let count = top_n(fcinfo);
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        let Some(decisions) = used.decisions(features).or_raise() else {
+            return null(fcinfo);
+        };
+        let classes = model.ranking(decisions);
+        for (place, class) in classes.into_iter().take(count).enumerate() {
+            rows.put(|| {
+                [
+                    Some(pg_sys::Datum::from(place as i32 + 1)),
+                    Some(text_datum(&model.labels[class])),
+                    Some(float8(model.decision_for(class, decisions))),
+                    model.probability(class, decisions).map(float8),
+                ]
+            });
+        }
+        null(fcinfo)
+    }
+}
+
+/// The third argument, how many rows the caller wants: NULL for all, below 0 like 0.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with an int for the third argument.
+pub unsafe fn top_n(fcinfo: pg_sys::FunctionCallInfo) -> usize {
+    // SAFETY: as the caller promises.
+    let argument = unsafe { (*fcinfo).args.as_slice(3)[2] };
+    match argument.isnull {
+        true => usize::MAX,
+        false => usize::try_from(argument.value.value() as i32).unwrap_or(0),
+    }
+}
