@@ -128,6 +128,19 @@ ALTER TABLE svm_model ENABLE ALWAYS TRIGGER svm_model_changed;
 ALTER TABLE svm_version ENABLE ALWAYS TRIGGER svm_version_changed;
 ALTER TABLE svm_permission ENABLE ALWAYS TRIGGER svm_permission_changed;
 
+-- Weights come with their version, but where the first copy of logical replication takes table by table: there backends
+-- read again what they keep.
+CREATE FUNCTION svm_weight_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_weight_changed_wrapper';
+REVOKE ALL ON FUNCTION svm_weight_changed() FROM PUBLIC;
+
+CREATE TRIGGER svm_head_changed AFTER INSERT OR UPDATE OR DELETE ON svm_head
+    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+CREATE TRIGGER svm_weight_changed AFTER INSERT OR UPDATE OR DELETE ON svm_weight
+    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+ALTER TABLE svm_head ENABLE REPLICA TRIGGER svm_head_changed;
+ALTER TABLE svm_weight ENABLE REPLICA TRIGGER svm_weight_changed;
+
 SELECT pg_catalog.pg_extension_config_dump('svm_model', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_model_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');

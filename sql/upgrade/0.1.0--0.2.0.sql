@@ -45,6 +45,19 @@ CREATE TRIGGER svm_permission_changed AFTER INSERT OR UPDATE OR DELETE ON svm_pe
     FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
 ALTER TABLE svm_permission ENABLE ALWAYS TRIGGER svm_permission_changed;
 
+-- Weights come with their version, but where the first copy of logical replication takes table by table: there backends
+-- read again what they keep.
+CREATE FUNCTION svm_weight_changed() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_weight_changed_wrapper';
+REVOKE ALL ON FUNCTION svm_weight_changed() FROM PUBLIC;
+
+CREATE TRIGGER svm_head_changed AFTER INSERT OR UPDATE OR DELETE ON svm_head
+    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+CREATE TRIGGER svm_weight_changed AFTER INSERT OR UPDATE OR DELETE ON svm_weight
+    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+ALTER TABLE svm_head ENABLE REPLICA TRIGGER svm_head_changed;
+ALTER TABLE svm_weight ENABLE REPLICA TRIGGER svm_weight_changed;
+
 -- the policies of 0.2.0 have other names
 DROP POLICY svm_version_owner ON svm_version;
 DROP POLICY svm_weight_owner ON svm_weight;

@@ -8,7 +8,7 @@ use super::{changes, Model};
 use crate::errors::{Code, Failure};
 use crate::pg::{select, statement};
 use pgrx::pg_sys;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Models in memory take at most this, beyond the one last used.
@@ -25,6 +25,8 @@ pub(super) struct Key {
 thread_local! {
     /// Models, the last used one at the end.
     static CACHE: RefCell<Vec<(Key, Rc<Model>)>> = const { RefCell::new(Vec::new()) };
+    /// What `changes::weight_changes` said when they were read.
+    static WEIGHT_CHANGES: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The model called `name`, or `name@3`, of the extension in `schema`, as the current snapshot and
@@ -34,9 +36,11 @@ thread_local! {
 /// When there is none, or what is stored makes no sense.
 pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     let (base, version) = split_name(name);
-    // SAFETY: a catalog look-up.
-    let models = unsafe { pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema) };
-    changes::watch(models);
+    // SAFETY: catalog look-ups.
+    let [models, weights] = [c"svm_model", c"svm_weight"]
+        .map(|table| unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) });
+    changes::watch(models, weights);
+    forget_when_weights_changed();
     select::connected(|| {
         let plans = Plans::of(schema)?;
         let Some(row) = load::look_up(&plans, models, base, version) else {
@@ -57,6 +61,14 @@ fn split_name(name: &str) -> (&str, Option<i32>) {
             Err(_) => (name, None),
         },
         None => (name, None),
+    }
+}
+
+/// Forgets every model when weights may have arrived for a version that was read without them.
+fn forget_when_weights_changed() {
+    let changes = changes::weight_changes();
+    if WEIGHT_CHANGES.replace(changes) != changes {
+        CACHE.with_borrow_mut(Vec::clear);
     }
 }
 

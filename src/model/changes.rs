@@ -5,18 +5,25 @@
 //! call site must notice that its statement is another one (the stamp differs: somebody committed,
 //! or the user changed) and that a model was changed, which PostgreSQL's relation cache tells every
 //! backend: each change of a model invalidates the table `svm_model` (`svm_model_changed`, below).
+//!
+//! What belongs to a version is written with it, with one exception: the first copy of logical
+//! replication takes table by table. There weights that arrive invalidate the table `svm_weight`
+//! (`svm_weight_changed`), and versions read so far are read again.
 
 use crate::pg::c_function;
 use crate::pg::statement::Stamp;
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 
-// Only this process's main thread touches the three; they are atomic to be safe statics.
-/// The oid of `svm_model`.
+// Only this process's main thread touches these; they are atomic to be safe statics.
+/// The oids of `svm_model` and `svm_weight`.
 static MODELS: AtomicU32 = AtomicU32::new(0);
-/// Invalidations of `svm_model` so far, and of any relation.
+static WEIGHTS: AtomicU32 = AtomicU32::new(0);
+/// Invalidations of either so far, of `svm_weight`, and of any relation.
 static MODEL_CHANGES: AtomicU64 = AtomicU64::new(0);
+static WEIGHT_CHANGES: AtomicU64 = AtomicU64::new(0);
 static RELATION_CHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// What a call site remembers about its last look-up.
@@ -79,8 +86,14 @@ pub fn relation_changes() -> u64 {
     RELATION_CHANGES.load(Relaxed)
 }
 
-/// Watches the table `svm_model` with this oid from now on.
-pub fn watch(models: pg_sys::Oid) {
+/// Counts the times that weights may have arrived for versions stored before.
+pub fn weight_changes() -> u64 {
+    WEIGHT_CHANGES.load(Relaxed)
+}
+
+/// Watches the tables `svm_model` and `svm_weight` with these oids from now on.
+pub fn watch(models: pg_sys::Oid, weights: pg_sys::Oid) {
+    WEIGHTS.store(weights.to_u32(), Relaxed);
     if MODELS.swap(models.to_u32(), Relaxed) == 0 {
         // SAFETY: done once per process, as this is the only place that leaves zero; the function
         // stays loaded as long as the process lives.
@@ -93,7 +106,14 @@ pub fn watch(models: pg_sys::Oid) {
 #[pg_guard]
 extern "C-unwind" fn relation_changed(_argument: pg_sys::Datum, relation: pg_sys::Oid) {
     RELATION_CHANGES.fetch_add(1, Relaxed);
-    if relation == pg_sys::InvalidOid || relation.to_u32() == MODELS.load(Relaxed) {
+    let concerns = |table: &AtomicU32| {
+        relation == pg_sys::InvalidOid || relation.to_u32() == table.load(Relaxed)
+    };
+    let weights = concerns(&WEIGHTS);
+    if weights {
+        WEIGHT_CHANGES.fetch_add(1, Relaxed);
+    }
+    if weights || concerns(&MODELS) {
         MODEL_CHANGES.fetch_add(1, Relaxed);
     }
 }
@@ -103,21 +123,46 @@ c_function!(
     pg_finfo_svm_model_changed_wrapper,
     svm_model_changed
 );
+c_function!(
+    svm_weight_changed_wrapper,
+    pg_finfo_svm_weight_changed_wrapper,
+    svm_weight_changed
+);
 
-/// The trigger on `svm_model` and `svm_version`: tells every backend, this one included, at the end
-/// of the command here and of the transaction elsewhere.
+/// The trigger on `svm_model`, `svm_version` and `svm_permission`: tells every backend, this one
+/// included, at the end of the command here and of the transaction elsewhere.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
 unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe { invalidate(fcinfo, c"svm_model") }
+}
+
+/// The trigger on `svm_weight` and `svm_head` where replication applies changes.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_weight_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe { invalidate(fcinfo, c"svm_weight") }
+}
+
+/// Invalidates that table of the schema whose table the trigger is on.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn invalidate(fcinfo: pg_sys::FunctionCallInfo, table: &CStr) -> pg_sys::Datum {
     // SAFETY: as the caller promises; only in a trigger call the context is a TriggerData.
     unsafe {
         let context = (*fcinfo).context;
         if !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_TriggerData {
             let relation = (*context.cast::<pg_sys::TriggerData>()).tg_relation;
             let schema = (*(*relation).rd_rel).relnamespace;
-            let models = pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema);
-            pg_sys::CacheInvalidateRelcacheByRelid(models);
+            pg_sys::CacheInvalidateRelcacheByRelid(pg_sys::get_relname_relid(
+                table.as_ptr(),
+                schema,
+            ));
         }
     }
     pg_sys::Datum::from(0)

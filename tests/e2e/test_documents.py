@@ -10,8 +10,8 @@ REFERENCE = [ROOT / "README.md", *sorted((ROOT / "docs" / "reference").glob("*.m
 # what says what there is: the README and the pages behind it
 README = "".join(page.read_text() for page in REFERENCE)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-# Functions nobody calls: the trigger, the look-up of a name's owner, and what the policies ask.
-INTERNAL = {"svm_model_changed", "svm_model_owner", "svm_has_rights_of"}
+# Functions nobody calls: the triggers, the look-up of a name's owner, and what the policies ask.
+INTERNAL = {"svm_model_changed", "svm_weight_changed", "svm_model_owner", "svm_has_rights_of"}
 TYPE_NAMES = {"double precision": "float8", "integer": "int", "timestamp with time zone": "timestamptz"}
 
 

@@ -5,7 +5,7 @@ import psycopg
 import pytest
 
 from harness.server import Server, new_database, wait_until
-from harness.sessions import Running, one, put_heads, put_model
+from harness.sessions import Running, one, put_heads, put_model, put_weights
 
 TABLES = "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual"
 DECISION = "SELECT svm_decision('m', '{1}'::real[])"
@@ -83,6 +83,17 @@ def test_an_open_session_follows_versions_deployments_names_and_the_end(publishe
     publisher.execute("SELECT svm_drop('m', 2)")
     wait_until(lambda: one(session, heads) == 0, what="the version to go")
     assert one(session, "SELECT count(*) FROM svm_weight") == 1
+
+
+def test_weights_that_come_after_their_version_are_not_missed(publisher, session):
+    with publisher.transaction():
+        version = put_model(publisher, "m", [70])
+        publisher.execute("DELETE FROM svm_weight WHERE version_id = %s", [version])
+    await_answer(session, 0.5)
+    put_weights(publisher, version, 0, [70])
+    await_answer(session, 70.5)
+    publisher.execute("SELECT svm_deploy('m', 1), svm_drop('m', 2)")
+    await_answer(session, 10.5)
 
 
 def test_a_model_trained_there_is_used_here(publisher, session):
