@@ -92,7 +92,8 @@ COMMENT ON FUNCTION svm_drop(text) IS 'removes a model with all its versions and
 
 CREATE OR REPLACE FUNCTION svm_drop(model text, version int) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_version_wrapper';
-COMMENT ON FUNCTION svm_drop(text, int) IS 'removes a version other than the current one, and returns the model''s name';
+COMMENT ON FUNCTION svm_drop(text, int) IS
+    'removes a version other than the current one, and returns the model''s name';
 
 CREATE OR REPLACE FUNCTION svm_grant(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_grant_wrapper';
