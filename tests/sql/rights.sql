@@ -209,6 +209,25 @@ SELECT svm_revoke('m', 'regress_svm_reader');
 SELECT svm_revoke('n', 'public');
 SELECT sees();
 
+-- all that reads a model, with every kind of it
+SET client_min_messages = warning;
+SELECT svm_train_query('SELECT x, x % 2 AS odd, CASE WHEN x < 4 THEN ''low'' WHEN x < 8 THEN ''middle'' ELSE ''high'' END AS y
+    FROM points, generate_series(1, 10)', 'y', model => 'three', c => 10, probability => true);
+RESET client_min_messages;
+SELECT svm_grant('three', 'regress_svm_reader');
+SET ROLE regress_svm_reader;
+SELECT svm_classify('three', ARRAY[2, 0]), svm_decision('three', ARRAY[2, 0], 'low') > 0 AS low,
+    svm_probability('three', ARRAY[2, 0], 'low') > 0.3 AS probably;
+SELECT name, classes, probabilities FROM svm_models;
+SELECT count(*) FROM svm_weights('three');
+SELECT column_name FROM svm_features('three');
+SET ROLE regress_svm_stranger;
+SELECT svm_probability('three', ARRAY[2, 0], 'low');
+SELECT count(*) FROM svm_weights('three');
+SELECT count(*) FROM svm_features('three');
+SET ROLE regress_svm_owner;
+SELECT svm_drop('three');
+
 -- arguments
 SELECT svm_grant('m', 'nobody at all');
 \echo :LAST_ERROR_SQLSTATE
