@@ -21,6 +21,8 @@ pub(super) struct Plans {
     pub schema: pg_sys::Oid,
     /// Its name: a renamed schema needs new plans.
     schema_name: String,
+    /// Whether there is a table of heads; the tables of 0.1.0, until they are updated, have none.
+    has_heads: bool,
     look_up: Prepared,
     names: Prepared,
     version: Prepared,
@@ -47,21 +49,24 @@ impl Plans {
                 "the schema of extension pgsvm does not exist any more",
             )
         })?;
-        let known = PLANS.with_borrow(|plans| {
-            plans
-                .as_ref()
-                .filter(|plans| plans.schema == schema && plans.schema_name == schema_name)
-                .cloned()
-        });
+        // SAFETY: a catalog look-up.
+        let heads = unsafe { pg_sys::get_relname_relid(c"svm_head".as_ptr(), schema) };
+        let has_heads = heads != pg_sys::InvalidOid;
+        let fits = |plans: &&Self| {
+            plans.schema == schema
+                && plans.schema_name == schema_name
+                && plans.has_heads == has_heads
+        };
+        let known = PLANS.with_borrow(|plans| plans.as_ref().filter(fits).cloned());
         if let Some(plans) = known {
             return Ok(plans);
         }
-        let plans = Self::prepare(schema, schema_name);
+        let plans = Self::prepare(schema, schema_name, has_heads);
         PLANS.with_borrow_mut(|kept| *kept = Some(plans.clone()));
         Ok(plans)
     }
 
-    fn prepare(schema: pg_sys::Oid, schema_name: String) -> Self {
+    fn prepare(schema: pg_sys::Oid, schema_name: String, has_heads: bool) -> Self {
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
             Prepared::new(&sql, types)
@@ -88,8 +93,16 @@ impl Plans {
                 &[pg_sys::INT8OID],
             ),
             heads: prepare(
-                "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset
-                 FROM {s}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head",
+                match has_heads {
+                    true => {
+                        "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset
+                         FROM {s}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head"
+                    }
+                    false => {
+                        "SELECT 0, NULL::pg_catalog.text, 0::pg_catalog.float8, NULL::pg_catalog.float8,
+                         NULL::pg_catalog.float8 WHERE $1 IS NULL"
+                    }
+                },
                 &[pg_sys::INT8OID],
             ),
             weights: prepare(
@@ -98,6 +111,7 @@ impl Plans {
                 &[pg_sys::INT8OID],
             ),
             schema_name,
+            has_heads,
         }
     }
 }

@@ -58,6 +58,17 @@ def test_models_predict_what_their_weights_say(server, arrived):
         assert model(connection, "m")["granted_to"] == []
 
 
+def test_models_predict_before_the_update_and_in_the_same_session_after(server):
+    with server.connect(made_by_0_1_0(server, "predicting")) as connection:
+        assert one(connection, "SELECT svm_decision('m', '{2}'::real[])") == 40.5
+        connection.execute("ALTER EXTENSION pgsvm UPDATE")
+        assert one(connection, "SELECT svm_decision('m@1', '{2}'::real[])") == 20.5
+        connection.execute(
+            "SELECT svm_train_query('SELECT i % 3 AS kind, ARRAY[i % 3, i] AS x FROM generate_series(1, 99) AS i', 'kind', model => 'three')"
+        )
+        assert one(connection, "SELECT svm_classify('three', '{0, 50}'::real[])") == "0"
+
+
 def test_before_the_update_a_training_says_what_to_do(server):
     with server.connect(made_by_0_1_0(server, "not_updated")) as connection:
         with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState) as refused:
