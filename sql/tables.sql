@@ -149,3 +149,18 @@ SELECT pg_catalog.pg_extension_config_dump('svm_version_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_weight', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_dual', '');
+
+-- What svm_metrics returns, and an element of what svm_roc_points returns.
+CREATE TYPE svm_metric_values AS (
+    rows bigint,
+    accuracy float8,
+    balanced_accuracy float8,
+    "precision" float8,
+    recall float8,
+    f1 float8
+);
+CREATE TYPE svm_roc_point AS (
+    threshold float8,
+    false_positive_rate float8,
+    true_positive_rate float8
+);

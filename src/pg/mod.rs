@@ -1,9 +1,11 @@
 //! Everything of PostgreSQL's C interface that training and prediction touch, in small wrappers.
 //! Imports nothing of the rest of the extension.
 
+pub mod aggregate;
 pub mod array;
 pub mod call;
 pub mod compat;
+pub mod composite;
 pub mod deform;
 pub mod executor;
 pub mod memory;
@@ -24,6 +26,7 @@ pub mod varlena;
 pub mod wait;
 pub mod whole_rows;
 pub mod word;
+pub mod written;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 

@@ -1,0 +1,78 @@
+-- Metrics of predictions: aggregates over any rows, and a model on a relation. Expected figures are those
+-- of scikit-learn (tests/reference/metrics.py).
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SET extra_float_digits = 0;
+CREATE TABLE answers (id int, actual text, predicted text, decision float8, probability float8, part int);
+INSERT INTO answers VALUES
+    (1, 'yes', 'yes', 2.5, 0.9, 1), (2, 'yes', 'no', -0.5, 0.4, 1), (3, 'no', 'no', -1.5, 0.2, 1),
+    (4, 'no', 'yes', 0.5, 0.6, 1), (5, 'no', 'no', -0.5, 0.4, 2), (6, 'yes', 'yes', 0.5, 0.6, 2),
+    (7, 'no', 'no', -3, 0.05, 2), (8, 'no', 'yes', 1, 0.7, 2), (9, 'no', 'no', -1.5, 1, 2);
+SELECT (svm_metrics(actual, predicted)).* FROM answers;
+SELECT svm_auc(decision, actual = 'yes'), svm_log_loss(probability, actual = 'yes') FROM answers;
+SELECT * FROM unnest((SELECT svm_roc_points(decision, actual = 'yes') FROM answers));
+-- of another class than the larger one
+SELECT (svm_metrics(actual, predicted, 'no')).* FROM answers;
+-- one group at a time; all metrics of one row are in one composite
+SELECT part, svm_metrics(actual, predicted), svm_auc(decision, actual = 'yes'), svm_log_loss(probability, actual = 'yes')
+FROM answers GROUP BY part ORDER BY part;
+SELECT svm_auc(decision, actual = 'yes') OVER (ORDER BY id) FROM answers;
+-- many classes: means over the classes; a class that only predictions have counts too
+CREATE TABLE many AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 2), (2, 2), (3, 1), (3, 3), (10, 10), (10, 4)) AS t (actual, predicted);
+SELECT (svm_metrics(actual, predicted)).* FROM many;
+-- classes of any type: the larger is larger in its type, and what is equal is one class
+SELECT (svm_metrics(a, p)).* FROM (VALUES (9, 9), (10, 9), (10, 10)) AS t (a, p);
+SELECT (svm_metrics(a, p)).* FROM (VALUES (1.0, 1), (2.00, 2), (2, 1.000)) AS t (a, p);
+SELECT (svm_metrics(a, p)).* FROM (VALUES ('-0'::float8, 0::float8), (1, 0)) AS t (a, p);
+SELECT (svm_metrics(a, p)).* FROM (VALUES (true, true), (false, true), (true, false)) AS t (a, p);
+SELECT (svm_metrics(a, p)).* FROM (VALUES ('a '::char(3), 'a'::char(3)), ('b', 'a')) AS t (a, p);
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+SELECT (svm_metrics(a, p)).* FROM (VALUES ('ok'::mood, 'ok'::mood), ('happy', 'ok'), ('happy', 'happy')) AS t (a, p);
+SELECT (svm_metrics(label, 1::float8)).* FROM (VALUES (1), (-1)) AS t (label);
+-- NULLs are left out; nothing left, one class, ties
+SELECT (svm_metrics(a, p)).* FROM (VALUES ('x', 'x'), (NULL, 'x'), ('y', NULL)) AS t (a, p);
+SELECT (svm_metrics(actual, predicted)).*, svm_auc(decision, true) IS NULL AS auc, svm_log_loss(probability, true) IS NULL AS loss,
+    svm_roc_points(decision, true) IS NULL AS roc FROM answers WHERE false;
+SELECT svm_metrics(NULL::text, NULL), svm_auc(NULL, true), svm_auc(1, NULL), svm_log_loss(NULL, true), svm_roc_points(NULL, NULL);
+SELECT svm_auc(decision, true) IS NULL AS one_class, svm_roc_points(decision, false) IS NULL AS roc FROM answers;
+SELECT svm_auc(1, id < 3), svm_roc_points(1, id < 3) FROM answers;
+SELECT svm_auc(d, p) FROM (VALUES ('NaN'::float8, true), ('Infinity', false), ('-Infinity', false), ('-0', true), (0, false)) AS t (d, p);
+-- a hundred thousand rows, by hand and in parallel
+CREATE TABLE scores AS SELECT (i * 7919 % 100003) / 1000.0::float8 AS decision, i * 31 % 100 < 30 + (i * 7919 % 100003) / 3000 AS positive,
+    i * 37 % 7 AS actual, i * 41 % 7 AS predicted FROM generate_series(1, 100000) AS i;
+CREATE VIEW by_hand AS SELECT (sum(rank) FILTER (WHERE positive) - count(*) FILTER (WHERE positive) * (count(*) FILTER (WHERE positive) + 1) / 2.0)
+    / (count(*) FILTER (WHERE positive) * count(*) FILTER (WHERE NOT positive)) AS auc
+    FROM (SELECT positive, rank() OVER (ORDER BY decision) + (count(*) OVER (PARTITION BY decision) - 1) / 2.0 AS rank FROM scores) AS ranked;
+SELECT round(auc, 12) AS auc FROM by_hand;
+CREATE VIEW in_one_scan AS SELECT svm_auc(decision, positive), svm_metrics(actual, predicted), round(svm_log_loss(decision / 101, positive)::numeric, 12) AS loss,
+    (SELECT count(*) FROM unnest(svm_roc_points(decision, positive))) AS points,
+    (SELECT round(sum((p.false_positive_rate - q.false_positive_rate) * (p.true_positive_rate + q.true_positive_rate) / 2)::numeric, 3)
+     FROM (SELECT *, row_number() OVER () AS n FROM unnest(svm_roc_points(decision, positive))) AS p
+     JOIN (SELECT *, row_number() OVER () AS n FROM unnest(svm_roc_points(decision, positive))) AS q ON p.n = q.n + 1) AS area
+FROM scores;
+SELECT * FROM in_one_scan;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS OFF) SELECT svm_auc(decision, positive), svm_metrics(actual, predicted), svm_log_loss(0.5, positive), svm_roc_points(decision, positive) FROM scores;
+SELECT * FROM in_one_scan;
+SELECT predicted, round(svm_auc(decision, positive)::numeric, 6), svm_metrics(actual, predicted, 3) FROM scores GROUP BY predicted ORDER BY predicted;
+-- more different scores than are kept: 500000
+SELECT abs(svm_auc(i / 3.0, i % 1000 < i / 500) - svm_auc(i / 100000, i % 1000 < i / 500)) < 1e-2 AS coarse,
+    (SELECT count(*) <= 1000 FROM unnest(svm_roc_points(i / 3.0, i % 1000 < i / 500))) AS points FROM generate_series(1, 500000) AS i;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+-- errors
+\set VERBOSITY verbose
+\set VERBOSITY default
+SELECT svm_log_loss(1.5, true);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_log_loss('NaN', true);
+SELECT svm_metrics(1, 'a'::text);
+SELECT svm_metrics(i, -i) FROM generate_series(1, 300000) AS i;
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_log_loss_final(NULL);
+\echo :LAST_ERROR_SQLSTATE
