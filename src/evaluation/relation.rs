@@ -221,12 +221,8 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
     ))
 }
 
-/// The rows come from a relation that exists and has the label.
-pub(super) fn checked_source(
-    relation: pg_sys::Oid,
-    label: &str,
-    model: &str,
-) -> Result<String, Failure> {
+/// The FROM item of a relation that exists and has a column of that name.
+pub(super) fn checked_source(relation: pg_sys::Oid, label: &str) -> Result<String, Failure> {
     let source = Source::Relation(relation);
     let columns = source.columns()?;
     let from = source.table_expression()?;
@@ -237,6 +233,5 @@ pub(super) fn checked_source(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!("column \"{label}\" does not exist in {from}"),
     )
-    .detail(format!("It is the label of model \"{model}\"."))
-    .hint("Name the column that holds the labels here: label => 'column'."))
+    .hint("Name the column that holds the labels: label => 'column'."))
 }

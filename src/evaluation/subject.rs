@@ -47,7 +47,7 @@ impl Subject {
         let label_column = label.map_or(stored.label_column, str::to_owned);
         Ok(Self {
             schema: model::schema_of_call(fcinfo),
-            from: checked_source(relation, &label_column, &model)?,
+            from: checked_source(relation, &label_column)?,
             model,
             labels: stored.labels,
             label_column,
