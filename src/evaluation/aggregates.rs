@@ -7,7 +7,8 @@ use super::ranking::Ranking;
 use crate::errors::{Code, Failure, OrRaise};
 use crate::pg::aggregate::{self, argument};
 use crate::pg::c_function;
-use crate::pg::composite::{float8, ResultShape};
+use crate::pg::composite::ResultShape;
+use crate::pg::result_set::float8;
 use crate::pg::written::{self, Writer};
 use pgrx::{pg_sys, PgMemoryContexts};
 

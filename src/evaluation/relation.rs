@@ -115,7 +115,7 @@ fn rows_of<T>(
 /// The query of `svm_evaluate`: one row.
 fn evaluation(subject: &Subject) -> String {
     let schema = &subject.schema;
-    let (metrics, area, loss, columns) = match subject.labels.as_slice() {
+    let (metrics, area, loss, columns) = match subject.model.labels.as_slice() {
         [_, positive] => {
             let positive = literal(positive);
             let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
@@ -193,19 +193,19 @@ fn confusion(subject: &Subject) -> String {
 
 /// The query of `svm_roc`: points of the curve in their order.
 fn roc(subject: &Subject) -> Result<String, Failure> {
-    let [_, positive] = subject.labels.as_slice() else {
+    let [_, positive] = subject.model.labels.as_slice() else {
         return Err(Failure::new(
             Code::ERRCODE_WRONG_OBJECT_TYPE,
             format!(
                 "model \"{}\" has {} classes, a ROC curve is of two",
-                subject.model,
-                subject.labels.len()
+                subject.model.name,
+                subject.model.labels.len()
             ),
         )
         .hint(format!(
             "For one class against the rest: SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
             subject.schema,
-            literal(&subject.model),
+            literal(&subject.model.name),
             crate::source::quote(&subject.label_column)
         )));
     };

@@ -5,24 +5,22 @@
 use super::relation::checked_source;
 use crate::errors::{Code, Failure};
 use crate::labels::qualified_type_name;
-use crate::model;
+use crate::model::{self, Model};
 use crate::pg::statement;
 use crate::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::spi::SpiError;
+use pgrx::spi::quote_literal;
+use std::rc::Rc;
 
 /// A model's version and the relation to evaluate it on.
 pub struct Subject {
     /// The extension's, quoted.
     pub schema: String,
-    /// `name@version`.
-    pub model: String,
-    /// The labels that the model knows, in its order.
-    pub labels: Vec<String>,
+    pub model: Rc<Model>,
     pub label_column: String,
+    /// As SQL writes it.
     label_type: String,
-    has_probabilities: bool,
     /// The relation, quoted and qualified.
     from: String,
 }
@@ -42,17 +40,14 @@ impl Subject {
         let relation = required(relation, "relation")?;
         // SAFETY: PostgreSQL called with it.
         let schema = unsafe { statement::schema_of_call(fcinfo) };
-        let model = model::find(schema, model)?.name.clone();
-        let stored = Stored::read(&model::schema_of_call(fcinfo), &model)?;
-        let label_column = label.map_or(stored.label_column, str::to_owned);
+        let model = model::find(schema, model)?;
+        let label_column = label.unwrap_or(&model.label_column).to_owned();
         Ok(Self {
             schema: model::schema_of_call(fcinfo),
             from: checked_source(relation, &label_column)?,
-            model,
-            labels: stored.labels,
+            label_type: existing_type(&model)?,
             label_column,
-            label_type: stored.label_type,
-            has_probabilities: stored.has_probabilities,
+            model,
         })
     }
 
@@ -85,7 +80,12 @@ impl Subject {
 
     /// The labels as an array of text.
     pub fn label_array(&self) -> String {
-        let labels: Vec<_> = self.labels.iter().map(|label| literal(label)).collect();
+        let labels: Vec<_> = self
+            .model
+            .labels
+            .iter()
+            .map(|label| literal(label))
+            .collect();
         format!("ARRAY[{}]::pg_catalog.text[]", labels.join(", "))
     }
 
@@ -103,7 +103,8 @@ impl Subject {
     /// has no probabilities or does not know the class.
     pub fn probability(&self) -> String {
         let labels = self.label_array();
-        match (self.has_probabilities, self.labels.as_slice()) {
+        let known = self.model.heads.iter().all(|head| head.sigmoid.is_some());
+        match (known, self.model.labels.as_slice()) {
             (false, _) => "NULL::pg_catalog.float8".to_owned(),
             (true, [_, positive]) => self.call("svm_probability", &[literal(positive)]),
             (true, _) => format!(
@@ -122,76 +123,26 @@ impl Subject {
         format!(
             "{}.{function}({}, {ROW}{more})",
             self.schema,
-            literal(&self.model)
+            literal(&self.model.name)
         )
     }
 }
 
-/// What the tables say of a version.
-struct Stored {
-    label_column: String,
-    label_type: String,
-    labels: Vec<String>,
-    has_probabilities: bool,
-}
-
-impl Stored {
-    /// Of the version that `model`, a name@version, names.
-    fn read(schema: &str, model: &str) -> Result<Self, Failure> {
-        let (name, version) = model.rsplit_once('@').unwrap_or((model, ""));
-        let version: Option<i32> = version.parse().ok();
-        let row = Spi::connect(|client| {
-            client
-                .select(
-                    &format!(
-                        "SELECT v.label_column, pg_catalog.to_regtype(v.label_type)::pg_catalog.oid, v.label_values,
-                             (SELECT pg_catalog.bool_and(h.sigmoid_slope IS NOT NULL AND h.sigmoid_offset IS NOT NULL)
-                              FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id)
-                         FROM {schema}.svm_model AS m
-                         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
-                         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
-                    ),
-                    None,
-                    &[name.into(), version.into()],
-                )?
-                .first()
-                .get_heap_tuple()?
-                .map(|row| {
-                    Ok((
-                        row.get::<String>(1)?,
-                        row.get::<pg_sys::Oid>(2)?,
-                        row.get::<Vec<Option<String>>>(3)?,
-                        row.get::<bool>(4)?,
-                    ))
-                })
-                .transpose()
-        });
-        let row = row.map_err(|error| unreadable(model, &error))?;
-        let (label_column, label_type, labels, probabilities) =
-            row.unwrap_or((None, None, None, None));
-        let (Some(label_column), Some(label_type), Some(labels)) =
-            (label_column, label_type, labels)
-        else {
-            return Err(Failure::new(
-                Code::ERRCODE_UNDEFINED_OBJECT,
-                format!("the type of the labels of model \"{model}\" does not exist any more"),
-            )
-            .hint("Train the model again."));
-        };
-        Ok(Self {
-            label_column,
-            label_type: qualified_type_name(label_type),
-            labels: labels.into_iter().map(Option::unwrap_or_default).collect(),
-            has_probabilities: probabilities.unwrap_or(false),
-        })
+/// A type that a model names, as SQL writes it whatever the search path.
+fn existing_type(model: &Model) -> Result<String, Failure> {
+    let found = Spi::get_one_with_args::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
+        &[model.label_type.as_str().into()],
+    );
+    match found {
+        Ok(Some(found)) => Ok(qualified_type_name(found)),
+        _ => Err(Failure::new(
+            Code::ERRCODE_UNDEFINED_OBJECT,
+            format!("type {} does not exist", model.label_type),
+        )
+        .detail(format!("The labels of model \"{}\" are of it.", model.name))
+        .hint("Train the model again.")),
     }
-}
-
-fn unreadable(model: &str, error: &SpiError) -> Failure {
-    Failure::new(
-        Code::ERRCODE_INTERNAL_ERROR,
-        format!("could not read model \"{model}\": {error}"),
-    )
 }
 
 fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
@@ -205,8 +156,5 @@ fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
 
 /// A text as SQL writes it, with its type.
 pub fn literal(text: &str) -> String {
-    // a backslash means itself whatever standard_conforming_strings is
-    let escape = if text.contains('\\') { "E" } else { "" };
-    let quoted = text.replace('\'', "''").replace('\\', "\\\\");
-    format!("{escape}'{quoted}'::pg_catalog.text")
+    format!("{}::pg_catalog.text", quote_literal(text))
 }

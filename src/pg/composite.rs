@@ -56,8 +56,3 @@ impl ResultShape {
         pg_sys::Datum::from(array)
     }
 }
-
-/// A double precision value.
-pub fn float8(value: f64) -> pg_sys::Datum {
-    pg_sys::Datum::from(value.to_bits())
-}
