@@ -81,11 +81,11 @@ fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_
     let start = format!("SELECT {extension}.svm_predict(");
     let body = format!("{start}{}, $1, NULL::{label_type})", quote_literal(model));
     let known = existing(&schema, &name, &start)?;
-    let verb =
-        match known {
-            Some(true) => "CREATE OR REPLACE",
-            None => "CREATE",
-            Some(false) => return Err(Problem::Ours(
+    let verb = match known {
+        Some(true) => "CREATE OR REPLACE",
+        None => "CREATE",
+        Some(false) => {
+            return Err(Problem::Ours(
                 Failure::new(
                     Code::ERRCODE_DUPLICATE_FUNCTION,
                     format!(
@@ -96,8 +96,9 @@ fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_
                     "Give another name: svm_create_function({}, 'another_name').",
                     quote_literal(model)
                 )),
-            )),
-        };
+            ))
+        }
+    };
     Spi::run(&format!(
         "{verb} FUNCTION {full_name}(features anyelement) RETURNS {label_type}
          LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -5,6 +5,11 @@ ALTER TABLE svm_version
     ADD CONSTRAINT svm_version_label_values_check CHECK (pg_catalog.cardinality(label_values) >= 2),
     DROP CONSTRAINT svm_version_nulls_check,
     ADD CONSTRAINT svm_version_nulls_check CHECK (nulls IN ('error', 'skip', 'zero', 'mean')),
+    ALTER c DROP NOT NULL,
+    ALTER tolerance DROP NOT NULL,
+    ALTER seed DROP NOT NULL,
+    ALTER rows_used DROP NOT NULL,
+    ALTER rows_skipped DROP NOT NULL,
     ADD class_weight jsonb,
     ADD weight_column text,
     ADD validation jsonb;

@@ -7,6 +7,7 @@ use crate::errors::{Code, Failure};
 use crate::labels::qualified_type_name;
 use crate::model::{self, Model};
 use crate::pg::statement;
+use crate::request::required;
 use crate::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -143,15 +144,6 @@ fn existing_type(model: &Model) -> Result<String, Failure> {
         .detail(format!("The labels of model \"{}\" are of it.", model.name))
         .hint("Train the model again.")),
     }
-}
-
-fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
-    value.ok_or_else(|| {
-        Failure::new(
-            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("argument \"{name}\" must not be NULL"),
-        )
-    })
 }
 
 /// A text as SQL writes it, with its type.

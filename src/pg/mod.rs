@@ -8,6 +8,7 @@ pub mod compat;
 pub mod composite;
 pub mod deform;
 pub mod executor;
+pub mod insert;
 pub mod memory;
 pub mod numeric;
 pub mod parallel;
