@@ -4,10 +4,10 @@
 
 use super::subject::{literal, Subject};
 use crate::errors::{Code, Failure, OrRaise};
-use crate::source::Source;
+use crate::source::{quote, Source};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::spi::{SpiError, SpiHeapTupleData};
+use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
 
 /// Most classes whose areas are averaged: each row takes as many decisions again.
 const MOST_AREAS: usize = 32;
@@ -205,8 +205,8 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
         .hint(format!(
             "For one class against the rest: SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
             subject.schema,
-            literal(&subject.model.name),
-            crate::source::quote(&subject.label_column)
+            quote_literal(subject.model.base_name()),
+            quote(&subject.label_column)
         )));
     };
     Ok(format!(

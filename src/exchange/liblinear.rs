@@ -85,7 +85,7 @@ impl Header {
 /// Appends a number as C's `%.17g` prints it: 17 digits, which give the same number back.
 pub fn write_number(out: &mut String, value: f64) {
     if value == 0.0 {
-        out.push_str(if value.is_sign_negative() { "-0" } else { "0" });
+        out.push('0');
         return;
     }
     let text = format!("{value:.16e}");

@@ -146,7 +146,25 @@ SELECT * FROM svm_evaluate('i', 'points', 'y');
 UPDATE svm_version SET label_type = 'gone' WHERE label_column = 'b';
 SELECT * FROM svm_evaluate('b', 'typed');
 \echo :LAST_ERROR_SQLSTATE
-UPDATE svm_version SET label_type = 'text); DROP TABLE typed; --', label_values = '{"a'' \\","b"}' WHERE label_column = 'b';
-SELECT * FROM svm_evaluate('b', 'typed');
-UPDATE svm_version SET label_type = 'text' WHERE label_column = 'b';
-SELECT * FROM svm_confusion('b', 'typed');
+UPDATE svm_version SET label_type = 'text); DROP TABLE typed; --' WHERE label_column = 'b';
+SET client_min_messages = notice;
+DO $$ BEGIN PERFORM svm_evaluate('b', 'typed'); EXCEPTION WHEN OTHERS THEN RAISE NOTICE 'refused'; END $$;
+SET client_min_messages = warning;
+CREATE VIEW quoted AS SELECT x1, x2, CASE y WHEN 'right' THEN 'a'' \"' ELSE E'\n$1;' END AS "y ""y" FROM points;
+SELECT svm_train('quoted', 'y "y', model => 'quo''ted');
+SELECT * FROM svm_confusion('quo''ted', 'quoted');
+
+-- many classes: means over the classes, the area of each class against the rest, probabilities
+CREATE TABLE thirds AS SELECT (i % 17) - 8.0::float8 AS x1, (i % 23) - 11.0::float8 AS x2, ((i % 17 + i % 3) / 7 + 8) AS y FROM generate_series(1, 1500) AS i;
+SELECT svm_train('thirds', 'y', model => 'thirds', probability => true);
+SELECT rows, round(accuracy::numeric, 3) AS accuracy, round(balanced_accuracy::numeric, 3) AS balanced, round(f1::numeric, 3) AS f1,
+    round(auc::numeric, 3) AS auc, round(log_loss::numeric, 2) AS log_loss FROM svm_evaluate('thirds', 'thirds');
+SELECT round((svm_metrics(y::text, svm_classify('thirds', t))).accuracy::numeric, 3) AS accuracy,
+    round(((svm_auc(svm_decision('thirds', t, '8'), y = 8) + svm_auc(svm_decision('thirds', t, '9'), y = 9) + svm_auc(svm_decision('thirds', t, '10'), y = 10)) / 3)::numeric, 3) AS auc,
+    round(svm_log_loss(svm_probability('thirds', t, y::text), true)::numeric, 2) AS log_loss FROM thirds AS t;
+SELECT actual, predicted, rows > 0 AS any FROM svm_confusion('thirds', 'thirds');
+CREATE VIEW more_thirds AS TABLE thirds UNION ALL VALUES (0, 0, 99);
+SELECT rows, log_loss IS NULL AS no_loss FROM svm_evaluate('thirds', 'more_thirds');
+SELECT * FROM svm_roc('thirds', 'thirds');
+SELECT svm_train('points', 'y', ARRAY['x1', 'x2'], model => 'sure', probability => true);
+SELECT abs(e.log_loss - (SELECT svm_log_loss(svm_probability('sure', p), y = 'right') FROM points AS p)) < 1e-12 AS same FROM svm_evaluate('sure', 'points') AS e;
