@@ -53,26 +53,36 @@ def liblinear_predictions(folder, model, data):
 def test_both_predict_the_same_labels(connection, folder, name, training, test):
     train, liblinear_train = unpacked(folder, training), program("liblinear-train")
     data = unpacked(folder, test)
-    rows = one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [name, str(train)])
-    assert rows == sum(1 for line in train.open() if line.strip())
-    one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [f"{name}_test", str(data)])
+    assert one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [name, str(train)]) == len(examples(train))
 
     one(connection, "SELECT svm_train(%s, 'label', ARRAY['sparse(idx, val)'], model => %s)", [name, name])
-    ours = predictions(connection, name, name)
     exported = one(connection, "SELECT svm_export(%s)", [name])
-    assert ours == liblinear_predictions(folder, exported, data)
+    assert predictions(connection, name, data) == liblinear_predictions(folder, exported, data)
 
     subprocess.run([liblinear_train, "-q", "-B", "1", train, folder / "theirs"], check=True, capture_output=True)
     theirs = (folder / "theirs").read_text()
     one(connection, "SELECT svm_import(%s, %s)", [f"{name}_imported", theirs])
-    assert predictions(connection, f"{name}_imported", name) == liblinear_predictions(folder, theirs, data)
+    expected = liblinear_predictions(folder, theirs, data)
+    assert predictions(connection, f"{name}_imported", data) == expected
     assert weights(one(connection, "SELECT svm_export(%s)", [f"{name}_imported"])) == weights(theirs)
 
+    # rows of the table that the file became, which has no order
+    one(connection, "SELECT svm_load_libsvm(%s, content => %s)", [f"{name}_test", data.read_text()])
+    rows = connection.execute(f"SELECT svm_predict(%s, t) FROM {name}_test AS t", [f"{name}_imported"])
+    assert sorted(label for (label,) in rows) == sorted(expected)
 
-def predictions(connection, model, name):
+
+def examples(path):
+    return path.read_text().splitlines()
+
+
+def predictions(connection, model, path):
+    """What the model says of each line's features."""
+    features = [line.partition(" ")[2] for line in examples(path)]
     rows = connection.execute(
-        f"SELECT svm_predict(%s, t) FROM (SELECT * FROM {name}_test ORDER BY ctid) AS t", [model]
-    ).fetchall()
+        "SELECT svm_predict(%s, features) FROM unnest(%s::text[]) WITH ORDINALITY AS t (features, line) ORDER BY line",
+        [model, features],
+    )
     return [label for (label,) in rows]
 
 
@@ -90,11 +100,13 @@ def test_logistic_regression_gives_the_probabilities_of_liblinear(connection, fo
     )
     header, *lines = (folder / "out").read_text().splitlines()
     column = header.split().index("1")
-    one(connection, "SELECT svm_load_libsvm('guide', path => %s)", [str(data)])
     one(connection, "SELECT svm_import('guide', %s)", [(folder / "model").read_text()])
+    features = [line.partition(" ")[2] for line in examples(data)]
     rows = connection.execute(
-        "SELECT svm_probability('guide', g, '1') FROM (SELECT * FROM guide ORDER BY ctid) AS g"
-    ).fetchall()
+        "SELECT svm_probability('guide', features, '1')"
+        " FROM unnest(%s::text[]) WITH ORDINALITY AS t (features, line) ORDER BY line",
+        [features],
+    )
     expected = [float(line.split()[column]) for line in lines]
     assert [ours for (ours,) in rows] == pytest.approx(expected, rel=1e-5)
 
