@@ -160,7 +160,7 @@ fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
 fn first_feature(model: &Model) -> Result<u64, Failure> {
     let own_indices = matches!(
         model.features.parts.as_slice(),
-        [FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. }]
+        [FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. }]
     );
     let zeroth = (0..model.heads.len()).any(|head| weight(model, head, 0) != 0.0);
     match (own_indices, zeroth) {

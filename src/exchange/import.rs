@@ -35,8 +35,7 @@ fn svm_import(
         let form = Form::of(required(features, "features")?)?;
         rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
         let schema = model::schema_of_call(fcinfo);
-        rights::check_owner(&schema, name)
-            .map_err(|failure| failure.hint("Choose another name: name => 'name'"))?;
+        rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
         let mut reader = Reader::new(content);
         let header = reader.header()?;
         let labels = Labels::of(&header, classes.as_ref())?;

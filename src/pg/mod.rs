@@ -24,6 +24,7 @@ pub mod tempfile;
 pub mod types;
 pub mod value;
 pub mod varlena;
+pub mod vector;
 pub mod wait;
 pub mod whole_rows;
 pub mod word;
