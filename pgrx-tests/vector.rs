@@ -19,7 +19,10 @@ fn vector(count: i16, elements: &[f32]) -> Vec<u8> {
 
 /// A `sparsevec` of these pairs that says it has `count`.
 fn sparsevec(count: i32, pairs: &[(i32, f32)]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = [100, count, 0].iter().flat_map(|word: &i32| word.to_ne_bytes()).collect();
+    let mut bytes: Vec<u8> = [100, count, 0]
+        .iter()
+        .flat_map(|word: &i32| word.to_ne_bytes())
+        .collect();
     bytes.extend(pairs.iter().flat_map(|pair| pair.0.to_ne_bytes()));
     bytes.extend(pairs.iter().flat_map(|pair| pair.1.to_ne_bytes()));
     bytes
@@ -34,7 +37,10 @@ fn halves(words: &[u16]) -> Vec<u8> {
 
 fn reads_vectors() {
     let mut out = vec![7.0];
-    assert_eq!(append_elements(&vector(2, &[0.5, -3.0]), false, &mut out), Some(2));
+    assert_eq!(
+        append_elements(&vector(2, &[0.5, -3.0]), false, &mut out),
+        Some(2)
+    );
     assert_eq!(out, [7.0, 0.5, -3.0]);
     assert_eq!(append_elements(&vector(0, &[]), false, &mut out), Some(0));
 }
@@ -44,7 +50,18 @@ fn reads_halves() {
     let mut out = Vec::new();
     assert_eq!(append_elements(&halves(&words), true, &mut out), Some(7));
     let smallest = 2f64.powi(-24);
-    assert_eq!(out, [1.0, -2.0, smallest, 2f64.powi(-14), 65504.0, f64::INFINITY, 0.0]);
+    assert_eq!(
+        out,
+        [
+            1.0,
+            -2.0,
+            smallest,
+            2f64.powi(-14),
+            65504.0,
+            f64::INFINITY,
+            0.0
+        ]
+    );
 }
 
 fn reads_pairs() {
@@ -56,7 +73,10 @@ fn reads_pairs() {
 fn refuses_damaged_values() {
     let mut out = Vec::new();
     for count in [-1, 1, 3, i16::MAX, i16::MIN] {
-        assert_eq!(append_elements(&vector(count, &[1.0, 2.0]), false, &mut out), None);
+        assert_eq!(
+            append_elements(&vector(count, &[1.0, 2.0]), false, &mut out),
+            None
+        );
     }
     for count in [-1, 1, 3, i32::MAX, i32::MIN] {
         assert!(pairs(&sparsevec(count, &[(0, 1.0), (1, 2.0)])).is_none());
@@ -64,6 +84,9 @@ fn refuses_damaged_values() {
     let whole = sparsevec(2, &[(0, 1.0), (1, 2.0)]);
     for end in 0..whole.len() {
         assert!(pairs(&whole[..end]).is_none());
-        assert_eq!(append_elements(&vector(2, &[1.0, 2.0])[..end.min(11)], false, &mut out), None);
+        assert_eq!(
+            append_elements(&vector(2, &[1.0, 2.0])[..end.min(11)], false, &mut out),
+            None
+        );
     }
 }

@@ -158,4 +158,4 @@ RETURNS TABLE (
 )
     LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
 COMMENT ON FUNCTION svm_roc IS
-    'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right and wrong';
+    'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right';

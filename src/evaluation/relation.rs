@@ -203,7 +203,8 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
             ),
         )
         .hint(format!(
-            "For one class against the rest: SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
+            "For one class against the rest: \
+             SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
             subject.schema,
             quote_literal(subject.model.base_name()),
             quote(&subject.label_column)

@@ -54,7 +54,9 @@ fn check_may_read_files(path: &str) -> Result<(), Failure> {
 fn fill(relation: &str, mut reader: Reader<impl BufRead>) -> Result<i64, Failure> {
     let name = quoted_name(relation)?;
     let create = format!(
-        "CREATE TABLE {name} (label pg_catalog.float8 NOT NULL, idx pg_catalog.int4[] NOT NULL, val pg_catalog.float4[] NOT NULL)"
+        "CREATE TABLE {name} (
+             label pg_catalog.float8 NOT NULL, idx pg_catalog.int4[] NOT NULL, val pg_catalog.float4[] NOT NULL
+         )"
     );
     Spi::run(&create).map_err(spi_failure)?;
     let types = [

@@ -122,9 +122,9 @@ fn categories(
     sign: f64,
 ) -> Result<HashMap<&str, Categories<'_>>, Failure> {
     let refused = |part: &&FeaturePart| match part {
-        FeaturePart::Sparse { .. }
-        | FeaturePart::Libsvm { .. }
-        | FeaturePart::Sparsevec { .. } => true,
+        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. } => {
+            true
+        }
         other => other.dictionary().is_some_and(Dictionary::is_hashed),
     };
     if let Some(part) = model.features.parts.iter().find(refused) {
