@@ -16,6 +16,7 @@ macro_rules! tests {
 mod features;
 mod model;
 mod runtime;
+mod vector;
 
 /// Runs `body` under a snapshot that sees what this test has written so far; the test itself runs under
 /// the one of the statement that called it.
@@ -36,6 +37,7 @@ const SUITES: &[(&str, &[Test])] = &[
     ("features", features::TESTS),
     ("model", model::TESTS),
     ("runtime", runtime::TESTS),
+    ("vector", vector::TESTS),
 ];
 
 fn all() -> impl Iterator<Item = (String, fn())> {

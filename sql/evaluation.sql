@@ -1,1 +1,161 @@
 -- Evaluation: how good predictions are, in one scan
+
+CREATE OR REPLACE FUNCTION svm_metrics_add(internal, actual anycompatible, predicted anycompatible) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_add(
+    internal, actual anycompatible, predicted anycompatible, positive anycompatible
+) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_combine(internal, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_combine_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_serialize(internal) RETURNS bytea
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_serialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_deserialize(bytea, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_deserialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_final(internal, actual anycompatible, predicted anycompatible)
+RETURNS svm_metric_values
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
+CREATE OR REPLACE FUNCTION svm_metrics_final(
+    internal, actual anycompatible, predicted anycompatible, positive anycompatible
+) RETURNS svm_metric_values
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
+COMMENT ON FUNCTION svm_metrics_add(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_combine IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_serialize IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_deserialize IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
+
+CREATE OR REPLACE AGGREGATE svm_metrics(actual anycompatible, predicted anycompatible) (
+    SFUNC = svm_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_metrics_combine,
+    SERIALFUNC = svm_metrics_serialize,
+    DESERIALFUNC = svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_metrics(
+    actual anycompatible, predicted anycompatible, positive anycompatible
+) (
+    SFUNC = svm_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_metrics_combine,
+    SERIALFUNC = svm_metrics_serialize,
+    DESERIALFUNC = svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible) IS
+    'accuracy and its kin; precision, recall and f1 of the larger of two classes, of more the mean over the classes';
+COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible, anycompatible) IS
+    'accuracy and its kin; precision, recall and f1 of the class named';
+
+CREATE OR REPLACE FUNCTION svm_ranking_add(internal, decision float8, positive boolean) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_ranking_combine(internal, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_combine_wrapper';
+CREATE OR REPLACE FUNCTION svm_ranking_serialize(internal) RETURNS bytea
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_serialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_ranking_deserialize(bytea, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_deserialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_auc_final(internal) RETURNS float8
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_auc_final_wrapper';
+CREATE OR REPLACE FUNCTION svm_roc_points_final(internal) RETURNS svm_roc_point[]
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_roc_points_final_wrapper';
+COMMENT ON FUNCTION svm_ranking_add IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_ranking_combine IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_ranking_serialize IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_ranking_deserialize IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_auc_final IS 'part of svm_auc';
+COMMENT ON FUNCTION svm_roc_points_final IS 'part of svm_roc_points';
+
+CREATE OR REPLACE AGGREGATE svm_auc(decision float8, positive boolean) (
+    SFUNC = svm_ranking_add,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = svm_auc_final,
+    COMBINEFUNC = svm_ranking_combine,
+    SERIALFUNC = svm_ranking_serialize,
+    DESERIALFUNC = svm_ranking_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_auc(float8, boolean) IS
+    'the area under the ROC curve: how often a positive row has the larger decision than a negative one';
+CREATE OR REPLACE AGGREGATE svm_roc_points(decision float8, positive boolean) (
+    SFUNC = svm_ranking_add,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = svm_roc_points_final,
+    COMBINEFUNC = svm_ranking_combine,
+    SERIALFUNC = svm_ranking_serialize,
+    DESERIALFUNC = svm_ranking_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_roc_points(float8, boolean) IS 'the ROC curve as at most 1000 points, from (0, 0) to (1, 1)';
+
+CREATE OR REPLACE FUNCTION svm_log_loss_add(internal, probability float8, positive boolean) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_log_loss_combine(internal, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_combine_wrapper';
+CREATE OR REPLACE FUNCTION svm_log_loss_serialize(internal) RETURNS bytea
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_serialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_log_loss_deserialize(bytea, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_deserialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_log_loss_final(internal) RETURNS float8
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_final_wrapper';
+COMMENT ON FUNCTION svm_log_loss_add IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_log_loss_combine IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_log_loss_serialize IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_log_loss_deserialize IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_log_loss_final IS 'part of svm_log_loss';
+
+CREATE OR REPLACE AGGREGATE svm_log_loss(probability float8, positive boolean) (
+    SFUNC = svm_log_loss_add,
+    STYPE = internal,
+    SSPACE = 64,
+    FINALFUNC = svm_log_loss_final,
+    COMBINEFUNC = svm_log_loss_combine,
+    SERIALFUNC = svm_log_loss_serialize,
+    DESERIALFUNC = svm_log_loss_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_log_loss(float8, boolean) IS 'the mean of -ln(probability given to what was)';
+
+CREATE OR REPLACE FUNCTION svm_evaluate(model text, relation regclass, label text DEFAULT NULL)
+RETURNS TABLE (
+    rows bigint,
+    accuracy float8,
+    balanced_accuracy float8,
+    "precision" float8,
+    recall float8,
+    f1 float8,
+    auc float8,
+    log_loss float8
+)
+    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
+COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';
+
+CREATE OR REPLACE FUNCTION svm_confusion(model text, relation regclass, label text DEFAULT NULL)
+RETURNS TABLE (
+    actual text,
+    predicted text,
+    rows bigint
+)
+    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
+COMMENT ON FUNCTION svm_confusion IS 'how many rows of each class a model predicts as which';
+
+CREATE OR REPLACE FUNCTION svm_roc(model text, relation regclass, label text DEFAULT NULL)
+RETURNS TABLE (
+    threshold float8,
+    false_positive_rate float8,
+    true_positive_rate float8
+)
+    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
+COMMENT ON FUNCTION svm_roc IS
+    'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right';

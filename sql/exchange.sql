@@ -1,1 +1,24 @@
 -- Exchange: models and data from and to other programs
+
+CREATE OR REPLACE FUNCTION svm_export(model text, format text DEFAULT 'libsvm') RETURNS text
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_export_wrapper';
+COMMENT ON FUNCTION svm_export IS 'a model as text in the format of LIBLINEAR, which its predict reads';
+
+CREATE OR REPLACE FUNCTION svm_import(
+    name text,
+    content text,
+    features text DEFAULT 'sparse',
+    classes jsonb DEFAULT NULL
+) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_import_wrapper';
+COMMENT ON FUNCTION svm_import IS
+    'stores a model that LIBLINEAR has trained, given as text, as a new version of the model and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_load_libsvm(
+    relation text,
+    path text DEFAULT NULL,
+    content text DEFAULT NULL
+) RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_load_libsvm_wrapper';
+COMMENT ON FUNCTION svm_load_libsvm IS
+    'makes a table (label, idx, val) out of a LIBSVM file of the server or a text and returns the number of its rows';

@@ -118,6 +118,7 @@ fn list(part: &FeaturePart) -> Listed {
             None,
         ),
         FeaturePart::Libsvm { name, type_name } => listed(name, type_name, "libsvm", None),
+        FeaturePart::Sparsevec { name, type_name } => listed(name, type_name, "sparse", None),
         FeaturePart::Category {
             name,
             type_name,

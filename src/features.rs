@@ -18,6 +18,7 @@ mod hash;
 mod libsvm;
 mod name;
 mod one_hot;
+mod pgvector;
 mod resolve;
 mod sparse;
 
@@ -60,6 +61,12 @@ pub enum FeaturePart {
     },
     /// Text in LIBSVM notation.
     Libsvm {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+    },
+    /// pgvector's `sparsevec`, whose indices count from 1.
+    Sparsevec {
         name: String,
         #[serde(rename = "type")]
         type_name: String,
@@ -166,7 +173,9 @@ impl FeaturePart {
     /// How the user names it in `features`: the column, or a form such as `sparse(idx, val)`.
     pub fn name(&self) -> String {
         match self {
-            Self::Column { name, .. } | Self::Array { name, .. } => name.clone(),
+            Self::Column { name, .. } | Self::Array { name, .. } | Self::Sparsevec { name, .. } => {
+                name.clone()
+            }
             Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
             Self::Libsvm { name, .. } => format!("libsvm({name})"),
             Self::Category { name, asked, .. } => match asked {
@@ -182,6 +191,7 @@ impl FeaturePart {
             Self::Column { name, .. }
             | Self::Array { name, .. }
             | Self::Libsvm { name, .. }
+            | Self::Sparsevec { name, .. }
             | Self::Category { name, .. } => (name, None),
             Self::Sparse { index, value, .. } => (index, Some(value)),
         };

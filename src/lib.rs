@@ -11,6 +11,8 @@
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
 //! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
 //! | `explain`, `function` | what a model has learned, functions made of models | the calling backend |
+//! | `evaluation` | how good predictions are: aggregates, and queries made of them | any backend or parallel worker |
+//! | `exchange` | models and data from and to other programs | the calling backend |
 //! | `progress`, `settings`, `errors` | what users see and set | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
 
@@ -18,6 +20,8 @@ pgrx::pg_module_magic!();
 
 mod costs;
 mod errors;
+mod evaluation;
+mod exchange;
 mod explain;
 mod feature_list;
 mod features;

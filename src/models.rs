@@ -5,6 +5,7 @@ use crate::errors::{Code, Failure};
 use crate::leader::{Trained, TrainedHead};
 use crate::request::Request;
 use crate::validation;
+use crate::weights::StoredWeights;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
@@ -29,14 +30,14 @@ pub fn store(
     labelled: &Labelled<'_>,
 ) -> Result<i32, Failure> {
     let (id, version) = Spi::connect_mut(|client| {
-        let (model, version) = next_version(client, schema, request)?;
+        let (model, version) = next_version(client, schema, &request.model, request.deploy)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_heads(client, schema, id, trained, labelled)?;
         Ok((id, version))
     })
     .map_err(spi_failure)?;
     for (number, head) in (0..).zip(&trained.heads) {
-        insert_weights(schema, id, number, head).map_err(spi_failure)?;
+        insert_weights(schema, id, number, &head.weights).map_err(spi_failure)?;
         insert_duals(schema, id, number, head).map_err(spi_failure)?;
     }
     Ok(version)
@@ -55,12 +56,12 @@ pub fn spi_failure(error: SpiError) -> Failure {
 ///
 /// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
 /// they stored.
-fn next_version(
+pub fn next_version(
     client: &mut SpiClient<'_>,
     schema: &str,
-    request: &Request,
+    name: &str,
+    deploy: bool,
 ) -> Result<(i64, i32), SpiError> {
-    let name = request.model.as_str();
     client.update(
         &format!(
             "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
@@ -82,7 +83,7 @@ fn next_version(
              RETURNING m.id, next.version"
         ),
         None,
-        &[name.into(), request.deploy.into()],
+        &[name.into(), deploy.into()],
     )?;
     let (id, version) = row.first().get_two::<i64, i32>()?;
     Ok((
@@ -205,17 +206,18 @@ fn insert_heads(
     Ok(())
 }
 
-fn insert_weights(
+/// Stores the weights of head `number`.
+pub fn insert_weights(
     schema: &str,
     version_id: i64,
     number: i32,
-    head: &TrainedHead,
+    weights: &StoredWeights,
 ) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
          VALUES ($1, $2, $3, $4, $5)"
     );
-    for chunk in &head.weights.chunks {
+    for chunk in &weights.chunks {
         insert_chunk(&insert, || {
             vec![
                 version_id.into(),

@@ -5,6 +5,11 @@ ALTER TABLE svm_version
     ADD CONSTRAINT svm_version_label_values_check CHECK (pg_catalog.cardinality(label_values) >= 2),
     DROP CONSTRAINT svm_version_nulls_check,
     ADD CONSTRAINT svm_version_nulls_check CHECK (nulls IN ('error', 'skip', 'zero', 'mean')),
+    ALTER c DROP NOT NULL,
+    ALTER tolerance DROP NOT NULL,
+    ALTER seed DROP NOT NULL,
+    ALTER rows_used DROP NOT NULL,
+    ALTER rows_skipped DROP NOT NULL,
     ADD class_weight jsonb,
     ADD weight_column text,
     ADD validation jsonb;
@@ -68,3 +73,18 @@ SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
 -- these have more arguments now
 DROP FUNCTION svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);
 DROP FUNCTION svm_train_query(text, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);
+
+-- What svm_metrics returns, and an element of what svm_roc_points returns.
+CREATE TYPE svm_metric_values AS (
+    rows bigint,
+    accuracy float8,
+    balanced_accuracy float8,
+    "precision" float8,
+    recall float8,
+    f1 float8
+);
+CREATE TYPE svm_roc_point AS (
+    threshold float8,
+    false_positive_rate float8,
+    true_positive_rate float8
+);

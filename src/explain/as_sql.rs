@@ -72,8 +72,15 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
                 });
                 next += 1;
             }
-            FeaturePart::Array { name, length, .. } => {
-                let column = identifier(name);
+            FeaturePart::Array {
+                name,
+                type_name,
+                length,
+            } => {
+                let column = match is_vector(type_name) {
+                    true => format!("(CAST({} AS real[]))", identifier(name)),
+                    false => identifier(name),
+                };
                 let length = length.unwrap_or(0) as usize;
                 for place in 0..length {
                     let element = format!("{column}[{}]", place + 1);
@@ -84,10 +91,18 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
             FeaturePart::Category {
                 name, type_name, ..
             } => terms.push(written.category(name, type_name)),
-            FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => {}
+            FeaturePart::Sparse { .. }
+            | FeaturePart::Libsvm { .. }
+            | FeaturePart::Sparsevec { .. } => {}
         }
     }
     Ok(sum(terms))
+}
+
+/// Whether a column's type, as SQL writes it, is one of pgvector's, whose elements only a cast gives.
+fn is_vector(type_name: &str) -> bool {
+    let bare = type_name.split('(').next().unwrap_or_default();
+    matches!(bare.rsplit('.').next(), Some("vector" | "halfvec"))
 }
 
 /// The weights of a category column's values.
@@ -107,7 +122,9 @@ fn categories(
     sign: f64,
 ) -> Result<HashMap<&str, Categories<'_>>, Failure> {
     let refused = |part: &&FeaturePart| match part {
-        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } => true,
+        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. } => {
+            true
+        }
         other => other.dictionary().is_some_and(Dictionary::is_hashed),
     };
     if let Some(part) = model.features.parts.iter().find(refused) {

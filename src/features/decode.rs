@@ -16,6 +16,7 @@ use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
 use crate::pg::varlena::Varlena;
+use crate::pg::vector::VectorKind;
 use pgrx::pg_sys;
 
 /// Turns rows of one shape into features.
@@ -41,11 +42,20 @@ enum Part {
         at: usize,
         kind: NumberKind,
     },
+    /// pgvector's `vector` or, where `half`, `halfvec`.
+    Vector {
+        at: usize,
+        half: bool,
+    },
     Sparse {
         index: (usize, NumberKind),
         value: (usize, NumberKind),
     },
     Libsvm {
+        at: usize,
+    },
+    /// pgvector's `sparsevec`.
+    Sparsevec {
         at: usize,
     },
     Category {
@@ -148,6 +158,7 @@ impl Decoder {
                         continue;
                     }
                     Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
+                    Part::Vector { at, half } => self.vector(number, &row, at, half, out)?,
                     Part::Sparse { index, value } => {
                         sparse_part += 1;
                         let name = &self.features.parts[number];
@@ -158,6 +169,11 @@ impl Decoder {
                         sparse_part += 1;
                         let name = &self.features.parts[number];
                         self.sparse.text(name, sparse_part - 1, &row, at, out)?
+                    }
+                    Part::Sparsevec { at } => {
+                        sparse_part += 1;
+                        let name = &self.features.parts[number];
+                        self.sparse.vector(name, sparse_part - 1, &row, at, out)?
                     }
                     Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
                 }
@@ -199,22 +215,10 @@ impl Decoder {
         kind: NumberKind,
         out: &mut FeatureBuffer,
     ) -> Decoded {
-        let FeaturePart::Array { name, length, .. } = &mut self.features.parts[number] else {
-            unreachable!("the parts of a decoder stand in the order of its features");
-        };
         if row.nulls[at] {
-            return match (*length, self.nulls) {
-                (None, Nulls::Zero | Nulls::Mean) => Err(FeatureError::UnknownLength {
-                    column: name.clone(),
-                }),
-                (length, _) => {
-                    let end = out.dense.len() + length.unwrap_or(0) as usize;
-                    out.missing.extend(out.dense.len()..end);
-                    out.dense.resize(end, 0.0);
-                    Ok(Some(Null))
-                }
-            };
+            return self.null_array(number, out);
         }
+        let (name, length) = self.array_part(number);
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
         if value.is_in_place() {
@@ -230,6 +234,33 @@ impl Decoder {
         }
         *length = Some(array.len() as u32);
         Ok(any_null.then_some(Null))
+    }
+
+    /// NULL where array part `number` should be.
+    #[cold]
+    pub(super) fn null_array(&mut self, number: usize, out: &mut FeatureBuffer) -> Decoded {
+        let nulls = self.nulls;
+        let (name, length) = self.array_part(number);
+        match (*length, nulls) {
+            (None, Nulls::Zero | Nulls::Mean) => Err(FeatureError::UnknownLength {
+                column: name.clone(),
+            }),
+            (length, _) => {
+                let end = out.dense.len() + length.unwrap_or(0) as usize;
+                out.missing.extend(out.dense.len()..end);
+                out.dense.resize(end, 0.0);
+                Ok(Some(Null))
+            }
+        }
+    }
+
+    /// Name and length, as far as known, of array part `number`.
+    #[inline]
+    pub(super) fn array_part(&mut self, number: usize) -> (&String, &mut Option<u32>) {
+        match &mut self.features.parts[number] {
+            FeaturePart::Array { name, length, .. } => (name, length),
+            _ => unreachable!("the parts of a decoder stand in the order of its features"),
+        }
     }
 
     /// # Safety
@@ -298,7 +329,11 @@ pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
 }
 
 #[inline]
-fn check_length(name: &str, length: usize, expected: Option<u32>) -> Result<(), FeatureError> {
+pub(super) fn check_length(
+    name: &str,
+    length: usize,
+    expected: Option<u32>,
+) -> Result<(), FeatureError> {
     match expected {
         Some(expected) if expected as usize == length => Ok(()),
         Some(expected) => Err(FeatureError::Length {
@@ -358,9 +393,13 @@ impl Part {
             }
             FeaturePart::Array { name, .. } => {
                 let (at, column) = at(name)?;
-                Self::Array {
-                    at,
-                    kind: array_kind(column)?,
+                match type_kind(column.type_oid) {
+                    TypeKind::Vector(VectorKind::Vector) => Self::Vector { at, half: false },
+                    TypeKind::Vector(VectorKind::Halfvec) => Self::Vector { at, half: true },
+                    _ => Self::Array {
+                        at,
+                        kind: array_kind(column)?,
+                    },
                 }
             }
             FeaturePart::Sparse { index, value, .. } => {
@@ -375,6 +414,13 @@ impl Part {
                 let (at, column) = at(name)?;
                 check_text(column)?;
                 Self::Libsvm { at }
+            }
+            FeaturePart::Sparsevec { name, .. } => {
+                let (at, column) = at(name)?;
+                match type_kind(column.type_oid) {
+                    TypeKind::Vector(VectorKind::Sparsevec) => Self::Sparsevec { at },
+                    _ => return Err(wrong_type(column, "a sparsevec")),
+                }
             }
         })
     }

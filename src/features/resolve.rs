@@ -5,6 +5,7 @@ use super::decode::{array_kind, check_category, check_text, index_kind};
 use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn};
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
+use crate::pg::vector::VectorKind;
 use std::rc::Rc;
 
 /// Chooses the features: `entries` in their order, or without entries every usable column but the
@@ -117,7 +118,8 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             type_name,
             time: kind.is_time(),
         }),
-        TypeKind::Array(_) => Some(FeaturePart::Array {
+        TypeKind::Vector(VectorKind::Sparsevec) => Some(FeaturePart::Sparsevec { name, type_name }),
+        TypeKind::Array(_) | TypeKind::Vector(_) => Some(FeaturePart::Array {
             name,
             type_name,
             length: None,

@@ -104,6 +104,17 @@ impl SparseScratch {
         Ok(None)
     }
 
+    /// Adds one index and value of sparse part `number`.
+    pub(super) fn push(
+        &self,
+        part: &FeaturePart,
+        pair: (f64, f64),
+        number: i64,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        push_pair(part, pair, self.parts, number, out)
+    }
+
     /// Adds the feature of a category's code.
     #[inline]
     pub fn code(

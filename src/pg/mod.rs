@@ -1,11 +1,14 @@
 //! Everything of PostgreSQL's C interface that training and prediction touch, in small wrappers.
 //! Imports nothing of the rest of the extension.
 
+pub mod aggregate;
 pub mod array;
 pub mod call;
 pub mod compat;
+pub mod composite;
 pub mod deform;
 pub mod executor;
+pub mod insert;
 pub mod memory;
 pub mod numeric;
 pub mod parallel;
@@ -21,9 +24,11 @@ pub mod tempfile;
 pub mod types;
 pub mod value;
 pub mod varlena;
+pub mod vector;
 pub mod wait;
 pub mod whole_rows;
 pub mod word;
+pub mod written;
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 

@@ -1,6 +1,7 @@
 //! What kind of value a PostgreSQL type holds, as far as features are concerned. Called once per
 //! statement, not per row.
 
+use super::vector::{vector_kind, VectorKind};
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
@@ -57,6 +58,8 @@ pub enum TypeKind {
     Text,
     /// An enum, `name` or `"char"`: categories that are not text.
     Category,
+    /// A type of pgvector.
+    Vector(VectorKind),
     /// A named row type or `record`.
     Row,
     Other,
@@ -91,7 +94,7 @@ pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
         _ if base == pg_sys::CHAROID => TypeKind::Category,
         (_, pg_sys::TYPTYPE_COMPOSITE) => TypeKind::Row,
         _ if base == pg_sys::RECORDOID => TypeKind::Row,
-        _ => TypeKind::Other,
+        _ => vector_kind(base).map_or(TypeKind::Other, TypeKind::Vector),
     }
 }
 

@@ -1,5 +1,5 @@
-//! From the `features` argument of a prediction to a decision: an array of numbers, a row, or a text
-//! in LIBSVM notation. What the argument's type asks for is settled once per call site.
+//! From the `features` argument of a prediction to a decision: an array of numbers, a row, a vector of
+//! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
 use crate::errors::{Code, Failure};
 use crate::features::{
@@ -12,6 +12,7 @@ use crate::pg::query::Column;
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::pg::varlena::{self, Varlena};
+use crate::pg::vector::VectorKind;
 use pgrx::pg_sys;
 
 /// How to read the argument at one call site.
@@ -32,8 +33,8 @@ enum Form {
         kind: NumberKind,
         decoder: Box<Decoder>,
     },
-    /// The one sparse part as text.
-    SparseText(Box<Decoder>),
+    /// The one sparse part, or the elements of a vector.
+    Decoded(Box<Decoder>),
     /// The dense features as text, by position from 1.
     DenseText,
     Row {
@@ -65,6 +66,7 @@ impl Argument {
         let form = match type_kind(type_id) {
             TypeKind::Array(kind) => array_form(model, type_id, kind)?,
             TypeKind::Text => text_form(model)?,
+            TypeKind::Vector(kind) => vector_form(model, type_id, kind)?,
             TypeKind::Row => Form::Row {
                 reader: None,
                 context,
@@ -176,7 +178,7 @@ impl Argument {
             match &mut self.form {
                 Form::Array { decoder, .. }
                 | Form::ArrayForHeads { decoder, .. }
-                | Form::SparseText(decoder) => decoder
+                | Form::Decoded(decoder) => decoder
                     .decode(&[datum], &[false], buffer)
                     .map_err(|error| argument_failure(model, error, datum))?,
                 Form::DenseText => read_dense_text(model, datum, buffer)
@@ -235,12 +237,25 @@ fn out_of_range(model: &Model) -> Failure {
 }
 
 fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
-    check_no_categories(model, "an array")?;
+    let decoder = array_decoder(model, type_id, "an array")?;
+    Ok(match model.heads.len() {
+        1 => Form::Array { kind, decoder },
+        _ => Form::ArrayForHeads { kind, decoder },
+    })
+}
+
+/// For arguments that hold all features in order; `argument` is what messages call them.
+fn array_decoder(
+    model: &Model,
+    type_id: pg_sys::Oid,
+    argument: &str,
+) -> Result<Box<Decoder>, Failure> {
+    check_no_categories(model, argument)?;
     if model.features.sparse_parts() > 0 {
         return Err(Failure::new(
             Code::ERRCODE_DATATYPE_MISMATCH,
             format!(
-                "model \"{}\" has sparse features, which an array cannot give",
+                "model \"{}\" has sparse features, which {argument} cannot give",
                 model.name
             ),
         )
@@ -256,11 +271,34 @@ fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<F
         ..FeatureSet::default()
     };
     let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
-    let decoder = Box::new(decoder);
-    Ok(match model.heads.len() {
-        1 => Form::Array { kind, decoder },
-        _ => Form::ArrayForHeads { kind, decoder },
-    })
+    Ok(Box::new(decoder))
+}
+
+/// pgvector's types: all features in order, or the one sparse part.
+fn vector_form(model: &Model, type_id: pg_sys::Oid, kind: VectorKind) -> Result<Form, Failure> {
+    if kind != VectorKind::Sparsevec {
+        return Ok(Form::Decoded(array_decoder(model, type_id, "a vector")?));
+    }
+    check_no_categories(model, "a sparsevec")?;
+    if (model.features.dense_parts(), model.features.sparse_parts()) != (0, 1) {
+        return Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "model \"{}\" has other features than one sparse column, which a sparsevec cannot give",
+                model.name
+            ),
+        )
+        .hint(call_hint(model)));
+    }
+    let features = FeatureSet {
+        parts: vec![FeaturePart::Sparsevec {
+            name: ARGUMENT.to_owned(),
+            type_name: type_name(type_id, -1),
+        }],
+        ..FeatureSet::default()
+    };
+    let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
+    Ok(Form::Decoded(Box::new(decoder)))
 }
 
 /// Categories come out of columns only.
@@ -292,7 +330,7 @@ fn text_form(model: &Model) -> Result<Form, Failure> {
                 ..FeatureSet::default()
             };
             let columns = [argument_column(pg_sys::TEXTOID)];
-            Ok(Form::SparseText(Box::new(Decoder::new(
+            Ok(Form::Decoded(Box::new(Decoder::new(
                 &features,
                 &columns,
                 model.nulls,
@@ -452,7 +490,7 @@ fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
             type_name(type_id, -1)
         ),
     )
-    .detail("Features are a row, an array of numbers, or a text in LIBSVM notation.")
+    .detail("Features are a row, an array of numbers, a vector of pgvector, or a text in LIBSVM notation.")
     .hint(call_hint(model))
 }
 

@@ -1,0 +1,47 @@
+//! The state behind `svm_log_loss`. Pure.
+
+use crate::pg::aggregate::{put, take, State};
+
+/// The sum of -ln(probability of what was) over the rows so far.
+#[derive(Default)]
+pub struct LogLoss {
+    sum: f64,
+    rows: u64,
+}
+
+impl LogLoss {
+    /// Takes a row: the probability given to positive, from 0 to 1, and whether it was. Probabilities
+    /// count as at least 2^-52, so that one wrong certainty does not make the loss infinite.
+    pub fn add(&mut self, probability: f64, positive: bool) {
+        let given = match positive {
+            true => probability,
+            false => 1.0 - probability,
+        };
+        self.sum -= given.max(f64::EPSILON).ln();
+        self.rows += 1;
+    }
+
+    /// The mean; None without rows.
+    pub fn mean(&self) -> Option<f64> {
+        (self.rows > 0).then(|| self.sum / self.rows as f64)
+    }
+}
+
+impl State for LogLoss {
+    fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.rows += other.rows;
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.sum.to_bits());
+        put(out, self.rows);
+    }
+
+    fn read(mut bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            sum: f64::from_bits(take(&mut bytes)?),
+            rows: take(&mut bytes)?,
+        })
+    }
+}

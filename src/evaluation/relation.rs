@@ -1,0 +1,238 @@
+//! `svm_evaluate`, `svm_confusion` and `svm_roc`: one query each that scans the relation once, predicts
+//! its rows and feeds the aggregates. It runs through SPI with the caller's rights, in parallel where
+//! PostgreSQL finds that worth it. A row whose label or prediction is NULL is left out.
+
+use super::subject::{literal, Subject};
+use crate::errors::{Code, Failure, OrRaise};
+use crate::source::{quote, Source};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
+
+/// Most classes whose areas are averaged: each row takes as many decisions again.
+const MOST_AREAS: usize = 32;
+
+/// `svm_evaluate(model, relation [, label])`.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn svm_evaluate(
+    model: Option<&str>,
+    relation: Option<pg_sys::Oid>,
+    label: Option<&str>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(rows, Option<i64>),
+        name!(accuracy, Option<f64>),
+        name!(balanced_accuracy, Option<f64>),
+        name!(precision, Option<f64>),
+        name!(recall, Option<f64>),
+        name!(f1, Option<f64>),
+        name!(auc, Option<f64>),
+        name!(log_loss, Option<f64>),
+    ),
+> {
+    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    let rows = rows_of(&evaluation(&subject), |row| {
+        Ok((
+            row.get(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get(4)?,
+            row.get(5)?,
+            row.get(6)?,
+            row.get(7)?,
+            row.get(8)?,
+        ))
+    });
+    TableIterator::new(rows.or_raise())
+}
+
+/// `svm_confusion(model, relation [, label])`.
+#[pg_extern(sql = false)]
+fn svm_confusion(
+    model: Option<&str>,
+    relation: Option<pg_sys::Oid>,
+    label: Option<&str>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(actual, Option<String>),
+        name!(predicted, Option<String>),
+        name!(rows, Option<i64>),
+    ),
+> {
+    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    let rows = rows_of(&confusion(&subject), |row| {
+        Ok((row.get(1)?, row.get(2)?, row.get(3)?))
+    });
+    TableIterator::new(rows.or_raise())
+}
+
+/// `svm_roc(model, relation [, label])`.
+#[pg_extern(sql = false)]
+fn svm_roc(
+    model: Option<&str>,
+    relation: Option<pg_sys::Oid>,
+    label: Option<&str>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(threshold, Option<f64>),
+        name!(false_positive_rate, Option<f64>),
+        name!(true_positive_rate, Option<f64>),
+    ),
+> {
+    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    let rows = roc(&subject)
+        .and_then(|query| rows_of(&query, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?))));
+    TableIterator::new(rows.or_raise())
+}
+
+/// The rows of a query of ours.
+fn rows_of<T>(
+    query: &str,
+    read: impl Fn(&SpiHeapTupleData<'_>) -> Result<T, SpiError>,
+) -> Result<Vec<T>, Failure> {
+    Spi::connect(|client| {
+        let mut rows = Vec::new();
+        for row in client.select(query, None, &[])? {
+            rows.push(read(&row)?);
+        }
+        Ok(rows)
+    })
+    .map_err(|error: SpiError| {
+        Failure::new(
+            Code::ERRCODE_INTERNAL_ERROR,
+            format!("could not evaluate: {error}"),
+        )
+    })
+}
+
+/// The query of `svm_evaluate`: one row.
+fn evaluation(subject: &Subject) -> String {
+    let schema = &subject.schema;
+    let (metrics, area, loss, columns) = match subject.model.labels.as_slice() {
+        [_, positive] => {
+            let positive = literal(positive);
+            let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
+            (
+                format!("{schema}.svm_metrics(row.actual, row.predicted, {positive})"),
+                format!("{schema}.svm_auc(row.decision, {truth})"),
+                format!("{schema}.svm_log_loss(row.probability, {truth})"),
+                vec![
+                    format!("{} AS decision", subject.decision()),
+                    format!("{} AS probability", subject.probability()),
+                ],
+            )
+        }
+        labels => {
+            let areas = labels.iter().enumerate().map(|(at, label)| {
+                let label = literal(label);
+                format!("{schema}.svm_auc(row.decision_{at}, row.actual OPERATOR(pg_catalog.=) {label})")
+            });
+            let area = match labels.len() <= MOST_AREAS {
+                // a class without rows has no area and does not count
+                true => format!(
+                    "(SELECT pg_catalog.avg(area) FROM pg_catalog.unnest(ARRAY[{}]) AS area)",
+                    areas.collect::<Vec<_>>().join(", ")
+                ),
+                false => "NULL::pg_catalog.float8".to_owned(),
+            };
+            let mut columns = vec![format!("{} AS probability", subject.probability())];
+            if labels.len() <= MOST_AREAS {
+                columns.extend(
+                    labels.iter().enumerate().map(|(at, label)| {
+                        format!("{} AS decision_{at}", subject.decision_of(label))
+                    }),
+                );
+            }
+            (
+                format!("{schema}.svm_metrics(row.actual, row.predicted)"),
+                area,
+                format!("{schema}.svm_log_loss(row.probability, true)"),
+                columns,
+            )
+        }
+    };
+    format!(
+        "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
+             (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss
+         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss FROM {} AS row) AS found",
+        subject.rows(&columns)
+    )
+}
+
+/// The query of `svm_confusion`: each pair of the model's classes, and those that occur beside, in the
+/// order of the classes.
+fn confusion(subject: &Subject) -> String {
+    let labels = subject.label_array();
+    format!(
+        "WITH counted AS (
+             SELECT row.actual, row.predicted, pg_catalog.count(*) AS rows FROM {} AS row
+             WHERE row.actual IS NOT NULL AND row.predicted IS NOT NULL
+             GROUP BY row.actual, row.predicted
+         ), known AS (
+             SELECT actual, predicted
+             FROM pg_catalog.unnest({labels}) AS actual, pg_catalog.unnest({labels}) AS predicted
+         )
+         SELECT coalesce(counted.actual, known.actual), coalesce(counted.predicted, known.predicted),
+             coalesce(counted.rows, 0)
+         FROM counted FULL JOIN known
+             ON known.actual OPERATOR(pg_catalog.=) counted.actual
+             AND known.predicted OPERATOR(pg_catalog.=) counted.predicted
+         ORDER BY pg_catalog.array_position({labels}, coalesce(counted.actual, known.actual)),
+             coalesce(counted.actual, known.actual),
+             pg_catalog.array_position({labels}, coalesce(counted.predicted, known.predicted))",
+        subject.rows(&[])
+    )
+}
+
+/// The query of `svm_roc`: points of the curve in their order.
+fn roc(subject: &Subject) -> Result<String, Failure> {
+    let [_, positive] = subject.model.labels.as_slice() else {
+        return Err(Failure::new(
+            Code::ERRCODE_WRONG_OBJECT_TYPE,
+            format!(
+                "model \"{}\" has {} classes, a ROC curve is of two",
+                subject.model.name,
+                subject.model.labels.len()
+            ),
+        )
+        .hint(format!(
+            "For one class against the rest: \
+             SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
+            subject.schema,
+            quote_literal(subject.model.base_name()),
+            quote(&subject.label_column)
+        )));
+    };
+    Ok(format!(
+        "SELECT point.threshold, point.false_positive_rate, point.true_positive_rate
+         FROM pg_catalog.unnest((
+             SELECT {}.svm_roc_points(row.decision, row.actual OPERATOR(pg_catalog.=) {})
+             FROM {} AS row
+         )) AS point",
+        subject.schema,
+        literal(positive),
+        subject.rows(&[format!("{} AS decision", subject.decision())])
+    ))
+}
+
+/// The FROM item of a relation that exists and has a column of that name.
+pub(super) fn checked_source(relation: pg_sys::Oid, label: &str) -> Result<String, Failure> {
+    let source = Source::Relation(relation);
+    let columns = source.columns()?;
+    let from = source.table_expression()?;
+    if columns.iter().any(|column| column.name == label) {
+        return Ok(from);
+    }
+    Err(Failure::new(
+        Code::ERRCODE_UNDEFINED_COLUMN,
+        format!("column \"{label}\" does not exist in {from}"),
+    )
+    .hint("Name the column that holds the labels: label => 'column'."))
+}

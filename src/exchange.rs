@@ -1,0 +1,10 @@
+//! Models and data from and to other programs. `liblinear` is LIBLINEAR's model format as text; `export`
+//! writes a model in it and `import` stores one that was read from it; `libsvm` reads data files and
+//! `load` puts them into a table. All run in the calling backend, in its transaction and with its
+//! rights.
+
+mod export;
+mod import;
+mod liblinear;
+mod libsvm;
+mod load;

@@ -1,0 +1,255 @@
+//! `svm_export`: a model as LIBLINEAR's own `predict` reads it.
+//!
+//! Line j of the weights is that of the file's index j. A model of one sparse part or one text column in
+//! LIBSVM notation has the same indices as the file; of all others feature j - 1, as `svm_weight` counts
+//! them, is index j.
+
+use super::liblinear::{self, Header};
+use crate::errors::{Code, Failure, OrRaise};
+use crate::features::FeaturePart;
+use crate::model::{self, Model};
+use crate::pg::{check_for_interrupts, statement};
+use crate::request::required;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Most bytes that a text can have, less room for the last line.
+const MOST_BYTES: usize = (1 << 30) - (1 << 20);
+/// Features between two looks for interrupts.
+const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
+
+/// What `options` of an imported model keep of its file, so that it is exported as it came.
+#[derive(Serialize, Deserialize)]
+pub struct Origin {
+    pub solver_type: String,
+    pub bias: f64,
+    /// In the order of the file.
+    pub labels: Vec<i32>,
+    /// What stands for each label in the model.
+    pub classes: Vec<String>,
+}
+
+/// `svm_export(model, format) -> text`.
+#[pg_extern(sql = false)]
+fn svm_export(
+    model: Option<&str>,
+    format: Option<&str>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> String {
+    let export = || {
+        let name = required(model, "model")?;
+        check_format(required(format, "format")?)?;
+        // SAFETY: PostgreSQL called with it.
+        let model = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
+        let stored = Stored::read(&model::schema_of_call(fcinfo), &model.name)?;
+        write(&model, &stored)
+    };
+    export().or_raise()
+}
+
+fn check_format(format: &str) -> Result<(), Failure> {
+    match format {
+        "libsvm" | "liblinear" => Ok(()),
+        _ => Err(Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("unknown format '{format}'"),
+        )
+        .hint("format => 'libsvm' writes LIBLINEAR's model format")),
+    }
+}
+
+/// What only the tables say of a version.
+struct Stored {
+    loss: String,
+    intercept_used: bool,
+    features: u64,
+    origin: Option<Origin>,
+}
+
+impl Stored {
+    /// Of `model`, a name@version.
+    fn read(schema: &str, model: &str) -> Result<Self, Failure> {
+        let (name, version) = model.rsplit_once('@').unwrap_or((model, ""));
+        let version: Option<i32> = version.parse().ok();
+        let found = Spi::connect(|client| {
+            let query = format!(
+                "SELECT v.loss, v.intercept_used, v.feature_count, v.options
+                 FROM {schema}.svm_model AS m
+                 JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
+            );
+            let rows = client.select(&query, Some(1), &[name.into(), version.into()])?;
+            let row = rows.first();
+            Ok::<_, pgrx::spi::SpiError>((
+                row.get::<String>(1)?,
+                row.get::<bool>(2)?,
+                row.get::<i64>(3)?,
+                row.get::<pgrx::JsonB>(4)?,
+            ))
+        });
+        let (loss, intercept_used, features, options) = found.map_err(|error| {
+            Failure::new(
+                Code::ERRCODE_INTERNAL_ERROR,
+                format!("could not read model \"{model}\": {error}"),
+            )
+        })?;
+        let origin = options.and_then(|options| options.0.get("liblinear").cloned());
+        Ok(Self {
+            loss: loss.unwrap_or_default(),
+            intercept_used: intercept_used.unwrap_or(true),
+            features: features
+                .and_then(|count| u64::try_from(count).ok())
+                .unwrap_or(0),
+            origin: origin.and_then(|origin| serde_json::from_value(origin).ok()),
+        })
+    }
+}
+
+/// The whole file.
+fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
+    let first = first_feature(model)?;
+    let (labels, classes) = labels(model, stored);
+    let intercepts = model.heads.iter().map(|head| head.intercept);
+    let bias = match &stored.origin {
+        Some(origin) if origin.bias != 0.0 => origin.bias,
+        _ if stored.intercept_used || intercepts.clone().any(|value| value != 0.0) => 1.0,
+        _ => -1.0,
+    };
+    let solver = stored
+        .origin
+        .as_ref()
+        .map(|origin| origin.solver_type.as_str());
+    let mut header = Header {
+        solver: solver
+            .unwrap_or(liblinear::solver_of(&stored.loss))
+            .to_owned(),
+        labels,
+        features: stored.features.saturating_sub(first),
+        bias,
+    };
+    if header.columns() != model.heads.len() {
+        // one head is the difference of the two that the file had
+        header.solver = liblinear::solver_of("").to_owned();
+    }
+    let columns: Vec<(usize, f64)> = classes
+        .iter()
+        .take(header.columns())
+        .map(|class| model.head_of_class(*class))
+        .collect();
+    let mut text = header.write();
+    for id in first..stored.features {
+        if id % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
+        for (head, sign) in &columns {
+            put(&mut text, sign * weight(model, *head, id))?;
+        }
+        text.push('\n');
+    }
+    if bias >= 0.0 {
+        for (head, sign) in &columns {
+            put(&mut text, sign * model.heads[*head].intercept / bias)?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The feature that is the file's index 1.
+fn first_feature(model: &Model) -> Result<u64, Failure> {
+    let own_indices = matches!(
+        model.features.parts.as_slice(),
+        [FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. }]
+    );
+    let zeroth = (0..model.heads.len()).any(|head| weight(model, head, 0) != 0.0);
+    match (own_indices, zeroth) {
+        (false, _) => Ok(0),
+        (true, false) => Ok(1),
+        (true, true) => Err(Failure::new(
+            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!(
+                "model \"{}\" has a feature of index 0, which LIBSVM files do not know",
+                model.name
+            ),
+        )
+        .hint("Count the indices of the features from 1 and train the model again.")),
+    }
+}
+
+/// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
+/// integers: others are numbered from 1.
+fn labels(model: &Model, stored: &Stored) -> (Vec<i32>, Vec<usize>) {
+    if let Some(known) = stored
+        .origin
+        .as_ref()
+        .and_then(|origin| origin.labels_of(model))
+    {
+        return known;
+    }
+    // of two classes the weights speak for the first label
+    let order: Vec<usize> = match model.labels.len() {
+        2 => vec![1, 0],
+        many => (0..many).collect(),
+    };
+    let whole = |number: &f64| number.fract() == 0.0 && f64::from(*number as i32) == *number;
+    match &model.numbers {
+        Some(numbers) if numbers.iter().all(whole) => (
+            order.iter().map(|class| numbers[*class] as i32).collect(),
+            order,
+        ),
+        _ => {
+            let named: Vec<_> = model
+                .labels
+                .iter()
+                .zip(1..)
+                .map(|(label, number)| format!("{number} is \"{label}\""))
+                .collect();
+            notice!("labels of the file: {}", named.join(", "));
+            (order.iter().map(|class| *class as i32 + 1).collect(), order)
+        }
+    }
+}
+
+impl Origin {
+    /// The labels in the order of the file, and the model's class for each; None where they do not fit the model.
+    fn labels_of(&self, model: &Model) -> Option<(Vec<i32>, Vec<usize>)> {
+        let class = |name: &String| model.labels.iter().position(|label| label == name);
+        let classes: Vec<usize> = self.classes.iter().map(class).collect::<Option<_>>()?;
+        let mut different = classes.clone();
+        different.sort_unstable();
+        different.dedup();
+        let fit = different.len() == model.labels.len() && self.labels.len() == classes.len();
+        fit.then(|| (self.labels.clone(), classes))
+    }
+}
+
+/// A head's weight of the feature.
+fn weight(model: &Model, head: usize, id: u64) -> f64 {
+    match id.checked_sub(model.dense_count as u64) {
+        None => model.dense_of(head)[id as usize],
+        Some(sparse) => u32::try_from(sparse)
+            .ok()
+            .and_then(|sparse| model.sparse.of_heads(sparse))
+            .map_or(0.0, |weights| weights[head]),
+    }
+}
+
+fn put(text: &mut String, value: f64) -> Result<(), Failure> {
+    if text.len() > MOST_BYTES {
+        return Err(Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "the exported model is longer than 1 GB, the most that a text can have",
+        )
+        .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = …."));
+    }
+    text.try_reserve(32).map_err(|_| {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "out of memory for the exported model",
+        )
+    })?;
+    liblinear::write_number(text, value);
+    text.push(' ');
+    Ok(())
+}

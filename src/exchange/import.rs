@@ -1,0 +1,289 @@
+//! `svm_import`: a model that LIBLINEAR trained, stored as one of ours. What only a training here would
+//! know, its certificate among it, is NULL.
+
+use super::export::Origin;
+use super::liblinear::{Header, Reader};
+use crate::errors::{Code, Failure, OrRaise};
+use crate::models::{self, spi_failure};
+use crate::pg::check_for_interrupts;
+use crate::request::required;
+use crate::weights::{Folding, StoredWeights};
+use crate::{model, rights};
+use pgrx::datum::DatumWithOid;
+use pgrx::prelude::*;
+use pgrx::spi::SpiError;
+use pgrx::{pg_sys, JsonB};
+use pgsvm_core::Scaling;
+use serde_json::{json, Value};
+
+/// What logistic regression says of a decision: 1 / (1 + exp(-decision)).
+const LOGISTIC: (f64, f64) = (-1.0, 0.0);
+
+/// `svm_import(name, content, features, classes) -> text`: the model's name.
+#[pg_extern(sql = false)]
+fn svm_import(
+    name: Option<&str>,
+    content: Option<&str>,
+    features: Option<&str>,
+    classes: Option<JsonB>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> String {
+    let import = || {
+        rights::check_writable("svm_import()")?;
+        let name = required(name, "name")?;
+        let content = required(content, "content")?;
+        let form = Form::of(required(features, "features")?)?;
+        rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
+        let schema = model::schema_of_call(fcinfo);
+        rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
+        let mut reader = Reader::new(content);
+        let header = reader.header()?;
+        let labels = Labels::of(&header, classes.as_ref())?;
+        let heads = read_heads(&mut reader, &header, &labels, form)?;
+        store(&schema, name, &header, &labels, form, &heads)?;
+        Ok::<_, Failure>(name.to_owned())
+    };
+    import().or_raise()
+}
+
+/// What the rows will hold for the file's features.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Sparse,
+    Libsvm,
+    Array,
+}
+
+impl Form {
+    fn of(word: &str) -> Result<Self, Failure> {
+        match word {
+            "sparse" => Ok(Self::Sparse),
+            "libsvm" => Ok(Self::Libsvm),
+            "array" => Ok(Self::Array),
+            _ => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("unknown features '{word}'"),
+            )
+            .hint("features => 'sparse' or 'libsvm' or 'array'")),
+        }
+    }
+
+    /// The part of a feature set, as models store it.
+    fn part(self, features: u64) -> Value {
+        match self {
+            Self::Sparse => json!({
+                "kind": "sparse",
+                "index": "idx", "index_type": "integer[]", "value": "val", "value_type": "real[]",
+            }),
+            Self::Libsvm => json!({"kind": "libsvm", "name": "features", "type": "text"}),
+            Self::Array => json!({
+                "kind": "array", "name": "features", "type": "double precision[]", "length": features,
+            }),
+        }
+    }
+
+    /// Features before the file's first: index 0, which no file has.
+    fn first(self) -> u64 {
+        u64::from(self != Self::Array)
+    }
+}
+
+/// The labels of the file as the model has them.
+struct Labels {
+    type_name: &'static str,
+    /// In the order of the file.
+    names: Vec<String>,
+    /// Ascending, as places in the order of the file.
+    order: Vec<usize>,
+}
+
+impl Labels {
+    /// Whole numbers, or what `classes` calls them.
+    fn of(header: &Header, classes: Option<&JsonB>) -> Result<Self, Failure> {
+        let mut order: Vec<usize> = (0..header.labels.len()).collect();
+        let Some(JsonB(classes)) = classes else {
+            order.sort_by_key(|place| header.labels[*place]);
+            return Ok(Self {
+                type_name: "integer",
+                names: header.labels.iter().map(i32::to_string).collect(),
+                order,
+            });
+        };
+        let name = |label: &i32| {
+            let name = classes.get(label.to_string()).and_then(Value::as_str);
+            name.map(str::to_owned).ok_or_else(|| {
+                Failure::new(
+                    Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                    format!("classes has no name for label {label}"),
+                )
+                .hint(format!("classes => '{{\"{label}\": \"name\", …}}'"))
+            })
+        };
+        let names: Vec<String> = header.labels.iter().map(name).collect::<Result<_, _>>()?;
+        order.sort_by_key(|place| names[*place].as_bytes());
+        match order.windows(2).find(|two| names[two[0]] == names[two[1]]) {
+            None => Ok(Self {
+                type_name: "text",
+                names,
+                order,
+            }),
+            Some(twice) => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("classes gives two labels the name \"{}\"", names[twice[0]]),
+            )),
+        }
+    }
+
+    /// The class of each head's positive side, as places in the order of the file.
+    fn heads(&self) -> &[usize] {
+        match self.order.as_slice() {
+            [_, positive] => core::slice::from_ref(positive),
+            all => all,
+        }
+    }
+}
+
+/// The weights and intercepts of the model's heads.
+fn read_heads(
+    reader: &mut Reader<'_>,
+    header: &Header,
+    labels: &Labels,
+    form: Form,
+) -> Result<Vec<StoredWeights>, Failure> {
+    let scaling = Scaling::default();
+    let mut heads: Vec<_> = labels
+        .heads()
+        .iter()
+        .map(|_| Folding::new(&scaling, 0.0))
+        .collect();
+    for _ in 0..form.first() {
+        heads.iter_mut().for_each(|head| head.push(0.0));
+    }
+    let (columns, lines) = (header.columns(), header.lines());
+    let mut line = Vec::new();
+    for at in 0..header.features {
+        check_for_interrupts();
+        reader.weights(columns, lines - at, &mut line)?;
+        for (head, place) in heads.iter_mut().zip(labels.heads()) {
+            head.push(weight_for(*place, &line, labels));
+        }
+    }
+    let mut heads: Vec<_> = heads.into_iter().map(Folding::finish).collect();
+    if header.bias >= 0.0 {
+        reader.weights(columns, 1, &mut line)?;
+        for (head, place) in heads.iter_mut().zip(labels.heads()) {
+            head.intercept = weight_for(*place, &line, labels) * header.bias;
+        }
+    }
+    reader.finish()?;
+    Ok(heads)
+}
+
+/// What a line says for the label at `place` against the rest.
+fn weight_for(place: usize, line: &[f64], labels: &Labels) -> f64 {
+    match line {
+        // of two classes the weight speaks for the first label
+        [weight] if place == 0 => *weight,
+        [weight] => -weight,
+        // or each label has one
+        [first, second] if labels.names.len() == 2 && place == 0 => first - second,
+        [first, second] if labels.names.len() == 2 => second - first,
+        weights => weights[place],
+    }
+}
+
+fn store(
+    schema: &str,
+    name: &str,
+    header: &Header,
+    labels: &Labels,
+    form: Form,
+    heads: &[StoredWeights],
+) -> Result<(), Failure> {
+    let id = Spi::connect_mut(|client| {
+        let (model, version) = models::next_version(client, schema, name, true)?;
+        let columns = version_columns(model, version, header, labels, form, heads);
+        let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let places: Vec<_> = (1..=names.len()).map(|place| format!("${place}")).collect();
+        let insert = format!(
+            "INSERT INTO {schema}.svm_version ({}) VALUES ({}) RETURNING id",
+            names.join(", "),
+            places.join(", ")
+        );
+        let row = client.update(&insert, None, &values)?;
+        let id = row.first().get_one::<i64>()?.expect("id is NOT NULL");
+        insert_heads(schema, id, header, labels, heads, client)?;
+        Ok(id)
+    })
+    .map_err(spi_failure)?;
+    for (number, weights) in (0..).zip(heads) {
+        models::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
+    }
+    Ok(())
+}
+
+fn version_columns<'a>(
+    model: i64,
+    version: i32,
+    header: &Header,
+    labels: &Labels,
+    form: Form,
+    heads: &[StoredWeights],
+) -> Vec<(&'static str, DatumWithOid<'a>)> {
+    let features = json!({"parts": [form.part(header.features)]});
+    let origin = Origin {
+        solver_type: header.solver.clone(),
+        bias: header.bias,
+        labels: header.labels.clone(),
+        classes: labels.names.clone(),
+    };
+    let ascending: Vec<String> = labels
+        .order
+        .iter()
+        .map(|at| labels.names[*at].clone())
+        .collect();
+    vec![
+        ("model_id", model.into()),
+        ("version", version.into()),
+        ("features", JsonB(features).into()),
+        ("label_column", "label".to_owned().into()),
+        ("label_type", labels.type_name.to_owned().into()),
+        ("label_values", ascending.into()),
+        ("nulls", "error".to_owned().into()),
+        ("loss", header.loss().map(str::to_owned).into()),
+        ("scale", "none".to_owned().into()),
+        ("solver", "imported".to_owned().into()),
+        ("intercept_used", (header.bias >= 0.0).into()),
+        ("intercept", heads[0].intercept.into()),
+        ("feature_count", (heads[0].features as i64).into()),
+        ("stop_reason", "imported".to_owned().into()),
+        ("options", JsonB(json!({"liblinear": origin})).into()),
+    ]
+}
+
+fn insert_heads(
+    schema: &str,
+    version_id: i64,
+    header: &Header,
+    labels: &Labels,
+    heads: &[StoredWeights],
+    client: &mut pgrx::spi::SpiClient<'_>,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, sigmoid_slope, sigmoid_offset)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    let sigmoid = (header.loss() == Some("logistic")).then_some(LOGISTIC);
+    for (number, (head, place)) in (0i32..).zip(heads.iter().zip(labels.heads())) {
+        let values: [DatumWithOid<'_>; 6] = [
+            version_id.into(),
+            number.into(),
+            labels.names[*place].as_str().into(),
+            head.intercept.into(),
+            sigmoid.map(|(slope, _)| slope).into(),
+            sigmoid.map(|(_, offset)| offset).into(),
+        ];
+        client.update(&insert, None, &values)?;
+    }
+    Ok(())
+}

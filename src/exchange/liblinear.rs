@@ -1,0 +1,292 @@
+//! LIBLINEAR's model format (README of LIBLINEAR, "linear.cpp", `save_model` and `load_model`): a header
+//! of keys and values, the line `w`, and then a line a feature, with a weight for each class, or of two
+//! classes the weight that speaks for the first label. Where `bias` is not negative, a line more holds the
+//! weights of a feature that every row has with that value. Pure.
+
+use crate::errors::{Code, Failure};
+use crate::labels::MOST_CLASSES;
+
+/// Longest piece of a file that an error quotes.
+const QUOTED_CHARACTERS: usize = 40;
+
+/// The solvers of classification, and the loss each minimizes as `svm_version` names it.
+const SOLVERS: [(&str, &str); 8] = [
+    // the first of a loss is what a model trained here is written as
+    ("L2R_L1LOSS_SVC_DUAL", "hinge"),
+    ("L2R_L2LOSS_SVC_DUAL", "squared_hinge"),
+    ("L2R_L2LOSS_SVC", "squared_hinge"),
+    ("L1R_L2LOSS_SVC", "squared_hinge"),
+    ("L2R_LR", "logistic"),
+    ("L2R_LR_DUAL", "logistic"),
+    ("L1R_LR", "logistic"),
+    ("MCSVM_CS", CRAMMER_SINGER),
+];
+/// The loss of the solver that has weights for each class also where there are two.
+const CRAMMER_SINGER: &str = "crammer_singer";
+
+/// What stands before the weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    pub solver: String,
+    /// In the order of the weights.
+    pub labels: Vec<i32>,
+    pub features: u64,
+    /// The value of the feature that every row has; negative: there is none.
+    pub bias: f64,
+}
+
+/// The solver that stands for a loss.
+pub fn solver_of(loss: &str) -> &'static str {
+    SOLVERS
+        .iter()
+        .find(|(_, known)| *known == loss)
+        .map_or(SOLVERS[0].0, |(solver, _)| solver)
+}
+
+impl Header {
+    /// The loss that the solver minimizes; None for a solver of something else than classification.
+    pub fn loss(&self) -> Option<&'static str> {
+        let known = SOLVERS.iter().find(|(solver, _)| *solver == self.solver);
+        known.map(|(_, loss)| *loss)
+    }
+
+    /// Weights a line.
+    pub fn columns(&self) -> usize {
+        match self.labels.len() {
+            2 if self.loss() != Some(CRAMMER_SINGER) => 1,
+            many => many,
+        }
+    }
+
+    /// Lines of weights.
+    pub fn lines(&self) -> u64 {
+        self.features + u64::from(self.bias >= 0.0)
+    }
+
+    /// The header as text, the line `w` included.
+    pub fn write(&self) -> String {
+        let labels: String = self
+            .labels
+            .iter()
+            .map(|label| format!(" {label}"))
+            .collect();
+        let mut text = format!(
+            "solver_type {}\nnr_class {}\nlabel{labels}\nnr_feature {}\nbias ",
+            self.solver,
+            self.labels.len(),
+            self.features
+        );
+        write_number(&mut text, self.bias);
+        text.push_str("\nw\n");
+        text
+    }
+}
+
+/// Appends a number as C's `%.17g` prints it: 17 digits, which give the same number back.
+pub fn write_number(out: &mut String, value: f64) {
+    if value == 0.0 {
+        out.push('0');
+        return;
+    }
+    let text = format!("{value:.16e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_end_matches('0');
+    if value < 0.0 {
+        out.push('-');
+    }
+    let (whole, fraction, suffix) = match exponent {
+        ..-4 | 17.. => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            let suffix = format!("e{sign}{:02}", exponent.abs());
+            (digits[..1].to_owned(), digits[1..].to_owned(), suffix)
+        }
+        -4..0 => {
+            let zeros = "0".repeat((-exponent - 1) as usize);
+            ("0".to_owned(), zeros + digits, String::new())
+        }
+        _ => {
+            let places = exponent as usize + 1;
+            let (whole, fraction) = digits.split_at(places.min(digits.len()));
+            (
+                format!("{whole:0<places$}"),
+                fraction.to_owned(),
+                String::new(),
+            )
+        }
+    };
+    out.push_str(&whole);
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(&fraction);
+    }
+    out.push_str(&suffix);
+}
+
+/// Reads a model, line by line.
+pub struct Reader<'a> {
+    lines: core::iter::Enumerate<core::str::Lines<'a>>,
+}
+
+/// A header in the making.
+#[derive(Default)]
+struct Keys {
+    solver: Option<String>,
+    classes: Option<usize>,
+    labels: Option<Vec<i32>>,
+    features: Option<u64>,
+    bias: Option<f64>,
+}
+
+impl<'a> Reader<'a> {
+    /// For a whole file.
+    pub fn new(text: &'a str) -> Self {
+        Self {
+            lines: text.lines().enumerate(),
+        }
+    }
+
+    /// Reads up to the line `w`.
+    pub fn header(&mut self) -> Result<Header, Failure> {
+        let mut keys = Keys::default();
+        for (at, line) in self.lines.by_ref() {
+            let (key, value) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+            if key == "w" && value.is_empty() {
+                return keys.finish(at + 1);
+            }
+            keys.set(key, value.trim(), at + 1)?;
+        }
+        Err(malformed("the text ends before the line \"w\"".to_owned()))
+    }
+
+    /// Reads the next line of weights into `out`: `columns` finite numbers. `left` more are expected.
+    pub fn weights(
+        &mut self,
+        columns: usize,
+        left: u64,
+        out: &mut Vec<f64>,
+    ) -> Result<(), Failure> {
+        out.clear();
+        let Some((at, line)) = self.lines.next() else {
+            return Err(malformed(format!(
+                "the text ends where {left} more lines of weights are expected"
+            )));
+        };
+        for token in line.split_ascii_whitespace() {
+            match token.parse::<f64>() {
+                Ok(value) if value.is_finite() => out.push(value),
+                _ => {
+                    return Err(malformed_line(
+                        at + 1,
+                        &format!("{} is no weight", quoted(token)),
+                    ))
+                }
+            }
+        }
+        match out.len() == columns {
+            true => Ok(()),
+            false => Err(malformed_line(
+                at + 1,
+                &format!("{} weights, expected {columns}", out.len()),
+            )),
+        }
+    }
+
+    /// Nothing but blank lines may follow the weights.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        match self.lines.find(|(_, line)| !line.trim().is_empty()) {
+            None => Ok(()),
+            Some((at, line)) => Err(malformed_line(
+                at + 1,
+                &format!("{} behind the last line of weights", quoted(line)),
+            )),
+        }
+    }
+}
+
+impl Keys {
+    fn set(&mut self, key: &str, value: &str, line: usize) -> Result<(), Failure> {
+        let bad = || malformed_line(line, &format!("{} is no value of {key}", quoted(value)));
+        match key {
+            "solver_type" => self.solver = Some(value.to_owned()),
+            "nr_class" => self.classes = Some(value.parse().map_err(|_| bad())?),
+            "nr_feature" => {
+                // LIBLINEAR counts with int
+                let count = value
+                    .parse::<i32>()
+                    .ok()
+                    .and_then(|count| u64::try_from(count).ok());
+                self.features = Some(count.ok_or_else(bad)?);
+            }
+            "bias" => {
+                let bias = value.parse().ok().filter(|bias: &f64| bias.is_finite());
+                self.bias = Some(bias.ok_or_else(bad)?);
+            }
+            "label" => {
+                let labels = value.split_ascii_whitespace().map(str::parse);
+                self.labels = Some(labels.collect::<Result<_, _>>().map_err(|_| bad())?);
+            }
+            _ => {
+                return Err(malformed_line(
+                    line,
+                    &format!("{} is no key of LIBLINEAR's model format", quoted(key)),
+                ))
+            }
+        }
+        Ok(())
+    }
+
+    /// The header; the line `w` is that of number `line`.
+    fn finish(self, line: usize) -> Result<Header, Failure> {
+        let missing = |key| malformed_line(line, &format!("\"w\" comes before \"{key}\""));
+        let header = Header {
+            solver: self.solver.ok_or_else(|| missing("solver_type"))?,
+            labels: self.labels.ok_or_else(|| missing("label"))?,
+            features: self.features.ok_or_else(|| missing("nr_feature"))?,
+            bias: self.bias.ok_or_else(|| missing("bias"))?,
+        };
+        let classes = self.classes.ok_or_else(|| missing("nr_class"))?;
+        if header.loss().is_none() {
+            return Err(Failure::new(
+                Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!("solver {} does not classify", quoted(&header.solver)),
+            )
+            .hint(format!(
+                "Solvers that do: {}.",
+                SOLVERS.map(|(solver, _)| solver).join(", ")
+            )));
+        }
+        if !(2..=MOST_CLASSES).contains(&classes) {
+            return Err(malformed(format!(
+                "the model has {classes} classes, expected 2 to {MOST_CLASSES}"
+            )));
+        }
+        let mut different = header.labels.clone();
+        different.sort_unstable();
+        different.dedup();
+        if header.labels.len() != classes || different.len() != classes {
+            return Err(malformed(format!(
+                "the model has {classes} classes and {} different labels",
+                different.len()
+            )));
+        }
+        Ok(header)
+    }
+}
+
+fn malformed(what: String) -> Failure {
+    Failure::new(Code::ERRCODE_INVALID_TEXT_REPRESENTATION, what)
+        .hint("Expected is the text of a model file that LIBLINEAR's train has written.")
+}
+
+fn malformed_line(line: usize, what: &str) -> Failure {
+    malformed(format!("line {line}: {what}"))
+}
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARACTERS) {
+        Some((end, _)) => format!("\"{}…\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}

@@ -1,0 +1,92 @@
+//! `svm_load_libsvm`: a LIBSVM file becomes a table of sparse arrays, which train and predict without
+//! parsing text again.
+
+use super::libsvm::{self, Example, Reader};
+use crate::errors::{Code, Failure, OrRaise};
+use crate::models::spi_failure;
+use crate::pg::check_for_interrupts;
+use crate::pg::insert::Insert;
+use crate::request::required;
+use crate::rights;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use std::io::BufRead;
+
+/// `svm_load_libsvm(relation, path, content) -> bigint`: the number of rows.
+#[pg_extern(sql = false)]
+fn svm_load_libsvm(relation: Option<&str>, path: Option<&str>, content: Option<&str>) -> i64 {
+    let load = || {
+        rights::check_writable("svm_load_libsvm()")?;
+        let relation = required(relation, "relation")?;
+        match (path, content) {
+            (Some(path), None) => {
+                check_may_read_files(path)?;
+                fill(relation, Reader::new(libsvm::open(path)?))
+            }
+            (None, Some(content)) => fill(relation, Reader::new(content.as_bytes())),
+            _ => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                "either path or content must be given",
+            )
+            .hint("path => '/file/of/the/server' or content => '1 3:0.5 17:1'")),
+        }
+    };
+    load().or_raise()
+}
+
+/// The server's files are for those who may COPY from them.
+fn check_may_read_files(path: &str) -> Result<(), Failure> {
+    let may = Spi::get_one::<bool>(
+        "SELECT pg_catalog.pg_has_role(current_user, 'pg_read_server_files', 'USAGE')",
+    );
+    match may.map_err(spi_failure)? {
+        Some(true) => Ok(()),
+        _ => Err(Failure::new(
+            Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("permission denied to read the server's file \"{path}\""),
+        )
+        .detail("That takes the rights of role pg_read_server_files.")
+        .hint("Pass what it holds as text: content => :'content'")),
+    }
+}
+
+/// Makes the table and puts the examples in.
+fn fill(relation: &str, mut reader: Reader<impl BufRead>) -> Result<i64, Failure> {
+    let name = quoted_name(relation)?;
+    let create = format!(
+        "CREATE TABLE {name} (
+             label pg_catalog.float8 NOT NULL, idx pg_catalog.int4[] NOT NULL, val pg_catalog.float4[] NOT NULL
+         )"
+    );
+    Spi::run(&create).map_err(spi_failure)?;
+    let types = [
+        pg_sys::FLOAT8OID,
+        pg_sys::INT4ARRAYOID,
+        pg_sys::FLOAT4ARRAYOID,
+    ];
+    let mut insert = Insert::begin(&format!("INSERT INTO {name} VALUES ($1, $2, $3)"), types);
+    let mut example = Example::default();
+    let mut rows = 0;
+    while reader.next(&mut example, check_for_interrupts)? {
+        insert.put(|values| {
+            [
+                values.float8(example.label),
+                values.array(&example.indices, pg_sys::INT4OID),
+                values.array(&example.values, pg_sys::FLOAT4OID),
+            ]
+        });
+        rows += 1;
+    }
+    insert.finish();
+    Ok(rows)
+}
+
+/// A table's name as the user writes it, quoted part by part.
+fn quoted_name(relation: &str) -> Result<String, Failure> {
+    let name = Spi::get_one_with_args::<String>(
+        "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.')
+         FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) AS part",
+        &[relation.into()],
+    );
+    Ok(name.map_err(spi_failure)?.unwrap_or_default())
+}

@@ -1,0 +1,124 @@
+"""Models go to LIBLINEAR and come from it with equal predictions; LIBSVM files become tables."""
+
+import lzma
+import shutil
+import subprocess
+import time
+
+import psycopg
+import pytest
+
+from harness.data import data_file
+from harness.sessions import one
+
+# name, training file, test file; what the features of the tables are
+DATA_SETS = [
+    ("a9a", "a9a/a9a.xz", "a9a/a9a.t.xz"),
+    ("ijcnn1", "ijcnn1/ijcnn1.trn.xz", "ijcnn1/ijcnn1.tst.xz"),
+    ("news20", "news20_multiclass/news20.xz", "news20_multiclass/news20.xz"),
+]
+
+
+def program(name):
+    """The path of one of LIBLINEAR's programs; skips the test without them."""
+    return shutil.which(name) or pytest.skip(f"no program {name}: scripts/setup installs it")
+
+
+def unpacked(folder, name):
+    """A plain copy of a compressed data set that the server may read."""
+    path = folder / name.replace("/", "_").removesuffix(".xz")
+    path.write_bytes(lzma.decompress(data_file(name).read_bytes()))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """A folder that the server's user can enter."""
+    made = tmp_path_factory.mktemp("exchange")
+    for parent in [made, *made.parents][:3]:
+        parent.chmod(0o755)
+    return made
+
+
+def liblinear_predictions(folder, model, data):
+    """What LIBLINEAR's program says of each line."""
+    (folder / "model").write_text(model)
+    subprocess.run(
+        [program("liblinear-predict"), data, folder / "model", folder / "out"], check=True, capture_output=True
+    )
+    return [float(line) for line in (folder / "out").read_text().split()]
+
+
+@pytest.mark.parametrize(("name", "training", "test"), DATA_SETS, ids=[name for name, *_ in DATA_SETS])
+def test_both_predict_the_same_labels(connection, folder, name, training, test):
+    train, liblinear_train = unpacked(folder, training), program("liblinear-train")
+    data = unpacked(folder, test)
+    assert one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [name, str(train)]) == len(examples(train))
+
+    one(connection, "SELECT svm_train(%s, 'label', ARRAY['sparse(idx, val)'], model => %s)", [name, name])
+    exported = one(connection, "SELECT svm_export(%s)", [name])
+    assert predictions(connection, name, data) == liblinear_predictions(folder, exported, data)
+
+    subprocess.run([liblinear_train, "-q", "-B", "1", train, folder / "theirs"], check=True, capture_output=True)
+    theirs = (folder / "theirs").read_text()
+    one(connection, "SELECT svm_import(%s, %s)", [f"{name}_imported", theirs])
+    expected = liblinear_predictions(folder, theirs, data)
+    assert predictions(connection, f"{name}_imported", data) == expected
+    assert weights(one(connection, "SELECT svm_export(%s)", [f"{name}_imported"])) == weights(theirs)
+
+    # rows of the table that the file became, which has no order
+    one(connection, "SELECT svm_load_libsvm(%s, content => %s)", [f"{name}_test", data.read_text()])
+    rows = connection.execute(f"SELECT svm_predict(%s, t) FROM {name}_test AS t", [f"{name}_imported"])
+    assert sorted(label for (label,) in rows) == sorted(expected)
+
+
+def examples(path):
+    return path.read_text().splitlines()
+
+
+def predictions(connection, model, path):
+    """What the model says of each line's features."""
+    features = [line.partition(" ")[2] for line in examples(path)]
+    rows = connection.execute(
+        "SELECT svm_predict(%s, features) FROM unnest(%s::text[]) WITH ORDINALITY AS t (features, line) ORDER BY line",
+        [model, features],
+    )
+    return [label for (label,) in rows]
+
+
+def weights(model):
+    return [float(weight) for weight in model.split("\nw\n")[1].split()]
+
+
+def test_logistic_regression_gives_the_probabilities_of_liblinear(connection, folder):
+    data = unpacked(folder, "svmguide1/svmguide1.xz")
+    subprocess.run([program("liblinear-train"), "-q", "-s", "0", data, folder / "model"], check=True)
+    subprocess.run(
+        [program("liblinear-predict"), "-b", "1", data, folder / "model", folder / "out"],
+        check=True,
+        capture_output=True,
+    )
+    header, *lines = (folder / "out").read_text().splitlines()
+    column = header.split().index("1")
+    one(connection, "SELECT svm_import('guide', %s)", [(folder / "model").read_text()])
+    features = [line.partition(" ")[2] for line in examples(data)]
+    rows = connection.execute(
+        "SELECT svm_probability('guide', features, '1')"
+        " FROM unnest(%s::text[]) WITH ORDINALITY AS t (features, line) ORDER BY line",
+        [features],
+    )
+    expected = [float(line.split()[column]) for line in lines]
+    assert [ours for (ours,) in rows] == pytest.approx(expected, rel=1e-5)
+
+
+def test_loading_a_file_can_be_cancelled(connection, connect, run, folder):
+    path = folder / "long"
+    path.write_text(("1 " + " ".join(f"{index}:0.5" for index in range(1, 50)) + "\n") * 400_000)
+    loading = run(connect(), "SELECT svm_load_libsvm('long', path => %s)", [str(path)])
+    one(connection, "SELECT pg_sleep(0.2)")
+    assert not loading.over
+    asked = time.monotonic()
+    one(connection, "SELECT pg_cancel_backend(%s)", [loading.pid])
+    assert loading.seconds_until_end(asked) < 1
+    assert isinstance(loading.end(), psycopg.errors.QueryCanceled)
+    assert one(connection, "SELECT to_regclass('long') IS NULL")

@@ -1,0 +1,124 @@
+-- Models and data from and to other programs: LIBLINEAR's model format and LIBSVM files
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+-- a file of data
+SELECT svm_load_libsvm('small', content => E'+1 1:0.5 3:-2\n-1 2:1e-1 # a comment\n\n# another\n1 3:1\r\n-1\n');
+SELECT * FROM small;
+\d small
+SELECT svm_load_libsvm('"Odd name"', content => '');
+SELECT count(*) FROM "Odd name";
+CREATE SCHEMA elsewhere;
+SELECT svm_load_libsvm('elsewhere.more', content => (SELECT string_agg(format('%s %s:%s %s:1', i % 2, 1 + i % 10, i / 100.0, 20 + i % 7), E'\n') FROM generate_series(1, 1000) AS i));
+SELECT svm_train('elsewhere.more', 'label', ARRAY['sparse(idx, val)'], model => 'more');
+SELECT round(avg((svm_predict('more', m) = label)::int), 2) > 0.5 AS better_than_a_coin FROM elsewhere.more AS m;
+-- a model of LIBLINEAR's, of two classes; the weights speak for the first label
+\set model 'solver_type L2R_L2LOSS_SVC_DUAL\nnr_class 2\nlabel -1 1\nnr_feature 3\nbias 1\nw\n0.5 \n-0.25 \n1.0000000000000001e-05 \n0.125 \n'
+SELECT svm_import('two', :'model');
+SELECT svm_decision('two', '1:1 2:2 9:5'), svm_predict('two', '1:1'), svm_predict('two', '2:4'), svm_classify('two', small) FROM small LIMIT 1;
+SELECT name, version, rows_used, features, loss, c, solver, gap, stop_reason FROM svm_models WHERE name = 'two';
+SELECT svm_export('two');
+SELECT svm_export('two') = :'model' AS same;
+-- for rows with an array; labels with names
+SELECT svm_import('two', :'model', 'array', '{"1": "good", "-1": "bad"}');
+SELECT svm_decision('two', '{1,2,0}'::float8[]), svm_classify('two', '{1,2,0}'::float8[]), svm_classify('two', '{1,0,0}'::float8[]), svm_decision('two@1', '1:1 2:2');
+SELECT svm_export('two') = :'model' AS same, svm_export('two@1') = :'model' AS first_too;
+SELECT svm_import('text', :'model', features => 'libsvm');
+SELECT svm_decision('text', t) FROM (SELECT '1:1 2:2' AS features) AS t;
+-- three classes, in any order; logistic regression has probabilities
+\set three 'solver_type L2R_LR\nnr_class 3\nlabel 7 3 5\nnr_feature 2\nbias -1\nw\n1 0.5 -2 \n0 1.5 0 \n'
+SELECT svm_import('three', :'three');
+SELECT svm_export('three') = :'three' AS same, svm_predict('three', '1:1'), svm_predict('three', '2:1'), svm_predict('three', '1:-1'), svm_decision('three', '1:1', '5');
+SELECT svm_probability('three', '1:1', '7') = 1 / (1 + exp(-1.0::float8)) / (1 / (1 + exp(-1.0::float8)) + 1 / (1 + exp(-0.5::float8)) + 1 / (1 + exp(2.0::float8))) AS probability;
+-- of two classes with weights for each their difference decides
+SELECT svm_import('pair', E'solver_type MCSVM_CS\nnr_class 2\nlabel 1 2\nnr_feature 1\nbias -1\nw\n0.5 0.25 \n');
+SELECT svm_decision('pair', '1:1'), svm_predict('pair', '1:1'), svm_predict('pair', '1:-1');
+SELECT svm_export('pair');
+-- what was trained here: dense columns count from 1, labels that are no integers are numbered
+CREATE TABLE dense AS SELECT i::float8 AS a, i % 3 AS b, CASE WHEN i > 5 THEN 'yes' ELSE 'no' END AS y, i > 5 AS t, CASE WHEN i > 5 THEN 1.5 ELSE 1 END AS n,
+    ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 10) AS i;
+SELECT svm_train('dense', 'y', ARRAY['a', 'b'], model => 'dense'), svm_train('dense', 't', ARRAY['x'], model => 'truth', intercept => false, scale => 'none', loss => 'squared_hinge'),
+    svm_train('dense', 'n', ARRAY['x'], model => 'half');
+SET client_min_messages = notice;
+SELECT split_part(svm_export('dense'), 'w', 1);
+SELECT split_part(svm_export('truth'), 'w', 1);
+SELECT split_part(svm_export('half', 'liblinear'), 'w', 1);
+SET client_min_messages = warning;
+-- and back: the same decisions
+SELECT svm_import('back', svm_export('dense'), 'array');
+SELECT bool_and(svm_decision('back', ARRAY[a, b]) = svm_decision('dense', d)) AS same FROM dense AS d;
+SELECT svm_export('back') = svm_export('dense') AS same;
+-- numbers of every size
+SELECT svm_import('numbers', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 8\nbias -1\nw\n1e-300\n123456789012345678\n12345678901234567\n0.0001\n0.00001234\n-3\n1e16\n0.1\n');
+SELECT split_part(svm_export('numbers'), E'w\n', 2);
+-- errors
+SELECT svm_load_libsvm('small', content => '1 1:1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('bad', content => E'1 1:1\n\nx 1:1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('bad', content => E'1 1:1\n1 1:1 2');
+SELECT svm_load_libsvm('bad', content => E'1 1:1\n1 2 3:1');
+SELECT svm_load_libsvm('bad', content => '1 qid:3 1:1');
+SELECT svm_load_libsvm('bad', content => '1 -1:1');
+SELECT svm_load_libsvm('bad', content => '1 3000000000:1');
+SELECT svm_load_libsvm('bad', content => '1 1:nan');
+SELECT svm_load_libsvm('bad', content => '1 1:1e40');
+SELECT svm_load_libsvm('bad', content => 'nan 1:1');
+SELECT svm_load_libsvm('bad', content => '1,2 1:1');
+SELECT svm_load_libsvm('bad', content => '1 2:1 2:2');
+SELECT svm_load_libsvm('bad', content => '1 5:1 2:2');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('bad');
+SELECT svm_load_libsvm('bad', '/tmp/x', '1 1:1');
+SELECT svm_load_libsvm(NULL, '/tmp/x');
+SELECT svm_load_libsvm('bad', '/no/such/file');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('bad', '/tmp');
+SELECT svm_load_libsvm('a.b.c.d', content => '');
+SELECT svm_load_libsvm('bad name', content => '');
+CREATE ROLE plain;
+GRANT CREATE ON SCHEMA elsewhere TO plain;
+GRANT USAGE ON SCHEMA elsewhere TO plain;
+SET ROLE plain;
+SELECT svm_load_libsvm('elsewhere.x', '/etc/passwd');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('elsewhere.own', content => '1 1:1');
+SELECT svm_import('two', :'model');
+SELECT svm_export('two');
+RESET ROLE;
+DROP TABLE elsewhere.own;
+REVOKE ALL ON SCHEMA elsewhere FROM plain;
+DROP ROLE plain;
+BEGIN READ ONLY;
+SELECT svm_import('x', :'model');
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT svm_load_libsvm('x', content => '');
+ROLLBACK;
+SELECT svm_export('two', 'pmml');
+SELECT svm_export('nobody');
+SELECT svm_export(NULL);
+SELECT svm_train('small', 'label', ARRAY['sparse(idx, val)'], model => 'counts_from_1');
+CREATE TABLE zeroth AS SELECT i % 2 AS y, format('0:%s 1:%s', i % 2, i) AS f FROM generate_series(1, 10) AS i;
+SELECT svm_train('zeroth', 'y', ARRAY['libsvm(f)'], model => 'zeroth');
+SELECT svm_export('zeroth');
+SELECT svm_import('x', NULL);
+SELECT svm_import('x@1', :'model');
+SELECT svm_import('x', :'model', 'columns');
+SELECT svm_import('x', :'model', classes => '{"1": "a"}');
+SELECT svm_import('x', :'model', classes => '{"1": "a", "-1": "a"}');
+SELECT svm_import('x', :'model', classes => '[1]');
+SELECT svm_import('x', '');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nbias -1\nw\n');
+SELECT svm_import('x', E'solver_type L2R_L2LOSS_SVR\nnr_class 2\nlabel 1 2\nnr_feature 1\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 1\nlabel 1\nnr_feature 1\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 1000000000\nlabel 1\nnr_feature 1\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 3\nlabel 1 2 1\nnr_feature 1\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class two\n');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2.5\n');
+SELECT svm_import('x', E'solver_type L2R_LR\nkernel rbf\n');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature -1\n');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2000000000\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\n1 2');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\nnan');
+SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\n2\n3');
