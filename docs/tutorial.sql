@@ -23,22 +23,42 @@ DELETE FROM machines WHERE id > 20000;
 SELECT state, count(*) FROM machines GROUP BY state ORDER BY state;
 
 -- Training
-SELECT svm_train('machines', 'state');
-SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced']);
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site']);
+SELECT column_name, type, treatment, features, categories FROM svm_features('machines_state');
 SELECT name, version, rows_used, features, loss, c, gap <= 1e-3 AS certified, stop_reason
 FROM svm_models;
 
 -- Prediction
 SELECT id, state, svm_classify('machines_state', m) AS predicted
 FROM new_machines AS m ORDER BY id LIMIT 5;
-SELECT state, svm_classify('machines_state', m) AS predicted, round(count(*), -1) AS about
-FROM new_machines AS m GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT width_bucket(abs(svm_decision('machines_state', m)), 0, 3, 3) AS distance,
        round(avg((svm_classify('machines_state', m) = state)::int), 1) AS right_share
 FROM new_machines AS m GROUP BY 1 ORDER BY 1;
 
+-- How good, and why
+SELECT rows, round(accuracy::numeric, 2) AS accuracy, round(recall::numeric, 2) AS recall, round(auc::numeric, 2) AS auc
+FROM svm_evaluate('machines_state', 'new_machines');
+SELECT actual, predicted, round(rows, -1) AS about FROM svm_confusion('machines_state', 'new_machines');
+SELECT feature, CASE WHEN weight > 0 THEN 'runs' ELSE 'fails' END AS speaks_for FROM svm_weights('machines_state')
+WHERE feature NOT LIKE 'site%' AND abs(weight) > 0.05;
+SELECT feature, round(value::numeric) AS value, CASE WHEN contribution > 0 THEN 'runs' ELSE 'fails' END AS speaks_for
+FROM svm_explain('machines_state', (SELECT m FROM new_machines AS m WHERE id = 20005), 3);
+
+-- Choosing C
+SELECT c, count(*) AS folds, round(avg(accuracy)::numeric, 2) AS accuracy
+FROM svm_cross_validate('machines', 'state', c => ARRAY[0.0001, 0.01, 1],
+                        features => ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site'])
+GROUP BY c ORDER BY c;
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site'], 'careful',
+                 c => NULL, probability => true, class_weight => 'balanced');
+SELECT svm_classify('careful', m) AS predicted, round(avg(svm_probability('careful', m, 'fails'))::numeric, 1) AS probability
+FROM new_machines AS m GROUP BY 1 ORDER BY 1;
+SELECT svm_train_query('SELECT temperature, vibration, hours, CASE WHEN hours < 2000 THEN ''new'' WHEN hours < 6000 THEN ''used'' ELSE ''old'' END AS age
+                        FROM machines', 'age', model => 'age');
+SELECT rank, class FROM svm_predict_set('age', '{60, 2, 7900}'::float8[]);
+
 -- The certificate
-SELECT svm_train_query('SELECT vibration, serviced, state FROM machines ORDER BY id', 'state', model => 'raw',
+SELECT svm_train_query('SELECT vibration, serviced::int, state FROM machines ORDER BY id', 'state', model => 'raw',
                        scale => 'none', intercept => false, options => '{"duals": true}');
 CREATE VIEW raw_version AS
 SELECT version.*
@@ -46,7 +66,7 @@ FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id AND version.version = model.current_version
 WHERE model.name = 'raw';
 CREATE VIEW signed AS
-SELECT row_number() OVER (ORDER BY id) - 1 AS row, CASE state WHEN 'runs' THEN 1 ELSE -1 END AS y, vibration, serviced
+SELECT row_number() OVER (ORDER BY id) - 1 AS row, CASE state WHEN 'runs' THEN 1 ELSE -1 END AS y, vibration, serviced::int
 FROM machines;
 WITH recomputed AS (
     SELECT 0.5 * (SELECT sum(w ^ 2) FROM raw_version JOIN svm_weight ON version_id = id, unnest(weights) AS w)
@@ -59,7 +79,7 @@ WITH duals AS (
     SELECT first_row + rows.at AS row, rows.a
     FROM raw_version JOIN svm_dual ON version_id = id, unnest(rows, duals) AS rows (at, a)
 ), recomputed AS (
-    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced::int) ^ 2) AS dual,
+    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced) ^ 2) AS dual,
            min(a) >= 0 AND max(a) <= 1 AS feasible
     FROM duals JOIN signed USING (row)
 )
@@ -67,10 +87,12 @@ SELECT abs(stored.dual - recomputed.dual) < 1e-6 * stored.dual AS dual_agrees, f
 FROM svm_models AS stored, recomputed WHERE name = 'raw';
 
 -- Versions
-SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced'], c => 0.01);
+SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site'], c => 0.01);
 SELECT name, version, c FROM svm_models WHERE name = 'machines_state';
 SELECT avg((svm_classify('machines_state@1', m) = svm_classify('machines_state@2', m))::int) > 0.95 AS mostly_agree
 FROM new_machines AS m;
+SELECT svm_deploy('machines_state', 1);
+SELECT svm_drop('machines_state', 2);
 
 -- Arrays, sparse rows, LIBSVM text
 CREATE TABLE readings AS
@@ -86,6 +108,8 @@ SELECT svm_predict('notes_good', '0:1 4:1 120:2') AS even, svm_predict('notes_go
 -- NULL
 CREATE VIEW patchy AS SELECT nullif(vibration::int, 0) AS vibration, temperature, state FROM machines;
 SELECT svm_train('patchy', 'state');
+SELECT svm_train('patchy', 'state', nulls => 'mean');
+SELECT column_name, nulls, round(mean::numeric) AS mean FROM svm_features('patchy_state');
 SELECT svm_train('patchy', 'state', nulls => 'skip');
 SELECT rows_used < 20000 AS some_left_out FROM svm_models WHERE name = 'patchy_state';
 
@@ -98,8 +122,8 @@ SELECT max(gap) <= 1e-3 AS certified, (max(primal) - min(primal)) / min(primal) 
 FROM svm_models WHERE name IN ('streamed', 'cached');
 
 -- Cleaning up
-DELETE FROM svm_model
-WHERE name IN ('machines_state', 'raw', 'readings_failed', 'notes_good', 'patchy_state', 'streamed', 'cached');
+SELECT count(svm_drop(name)) AS dropped
+FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached}'::text[]) AS name;
 DROP VIEW patchy, raw_version, signed;
 DROP TABLE machines, new_machines, readings, notes;
 RESET client_min_messages;
