@@ -1,0 +1,16 @@
+-- A night that goes wrong: among what has come in is a customer whose spending nobody can have. The training refuses the
+-- row, the transaction ends, and nothing of the night has happened.
+
+SELECT count(*) AS customers, (SELECT count(*) FROM incoming) AS waiting, (SELECT count(*) FROM scores) AS scored,
+       (SELECT max(version) FROM svm_versions WHERE name = 'churn') AS newest_version
+FROM customers;
+
+SELECT customers_come(1000);
+UPDATE incoming SET spent = 'NaN' WHERE (id, arrived) = (SELECT id, arrived FROM incoming WHERE churned LIMIT 1);
+
+\ir pipeline.sql
+
+-- as before, but for those who wait
+SELECT count(*) AS customers, (SELECT count(*) FROM incoming) AS waiting, (SELECT count(*) FROM scores) AS scored,
+       (SELECT max(version) FROM svm_versions WHERE name = 'churn') AS newest_version
+FROM customers;
