@@ -108,6 +108,17 @@ impl<T: Real> Solver<T> {
         })
     }
 
+    /// Begins from these dual variables of a head, which must be within its bounds: a verifying pass must come first.
+    pub(crate) fn set_duals(&mut self, head: usize, duals: Vec<f32>) {
+        match &mut self.form {
+            Form::Apart(heads) => heads[head].alpha = duals,
+            Form::Together(bank) => bank.set_duals(head, &duals),
+        }
+        if let Some(course) = self.courses_mut().nth(head) {
+            course.begin_from_duals();
+        }
+    }
+
     /// The heads that are held each by itself.
     fn heads(&self) -> &[Head<T>] {
         match &self.form {
@@ -365,6 +376,11 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).for_each(Head::end_full),
             Form::Together(bank) => bank.end_full(),
         }
+        self.wants_proof()
+    }
+
+    /// Whether a verifying pass is due.
+    pub(crate) fn wants_proof(&self) -> bool {
         self.running().any(Course::wants_proof)
     }
 
@@ -439,6 +455,9 @@ impl<T: Real> Solver<T> {
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
     pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
+        if self.full_passes == 0 {
+            return Ok(());
+        }
         let mut metric = None;
         if let Some(moments) = self.moments.take() {
             if self.running().any(Course::takes_metric) {
