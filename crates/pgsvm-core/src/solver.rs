@@ -379,9 +379,18 @@ impl<T: Real> Solver<T> {
         self.wants_proof()
     }
 
-    /// Whether a verifying pass is due.
+    /// Whether a verifying pass is due: nothing is trained in it, so half of the heads that run must want it, or one that
+    /// has no pass left. So K heads are verified in a logarithm of K passes, however far apart they arrive.
     pub(crate) fn wants_proof(&self) -> bool {
-        self.running().any(Course::wants_proof)
+        let (mut running, mut wanting) = (0, 0);
+        for course in self.running() {
+            if course.is_last() {
+                return true;
+            }
+            running += 1;
+            wanting += usize::from(course.wants_proof());
+        }
+        wanting > 0 && 2 * wanting >= running
     }
 
     /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.

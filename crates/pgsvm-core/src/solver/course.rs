@@ -155,7 +155,8 @@ impl Course {
         self.begins_from_duals = true;
     }
 
-    fn is_last(&self) -> bool {
+    /// Whether no pass is left.
+    pub(super) fn is_last(&self) -> bool {
         self.full_passes >= self.max_passes
     }
 
@@ -283,7 +284,10 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.begins_from_duals || self.is_last() || self.known() || self.estimate < self.slack * self.tolerance
+        self.begins_from_duals
+            || self.is_last()
+            || self.known()
+            || self.estimate < self.slack * self.tolerance
     }
 
     fn known(&self) -> bool {

@@ -278,7 +278,9 @@ fn mean_duals<T: Real>(
     let share = (heads.len() - 1).max(1) as f64;
     let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
     means.extend((0..rows).map(|row| {
-        let duals = of_heads.iter().map(|(all, step)| f64::from(all[row * step]));
+        let duals = of_heads
+            .iter()
+            .map(|(all, step)| f64::from(all[row * step]));
         (duals.sum::<f64>() / share) as f32
     }));
     Ok(means)
