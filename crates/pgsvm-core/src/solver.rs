@@ -108,6 +108,17 @@ impl<T: Real> Solver<T> {
         })
     }
 
+    /// Begins from these dual variables of a head, which must be within its bounds: a verifying pass must come first.
+    pub(crate) fn set_duals(&mut self, head: usize, duals: Vec<f32>) {
+        match &mut self.form {
+            Form::Apart(heads) => heads[head].alpha = duals,
+            Form::Together(bank) => bank.set_duals(head, &duals),
+        }
+        if let Some(course) = self.courses_mut().nth(head) {
+            course.begin_from_duals();
+        }
+    }
+
     /// The heads that are held each by itself.
     fn heads(&self) -> &[Head<T>] {
         match &self.form {
@@ -365,7 +376,21 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).for_each(Head::end_full),
             Form::Together(bank) => bank.end_full(),
         }
-        self.running().any(Course::wants_proof)
+        self.wants_proof()
+    }
+
+    /// Whether a verifying pass is due: nothing is trained in it, so half of the heads that run must want it, or one that
+    /// has no pass left. So K heads are verified in a logarithm of K passes, however far apart they arrive.
+    pub(crate) fn wants_proof(&self) -> bool {
+        let (mut running, mut wanting) = (0, 0);
+        for course in self.running() {
+            if course.is_last() {
+                return true;
+            }
+            running += 1;
+            wanting += usize::from(course.wants_proof());
+        }
+        wanting > 0 && 2 * wanting >= running
     }
 
     /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.
@@ -439,6 +464,9 @@ impl<T: Real> Solver<T> {
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
     pub(crate) fn advance(&mut self) -> Result<(), TrainError> {
+        if self.full_passes == 0 {
+            return Ok(());
+        }
         let mut metric = None;
         if let Some(moments) = self.moments.take() {
             if self.running().any(Course::takes_metric) {

@@ -10,6 +10,12 @@
 //! rounded up to whole eights, one f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
 //! (features x K; six where the shift needs a metric), a vector for each head that has ended, and one of f64 for each
 //! head being verified.
+//!
+//! What it trains may be a plan of one stage or two (`plan.rs`; `run.rs` carries it out). With F folds, V values of C and
+//! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
+//! memory of so many. When they have ended there are, besides, V H f32 and two words a row for held-out decisions
+//! (`held_out.rs`) and eight bytes for each row of the fold that is ranked. Then the heads are given up, but for the mean
+//! dual variables of H of them, from which the final ones begin.
 
 mod block;
 mod held_out;

@@ -510,11 +510,6 @@ fn many_classes_and_folds_are_read_about_as_often_as_two_classes() {
         plan(&[0.01, 0.1], 5, Purpose::Train),
         &grouped(6000, 8, 10, 5),
     );
-    let chosen = reads(Plan::train(0.1), &grouped(6000, 8, 10, 1));
-    println!(
-        "{} chosen {chosen} two {two} ten {ten} folds {folds} choice {choice}",
-        1
-    );
     assert!(ten <= 1.5 * two + 1.0, "{ten} {two}");
     assert!(folds <= 1.5 * two + 2.0, "{folds} {two}");
     assert!(choice <= 3.0 * two + 4.0, "{choice} {two}");

@@ -163,6 +163,15 @@ impl Bank {
         (&all[from..], self.width * LANES)
     }
 
+    /// Sets the dual variables of a head that has not begun.
+    pub(super) fn set_duals(&mut self, head: usize, duals: &[f32]) {
+        let (lane, step) = (self.lane_of[head], self.width * LANES);
+        let all = self.alpha.as_flattened_mut();
+        for (own, dual) in all.iter_mut().skip(lane).step_by(step).zip(duals) {
+            *own = *dual;
+        }
+    }
+
     /// The lanes of running heads, with their heads.
     fn running(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let lanes = self.head_of.iter().copied().enumerate();
@@ -207,8 +216,8 @@ impl Bank {
 
     pub(super) fn begin_full(&mut self) {
         self.settle();
-        self.start_is_zero = self.courses.iter().all(|course| course.sums.updates == 0);
         self.write_start();
+        self.start_is_zero = self.start_norm.iter().all(|norm| *norm == 0.0);
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {

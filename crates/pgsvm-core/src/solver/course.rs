@@ -47,6 +47,8 @@ pub(super) enum Verdict {
     Ended { shrink: f64 },
     /// It goes on from the recomputed v.
     GoesOn,
+    /// It begins at the recomputed v: that is where its centre is too.
+    Begins,
 }
 
 /// The best primal found and its counts.
@@ -80,6 +82,8 @@ pub(crate) struct Course {
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
+    /// Whether it begins from dual variables that came from elsewhere, from which a verifying pass has yet to make v.
+    begins_from_duals: bool,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -133,6 +137,7 @@ impl Course {
             tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
             max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
             full_passes: 0,
+            begins_from_duals: false,
             stop: None,
         }
     }
@@ -145,7 +150,13 @@ impl Course {
         self.tolerance
     }
 
-    fn is_last(&self) -> bool {
+    /// The dual variables have come from elsewhere: it is to be verified before it is trained.
+    pub(super) fn begin_from_duals(&mut self) {
+        self.begins_from_duals = true;
+    }
+
+    /// Whether no pass is left.
+    pub(super) fn is_last(&self) -> bool {
         self.full_passes >= self.max_passes
     }
 
@@ -273,7 +284,10 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.is_last() || self.known() || self.estimate < self.slack * self.tolerance
+        self.begins_from_duals
+            || self.is_last()
+            || self.known()
+            || self.estimate < self.slack * self.tolerance
     }
 
     fn known(&self) -> bool {
@@ -319,6 +333,9 @@ impl Course {
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;
+        if std::mem::take(&mut self.begins_from_duals) {
+            return Verdict::Begins;
+        }
         Verdict::GoesOn
     }
 

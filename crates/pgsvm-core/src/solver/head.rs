@@ -148,9 +148,10 @@ impl<T: Real> Head<T> {
     }
 
     pub(crate) fn begin_full(&mut self) {
-        self.start_is_zero = self.course.sums.updates == 0;
+        let norms = self.iterate.norms();
+        self.start_is_zero = norms.w == 0.0;
         self.iterate.write_weights(&mut self.start);
-        self.course.begin_full(self.iterate.norms());
+        self.course.begin_full(norms);
     }
 
     pub(crate) fn end_full(&mut self) {

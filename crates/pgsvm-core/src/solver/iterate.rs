@@ -183,6 +183,14 @@ impl<T: Real> Iterate<T> {
         }
     }
 
+    /// Begins with this v, which is w and the centre too.
+    pub(crate) fn begin_at(&mut self, v: &[f64]) {
+        for (z, v) in self.z.iter_mut().zip(v) {
+            *z = T::of(*v);
+        }
+        self.set_v(v);
+    }
+
     /// Takes over an exactly recomputed v.
     pub(crate) fn set_v(&mut self, v: &[f64]) {
         for (j, v) in v.iter().enumerate() {

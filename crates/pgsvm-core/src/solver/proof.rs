@@ -146,6 +146,7 @@ impl<T: Real> Head<T> {
                 }
             }
             Verdict::GoesOn => self.iterate.set_v(&proof.v),
+            Verdict::Begins => self.iterate.begin_at(&proof.v),
         }
     }
 }

@@ -122,11 +122,12 @@ impl<T: Real> Block<T> {
     }
 
     /// Trains other heads from here on.
-    pub(super) fn restart(&mut self, mut solver: Solver<T>) {
+    pub(super) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
         solver.let_rows_sleep(self.sleeps);
-        self.passes.restart(&mut solver);
+        self.passes.restart(&mut solver)?;
         solver.begin_active();
         self.solver = solver;
+        Ok(())
     }
 
     /// Begins a pass of decisions: the heads have ended.

@@ -118,6 +118,8 @@ pub(super) struct Verdict {
     /// The best C.
     pub(super) c: f64,
     pub(super) sigmoids: Vec<Sigmoid>,
+    /// For each head of a classifier, the heads of the stage that were trained at the best C, one a fold.
+    pub(super) sources: Vec<Vec<usize>>,
     pub(super) layout: Layout,
 }
 
@@ -262,9 +264,17 @@ impl Evaluation {
     }
 
     pub(super) fn verdict(self) -> Verdict {
+        let best = self.best.unwrap_or(0);
+        let sources = (0..self.held_out.layout.heads()).map(|head| {
+            let folds = 0..self.ends.len();
+            folds
+                .map(|fold| self.held_out.head(best, fold) + head)
+                .collect()
+        });
         Verdict {
+            sources: sources.collect(),
             validation: self.validation,
-            c: self.held_out.costs[self.best.unwrap_or(0)],
+            c: self.held_out.costs[best],
             sigmoids: self.sigmoids,
             layout: self.held_out.layout,
         }

@@ -36,12 +36,18 @@ impl Passes {
         }
     }
 
-    /// Begins the first full pass of other heads.
-    pub(super) fn restart<T: Real>(&mut self, solver: &mut Solver<T>) {
-        solver.begin_full();
-        self.current = Pass::Full;
+    /// Begins the first pass of other heads.
+    pub(super) fn restart<T: Real>(&mut self, solver: &mut Solver<T>) -> Result<(), TrainError> {
         self.begun += 1;
         self.rows = 0;
+        self.current = if solver.wants_proof() {
+            solver.begin_verify()?;
+            Pass::Verify
+        } else {
+            solver.begin_full();
+            Pass::Full
+        };
+        Ok(())
     }
 
     /// Ends the pass and begins the next one, unless training has ended.

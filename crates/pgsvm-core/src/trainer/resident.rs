@@ -172,12 +172,7 @@ impl<T: Real> Resident<T> {
         match self.pass {
             Pass::Full => {
                 if self.solver.end_full() {
-                    let everything = self.solver.begin_verify()?;
-                    self.passes += 1;
-                    // nothing is trained: rows may come as they lie
-                    self.order_all();
-                    self.pass = Pass::Verify { everything };
-                    return Ok(());
+                    return self.begin_verify();
                 }
                 self.solver.advance()?;
                 self.active_passes = 0;
@@ -186,6 +181,10 @@ impl<T: Real> Resident<T> {
             Pass::Verify { .. } => {
                 self.solver.end_verify()?;
                 if self.solver.done() {
+                    return Ok(());
+                }
+                if self.solver.full_passes() == 0 {
+                    self.begin_full();
                     return Ok(());
                 }
                 self.solver.advance()?;
@@ -212,6 +211,9 @@ impl<T: Real> Resident<T> {
         self.together = false;
         self.active_passes = 0;
         self.active_visits = 0;
+        if self.solver.wants_proof() {
+            return self.begin_verify();
+        }
         self.begin_full();
         Ok(())
     }
@@ -241,6 +243,15 @@ impl<T: Real> Resident<T> {
             left = left.saturating_sub(values);
         }
         Step::Done
+    }
+
+    fn begin_verify(&mut self) -> Result<(), TrainError> {
+        let everything = self.solver.begin_verify()?;
+        self.passes += 1;
+        // nothing is trained: rows may come as they lie
+        self.order_all();
+        self.pass = Pass::Verify { everything };
+        Ok(())
     }
 
     fn begin_full(&mut self) {

@@ -8,7 +8,7 @@ use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
 use crate::solver::Solver;
 use crate::trainer::block::Block;
-use crate::trainer::held_out::{Evaluation, HeldOut};
+use crate::trainer::held_out::{Evaluation, HeldOut, Verdict};
 use crate::trainer::resident::Resident;
 use crate::trainer::streaming::Streaming;
 use crate::trainer::{HeadReport, HeadSpec, Tallies, TrainError, TrainerReport, Validation};
@@ -44,6 +44,8 @@ enum Activity {
     /// The pass in which held-out heads decide.
     Deciding(Box<HeldOut>),
     Evaluating(Box<Evaluation>),
+    /// Dual variables go over from held-out heads to final ones: those found so far.
+    HandingOver(Box<Verdict>, Vec<Vec<f32>>),
     Ended,
 }
 
@@ -138,6 +140,14 @@ impl<T: Real> Run<T> {
                 }
                 Ok(Step::Progress)
             }
+            Activity::HandingOver(verdict, duals) => {
+                if duals.len() < verdict.sources.len() {
+                    let sources = &verdict.sources[duals.len()];
+                    duals.push(mean_duals(self.form.solver(), sources, self.facts.rows)?);
+                    return Ok(Step::Progress);
+                }
+                self.end_handing_over()
+            }
             Activity::Ended => Ok(Step::Done),
         }
     }
@@ -174,9 +184,9 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
-        let verdict = evaluation.verdict();
-        self.validation = verdict.validation;
-        self.sigmoids = verdict.sigmoids;
+        let mut verdict = evaluation.verdict();
+        self.validation = std::mem::take(&mut verdict.validation);
+        self.sigmoids = std::mem::take(&mut verdict.sigmoids);
         self.c = Some(verdict.c);
         let wanted = self
             .plan
@@ -185,6 +195,17 @@ impl<T: Real> Run<T> {
         if !wanted || self.finals > 0 {
             return Ok(Step::Done);
         }
+        self.activity = Activity::HandingOver(Box::new(verdict), Vec::new());
+        Ok(Step::Progress)
+    }
+
+    /// The final heads begin where the held-out heads of their C have come to.
+    fn end_handing_over(&mut self) -> Result<Step, TrainError> {
+        let Activity::HandingOver(verdict, duals) =
+            std::mem::replace(&mut self.activity, Activity::Ended)
+        else {
+            return Ok(Step::Done);
+        };
         self.visits = self.form.solver().visits();
         self.updates = self.form.solver().updates();
         // the heads that have ended give their memory back first
@@ -192,7 +213,10 @@ impl<T: Real> Run<T> {
         self.specs.clear();
         verdict.layout.add_final(verdict.c, &mut self.specs)?;
         self.finals = self.specs.len();
-        let solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
+        let mut solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
+        for (head, duals) in duals.into_iter().enumerate() {
+            solver.set_duals(head, duals);
+        }
         self.form.restart(solver)?;
         self.activity = Activity::Training;
         Ok(Step::Progress)
@@ -239,6 +263,29 @@ impl<T: Real> Run<T> {
     }
 }
 
+/// The mean of a row's dual variables in the heads it was trained in, which are all of `heads` but its own fold's, where
+/// its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
+fn mean_duals<T: Real>(
+    solver: &Solver<T>,
+    heads: &[usize],
+    rows: usize,
+) -> Result<Vec<f32>, TrainError> {
+    let out_of_memory = |_| TrainError::OutOfMemory {
+        bytes: 4 * rows as u64,
+    };
+    let mut means = Vec::new();
+    means.try_reserve_exact(rows).map_err(out_of_memory)?;
+    let share = (heads.len() - 1).max(1) as f64;
+    let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
+    means.extend((0..rows).map(|row| {
+        let duals = of_heads
+            .iter()
+            .map(|(all, step)| f64::from(all[row * step]));
+        (duals.sum::<f64>() / share) as f32
+    }));
+    Ok(means)
+}
+
 impl<T: Real> Form<T> {
     fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         match self {
@@ -269,11 +316,10 @@ impl<T: Real> Form<T> {
     /// Trains other heads from here on.
     fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
         match self {
-            Self::Resident(resident) => return resident.restart(solver),
+            Self::Resident(resident) => resident.restart(solver),
             Self::Streaming(streaming) => streaming.restart(solver),
             Self::Block(block) => block.restart(solver),
         }
-        Ok(())
     }
 
     fn solver(&self) -> &Solver<T> {

@@ -103,9 +103,9 @@ impl<T: Real> Streaming<T> {
     }
 
     /// Trains other heads from here on, with the working set as it is.
-    pub(super) fn restart(&mut self, mut solver: Solver<T>) {
+    pub(super) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
         solver.let_rows_sleep(false);
-        self.passes.restart(&mut solver);
+        self.passes.restart(&mut solver)?;
         self.solver = solver;
         self.threshold = Threshold::new();
         self.margin = 1.0;
@@ -114,6 +114,7 @@ impl<T: Real> Streaming<T> {
         (self.owed, self.spare) = (0.0, 0.0);
         (self.relevant, self.last_relevant) = (0, None);
         self.rested = false;
+        Ok(())
     }
 
     /// Begins a pass of decisions: the heads have ended.

@@ -134,6 +134,15 @@ impl Matrix {
         sum
     }
 
+    /// Sets one head's values.
+    pub(super) fn put(&mut self, lane: usize, values: &[f64]) {
+        let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
+        let rest = self.rest[lane..].iter_mut().step_by(self.stride);
+        for (own, value) in front.chain(rest).zip(values) {
+            *own = *value as f32;
+        }
+    }
+
     /// Sets one head's w to that of v and z: w (1 + kappa m) = v + kappa m z, m = 1 without `moment`.
     pub(super) fn set(
         &mut self,

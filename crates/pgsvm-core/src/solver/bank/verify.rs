@@ -99,7 +99,10 @@ impl Bank {
             }
             match self.courses[head].end_verify(proof.proved()) {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,
-                Verdict::GoesOn => {
+                verdict => {
+                    if verdict == Verdict::Begins {
+                        self.z.put(lane, &proof.v);
+                    }
                     let moment = self.metric.as_ref().map(|metric| &metric.moment);
                     self.w
                         .set(lane, &proof.v, &self.z, moment, self.kappa[lane]);
