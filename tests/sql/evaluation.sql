@@ -2,6 +2,8 @@
 -- of scikit-learn (tests/reference/metrics.py).
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+CREATE SCHEMA tested;
+SET search_path = tested, public;
 SET extra_float_digits = 0;
 CREATE TABLE answers (id int, actual text, predicted text, decision float8, probability float8, part int);
 INSERT INTO answers VALUES
@@ -111,7 +113,7 @@ SELECT rows, round(accuracy::numeric, 6) AS accuracy FROM svm_evaluate('side', '
 SELECT rows FROM svm_evaluate('side@1', '"My data"."My points"');
 SET search_path = "My data";
 SELECT rows FROM public.svm_evaluate('side', '"My points"', 'The side');
-RESET search_path;
+SET search_path = tested, public;
 -- labels of every type are compared in their type
 CREATE TABLE typed AS SELECT x1, x2, y = 'right' AS b, (y = 'right')::int AS i, CASE y WHEN 'right' THEN 1.50 ELSE -0.5 END::numeric AS n,
     CASE y WHEN 'right' THEN 1e20 ELSE 0.1 END::float8 AS d, CASE y WHEN 'right' THEN 0.3 ELSE 0.1 END::real AS r, left(y, 4)::char(6) AS c,
@@ -128,9 +130,11 @@ SELECT (SELECT sum(rows) FROM svm_confusion('n', 'retyped') WHERE actual IN ('1.
 -- rights are the caller's
 CREATE ROLE evaluator;
 GRANT evaluator TO CURRENT_USER;
+GRANT USAGE ON SCHEMA tested TO evaluator;
 SET ROLE evaluator;
 SELECT * FROM svm_evaluate('side', 'points');
 RESET ROLE;
+REVOKE ALL ON SCHEMA tested FROM evaluator;
 DROP ROLE evaluator;
 -- errors
 SELECT * FROM svm_evaluate('sid', 'points');
@@ -168,3 +172,6 @@ SELECT rows, log_loss IS NULL AS no_loss FROM svm_evaluate('thirds', 'more_third
 SELECT * FROM svm_roc('thirds', 'thirds');
 SELECT svm_train('points', 'y', ARRAY['x1', 'x2'], model => 'sure', probability => true);
 SELECT abs(e.log_loss - (SELECT svm_log_loss(svm_probability('sure', p), y = 'right') FROM points AS p)) < 1e-12 AS same FROM svm_evaluate('sure', 'points') AS e;
+SET client_min_messages = error;
+DELETE FROM svm_model;
+DROP SCHEMA tested, "My data" CASCADE;

@@ -1,6 +1,8 @@
 -- Models and data from and to other programs: LIBLINEAR's model format and LIBSVM files
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+CREATE SCHEMA tested;
+SET search_path = tested, public;
 -- a file of data
 SELECT svm_load_libsvm('small', content => E'+1 1:0.5 3:-2\n-1 2:1e-1 # a comment\n\n# another\n1 3:1\r\n-1\n');
 SELECT * FROM small;
@@ -122,3 +124,6 @@ SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\n1 2');
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\nnan');
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2\nbias -1\nw\n1\n2\n3');
+SET client_min_messages = error;
+DELETE FROM svm_model;
+DROP SCHEMA tested, elsewhere CASCADE;

@@ -5,9 +5,10 @@ SELECT count(*) = 0 AS missing FROM pg_available_extensions WHERE name = 'vector
 \if :missing
 \q
 \endif
+CREATE SCHEMA tested;
 CREATE SCHEMA "Vec";
 CREATE EXTENSION vector SCHEMA "Vec";
-SET search_path = public, "Vec";
+SET search_path = tested, public, "Vec";
 CREATE TABLE items AS SELECT i, i % 3 = 0 AS y, ARRAY[i % 3, i % 5, i % 7]::real[] AS a, ARRAY[i % 3, i % 5, i % 7]::vector(3) AS v,
     ARRAY[i % 3, i % 5, i % 7]::halfvec(3) AS h, ARRAY[i % 3, i % 5, i % 7]::vector::sparsevec(3) AS s,
     format('1:%s 2:%s 3:%s', i % 3, i % 5, i % 7) AS f FROM generate_series(1, 300) AS i;
@@ -23,9 +24,9 @@ SELECT bool_and(svm_decision('v', i) = svm_decision('a', i) AND svm_decision('h'
 SELECT bool_and(svm_decision('a', v) = svm_decision('a', a) AND svm_decision('v', a) = svm_decision('a', a) AND svm_decision('v', h) = svm_decision('a', a)) AS dense,
     bool_and(svm_decision('f', s) = svm_decision('f', f) AND svm_decision('s', f) = svm_decision('f', f) AND svm_decision('s', s) = svm_decision('f', f)) AS sparse,
     count(svm_predict('v', v)), count(svm_classify('h', h)) FROM items;
-SET search_path = public;
+SET search_path = tested, public;
 SELECT count(svm_decision('v', v)) AS whatever_the_search_path FROM items;
-SET search_path = public, "Vec";
+SET search_path = tested, public, "Vec";
 SELECT svm_decision('s', '{}/3'::sparsevec) = svm_decision('f', '') AS nothing, svm_decision('s', '{2:0}/3'::sparsevec) = svm_decision('f', '2:1') - svm_decision('f', '2:1') + svm_decision('f', '') AS zero,
     svm_decision('s', '{1:1,500:3}/1000'::sparsevec) = svm_decision('f', '1:1 500:3') AS unseen;
 -- halves: smallest, subnormal, largest, negative
@@ -56,8 +57,11 @@ CREATE TABLE uneven AS SELECT i % 2 AS y, (CASE WHEN i = 7 THEN '[1,2]' ELSE '[1
 SELECT svm_train('uneven', 'y', ARRAY['v'], model => 'x');
 SELECT svm_train('items', 'y', ARRAY['libsvm(s)'], model => 'x');
 -- a type of that name that is not pgvector's is none
-CREATE TYPE public.vector AS (a int);
-CREATE TABLE others AS SELECT i % 2 AS y, ROW(i)::public.vector AS v FROM generate_series(1, 4) AS i;
+CREATE TYPE tested.vector AS (a int);
+CREATE TABLE others AS SELECT i % 2 AS y, ROW(i)::tested.vector AS v FROM generate_series(1, 4) AS i;
 SELECT svm_train('others', 'y', ARRAY['v'], model => 'x');
 DROP TABLE others;
-DROP TYPE public.vector;
+DROP TYPE tested.vector;
+SET client_min_messages = error;
+DELETE FROM svm_model;
+DROP SCHEMA tested, "Vec" CASCADE;
