@@ -69,7 +69,7 @@ SELECT count(*) FROM svm_models WHERE name LIKE 'irises%';
 -- by a column, which is no feature then: the folds are its values, and as good as separate trainings say
 SELECT fold, rows, round(accuracy::numeric, 2) AS accuracy, best
 FROM svm_cross_validate('irises', 'kind', ARRAY[1.0], fold_column => 'copies', features => ARRAY['length', 'width'], scale => 'none') ORDER BY fold;
-SELECT DISTINCT c, best FROM svm_cross_validate('irises', 'kind', fold_column => 'copies') ORDER BY c;
+SELECT c, count(*) AS folds FROM svm_cross_validate('irises', 'kind', fold_column => 'copies') GROUP BY c ORDER BY c;
 
 -- C chosen: what was found is kept, and the model is that of a training with this C
 SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], c => NULL, model => 'chosen', options => '{"costs": [0.0001, 0.1, 1], "folds": 4}');
