@@ -18,6 +18,7 @@ mod hash;
 mod libsvm;
 mod name;
 mod one_hot;
+mod part;
 mod pgvector;
 mod resolve;
 mod sparse;

@@ -16,9 +16,9 @@ use std::rc::Rc;
 
 /// Longest value that a dictionary keeps.
 pub const LONGEST_VALUE_BYTES: usize = 1000;
-/// Bytes that the dictionaries of all columns take while they are learned, which belong to the few
-/// megabytes of a reader.
-const KEPT_BYTES: usize = 32 << 20;
+/// Bytes that the dictionaries of all columns may take. On their way into the tables there are several
+/// copies of them for a moment, which together must stay within what a training promises.
+const KEPT_BYTES: usize = 8 << 20;
 /// Bytes that a value takes in a dictionary beside its text, about.
 const VALUE_BYTES: usize = 96;
 /// A column with no more distinct values than this never looks like a key.
@@ -46,7 +46,7 @@ impl Default for CategoryLimits {
 }
 
 impl CategoryLimits {
-    pub const MOST: u32 = 100_000;
+    pub const MOST: u32 = 50_000;
     pub const MOST_HASH_BITS: u32 = 24;
 }
 

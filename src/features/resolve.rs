@@ -1,7 +1,7 @@
 //! From the `features` argument and the source's columns to a `FeatureSet`. Called once per training,
 //! in the leader.
 
-use super::decode::{array_kind, check_category, check_text, index_kind};
+use super::part::{array_kind, check_category, check_text, index_kind};
 use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn};
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import time
+from dataclasses import dataclass
 
 import pytest
 
@@ -75,34 +76,68 @@ def children(postmaster):
     return {int(pid) for pid in pathlib.Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()}
 
 
-@pytest.mark.parametrize(("processes", "solver"), CASES)
-def test_a_training_out_of_core_keeps_the_memory_promise(server, connect, run, processes, solver):
-    connection = connect()
-    configure(connection, PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
-    # a backend that has read the table and predicted: caches of the catalog are not the training's
-    connection.execute("SELECT svm_train_query('SELECT * FROM wide LIMIT 100', 'label', model => 'small')")
-    connection.execute("SELECT count(*) FROM wide")
-    backend = connection.info.backend_pid
-    postmaster = int((server.data_directory / "postmaster.pid").read_text().split()[0])
-    before = children(postmaster)
-    at_rest, files_before = sample([backend]), server.temporary_files()
+@dataclass
+class Seen:
+    """What a training took at most, beside what its backend had before."""
 
+    peak: int
+    spooled: int
+    samples: int
+
+
+@pytest.fixture
+def watch(server, connect, run):
+    """Runs a statement and watches the memory of its processes."""
+
+    def watched(settings, statement):
+        connection = connect()
+        configure(connection, settings | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
+        # a backend that has read the table and predicted: caches of the catalog are not the training's
+        connection.execute("SELECT svm_train_query('SELECT * FROM wide LIMIT 100', 'label', model => 'small')")
+        connection.execute("SELECT count(*) FROM wide")
+        backend = connection.info.backend_pid
+        postmaster = int((server.data_directory / "postmaster.pid").read_text().split()[0])
+        before = children(postmaster)
+        at_rest, files_before = sample([backend]), server.temporary_files()
+
+        running = run(connection, statement)
+        seen = Seen(0, 0, 0)
+        while not running.over:
+            workers = children(postmaster) - before
+            seen.peak = max(seen.peak, sample({backend} | workers) - at_rest)
+            seen.spooled = max(seen.spooled, sum(size for _, size in server.temporary_files() - files_before))
+            seen.samples += 1
+            time.sleep(0.02)
+        running.end()
+
+        trained = model(connection, "m")
+        print(
+            f"peak {seen.peak / MB:.1f} MB, {seen.samples} samples, {trained['seconds']:.1f} s, "
+            f"spool {seen.spooled / MB:.0f} MB"
+        )
+        assert seen.samples >= 20
+        assert seen.spooled > 0, "the training was to go through a temporary file, compressed or not"
+        assert seen.peak > CACHE_BYTES, "the cache was to be seen"
+        return trained, seen
+
+    return watched
+
+
+@pytest.mark.parametrize(("processes", "solver"), CASES)
+def test_a_training_out_of_core_keeps_the_memory_promise(watch, processes, solver):
     limits = "max_passes => 4, tolerance => 1e-6"
     statement = f"SELECT svm_train('wide', 'label', model => 'm', c => 0.01, solver => '{solver}', {limits})"
-    running = run(connection, statement)
-    peak, spooled, samples = 0, 0, 0
-    while not running.over:
-        workers = children(postmaster) - before
-        peak = max(peak, sample({backend} | workers) - at_rest)
-        spooled = max(spooled, sum(size for _, size in server.temporary_files() - files_before))
-        samples += 1
-        time.sleep(0.02)
-    running.end()
-
-    trained = model(connection, "m")
-    print(f"peak {peak / MB:.1f} MB, {samples} samples, {trained['seconds']:.1f} s, spool {spooled / MB:.0f} MB")
+    trained, seen = watch(PROCESSES[processes], statement)
     assert trained["rows_used"] == ROWS
-    assert samples >= 20
-    assert spooled > 0, "the training was to go through a temporary file, compressed or not"
-    assert peak > CACHE_BYTES, "the cache was to be seen"
-    assert peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES
+    assert seen.peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES
+
+
+def test_many_long_categories_keep_the_memory_promise(watch):
+    """As many values as are kept, and many more that are hashed."""
+    columns = ", ".join(f"lpad((features[{i}] * 1e5)::int::text, 300 * {i}, 'x') AS text{i}" for i in range(1, 4))
+    trained, seen = watch(
+        TWO_WORKERS,
+        f"""SELECT svm_train_query($$SELECT label, features, {columns} FROM wide LIMIT 200000$$, 'label', model => 'm',
+            max_passes => 4, tolerance => 1e-6, options => '{{"max_categories": 50000, "hash_bits": 10}}')""",
+    )
+    assert seen.peak < CACHE_BYTES + 4 * trained["rows_used"] + 8 * trained["features"] + PROMISE_BYTES

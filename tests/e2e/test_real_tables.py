@@ -38,11 +38,14 @@ def accuracy(connection, name, table):
     )
 
 
-@pytest.mark.parametrize(
+in_and_out_of_memory = pytest.mark.parametrize(
     "settings",
     [NO_WORKER, TWO_WORKERS | {"pgsvm.cache_size": "512kB"}],
     ids=["in_memory", "through_a_small_cache"],
 )
+
+
+@in_and_out_of_memory
 def test_adult_trains_straight_from_its_csv(adult, connection, settings):
     configure(connection, settings)
     name = f"adult_{len(settings)}"
@@ -63,6 +66,28 @@ def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):
     assert accuracy(connection, "adult_mean", "adult_nulls_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
     nulls = connection.execute("SELECT column_name, nulls FROM svm_features('adult_mean') WHERE nulls > 0").fetchall()
     assert nulls == [("workclass", 1836), ("occupation", 1843), ("native_country", 583)]
+
+
+@in_and_out_of_memory
+def test_missing_numbers_are_the_mean_of_the_others(adult, connection, settings):
+    """The first row lacks both numbers; the mean is of the rows that have one."""
+    configure(connection, settings)
+    train = "SELECT svm_train_query(%s, 'income', model => %s, nulls => %s, tolerance => 1e-4)"
+    source = "SELECT {} AS age, {} AS hours, capital_gain, education, income FROM adult"
+    patchy = source.format("nullif(age, 39)", "nullif(hours_per_week, 40)")
+    connection.execute(train, [patchy, "patchy", "mean"])
+    filled = source.format(
+        "coalesce(nullif(age, 39), (SELECT avg(nullif(age, 39)) FROM adult))",
+        "coalesce(nullif(hours_per_week, 40), (SELECT avg(nullif(hours_per_week, 40)) FROM adult))",
+    )
+    connection.execute(train, [filled, "filled", "error"])
+    assert model(connection, "patchy")["primal"] == pytest.approx(model(connection, "filled")["primal"], rel=1e-4)
+    means = connection.execute("SELECT mean FROM svm_features('patchy') WHERE treatment = 'number'").fetchall()
+    expected = one(
+        connection,
+        "SELECT ARRAY[avg(nullif(age, 39)), avg(nullif(hours_per_week, 40)), avg(capital_gain)]::float8[] FROM adult",
+    )
+    assert [mean for (mean,) in means] == pytest.approx(expected)
 
 
 @pytest.fixture

@@ -220,7 +220,7 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options =
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": -1}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": 100001}');
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": 50001}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"hash_bits": 0}');
 \echo :LAST_ERROR_SQLSTATE

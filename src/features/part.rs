@@ -1,0 +1,149 @@
+//! Where the values of a feature part stand in a row: its columns found by name, their types checked.
+//! Called when a decoder is made, and when `features` is resolved.
+
+use super::resolve::{find, wrong_type};
+use super::{FeatureError, FeaturePart};
+use crate::pg::query::Column;
+use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
+use crate::pg::vector::VectorKind;
+
+/// Where a part's values stand in a row, and as what.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// Columns of one type side by side, each a part of the feature set.
+    Columns {
+        at: usize,
+        count: usize,
+        kind: NumberKind,
+    },
+    Array {
+        at: usize,
+        kind: NumberKind,
+    },
+    /// pgvector's `vector` or, where `half`, `halfvec`.
+    Vector {
+        at: usize,
+        half: bool,
+    },
+    Sparse {
+        index: (usize, NumberKind),
+        value: (usize, NumberKind),
+    },
+    Libsvm {
+        at: usize,
+    },
+    /// pgvector's `sparsevec`.
+    Sparsevec {
+        at: usize,
+    },
+    Category {
+        at: usize,
+        kind: CategoryKind,
+    },
+}
+
+impl Part {
+    /// Takes `next` in when both are columns of one type and it stands right behind.
+    pub fn join(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (
+                Self::Columns { at, count, kind },
+                Self::Columns {
+                    at: next_at,
+                    count: more,
+                    kind: next_kind,
+                },
+            ) if *next_at == *at + *count && next_kind == kind => {
+                *count += more;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub fn new(part: &FeaturePart, columns: &[Column]) -> Result<Self, FeatureError> {
+        let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
+            let column = find(name, columns)?;
+            let at = columns.iter().position(|other| other.name == name);
+            Ok((at.unwrap_or(0), column))
+        };
+        Ok(match part {
+            FeaturePart::Column { name, time, .. } => {
+                let (at, column) = at(name)?;
+                match type_kind(column.type_oid) {
+                    TypeKind::Number(kind) if kind.is_time() == *time => {
+                        Self::Columns { at, count: 1, kind }
+                    }
+                    _ if *time => return Err(wrong_type(column, "a date or a timestamp")),
+                    _ => return Err(wrong_type(column, "a number or a boolean")),
+                }
+            }
+            FeaturePart::Category { name, .. } => {
+                let (at, column) = at(name)?;
+                Self::Category {
+                    at,
+                    kind: check_category(column)?,
+                }
+            }
+            FeaturePart::Array { name, .. } => {
+                let (at, column) = at(name)?;
+                match type_kind(column.type_oid) {
+                    TypeKind::Vector(VectorKind::Vector) => Self::Vector { at, half: false },
+                    TypeKind::Vector(VectorKind::Halfvec) => Self::Vector { at, half: true },
+                    _ => Self::Array {
+                        at,
+                        kind: array_kind(column)?,
+                    },
+                }
+            }
+            FeaturePart::Sparse { index, value, .. } => {
+                let (index, index_column) = at(index)?;
+                let (value, value_column) = at(value)?;
+                Self::Sparse {
+                    index: (index, index_kind(index_column)?),
+                    value: (value, array_kind(value_column)?),
+                }
+            }
+            FeaturePart::Libsvm { name, .. } => {
+                let (at, column) = at(name)?;
+                check_text(column)?;
+                Self::Libsvm { at }
+            }
+            FeaturePart::Sparsevec { name, .. } => {
+                let (at, column) = at(name)?;
+                match type_kind(column.type_oid) {
+                    TypeKind::Vector(VectorKind::Sparsevec) => Self::Sparsevec { at },
+                    _ => return Err(wrong_type(column, "a sparsevec")),
+                }
+            }
+        })
+    }
+}
+
+pub(super) fn array_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Array(kind) => Ok(kind),
+        _ => Err(wrong_type(column, "an array of numbers")),
+    }
+}
+
+pub(super) fn index_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Array(kind @ (NumberKind::Int2 | NumberKind::Int4 | NumberKind::Int8)) => {
+            Ok(kind)
+        }
+        _ => Err(wrong_type(column, "an array of integers")),
+    }
+}
+
+pub(super) fn check_text(column: &Column) -> Result<(), FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Text => Ok(()),
+        _ => Err(wrong_type(column, "text in LIBSVM notation")),
+    }
+}
+
+pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {
+    category_kind(column.type_oid)
+        .ok_or_else(|| wrong_type(column, "text, an enum, a boolean or an integer"))
+}
