@@ -8,6 +8,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::labels::qualified_type_name;
 use crate::model::{self, Model};
 use crate::pg::statement;
+use crate::rights;
 use crate::source::quote;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};
@@ -24,6 +25,7 @@ fn svm_create_function(
             .hint("Name one: SELECT svm_create_function('my_model').")
             .raise()
     };
+    rights::check_writable("svm_create_function()").or_raise();
     // SAFETY: PostgreSQL's own call.
     let schema = unsafe { statement::schema_of_call(fcinfo) };
     let found = model::find(schema, model).or_raise();

@@ -1,5 +1,4 @@
 //! Classes by name: what a user calls a class, and what to answer when there is none of that name.
-//! Pure.
 
 use super::Model;
 use crate::errors::{Code, Failure};
@@ -21,7 +20,10 @@ impl Model {
     /// There is no class of this name.
     pub fn unknown_class(&self, name: &str) -> Failure {
         let mut labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
-        labels.sort_by_cached_key(|label| distance(label, name));
+        labels.sort_by_cached_key(|label| {
+            crate::pg::check_for_interrupts();
+            distance(label, name)
+        });
         let mut listed: Vec<String> = labels
             .iter()
             .take(HINTED_CLASSES)

@@ -35,11 +35,12 @@ impl ResultSet {
             let random = pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32;
             let random = (*info).allowedModes & random != 0;
             let context = (*(*info).econtext).ecxt_per_query_memory;
+            // what the look-up leaves behind goes with this call's memory, not the query's
+            let mut columns = core::ptr::null_mut();
+            pg_sys::get_call_result_type(fcinfo, core::ptr::null_mut(), &mut columns);
             let (store, columns) = PgMemoryContexts::For(context).switch_to(|_| {
-                let mut columns = core::ptr::null_mut();
-                pg_sys::get_call_result_type(fcinfo, core::ptr::null_mut(), &mut columns);
                 let store = pg_sys::tuplestore_begin_heap(random, false, pg_sys::work_mem);
-                (store, columns)
+                (store, pg_sys::CreateTupleDescCopy(columns))
             });
             (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
             (*info).setResult = store;

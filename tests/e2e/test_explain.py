@@ -115,6 +115,22 @@ def test_adult_explained(tables, connection):
     assert happened == pytest.approx(probable, abs=0.06)
 
 
+def test_many_answers_of_several_rows_leave_no_memory_behind(tables, connection):
+    connection.execute(
+        "SELECT svm_train('shuttle', 'label', ARRAY['a1', 'a2'], model => 'small', c => 0.1, max_passes => 2)"
+    )
+    used = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
+    with connection.transaction():
+        connection.execute(
+            """DECLARE answers CURSOR FOR SELECT FROM generate_series(1, 1000000) AS i,
+                   svm_predict_set('small', ARRAY[i, 1], 2) AS s, svm_explain('small', ARRAY[i, 1]) AS e"""
+        )
+        connection.execute("MOVE 1000 FROM answers")
+        before = one(connection, used)
+        connection.execute("MOVE 200000 FROM answers")
+        assert one(connection, used) - before < 1 << 20
+
+
 def test_the_search_for_suspects_is_shared_among_workers(tables, connection):
     connection.execute("SELECT svm_train('shuttle', 'label', model => 'shared', c => 0.1, max_passes => 5)")
     connection.execute("LOAD 'auto_explain'")

@@ -102,10 +102,34 @@ def test_a_standby_predicts_and_sees_new_versions(database, connect, standby):
     wait_until(lambda: one(reader, "EXECUTE score") < 0, what="the new version")
 
 
+def test_a_standby_explains(database, connect, standby):
+    primary = connect()
+    primary.execute("DROP TABLE IF EXISTS doubtful")
+    primary.execute("CREATE TABLE doubtful AS SELECT x::int, x AS label FROM (VALUES (-1.0), (1.0)) AS v (x)")
+    train(primary, "x")
+    primary.execute("UPDATE doubtful SET label = 1 WHERE x < 0")
+    reader = standby(database)
+    relations = "SELECT count(*) FROM pg_class WHERE relname = 'doubtful'"
+    wait_until(
+        lambda: one(reader, relations) == 1 and one(reader, "SELECT max(label) FROM doubtful WHERE x < 0") == 1,
+        what="the table",
+    )
+    for query in [
+        "SELECT count(*) FROM svm_weights('m')",
+        "SELECT sum(contribution) FROM svm_explain('m', ARRAY[1])",
+        "SELECT sum(margin) FROM svm_suspects('m', 'doubtful')",
+        "SELECT svm_as_sql('m')",
+        "SELECT decision FROM svm_predict_set('m', ARRAY[1], 1)",
+        "SELECT svm_predict('m', ARRAY[1], NULL::numeric)",
+    ]:
+        assert one(reader, query) == one(primary, query) is not None
+
+
 def test_a_standby_says_where_to_train_and_deploy(database, connect, standby):
     train(connect(), "x")
     reader = standby(database)
-    for call in ["svm_train_query('SELECT 1 AS x, 1 AS label', 'label', model => 'm')", "svm_deploy('m', 1)"]:
+    writing = ["svm_train_query('SELECT 1 AS x, 1 AS label', 'label', model => 'm')", "svm_deploy('m', 1)"]
+    for call in [*writing, "svm_create_function('m')"]:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as refused:
             reader.execute(f"SELECT {call}")
         assert "in a read-only transaction" in refused.value.diag.message_primary
