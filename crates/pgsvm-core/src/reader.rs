@@ -165,7 +165,7 @@ enum Stage {
     /// Scaling the arena's rows from this slot on.
     Scaling(Loading, Applier, Facts, usize),
     /// Passes over the spool.
-    Streaming(Producer, Replay, Applier),
+    Streaming(Producer, Replay, Box<Applier>),
     Done,
 }
 
@@ -386,7 +386,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         Ok(Stage::Streaming(
             loading.publish_streaming(&facts),
             replay,
-            applier,
+            Box::new(applier),
         ))
     }
 
@@ -407,7 +407,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         &mut self,
         mut producer: Producer,
         mut replay: Replay,
-        applier: Applier,
+        applier: Box<Applier>,
         budget: usize,
     ) -> Result<Step, ReadError<S::Error, P::Error>> {
         let dense = self.seen.dense.unwrap_or(0);

@@ -119,6 +119,12 @@ impl Bank {
             courses,
         };
         this.kappa.resize(lanes, 0.0);
+        let signs = facts.groups * width;
+        this.signs
+            .try_reserve_exact(signs)
+            .map_err(|_| TrainError::OutOfMemory {
+                bytes: (signs * size_of::<Lanes>()) as u64,
+            })?;
         this.list_signs();
         Ok(this)
     }
