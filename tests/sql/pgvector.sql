@@ -18,8 +18,8 @@ FROM (VALUES ('a', 'a'), ('v', 'v'), ('h', 'h'), ('s', 's'), ('f', 'libsvm(f)'))
 CREATE VIEW found AS SELECT y, v, s FROM items;
 SELECT svm_train('found', 'y', model => 'found');
 SELECT column_name, type, treatment, features FROM svm_features('found') ORDER BY 1 DESC;
-SELECT bool_and(svm_decision('v', i) = svm_decision('a', i) AND svm_decision('h', i) = svm_decision('a', i)) AS dense,
-    bool_and(svm_decision('s', i) = svm_decision('f', i)) AS sparse FROM items AS i;
+SELECT bool_and(svm_decision('v', t) = svm_decision('a', t) AND svm_decision('h', t) = svm_decision('a', t)) AS dense,
+    bool_and(svm_decision('s', t) = svm_decision('f', t)) AS sparse FROM items AS t;
 -- as arguments: of models of any of these types
 SELECT bool_and(svm_decision('a', v) = svm_decision('a', a) AND svm_decision('v', a) = svm_decision('a', a) AND svm_decision('v', h) = svm_decision('a', a)) AS dense,
     bool_and(svm_decision('f', s) = svm_decision('f', f) AND svm_decision('s', f) = svm_decision('f', f) AND svm_decision('s', s) = svm_decision('f', f)) AS sparse,
@@ -38,7 +38,7 @@ SELECT svm_train('wide', 'y', ARRAY['v'], model => 'wide');
 SELECT round(avg((svm_predict('wide', v) = y)::int), 2) > 0.5 AS predicts FROM wide;
 -- as SQL: an element of a vector is one of the array that it casts to
 SELECT svm_as_sql('v') AS expression \gset
-SELECT bool_and(abs(:expression - svm_decision('v', i)) < 1e-9) AS same FROM items AS i;
+SELECT bool_and(abs(:expression - svm_decision('v', t)) < 1e-9) AS same FROM items AS t;
 SELECT svm_as_sql('s');
 -- NULL, evaluation, export
 CREATE TABLE holes AS SELECT i, y, CASE WHEN i % 10 > 0 THEN v END AS v, CASE WHEN i % 10 > 0 THEN s END AS s FROM items;
