@@ -32,3 +32,16 @@ def test_seven_classes_five_folds_and_five_c_read_the_table_as_often_as_two_clas
         connection.execute(statement)
         counts.append(scans(connection, "shuttle") - before)
     assert counts == [1, 1, 1]
+
+
+def test_ten_digits_with_a_chosen_c_are_read_as_well_as_by_liblinear_with_its_best(connection):
+    best_of_liblinear = 0.911  # tests/reference/mnist.py
+    data.load_dense(connection, "digits", "mnist/mnist.train.libsvm.xz", 784, rows=12_000)
+    data.load_dense(connection, "more_digits", "mnist/mnist.t10k.libsvm.xz", 784)
+    connection.execute("SET pgsvm.cache_size = '128MB'")
+    costs = '{"costs": [0.001, 0.01, 0.1, 1], "folds": 3}'
+    connection.execute("SELECT svm_train('digits', 'label', c => NULL, scale => 'maxabs', options => %s)", [costs])
+    assert connection.execute("SELECT c, classes FROM svm_models WHERE name = 'digits_label'").fetchone() == (0.1, 10)
+    evaluated = "SELECT accuracy FROM svm_evaluate('digits_label', 'more_digits')"
+    # as many rows as two solutions within their tolerances may differ by
+    assert connection.execute(evaluated).fetchone()[0] >= best_of_liblinear - 0.001

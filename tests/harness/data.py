@@ -3,6 +3,7 @@
 None of them is part of the repository, so a test that wants one skips when it is not there.
 """
 
+import itertools
 import lzma
 import os
 import pathlib
@@ -41,8 +42,9 @@ def load_text(connection, table, name):
     return _load(connection, table, "text", rows)
 
 
-def load_dense(connection, table, name, features, array="float4[]"):
-    """Makes `table` (label float8, features float4[] of length `features`); returns the number of rows."""
+def load_dense(connection, table, name, features, array="float4[]", rows=None):
+    """Makes `table` (label float8, features float4[] of length `features`) of the first `rows` rows or all; returns how
+    many they are."""
 
     def dense(lines):
         for label, pairs in lines:
@@ -51,7 +53,7 @@ def load_dense(connection, table, name, features, array="float4[]"):
                 values[int(index) - 1] = value
             yield label, "{" + ",".join(values) + "}"
 
-    return _load(connection, table, array, dense(examples(name)))
+    return _load(connection, table, array, itertools.islice(dense(examples(name)), rows))
 
 
 def load_sparse(connection, table, name):
