@@ -305,6 +305,10 @@ fn announce(
     if !prepared.skipped.is_empty() {
         text += &format!("; columns not used: {}", prepared.skipped.join(", "));
     }
+    let hashed = hashed_columns(trained);
+    if !hashed.is_empty() {
+        text += &format!("; columns with hashed values: {}", hashed.join(", "));
+    }
     match sum.stop {
         Some(StopReason::Tolerance) => notice!("{text}"),
         _ => warning!(
@@ -313,6 +317,15 @@ fn announce(
             models::stop_word(sum.stop)
         ),
     }
+}
+
+/// The category columns that had too many values to give each a feature of its own.
+fn hashed_columns(trained: &Trained) -> Vec<String> {
+    let features = FeatureSet::from_json(&trained.reader.features).unwrap_or_default();
+    let hashed = features
+        .categories()
+        .filter(|(_, values)| values.is_hashed());
+    hashed.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// What the rows decided: the number of classes where there are several, and C where it was chosen.

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from harness.data import load_csv
-from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, listen, model, one
 
 ADULT_PRIMAL, ADULT_ACCURACY = 11093.59, 0.8528
 TITANIC_PRIMAL, TITANIC_ACCURACY = 437.00, 0.7833
@@ -120,3 +120,13 @@ def test_titanic_trains_with_missing_ages_and_ports(titanic, connection):
     # the mean of the rows trained on
     learned = one(connection, "SELECT mean FROM svm_features('titanic') WHERE column_name = 'age'")
     assert learned == pytest.approx(one(connection, "SELECT avg(age) FROM titanic WHERE length(name) % 4 <> 0"))
+
+
+def test_the_notice_names_columns_that_are_left_out_and_columns_that_are_hashed(connection):
+    connection.execute(
+        """CREATE TABLE shops AS SELECT 'City ' || i % 1500 AS city, '{}'::json AS notes, i % 1500 < 700 AS south
+           FROM generate_series(1, 6000) AS i"""
+    )
+    told = listen(connection)
+    connection.execute("SELECT svm_train('shops', 'south')")
+    assert "; columns not used: notes; columns with hashed values: city" in told[-1].text
