@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::plan::Goal;
 use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
 use crate::source::{Example, RowError, Source, Spool};
-use crate::trainer::{TrainError, Trainer};
+use crate::trainer::{Start, TrainError, Trainer};
 use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
 pub use throttle::ThrottledSpool;
 
@@ -214,12 +214,46 @@ pub fn train_examples(
     )
 }
 
+/// Trains on examples in memory from elsewhere than 0, see [`Trainer::begin_from`].
+pub fn train_examples_from(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    examples: &[OwnedExample],
+    start: Vec<Start>,
+    settings: Settings,
+) -> Result<Trained, EngineError<RowError, Infallible>> {
+    let source = SliceSource::new(examples);
+    train_from(
+        problem,
+        goal,
+        source,
+        MemorySpool::default(),
+        start,
+        settings,
+    )
+}
+
 /// Trains on whatever `source` delivers.
 pub fn train<S: Source + Send, P: Spool + Send>(
     problem: Problem,
     goal: impl Into<Goal>,
     source: S,
     spool: P,
+    settings: Settings,
+) -> Result<Trained, EngineError<S::Error, P::Error>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    train_from(problem, goal, source, spool, Vec::new(), settings)
+}
+
+fn train_from<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    source: S,
+    spool: P,
+    start: Vec<Start>,
     settings: Settings,
 ) -> Result<Trained, EngineError<S::Error, P::Error>>
 where
@@ -236,11 +270,12 @@ where
     };
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
     let mut trainer = Trainer::new(cache.clone(), problem, goal).map_err(EngineError::Train)?;
-    let start = Instant::now();
+    let clock = Instant::now();
     while cache.phase() == Phase::Loading {
         reader.step(READER_BUDGET).map_err(EngineError::Read)?;
     }
-    let loading_seconds = start.elapsed().as_secs_f64();
+    let loading_seconds = clock.elapsed().as_secs_f64();
+    trainer.begin_from(start);
     match settings.threads {
         Threads::One => take_turns(&mut reader, &mut trainer)?,
         Threads::Two => side_by_side(&mut reader, &mut trainer)?,

@@ -51,8 +51,8 @@ pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
-    Certificate, Duals, HeadReport, HeadSpec, StopReason, TrainError, Trainer, TrainerReport,
-    Validation, Weights,
+    Certificate, Duals, HeadReport, HeadSpec, Start, StopReason, TrainError, Trainer,
+    TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

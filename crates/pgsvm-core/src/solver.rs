@@ -34,7 +34,7 @@ use crate::cache::Facts;
 use crate::kernel::{Kernel, Real};
 use crate::problem::Problem;
 use crate::row::Row;
-use crate::trainer::{HeadReport, HeadSpec, StopReason, TrainError};
+use crate::trainer::{HeadReport, HeadSpec, Start, StopReason, TrainError};
 pub(crate) use bank::matrix::Column;
 use bank::Bank;
 use course::Course;
@@ -108,14 +108,16 @@ impl<T: Real> Solver<T> {
         })
     }
 
-    /// Begins from these dual variables of a head, which must be within its bounds: a verifying pass must come first.
-    pub(crate) fn set_duals(&mut self, head: usize, duals: Vec<f32>) {
+    /// Begins a head from these dual variables and weights: a verifying pass must come first. Without weights it begins at
+    /// the v of the dual variables.
+    pub(crate) fn set_start(&mut self, head: usize, start: Start) {
+        let at_weights = start.weights.is_some();
         match &mut self.form {
-            Form::Apart(heads) => heads[head].alpha = duals,
-            Form::Together(bank) => bank.set_duals(head, &duals),
+            Form::Apart(heads) => heads[head].set_start(start),
+            Form::Together(bank) => bank.set_start(head, &start),
         }
         if let Some(course) = self.courses_mut().nth(head) {
-            course.begin_from_duals();
+            course.begin_elsewhere(at_weights);
         }
     }
 
@@ -380,11 +382,11 @@ impl<T: Real> Solver<T> {
     }
 
     /// Whether a verifying pass is due: nothing is trained in it, so half of the heads that run must want it, or one that
-    /// has no pass left. So K heads are verified in a logarithm of K passes, however far apart they arrive.
+    /// cannot wait. So K heads are verified in a logarithm of K passes, however far apart they arrive.
     pub(crate) fn wants_proof(&self) -> bool {
         let (mut running, mut wanting) = (0, 0);
         for course in self.running() {
-            if course.is_last() {
+            if course.cannot_wait() {
                 return true;
             }
             running += 1;

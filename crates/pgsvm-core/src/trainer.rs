@@ -74,6 +74,18 @@ impl HeadSpec {
     }
 }
 
+/// Where a head begins, other than at 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// One for each row, by ordinal, not below 0; one beyond its bound is moved there.
+    pub duals: Vec<f32>,
+    /// For scaled rows, one for each feature and last the intercept's: the first centre of the proximal shift. None: v.
+    ///
+    /// Where rows come and go, v = sum a y x moves far, since in it large terms of many rows cancel each other; weights
+    /// found before stay good.
+    pub weights: Option<Vec<f64>>,
+}
+
 /// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
@@ -165,6 +177,8 @@ pub enum TrainError {
     OutOfMemory { bytes: u64 },
     /// A head without a sign for each group of the data.
     Head { head: usize },
+    /// A start that does not have one dual variable for each row of the final head, or a weight for each feature.
+    Start { head: usize },
     /// The plan cannot be carried out.
     Plan(PlanError),
     /// The reader gave up.
@@ -179,6 +193,9 @@ impl fmt::Display for TrainError {
                 write!(f, "out of memory while asking for {bytes} bytes")
             }
             Self::Head { head } => write!(f, "head {head} has no sign for a group of the data"),
+            Self::Start { head } => {
+                write!(f, "what is to begin from does not fit head {head}")
+            }
             Self::Plan(error) => error.fmt(f),
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }
@@ -313,6 +330,8 @@ pub struct Trainer {
     cache: Cache,
     problem: Problem,
     goal: Goal,
+    /// By final head, where it begins; none to begin from 0.
+    start: Vec<Start>,
     side: Side,
 }
 
@@ -346,8 +365,18 @@ impl Trainer {
             cache,
             problem,
             goal,
+            start: Vec::new(),
             side,
         })
+    }
+
+    /// Begins with one of these for each final head; to be called after loading has ended and before the step that
+    /// follows.
+    ///
+    /// Any dual variables within the bounds are feasible, whatever rows, scaling or C they were found for: the first pass
+    /// computes v = sum a y x and the primal at the weights exactly, and the certificate is that of any other training.
+    pub fn begin_from(&mut self, start: Vec<Start>) {
+        self.start = start;
     }
 
     /// Visits rows with about `budget_values` stored words in all (a few words more than values).
@@ -402,8 +431,14 @@ impl Trainer {
         self.side = match polled {
             TrainerSide::Waiting(waiting) => Side::Waiting(waiting),
             TrainerSide::Ended => Side::Ended,
-            side if wide => Side::Wide(Run::new(&self.problem, &self.goal, side)?),
-            side => Side::Narrow(Run::new(&self.problem, &self.goal, side)?),
+            side => {
+                let start = std::mem::take(&mut self.start);
+                let (problem, goal) = (&self.problem, &self.goal);
+                match wide {
+                    true => Side::Wide(Run::new(problem, goal, start, side)?),
+                    false => Side::Narrow(Run::new(problem, goal, start, side)?),
+                }
+            }
         };
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
 use crate::solver::{zeros, Facts};
-use crate::trainer::{HeadSpec, TrainError};
+use crate::trainer::{HeadSpec, Start, TrainError};
 use lanes::Block;
 use matrix::{Column, Matrix};
 
@@ -169,11 +169,15 @@ impl Bank {
         (&all[from..], self.width * LANES)
     }
 
-    /// Sets the dual variables of a head that has not begun.
-    pub(super) fn set_duals(&mut self, head: usize, duals: &[f32]) {
+    /// Sets where a head begins.
+    pub(super) fn set_start(&mut self, head: usize, start: &Start) {
+        if let Some(weights) = &start.weights {
+            self.w.put(self.lane_of[head], weights);
+            self.z.put(self.lane_of[head], weights);
+        }
         let (lane, step) = (self.lane_of[head], self.width * LANES);
         let all = self.alpha.as_flattened_mut();
-        for (own, dual) in all.iter_mut().skip(lane).step_by(step).zip(duals) {
+        for (own, dual) in all.iter_mut().skip(lane).step_by(step).zip(&start.duals) {
             *own = *dual;
         }
     }

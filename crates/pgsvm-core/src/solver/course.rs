@@ -47,8 +47,8 @@ pub(super) enum Verdict {
     Ended { shrink: f64 },
     /// It goes on from the recomputed v.
     GoesOn,
-    /// It begins at the recomputed v: that is where its centre is too.
-    Begins,
+    /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
+    Begins { kappa: f64, at_v: bool },
 }
 
 /// The best primal found and its counts.
@@ -82,8 +82,9 @@ pub(crate) struct Course {
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
-    /// Whether it begins from dual variables that came from elsewhere, from which a verifying pass has yet to make v.
-    begins_from_duals: bool,
+    /// Whether it begins from dual variables that came from elsewhere, of which a verifying pass has yet to make v; and
+    /// whether the weights came too.
+    begins_elsewhere: Option<bool>,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -137,7 +138,7 @@ impl Course {
             tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
             max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
             full_passes: 0,
-            begins_from_duals: false,
+            begins_elsewhere: None,
             stop: None,
         }
     }
@@ -150,13 +151,17 @@ impl Course {
         self.tolerance
     }
 
-    /// The dual variables have come from elsewhere: it is to be verified before it is trained.
-    pub(super) fn begin_from_duals(&mut self) {
-        self.begins_from_duals = true;
+    /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
+    pub(super) fn begin_elsewhere(&mut self, at_weights: bool) {
+        self.begins_elsewhere = Some(at_weights);
     }
 
-    /// Whether no pass is left.
-    pub(super) fn is_last(&self) -> bool {
+    /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
+    pub(super) fn cannot_wait(&self) -> bool {
+        self.begins_elsewhere.is_some() || self.is_last()
+    }
+
+    fn is_last(&self) -> bool {
         self.full_passes >= self.max_passes
     }
 
@@ -284,8 +289,7 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.begins_from_duals
-            || self.is_last()
+        self.cannot_wait()
             || self.known()
             || self.estimate < self.slack * self.tolerance
     }
@@ -333,8 +337,12 @@ impl Course {
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;
-        if std::mem::take(&mut self.begins_from_duals) {
-            return Verdict::Begins;
+        if let Some(at_weights) = self.begins_elsewhere.take() {
+            let mean = alpha / proved.support.max(1) as f64;
+            return Verdict::Begins {
+                kappa: self.rule.begin_from(mean),
+                at_v: !at_weights,
+            };
         }
         Verdict::GoesOn
     }

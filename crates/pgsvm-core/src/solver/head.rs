@@ -17,7 +17,7 @@ use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
 use crate::solver::visit::{Lent, Outcome, Visitor};
 use crate::solver::zeros;
-use crate::trainer::{HeadSpec, TrainError};
+use crate::trainer::{HeadSpec, Start, TrainError};
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]
@@ -75,6 +75,14 @@ impl<T: Real> Head<T> {
             })?,
             proof: None,
         })
+    }
+
+    /// Sets where it begins.
+    pub(super) fn set_start(&mut self, start: Start) {
+        self.alpha = start.duals;
+        if let Some(weights) = &start.weights {
+            self.iterate.stand_at(weights);
+        }
     }
 
     /// u, and what visits need beside it.

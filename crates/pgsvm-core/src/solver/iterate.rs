@@ -183,12 +183,22 @@ impl<T: Real> Iterate<T> {
         }
     }
 
-    /// Begins with this v, which is w and the centre too.
-    pub(crate) fn begin_at(&mut self, v: &[f64]) {
-        for (z, v) in self.z.iter_mut().zip(v) {
-            *z = T::of(*v);
+    /// Makes these weights the centre, as if they were v too; there is no metric yet.
+    pub(crate) fn stand_at(&mut self, weights: &[f64]) {
+        for (z, weight) in self.z.iter_mut().zip(weights) {
+            *z = T::of(*weight);
         }
-        self.set_v(v);
+        self.set_v(weights);
+    }
+
+    /// Begins with this v and kappa, and where `at_v` there with the centre too; there is no metric yet.
+    pub(crate) fn begin_with(&mut self, v: &[f64], kappa: f64, at_v: bool) {
+        self.kappa = kappa;
+        self.damp = 1.0 / (1.0 + kappa);
+        match at_v {
+            true => self.stand_at(v),
+            false => self.set_v(v),
+        }
     }
 
     /// Takes over an exactly recomputed v.

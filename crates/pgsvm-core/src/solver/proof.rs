@@ -82,9 +82,14 @@ impl<T: Real> Lent<'_, T> {
             dense, intercept, ..
         } = self.form;
         let cost = f64::from(row.cost());
-        let alpha = f64::from(self.alpha[row.ordinal()].get());
-        if alpha > 0.0 {
-            let diag = self.terms.diag_and_upper(cost).0;
+        let dual = &self.alpha[row.ordinal()];
+        if dual.get() > 0.0 {
+            let (diag, upper) = self.terms.diag_and_upper(cost);
+            // one that came from elsewhere may be beyond its bound
+            if dual.get() > upper {
+                dual.set(upper);
+            }
+            let alpha = f64::from(dual.get());
             proof.add::<K>(row, y, alpha, diag, intercept);
         }
         if let (true, Some(start)) = (proof.primal, self.start) {
@@ -146,7 +151,7 @@ impl<T: Real> Head<T> {
                 }
             }
             Verdict::GoesOn => self.iterate.set_v(&proof.v),
-            Verdict::Begins => self.iterate.begin_at(&proof.v),
+            Verdict::Begins { kappa, at_v } => self.iterate.begin_with(&proof.v, kappa, at_v),
         }
     }
 }

@@ -90,6 +90,21 @@ impl Rule {
         self.kappa
     }
 
+    /// Starts at the scale of dual variables that came from elsewhere, `mean_a` on average where they are above 0. Returns
+    /// the new kappa.
+    pub(crate) fn begin_from(&mut self, mean_a: f64) -> f64 {
+        let wanted = self.factor * mean_a * self.mean_q / self.target - self.offset;
+        let least = match self.proximal {
+            Proximal::Auto => 0.0,
+            Proximal::On => self.floor,
+            Proximal::Off => return self.kappa,
+        };
+        if wanted.is_finite() {
+            self.kappa = wanted.clamp(least, 1e12);
+        }
+        self.kappa
+    }
+
     /// Whether the shift is in use at all.
     pub(crate) fn is_off(&self) -> bool {
         self.proximal == Proximal::Off

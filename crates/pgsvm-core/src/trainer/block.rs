@@ -91,7 +91,7 @@ impl<T: Real> Block<T> {
         // with a shift, ending a round would move its centre, and one block alone must not do that
         let sleeps = problem.proximal() == Proximal::Off;
         solver.let_rows_sleep(sleeps);
-        let passes = Passes::begin(&mut solver);
+        let passes = Passes::begin(&mut solver)?;
         solver.begin_active();
         let selection = match problem.policy() {
             Policy::SelectiveBlock => Some(Selection::new(region.words().len(), facts.rows)?),

@@ -26,14 +26,15 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// Begins the first full pass.
-    pub(super) fn begin<T: Real>(solver: &mut Solver<T>) -> Self {
-        solver.begin_full();
-        Self {
+    /// Begins the first pass.
+    pub(super) fn begin<T: Real>(solver: &mut Solver<T>) -> Result<Self, TrainError> {
+        let mut this = Self {
             current: Pass::Full,
-            begun: 1,
+            begun: 0,
             rows: 0,
-        }
+        };
+        this.restart(solver)?;
+        Ok(this)
     }
 
     /// Begins the first pass of other heads.

@@ -92,8 +92,17 @@ impl<T: Real> Resident<T> {
             crew: Crew::new(trainers - 1),
             together: false,
         };
-        this.begin_full();
+        this.begin()?;
         Ok(this)
+    }
+
+    /// Begins the first pass: one that verifies where heads begin from dual variables.
+    fn begin(&mut self) -> Result<(), TrainError> {
+        if self.solver.wants_proof() {
+            return self.begin_verify();
+        }
+        self.begin_full();
+        Ok(())
     }
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
@@ -211,11 +220,7 @@ impl<T: Real> Resident<T> {
         self.together = false;
         self.active_passes = 0;
         self.active_visits = 0;
-        if self.solver.wants_proof() {
-            return self.begin_verify();
-        }
-        self.begin_full();
-        Ok(())
+        self.begin()
     }
 
     /// Begins a pass of decisions: the heads have ended.

@@ -11,7 +11,7 @@ use crate::trainer::block::Block;
 use crate::trainer::held_out::{Evaluation, HeldOut, Verdict};
 use crate::trainer::resident::Resident;
 use crate::trainer::streaming::Streaming;
-use crate::trainer::{HeadReport, HeadSpec, Tallies, TrainError, TrainerReport, Validation};
+use crate::trainer::{HeadReport, HeadSpec, Start, Tallies, TrainError, TrainerReport, Validation};
 use crate::Step;
 
 pub(super) struct Run<T> {
@@ -53,6 +53,7 @@ impl<T: Real> Run<T> {
     pub(super) fn new(
         problem: &Problem,
         goal: &Goal,
+        start: Vec<Start>,
         side: TrainerSide,
     ) -> Result<Self, TrainError> {
         let facts = match &side {
@@ -79,7 +80,18 @@ impl<T: Real> Run<T> {
             }
         }
         let random = Random::new(problem.seed(), Stream::Trainer);
-        let solver = Solver::new(problem, &specs, &facts)?;
+        let mut solver = Solver::new(problem, &specs, &facts)?;
+        if !start.is_empty() && start.len() != finals {
+            return Err(TrainError::Start { head: start.len() });
+        }
+        for (head, start) in start.into_iter().enumerate() {
+            let length = facts.features + 1;
+            let fits = |weights: &Vec<f64>| weights.len() == length;
+            if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
+                return Err(TrainError::Start { head });
+            }
+            solver.set_start(head, start);
+        }
         let form = match side {
             TrainerSide::Resident(facts, arena) => Form::Resident(Box::new(Resident::new(
                 solver,
@@ -215,7 +227,8 @@ impl<T: Real> Run<T> {
         self.finals = self.specs.len();
         let mut solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
         for (head, duals) in duals.into_iter().enumerate() {
-            solver.set_duals(head, duals);
+            let weights = None;
+            solver.set_start(head, Start { duals, weights });
         }
         self.form.restart(solver)?;
         self.activity = Activity::Training;

@@ -80,7 +80,7 @@ impl<T: Real> Streaming<T> {
     ) -> Result<Self, TrainError> {
         solver.let_rows_sleep(false);
         Ok(Self {
-            passes: Passes::begin(&mut solver),
+            passes: Passes::begin(&mut solver)?,
             solver,
             consumer,
             set: WorkingSet::new(region, &facts)?,

@@ -70,10 +70,13 @@ impl Bank {
             }
             let lane = self.lane_of[*head];
             let cost = f64::from(row.cost());
-            let alpha = f64::from(self.alpha_of(row.ordinal())[lane]);
             let course = &mut self.courses[*head];
-            if alpha > 0.0 {
-                let diag = course.terms.diag_and_upper(cost).0;
+            let alpha = &mut self.alpha[row.ordinal() * self.width + lane / LANES][lane % LANES];
+            if *alpha > 0.0 {
+                let (diag, upper) = course.terms.diag_and_upper(cost);
+                // one that came from elsewhere may be beyond its bound
+                *alpha = alpha.min(upper);
+                let alpha = f64::from(*alpha);
                 proof.add::<K>(row, y, alpha, diag, self.intercept.into());
             }
             if course.verifies_primal() {
@@ -100,8 +103,11 @@ impl Bank {
             match self.courses[head].end_verify(proof.proved()) {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,
                 verdict => {
-                    if verdict == Verdict::Begins {
-                        self.z.put(lane, &proof.v);
+                    if let Verdict::Begins { kappa, at_v } = verdict {
+                        if at_v {
+                            self.z.put(lane, &proof.v);
+                        }
+                        self.kappa[lane] = kappa;
                     }
                     let moment = self.metric.as_ref().map(|metric| &metric.moment);
                     self.w
