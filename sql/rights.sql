@@ -15,6 +15,8 @@ ALTER TABLE svm_version ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_head ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_key_dual ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (svm_has_rights_of(owner));
@@ -77,14 +79,30 @@ CREATE POLICY svm_dual_owner ON svm_dual USING (
     )
 );
 
-REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual FROM PUBLIC;
-GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual TO PUBLIC;
+DROP POLICY IF EXISTS svm_key_owner ON svm_key;
+CREATE POLICY svm_key_owner ON svm_key USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+DROP POLICY IF EXISTS svm_key_dual_owner ON svm_key_dual;
+CREATE POLICY svm_key_dual_owner ON svm_key_dual USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+
+REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual FROM PUBLIC;
+GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual TO PUBLIC;
 -- with their rows go, by cascade, those that refer to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
-GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual TO PUBLIC;
 GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
-    training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation
+    training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
+    source_relation, source_query, key_column, key_type, max_passes
 ) ON svm_version TO PUBLIC;

@@ -61,6 +61,13 @@ CREATE TABLE svm_version (
     weight_column text,
     -- what svm_cross_validate returns, where C was chosen
     validation jsonb,
+    -- of a version with a key: where its rows came from, and the column whose type is 'integer' or 'text'
+    source_relation text,
+    source_query text,
+    key_column text,
+    key_type text CHECK (key_type IN ('integer', 'text')),
+    -- as given; NULL where the limit was pgsvm's
+    max_passes int,
     UNIQUE (model_id, version)
 );
 
@@ -113,6 +120,31 @@ CREATE TABLE svm_dual (
     PRIMARY KEY (version_id, head, first_row)
 );
 
+-- Which rows a version with a key was trained on, in chunks of at most 16384 rows, so that the model can follow them.
+-- What the bytes are stands in src/follow/chunks.rs; a text or uuid is not kept, only a hash of it.
+CREATE TABLE svm_key (
+    version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    rows int NOT NULL CHECK (rows > 0),
+    keys bytea NOT NULL,
+    -- 64 bits a row, of its label, weight and features
+    digests bytea NOT NULL,
+    PRIMARY KEY (version_id, first_row)
+);
+
+-- The dual variables of the same rows and chunks. A chunk of zeros is left out.
+CREATE TABLE svm_key_dual (
+    version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
+    head int NOT NULL CHECK (head >= 0),
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    -- two bits a row, the first row lowest: 0 is 0, 1 and 2 are common[1] and common[2], 3 the next of duals
+    states bytea NOT NULL,
+    -- the values that most rows share: those at their bound
+    common real[] NOT NULL,
+    duals real[] NOT NULL,
+    PRIMARY KEY (version_id, head, first_row)
+);
+
 -- Backends keep the models they use; any change to a model, by whatever means, tells them.
 CREATE FUNCTION svm_model_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_model_changed_wrapper';
@@ -150,6 +182,8 @@ SELECT pg_catalog.pg_extension_config_dump('svm_version_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_weight', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_dual', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_key', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_key_dual', '');
 
 -- What svm_metrics returns, and an element of what svm_roc_points returns.
 CREATE TYPE svm_metric_values AS (

@@ -17,6 +17,7 @@ CREATE OR REPLACE FUNCTION svm_train(
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
     probability boolean DEFAULT false,
+    key text DEFAULT NULL,
     options jsonb DEFAULT '{}'
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
@@ -40,6 +41,7 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
     probability boolean DEFAULT false,
+    key text DEFAULT NULL,
     options jsonb DEFAULT '{}'
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
@@ -69,6 +71,33 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS
     'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the highest accuracy';
+
+-- Models that follow their table: those trained with a key.
+
+CREATE OR REPLACE FUNCTION svm_refresh(model text, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_refresh_wrapper';
+COMMENT ON FUNCTION svm_refresh(text, jsonb) IS
+    'trains a model with a key on its source as that is now, from what it knows, as a new version, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_update(model text, relation regclass, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_update_wrapper';
+COMMENT ON FUNCTION svm_update(text, regclass, jsonb) IS
+    'adds the rows of a relation to those a model with a key was trained on, as a new version, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_update_query(model text, query text, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_update_wrapper';
+COMMENT ON FUNCTION svm_update_query(text, text, jsonb) IS
+    'adds the rows of a SELECT to those a model with a key was trained on, as a new version, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_forget(model text, relation regclass, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_forget_wrapper';
+COMMENT ON FUNCTION svm_forget(text, regclass, jsonb) IS
+    'removes the rows with the keys in a relation from those a model was trained on, as a new version, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_forget_query(model text, query text, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_forget_wrapper';
+COMMENT ON FUNCTION svm_forget_query(text, text, jsonb) IS
+    'removes the rows with the keys in a SELECT from those a model was trained on, as a new version, and returns its name';
 
 -- One row for each process of a training that has run for a quarter of a second.
 CREATE OR REPLACE VIEW svm_progress AS

@@ -199,6 +199,33 @@ impl FeaturePart {
         core::iter::once(first.as_str()).chain(second.map(String::as_str))
     }
 
+    /// The SQL type of its first column.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Column { type_name, .. }
+            | Self::Array { type_name, .. }
+            | Self::Libsvm { type_name, .. }
+            | Self::Category { type_name, .. } => type_name,
+            Self::Sparse { value_type, .. } => value_type,
+        }
+    }
+
+    /// The part as it is before the first row.
+    fn unlearned(&self) -> Self {
+        let mut part = self.clone();
+        match &mut part {
+            Self::Array { length, .. } => *length = None,
+            Self::Category { dictionary, .. } => *dictionary = Rc::default(),
+            Self::Column { .. } | Self::Sparse { .. } | Self::Libsvm { .. } => {}
+        }
+        part
+    }
+
+    /// Whether another part reads the same columns in the same way, whatever rows have taught.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.unlearned() == other.unlearned()
+    }
+
     /// The codes of its values, where it is a category column.
     pub fn dictionary(&self) -> Option<&Dictionary> {
         match self {
@@ -228,6 +255,19 @@ impl FeatureSet {
             }
         }
         columns
+    }
+
+    /// Whether the other set reads the same columns, of the same types and in the same way; what was learned from rows
+    /// may differ.
+    pub fn same_columns(&self, other: &Self) -> bool {
+        let same = |(one, other): (&FeaturePart, &FeaturePart)| one.same_as(other);
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
+    }
+
+    /// The parts as the user names them.
+    pub fn names(&self) -> String {
+        let names: Vec<_> = self.parts.iter().map(FeaturePart::name).collect();
+        names.join(", ")
     }
 
     /// Number of dense features; None while the length of an array is unknown.

@@ -2,6 +2,7 @@
 //! way between processes of one and the same library and stored nowhere.
 
 use crate::features::{CategoryLimits, Nulls};
+use crate::follow::keys::KeyColumn;
 use crate::labels::{LabelKind, LabelValue};
 use crate::request::Terms;
 use pgsvm_core::plan::Plan;
@@ -19,7 +20,8 @@ pub enum Role {
 /// One training, complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// The SELECT whose column 0 is the label; behind the features stand weight and fold, if there are such columns.
+    /// The SELECT whose column 0 is the label; behind the features stand weight, fold and key, if there are
+    /// such columns.
     pub select: String,
     pub label: String,
     pub label_kind: LabelKind,
@@ -32,6 +34,8 @@ pub struct Job {
     pub plan: Plan,
     pub fold_column: Option<String>,
     pub weight_column: Option<String>,
+    /// The key stands behind weight and fold.
+    pub key: Option<KeyColumn>,
     /// Whether each class counts as much as every other.
     pub balanced: bool,
     /// Weights of classes by label.
@@ -55,6 +59,8 @@ pub struct ReaderOutcome {
     /// The feature set with everything learned (array lengths).
     pub features: String,
     pub rows_skipped: u64,
+    /// Chunks of keys, which follow.
+    pub key_chunks: u64,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.

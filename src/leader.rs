@@ -9,11 +9,14 @@
 //! | only by the leader (temporary or foreign tables, …) | trainer; the leader reads | the same | the leader takes turns |
 //! | outside parallel mode only (parallel-unsafe functions) | – | – | the leader takes turns |
 //!
+//! A training that begins from something has no workers: what it begins from is here.
 //! With fewer than two workers cached visits follow a fixed schedule, so that a seed gives the same
 //! weights bit for bit. Nothing is written to any table here: parallel mode forbids it.
 
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
+use crate::follow::chunks::KeyChunk;
+use crate::follow::keys::{Counts, Following};
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::labels;
 use crate::pg::check_for_interrupts;
@@ -24,11 +27,11 @@ use crate::pg::queue::{self, Receiver, QUEUE_BYTES};
 use crate::pg::wait::WakeUp;
 use crate::progress::Progress;
 use crate::roles::{cache_failure, ReaderRole, TrainerRole};
-use crate::weights::{DualChunks, Folding, StoredWeights};
+use crate::weights::{Folding, KeptDuals, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::{Cache, CacheLayout, Certificate, Schedule, Step, StopReason};
+use pgsvm_core::{Cache, CacheLayout, Certificate, Phase, Schedule, Step, StopReason};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -39,6 +42,10 @@ pub struct Trained {
     pub trainer: TrainerOutcome,
     /// The final heads, as in `trainer.report.heads`; none after a cross-validation.
     pub heads: Vec<TrainedHead>,
+    /// Keys and digests of the rows, of a training with a key.
+    pub keys: Vec<KeyChunk>,
+    /// How the rows compare with those that the training began from.
+    pub followed: Option<Counts>,
     /// Workers that ran.
     pub workers: i32,
 }
@@ -46,7 +53,7 @@ pub struct Trained {
 /// What a head has learned.
 pub struct TrainedHead {
     pub weights: StoredWeights,
-    pub duals: DualChunks,
+    pub duals: KeptDuals,
 }
 
 /// A model's heads in one: primal and dual summed up, the largest gap, and how the last of them ended.
@@ -135,18 +142,19 @@ pub fn schedule(roles: &[Role]) -> Schedule {
     }
 }
 
-/// Runs the training that `job` describes to its end; raises what goes wrong in any process.
-pub fn train(job: &Job) -> Trained {
+/// Runs the training that `job` describes to its end; raises what goes wrong in any process. One that begins from
+/// something has no workers.
+pub fn train(job: &Job, following: Option<Following>) -> Trained {
     let layout = CacheLayout::for_bytes(job.cache_bytes)
         .map_err(cache_failure)
         .or_raise();
     match job.roles.is_empty() {
-        true => train_alone(job, &layout),
+        true => train_alone(job, &layout, following),
         false => train_with_workers(job, &layout),
     }
 }
 
-fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
+fn train_alone(job: &Job, layout: &CacheLayout, following: Option<Following>) -> Trained {
     let Some(memory) = memory::Huge::allocate(layout.total_bytes()) else {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
@@ -160,17 +168,22 @@ fn train_alone(job: &Job, layout: &CacheLayout) -> Trained {
         prefer_huge_pages(memory.address(), layout.total_bytes());
         Cache::create(memory.address(), layout)
     };
-    take_turns(job, &cache)
+    take_turns(job, &cache, following)
 }
 
 /// Plays both roles in this process, in turns.
-fn take_turns(job: &Job, cache: &Cache) -> Trained {
-    let mut reader = ReaderRole::start(cache.clone(), job);
+fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained {
+    let mut begins = following.is_some();
+    let mut reader = ReaderRole::start(cache.clone(), job, following);
     let mut trainer = TrainerRole::start(cache.clone(), job);
     let mut progress = Progress::start("leader", job.terms.tolerance);
     loop {
         let read = reader.step();
         check_for_interrupts();
+        if begins && cache.phase() != Phase::Loading {
+            trainer.begin_from(reader.starts());
+            begins = false;
+        }
         let trained = trainer.step();
         check_for_interrupts();
         progress.show(cache);
@@ -180,8 +193,11 @@ fn take_turns(job: &Job, cache: &Cache) -> Trained {
             _ => {}
         }
     }
-    let reader = reader.outcome();
-    finish_here(reader, &trainer, 0)
+    let followed = reader.following().map(|following| following.counts);
+    let keys = reader.key_chunks().to_vec();
+    let mut trained = finish_here(job, reader.outcome(), &trainer, 0);
+    (trained.keys, trained.followed) = (keys, followed);
+    trained
 }
 
 fn stalled() -> ! {
@@ -192,7 +208,7 @@ fn stalled() -> ! {
     .raise()
 }
 
-fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Trained {
+fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Trained {
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
         let scaled = trainer.weights(head);
@@ -203,8 +219,11 @@ fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Tr
             }
             weights.push(scaled.get(feature));
         }
-        let mut duals = DualChunks::default();
-        for dual in trainer.duals(head).iter() {
+        let mut duals = KeptDuals::new(job);
+        for (row, dual) in trainer.duals(head).iter().enumerate() {
+            if row % FEATURES_BETWEEN_INTERRUPTS == 0 {
+                check_for_interrupts();
+            }
             duals.push(dual);
         }
         TrainedHead {
@@ -214,6 +233,8 @@ fn finish_here(reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Tr
     };
     Trained {
         heads: outcome.intercepts.iter().enumerate().map(fold).collect(),
+        keys: Vec::new(),
+        followed: None,
         reader,
         trainer: outcome,
         workers,
@@ -233,25 +254,28 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
     let mut shared = share(job, layout);
     let workers = shared.group.launch();
     let trained = match &job.roles[..workers as usize] {
-        [] => take_turns(job, &shared.cache),
+        [] => take_turns(job, &shared.cache, None),
         [Role::Reader] => {
             let mut trainer = TrainerRole::start(shared.cache.clone(), job);
             worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
                 trainer.step()
             });
-            let reader = shared.receive(0);
-            finish_here(reader, &trainer, workers)
+            let (reader, keys) = shared.receive_reader(0);
+            let mut trained = finish_here(job, reader, &trainer, workers);
+            trained.keys = keys;
+            trained
         }
         [Role::Trainer] => {
-            let mut reader = ReaderRole::start(shared.cache.clone(), job);
+            let mut reader = ReaderRole::start(shared.cache.clone(), job, None);
             worker::play(job, "reader", &shared.cache, shared.wake_up, || {
                 reader.step()
             });
-            shared.collect(reader.outcome(), 0, workers)
+            let keys = reader.key_chunks().to_vec();
+            shared.collect(job, (reader.outcome(), keys), 0, workers)
         }
         _ => {
-            let reader = shared.receive(0);
-            shared.collect(reader, 1, workers)
+            let read = shared.receive_reader(0);
+            shared.collect(job, read, 1, workers)
         }
     };
     shared.group.finish();
@@ -313,6 +337,15 @@ impl Shared {
         }
     }
 
+    /// Receives what the reader leaves behind.
+    fn receive_reader(&mut self, worker: usize) -> (ReaderOutcome, Vec<KeyChunk>) {
+        let outcome: ReaderOutcome = self.receive(worker);
+        let keys = (0..outcome.key_chunks)
+            .map(|_| self.receive(worker))
+            .collect();
+        (outcome, keys)
+    }
+
     /// Receives messages until they held `count` numbers; `take` says how many one held.
     fn receive_numbers(&mut self, worker: usize, count: u64, mut take: impl FnMut(&[u8]) -> usize) {
         let mut received = 0;
@@ -325,13 +358,19 @@ impl Shared {
     }
 
     /// Receives the trainer's outcome and folds its weights piece by piece.
-    fn collect(&mut self, reader: ReaderOutcome, worker: usize, workers: i32) -> Trained {
+    fn collect(
+        &mut self,
+        job: &Job,
+        (reader, keys): (ReaderOutcome, Vec<KeyChunk>),
+        worker: usize,
+        workers: i32,
+    ) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = Vec::with_capacity(outcome.intercepts.len());
         for intercept in &outcome.intercepts {
             let mut weights = Folding::new(&reader.report.scaling, *intercept);
             self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
-            let mut duals = DualChunks::default();
+            let mut duals = KeptDuals::new(job);
             self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
             heads.push(TrainedHead {
                 weights: weights.finish(),
@@ -340,6 +379,8 @@ impl Shared {
         }
         Trained {
             heads,
+            keys,
+            followed: None,
             reader,
             trainer: outcome,
             workers,

@@ -5,6 +5,7 @@
 //! | `train`, `request`, `source` | SQL face of training: arguments, the source's SELECT | the calling backend |
 //! | `leader`, `worker`, `roles`, `job` | who plays reader and trainer, and what they tell each other | backend and workers |
 //! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
+//! | `follow` | models that follow their table: keys of rows, what a version remembers of them | whoever reads, the calling backend |
 //! | `validation` | what held-out rows told | the calling backend |
 //! | `weights`, `models` | a trained model becomes rows | the calling backend |
 //! | `life`, `rights` | SQL face of what becomes of a stored model; who may do it | the calling backend |
@@ -25,6 +26,7 @@ mod exchange;
 mod explain;
 mod feature_list;
 mod features;
+mod follow;
 mod function;
 mod groups;
 mod job;

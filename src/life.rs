@@ -142,17 +142,17 @@ fn svm_revoke(
 }
 
 /// A model that the caller may change, its row locked until the transaction ends.
-struct Owned {
+pub struct Owned {
     /// The extension's schema, quoted.
-    schema: String,
+    pub schema: String,
     id: i64,
-    name: String,
-    current_version: i32,
+    pub name: String,
+    pub current_version: i32,
 }
 
 impl Owned {
     /// Locks the model that the first argument of `function` names; waits for whoever has it locked.
-    fn lock(
+    pub fn lock(
         function: &str,
         model: Option<String>,
         fcinfo: pg_sys::FunctionCallInfo,

@@ -2,8 +2,10 @@
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
 use crate::errors::{Code, Failure};
+use crate::follow::chunks::KeyChunk;
 use crate::leader::{Trained, TrainedHead};
 use crate::request::Request;
+use crate::source::{self, Source};
 use crate::validation;
 use crate::weights::StoredWeights;
 use pgrx::datum::DatumWithOid;
@@ -18,6 +20,8 @@ pub struct Labelled<'a> {
     /// The labels, ascending.
     pub values: &'a [String],
     pub scale: &'a str,
+    /// Of a training with a key.
+    pub key_type: Option<&'a str>,
     pub cache_bytes: usize,
     pub seconds: f64,
 }
@@ -26,7 +30,7 @@ pub struct Labelled<'a> {
 pub fn store(
     schema: &str,
     request: &Request,
-    trained: &Trained,
+    trained: &mut Trained,
     labelled: &Labelled<'_>,
 ) -> Result<i32, Failure> {
     let (id, version) = Spi::connect_mut(|client| {
@@ -36,10 +40,12 @@ pub fn store(
         Ok((id, version))
     })
     .map_err(spi_failure)?;
-    for (number, head) in (0..).zip(&trained.heads) {
+    for (number, head) in (0..).zip(&mut trained.heads) {
         insert_weights(schema, id, number, &head.weights).map_err(spi_failure)?;
         insert_duals(schema, id, number, head).map_err(spi_failure)?;
+        insert_states(schema, id, number, head).map_err(spi_failure)?;
     }
+    insert_keys(schema, id, &trained.keys).map_err(spi_failure)?;
     Ok(version)
 }
 
@@ -114,6 +120,13 @@ fn insert_version(
         [head] => Some(head.training_accuracy),
         _ => None,
     };
+    // where rows came from is remembered of a version that can follow them
+    let source = request.key.as_ref().map(|_| &request.source);
+    let (relation, query) = match source {
+        Some(Source::Relation(oid)) => (source::qualified_relation(*oid), None),
+        Some(Source::Query(text)) => (None, Some(text.clone())),
+        None => (None, None),
+    };
     let validation = (!report.validation.is_empty()).then(|| validation::json(trained));
     let features: serde_json::Value =
         serde_json::from_str(&reader.features).expect("the reader wrote its feature set as JSON");
@@ -151,6 +164,11 @@ fn insert_version(
             request.class_weight.json().map(JsonB).into(),
         ),
         ("weight_column", request.weight_column.clone().into()),
+        ("source_relation", relation.into()),
+        ("source_query", query.into()),
+        ("key_column", request.key.clone().into()),
+        ("key_type", labelled.key_type.into()),
+        ("max_passes", request.max_passes.into()),
         ("validation", validation.map(JsonB).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -241,7 +259,7 @@ fn insert_duals(
         "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
          VALUES ($1, $2, $3, $4, $5)"
     );
-    for chunk in head.duals.chunks() {
+    for chunk in head.duals.listed() {
         insert_chunk(&insert, || {
             vec![
                 version_id.into(),
@@ -249,6 +267,51 @@ fn insert_duals(
                 chunk.first_row.into(),
                 chunk.offsets.clone().into(),
                 chunk.duals.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts the dual variables of a training with a key.
+fn insert_states(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &mut TrainedHead,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_dual (version_id, head, first_row, states, common, duals)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    for chunk in head.duals.by_key() {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_row.into(),
+                chunk.states.into(),
+                chunk.common.into(),
+                chunk.duals.into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key (version_id, first_row, rows, keys, digests)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in keys {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_row.into(),
+                chunk.rows.into(),
+                chunk.keys.clone().into(),
+                chunk.digests.clone().into(),
             ]
         })?;
     }

@@ -45,6 +45,7 @@ pub struct Arguments {
     pub class_weight: Option<String>,
     pub weight: Option<String>,
     pub probability: Option<bool>,
+    pub key: Option<String>,
     pub options: Option<JsonB>,
 }
 
@@ -63,6 +64,12 @@ pub struct Request {
     pub plan: Plan,
     pub fold_column: Option<String>,
     pub weight_column: Option<String>,
+    /// The column by which the model knows its rows.
+    pub key: Option<String>,
+    /// The model from which to begin.
+    pub warm_start: Option<String>,
+    /// The limit on passes as given.
+    pub max_passes: Option<i32>,
     pub class_weight: ClassWeight,
     /// Whether the new version becomes the model's current one.
     pub deploy: bool,
@@ -229,6 +236,9 @@ impl Arguments {
             fold_column: fold_column.filter(|_| plan.holds_out()),
             plan,
             weight_column: self.weight,
+            key: self.key,
+            warm_start: choices.warm_start,
+            max_passes: self.max_passes,
             class_weight: class_weight(self.class_weight.as_deref())?,
             deploy: choices.deploy,
             options: self
@@ -414,6 +424,7 @@ struct Choices {
     folds: Option<i32>,
     fold_column: Option<String>,
     categories: CategoryLimits,
+    warm_start: Option<String>,
 }
 
 impl Choices {
@@ -428,6 +439,7 @@ impl Choices {
             folds: None,
             fold_column: None,
             categories: CategoryLimits::default(),
+            warm_start: None,
         };
         let Some(JsonB(value)) = options else {
             return Ok(choices);
@@ -514,10 +526,11 @@ impl Choices {
                 self.folds = Some(count.ok_or_else(refused)?);
             }
             "fold_column" => self.fold_column = Some(text),
+            "warm_start" => self.warm_start = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
                     "options know \"policy\", \"inner_rounds\", \"proximal\", \"duals\", \"deploy\", \"costs\", \
-                     \"folds\", \"fold_column\", \"max_categories\" and \"hash_bits\"",
+                     \"folds\", \"fold_column\", \"max_categories\", \"hash_bits\" and \"warm_start\"",
                 ));
             }
         }

@@ -6,6 +6,8 @@
 
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::Nulls;
+use crate::follow::chunks::KeyChunk;
+use crate::follow::keys::Following;
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
 use crate::pg::signals;
@@ -13,8 +15,8 @@ use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::{
-    Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
-    Weights,
+    Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Start, Step, TrainError,
+    Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -60,10 +62,10 @@ impl Spool for SpoolFile {
 }
 
 impl ReaderRole {
-    /// Plans and starts the source query in this process.
-    pub fn start(cache: Cache, job: &Job) -> Self {
+    /// Plans and starts the source query in this process. `following`: what the training begins from.
+    pub fn start(cache: Cache, job: &Job, following: Option<Following>) -> Self {
         let planned = query::plan(&job.select);
-        let source = RowSource::start(&planned, job).or_raise();
+        let source = RowSource::start(&planned, job, following).or_raise();
         let reader_job = ReaderJob {
             scale: job.scale,
             seed: job.terms.seed,
@@ -103,7 +105,32 @@ impl ReaderRole {
             classes: source.classes(),
             fold_values: source.fold_values(),
             rows_skipped: source.rows_skipped(),
+            key_chunks: source.key_chunks().len() as u64,
         }
+    }
+
+    /// Keys and digests of the rows.
+    pub fn key_chunks(&self) -> &[KeyChunk] {
+        self.reader.source().key_chunks()
+    }
+
+    /// What the training begins from, and how that compares with the rows.
+    pub fn following(&self) -> Option<&Following> {
+        self.reader.source().following()
+    }
+
+    /// By final head, where it begins; for a training that begins from something, once every row was read.
+    pub fn starts(&self) -> Vec<Start> {
+        let source = self.reader.source();
+        let Some(following) = source.following() else {
+            return Vec::new();
+        };
+        let report = self.reader.report();
+        let features = (report.dense_features as usize, report.features as usize);
+        let (rows, classes) = (report.rows as usize, source.classes());
+        following
+            .starts(rows, &classes, &report.scaling, features)
+            .or_raise()
     }
 }
 
@@ -119,8 +146,13 @@ impl TrainerRole {
         Self {
             trainer,
             threads: job.trainers > 1,
-            keep_duals: job.terms.keep_duals,
+            keep_duals: job.terms.keep_duals || job.key.is_some(),
         }
+    }
+
+    /// Begins from here; to be called once every row was read.
+    pub fn begin_from(&mut self, starts: Vec<Start>) {
+        self.trainer.begin_from(starts);
     }
 
     /// Trains on; raises what goes wrong.
@@ -205,7 +237,7 @@ fn train_failure(error: TrainError) -> Failure {
         TrainError::Plan(error) => {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         }
-        TrainError::Head { .. } | TrainError::ReaderFailed => {
+        TrainError::Head { .. } | TrainError::Start { .. } | TrainError::ReaderFailed => {
             Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
         }
     }

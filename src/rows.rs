@@ -6,6 +6,8 @@
 use crate::costs::Costs;
 use crate::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::follow::chunks::KeyChunk;
+use crate::follow::keys::{Following, Keys};
 use crate::groups::Groups;
 use crate::job::Job;
 use crate::labels::LabelValue;
@@ -17,6 +19,8 @@ use pgsvm_core::{Example, RowError, Source};
 pub struct RowSource {
     running: Option<Running>,
     decode: RowDecoder,
+    /// What a training without a key begins from.
+    begins: Option<Following>,
 }
 
 /// Turns a row into an example.
@@ -30,6 +34,9 @@ struct RowDecoder {
     null_counts: Vec<u64>,
     rows_seen: u64,
     rows_skipped: u64,
+    keys: Option<Keys>,
+    /// Whether categories go on from those of a model.
+    continues: bool,
 }
 
 /// What a row turned out to be.
@@ -39,8 +46,12 @@ enum Decoded {
 }
 
 impl RowSource {
-    /// Starts the query of `job`, planned in this process.
-    pub fn start(planned: &Planned, job: &Job) -> Result<Self, Failure> {
+    /// Starts the query of `job`, planned in this process. `following`: what the training begins from.
+    pub fn start(
+        planned: &Planned,
+        job: &Job,
+        following: Option<Following>,
+    ) -> Result<Self, Failure> {
         let features = FeatureSet::from_json(&job.features)
             .expect("the leader sent a feature set that it made itself");
         // label, features, then what says the weight and the fold
@@ -48,6 +59,12 @@ impl RowSource {
         let columns = &planned.columns[..feature_columns];
         let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?;
         let fold_at = feature_columns + usize::from(job.weight_column.is_some());
+        let key_at = fold_at + usize::from(job.fold_column.is_some());
+        let continues = following.is_some();
+        let (keys, begins) = match job.key.clone() {
+            Some(column) => (Some(Keys::new(column, key_at, following)), None),
+            None => (None, following),
+        };
         Ok(Self {
             running: Some(Running::start(planned)),
             decode: RowDecoder {
@@ -59,7 +76,10 @@ impl RowSource {
                 nulls: job.nulls,
                 rows_seen: 0,
                 rows_skipped: 0,
+                keys,
+                continues,
             },
+            begins,
         })
     }
 
@@ -80,6 +100,17 @@ impl RowSource {
         features.nulls.clone_from(&self.decode.null_counts);
         features.means = means.to_vec();
         features.to_json()
+    }
+
+    /// Keys and digests of the rows.
+    pub fn key_chunks(&self) -> &[KeyChunk] {
+        self.decode.keys.as_ref().map_or(&[], Keys::chunks)
+    }
+
+    /// What the training begins from.
+    pub fn following(&self) -> Option<&Following> {
+        let by_key = self.decode.keys.as_ref().and_then(Keys::following);
+        by_key.or(self.begins.as_ref())
     }
 
     /// Rows left out because of a NULL or a weight of 0.
@@ -115,6 +146,9 @@ impl Source for RowSource {
             if let Some(running) = self.running.take() {
                 running.finish();
             }
+            if let Some(keys) = &mut self.decode.keys {
+                keys.complete()?;
+            }
             self.decode.check_complete()?;
         }
         Ok(more)
@@ -128,7 +162,14 @@ impl RowDecoder {
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
         self.rows_seen += 1;
-        match self.decode(row)? {
+        let key = match &mut self.keys {
+            None => None,
+            Some(keys) => match keys.admit(row, self.rows_seen)? {
+                None => return Ok(()),
+                key => key,
+            },
+        };
+        match self.decode(row, key)? {
             Decoded::Skipped => Ok(()),
             Decoded::Example { group, cost } => sink(&Example {
                 group,
@@ -141,7 +182,7 @@ impl RowDecoder {
         }
     }
 
-    fn decode(&mut self, row: &Row<'_>) -> Result<Decoded, Failure> {
+    fn decode(&mut self, row: &Row<'_>, key: Option<u128>) -> Result<Decoded, Failure> {
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| error.in_row(self.rows_seen))?;
@@ -163,6 +204,9 @@ impl RowDecoder {
             return Ok(Decoded::Skipped);
         };
         let cost = self.costs.of(weight, class, self.groups.classes())?;
+        if let (Some(keys), Some(key)) = (&mut self.keys, key) {
+            keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
+        }
         Ok(Decoded::Example { group, cost })
     }
 
@@ -192,7 +236,9 @@ impl RowDecoder {
         if self.nulls == Nulls::Error {
             self.check_nulls()?;
         }
-        self.decoder.check_keys()?;
+        if !self.continues {
+            self.decoder.check_keys()?;
+        }
         match labels.classes() {
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,

@@ -40,28 +40,21 @@ impl Source {
         Ok(query::plan(&format!("SELECT * FROM {}", self.table_expression()?)).columns)
     }
 
-    /// `SELECT label, features…, weight, fold FROM source`: column 0 is the label, text-like labels cast to
-    /// text; the weight as float8 and the fold as text, where there are such columns.
-    pub fn select(
-        &self,
-        label: &str,
-        kind: LabelKind,
-        features: &[&str],
-        weight: Option<&str>,
-        fold: Option<&str>,
-    ) -> Result<String, Failure> {
-        let mut list = quote(label);
-        if kind == LabelKind::Text {
-            list.push_str("::pg_catalog.text");
-        }
-        let features = features.iter().map(|name| quote(name));
-        let weight = weight.map(|name| format!("{}::pg_catalog.float8", quote(name)));
-        let fold = fold.map(|name| format!("{}::pg_catalog.text", quote(name)));
-        for item in features.chain(weight).chain(fold) {
-            list.push_str(", ");
-            list.push_str(&item);
-        }
+    /// `SELECT label, features…, weight, fold, key FROM source`, where there are such columns.
+    pub fn select(&self, columns: &Selected<'_>) -> Result<String, Failure> {
+        let list = columns.list().join(", ");
         Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
+    }
+
+    /// The same of this source and, behind it, of another whose columns have the same types; one more column is 1 in the
+    /// other's rows.
+    pub fn select_both(&self, other: &Self, columns: &Selected<'_>) -> Result<String, Failure> {
+        let list = columns.list().join(", ");
+        Ok(format!(
+            "SELECT {list}, 0 FROM {} UNION ALL SELECT {list}, 1 FROM {}",
+            self.table_expression()?,
+            other.table_expression()?
+        ))
     }
 
     /// The name a model gets when the user gives none: relation_label.
@@ -76,6 +69,39 @@ impl Source {
             )
             .hint("svm_train_query('SELECT …', 'label', model => 'name')")),
         }
+    }
+}
+
+/// The columns that a training reads.
+pub struct Selected<'a> {
+    pub label: &'a str,
+    pub label_kind: LabelKind,
+    pub features: Vec<&'a str>,
+    pub weight: Option<&'a str>,
+    pub fold: Option<&'a str>,
+    /// With the type to cast it to.
+    pub key: Option<(&'a str, &'static str)>,
+}
+
+impl Selected<'_> {
+    /// As SQL: first the label, text-like ones cast to text; the weight as float8 and the fold as text.
+    fn list(&self) -> Vec<String> {
+        let label = match self.label_kind {
+            LabelKind::Text => format!("{}::pg_catalog.text", quote(self.label)),
+            _ => quote(self.label),
+        };
+        let features = self.features.iter().map(|name| quote(name));
+        let weight = self
+            .weight
+            .map(|name| format!("{}::pg_catalog.float8", quote(name)));
+        let fold = self
+            .fold
+            .map(|name| format!("{}::pg_catalog.text", quote(name)));
+        let key = self
+            .key
+            .map(|(name, cast)| format!("{}::{cast}", quote(name)));
+        let all = core::iter::once(label).chain(features);
+        all.chain(weight).chain(fold).chain(key).collect()
     }
 }
 
@@ -112,7 +138,8 @@ fn missing(oid: pg_sys::Oid) -> Failure {
     )
 }
 
-fn qualified_relation(oid: pg_sys::Oid) -> Option<String> {
+/// A relation's name, quoted and with its schema.
+pub fn qualified_relation(oid: pg_sys::Oid) -> Option<String> {
     let name = relation_name(oid)?;
     // SAFETY: a catalog look-up inside a transaction.
     let schema = statement::quoted_schema(unsafe { pg_sys::get_rel_namespace(oid) })?;

@@ -1,9 +1,11 @@
-//! SQL face of training: `svm_train`, `svm_train_query` and `svm_cross_validate`. Checks the arguments,
+//! SQL face of training: `svm_train`, `svm_train_query` and `svm_cross_validate`; `follow` has more. Checks the arguments,
 //! looks at the source, lets the leader train, stores the model and says what was decided. Runs in the
 //! calling backend.
 
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::{self, FeatureSet};
+use crate::follow::chunks::KeyKind;
+use crate::follow::keys::{Following, KeyColumn};
 use crate::job::Job;
 use crate::labels::{self, LabelKind};
 use crate::leader::{self, Trained};
@@ -12,9 +14,9 @@ use crate::pg::call::Call;
 use crate::pg::query::{self, Column};
 use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::request::{Arguments, ClassWeight, Request};
-use crate::source::Source;
+use crate::source::{Selected, Source};
 use crate::validation::{self, Validated};
-use crate::{model, rights, settings};
+use crate::{follow, model, rights, settings};
 use pgrx::prelude::*;
 use pgrx::{pg_sys, JsonB};
 use pgsvm_core::{Scale, StopReason};
@@ -32,7 +34,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..arguments(&call)
         }
     };
-    train(arguments, &model::schema_of_call(fcinfo)).or_raise()
+    train(arguments, fcinfo).or_raise()
 }
 
 /// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
@@ -47,7 +49,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..arguments(&call)
         }
     };
-    train(arguments, &model::schema_of_call(fcinfo)).or_raise()
+    train(arguments, fcinfo).or_raise()
 }
 
 /// `svm_cross_validate(relation, label, …)`: a row for each C and fold.
@@ -120,55 +122,123 @@ unsafe fn arguments(call: &Call) -> Arguments {
             class_weight: call.get("class_weight"),
             weight: call.get("weight"),
             probability: call.get("probability"),
+            key: call.get("key"),
             options: call.get::<JsonB>("options"),
             ..Arguments::default()
         }
     }
 }
 
-fn train(arguments: Arguments, schema: &str) -> Result<String, Failure> {
+fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Failure> {
     let started = Instant::now();
     rights::check_writable("svm_train()")?;
     let request = arguments.check()?;
+    let schema = model::schema_of_call(fcinfo);
     rights::check_owner(
-        schema,
+        &schema,
         &request.model,
         "Choose another name: model => 'name'",
     )?;
-    let prepared = prepare(&request)?;
-    let mut trained = leader::train(&prepared.job);
+    let prepared = prepare(&request, None)?;
+    let (features, key) = (&prepared.features, prepared.key);
+    let following = follow::warm_start(fcinfo, &schema, &request, features, key)?;
+    run(&schema, request, prepared, following, started)
+}
+
+/// Trains, stores and announces; returns the model's name. `schema` is the extension's, quoted.
+pub fn run(
+    schema: &str,
+    request: Request,
+    prepared: Prepared,
+    following: Option<Following>,
+    started: Instant,
+) -> Result<String, Failure> {
+    let mut trained = leader::train(&prepared.job, following);
     let values = trained.order_classes();
     let labelled = Labelled {
         label_type: &labels::qualified_type_name(prepared.label_type),
         values: &values,
         scale: scale_word(prepared.job.scale),
+        key_type: prepared.key.map(KeyKind::word),
         cache_bytes: prepared.job.cache_bytes,
         seconds: started.elapsed().as_secs_f64(),
     };
-    let version = models::store(schema, &request, &trained, &labelled)?;
+    let version = models::store(schema, &request, &mut trained, &labelled)?;
     announce(&request, &prepared, &trained, &labelled, version);
     Ok(request.model)
 }
 
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
-    let prepared = prepare(&request)?;
-    let trained = leader::train(&prepared.job);
+    let prepared = prepare(&request, None)?;
+    let trained = leader::train(&prepared.job, None);
     Ok(validation::rows(&trained))
 }
 
 /// A training that can start, and what is said about it.
-struct Prepared {
+pub struct Prepared {
     job: Job,
+    features: FeatureSet,
+    key: Option<KeyKind>,
     label_type: pg_sys::Oid,
     /// Columns that are no features because of their types.
     skipped: Vec<String>,
 }
 
-fn prepare(request: &Request) -> Result<Prepared, Failure> {
-    let columns = request.source.columns()?;
+/// What a training that continues a version takes over.
+pub struct Continuing {
+    /// With the categories that it knows.
+    pub features: FeatureSet,
+    pub label_type: String,
+    pub key: KeyKind,
+    /// Rows besides those of the source.
+    pub added: Option<Source>,
+}
+
+/// Looks at the source and plans the training.
+pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
+    let mut checked = check_source(request, &request.source)?;
+    let mut added = None;
+    if let Some(continuing) = continuing {
+        continuing.check(request, &checked)?;
+        if let Some(source) = &continuing.added {
+            continuing.check(request, &check_source(request, source)?)?;
+            added = Some(source);
+        }
+        checked.features = continuing.features.clone();
+        checked.skipped.clear();
+    }
+    let mut job = plan_job(request, &checked, added)?;
+    if continuing.is_some() || request.warm_start.is_some() {
+        job.roles = Vec::new();
+        job.schedule = leader::schedule(&job.roles);
+    }
+    Ok(Prepared {
+        job,
+        features: checked.features,
+        key: checked.key,
+        label_type: checked.label_type,
+        skipped: checked.skipped,
+    })
+}
+
+/// What the columns of a source turned out to be.
+struct Checked {
+    label_type: pg_sys::Oid,
+    label_kind: LabelKind,
+    key: Option<KeyKind>,
+    features: FeatureSet,
+    skipped: Vec<String>,
+}
+
+fn check_source(request: &Request, source: &Source) -> Result<Checked, Failure> {
+    let columns = source.columns()?;
     let label = column("label", &request.label, &columns)?;
-    let kind = LabelKind::of_type(&label.name, label.type_oid)?;
+    let label_kind = LabelKind::of_type(&label.name, label.type_oid)?;
+    let key = match &request.key {
+        Some(name) => Some(KeyKind::of_column(column("key", name, &columns)?)?),
+        None => None,
+    };
     if let Some(name) = &request.weight_column {
         check_weight(column("weight", name, &columns)?)?;
     }
@@ -176,19 +246,57 @@ fn prepare(request: &Request) -> Result<Prepared, Failure> {
         column("fold", name, &columns)?;
     }
     let (features, skipped) = resolve_features(request, &columns)?;
-    Ok(Prepared {
-        job: plan_job(request, &features, kind)?,
+    Ok(Checked {
         label_type: label.type_oid,
+        label_kind,
+        key,
+        features,
         skipped,
     })
 }
 
-/// The features, without what says weight and fold unless it is named among them.
+impl Continuing {
+    /// Refuses a source whose columns have become something else.
+    fn check(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+        let changed = |what: &str, name: &str, now: &str, before: &str| {
+            Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                format!(
+                    "{what} column \"{name}\" has type {now}, model \"{}\" was trained on {before}",
+                    request.model
+                ),
+            )
+            .hint("Convert it to that type, or train the model anew with svm_train")
+        };
+        let label_type = labels::qualified_type_name(found.label_type);
+        if label_type != self.label_type {
+            return Err(changed(
+                "label",
+                &request.label,
+                &label_type,
+                &self.label_type,
+            ));
+        }
+        let parts = self.features.parts.iter().zip(&found.features.parts);
+        for (before, now) in parts {
+            if !before.same_as(now) {
+                let (now, before) = (now.type_name(), before);
+                return Err(changed("feature", &before.name(), now, before.type_name()));
+            }
+        }
+        match (found.key, &request.key) {
+            (Some(kind), Some(name)) => follow::check_kind(&request.model, name, kind, self.key),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The features, without what says weight, fold and key unless it is named among them.
 fn resolve_features(
     request: &Request,
     columns: &[Column],
 ) -> Result<(FeatureSet, Vec<String>), Failure> {
-    let aside = [&request.weight_column, &request.fold_column];
+    let aside = [&request.weight_column, &request.fold_column, &request.key];
     let aside = |column: &Column| {
         let mut names = aside.iter().copied().flatten();
         request.features.is_none() && names.any(|name| *name == column.name)
@@ -203,7 +311,7 @@ fn resolve_features(
     Ok((set, skipped))
 }
 
-fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
+pub fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
     columns
         .iter()
         .find(|column| column.name == name)
@@ -232,21 +340,27 @@ fn check_weight(column: &Column) -> Result<(), Failure> {
     }
 }
 
-fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result<Job, Failure> {
-    let names = features.columns();
-    let select = request.source.select(
-        &request.label,
-        kind,
-        &names,
-        request.weight_column.as_deref(),
-        request.fold_column.as_deref(),
-    )?;
+fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Result<Job, Failure> {
+    let features = &checked.features;
+    let key = request.key.as_deref().zip(checked.key);
+    let selected = Selected {
+        label: &request.label,
+        label_kind: checked.label_kind,
+        features: features.columns(),
+        weight: request.weight_column.as_deref(),
+        fold: request.fold_column.as_deref(),
+        key: key.map(|(name, kind)| (name, kind.cast())),
+    };
+    let select = match added {
+        None => request.source.select(&selected)?,
+        Some(added) => request.source.select_both(added, &selected)?,
+    };
     let planned = query::plan(&select);
     let roles = leader::assign_roles(&planned, features);
     Ok(Job {
         select,
         label: request.label.clone(),
-        label_kind: kind,
+        label_kind: checked.label_kind,
         features: features.to_json(),
         nulls: request.nulls,
         categories: request.categories,
@@ -255,6 +369,11 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
         plan: request.plan.clone(),
         fold_column: request.fold_column.clone(),
         weight_column: request.weight_column.clone(),
+        key: key.map(|(name, kind)| KeyColumn {
+            name: name.to_owned(),
+            kind,
+            marks_added: added.is_some(),
+        }),
         balanced: request.class_weight == ClassWeight::Balanced,
         class_weights: match &request.class_weight {
             ClassWeight::ByLabel(weights) => weights.clone(),
@@ -302,6 +421,12 @@ fn announce(
         processes(trained, prepared.job.trainers),
         labelled.seconds,
     );
+    if let (Some(counts), Some(_)) = (trained.followed, prepared.key) {
+        text += &format!(
+            "; {} rows unchanged, {} changed, {} new, {} gone, {} left out",
+            counts.unchanged, counts.changed, counts.added, counts.gone, counts.unused
+        );
+    }
     if !prepared.skipped.is_empty() {
         text += &format!("; columns not used: {}", prepared.skipped.join(", "));
     }

@@ -3,6 +3,8 @@
 //! nothing. Memory that grows with the model is asked for fallibly: a refusal is an ERROR.
 
 use crate::errors::{Code, Failure};
+use crate::follow::chunks::{StateChunk, StateChunks};
+use crate::job::Job;
 use pgsvm_core::Scaling;
 
 /// Features a chunk spans: 128 KB of weights at most.
@@ -124,6 +126,52 @@ impl StoredWeights {
     }
 }
 
+/// The dual variables of a head, in the forms in which the training is to store them.
+pub struct KeptDuals {
+    listed: Option<DualChunks>,
+    by_key: Option<StateChunks>,
+}
+
+impl KeptDuals {
+    pub fn new(job: &Job) -> Self {
+        Self {
+            listed: job.terms.keep_duals.then(DualChunks::default),
+            by_key: job.key.is_some().then(StateChunks::default),
+        }
+    }
+
+    /// Takes the next row's dual variable.
+    pub fn push(&mut self, dual: f32) {
+        if let Some(listed) = &mut self.listed {
+            listed.push(dual);
+        }
+        if let Some(by_key) = &mut self.by_key {
+            by_key.push(dual);
+        }
+    }
+
+    /// Takes the dual variables in a message of native-endian f32, and says how many there were.
+    pub fn extend(&mut self, message: &[u8]) -> usize {
+        let (duals, _) = message.as_chunks();
+        duals
+            .iter()
+            .for_each(|bytes| self.push(f32::from_ne_bytes(*bytes)));
+        duals.len()
+    }
+
+    /// As rows of svm_dual.
+    pub fn listed(&self) -> &[DualChunk] {
+        self.listed.as_ref().map_or(&[], DualChunks::chunks)
+    }
+
+    /// As rows of svm_key_dual.
+    pub fn by_key(&mut self) -> Vec<StateChunk> {
+        self.by_key
+            .take()
+            .map_or_else(Vec::new, StateChunks::finish)
+    }
+}
+
 /// Dual variables of consecutive rows that are not all zero, as one row of `svm_dual` holds them.
 pub struct DualChunk {
     pub first_row: i64,
@@ -166,15 +214,6 @@ impl DualChunks {
             chunk.offsets.push((row % CHUNK_ROWS) as i32);
             chunk.duals.push(dual);
         }
-    }
-
-    /// Takes the dual variables in a message of native-endian f32, and says how many there were.
-    pub fn extend(&mut self, message: &[u8]) -> usize {
-        let (duals, _) = message.as_chunks();
-        duals
-            .iter()
-            .for_each(|bytes| self.push(f32::from_ne_bytes(*bytes)));
-        duals.len()
     }
 
     /// The chunks taken.

@@ -47,9 +47,12 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
     };
     match job.roles[worker as usize] {
         Role::Reader => {
-            let mut reader = ReaderRole::start(cache.clone(), &job);
+            let mut reader = ReaderRole::start(cache.clone(), &job, None);
             play(&job, "reader", &cache, wake_up, || reader.step());
             sender.send(&job::encode(&reader.outcome()));
+            for chunk in reader.key_chunks() {
+                sender.send(&job::encode(chunk));
+            }
         }
         Role::Trainer => {
             let mut trainer = TrainerRole::start(cache.clone(), &job);

@@ -1,4 +1,4 @@
--- From 0.1.0: many classes, weights of classes and rows, choice of C, probabilities.
+-- From 0.1.0: many classes, weights of classes and rows, choice of C, probabilities, models that follow their table.
 
 ALTER TABLE svm_version
     DROP CONSTRAINT svm_version_label_values_check,
@@ -12,7 +12,12 @@ ALTER TABLE svm_version
     ALTER rows_skipped DROP NOT NULL,
     ADD class_weight jsonb,
     ADD weight_column text,
-    ADD validation jsonb;
+    ADD validation jsonb,
+    ADD source_relation text,
+    ADD source_query text,
+    ADD key_column text,
+    ADD key_type text CHECK (key_type IN ('integer', 'text')),
+    ADD max_passes int;
 
 -- One binary problem of a version: of two classes the only one, of more each class against the rest, by its place in
 -- label_values. Versions stored before this table was there have no row; theirs is what svm_version says.
@@ -33,6 +38,31 @@ CREATE TABLE svm_head (
     sigmoid_slope float8,
     sigmoid_offset float8,
     PRIMARY KEY (version_id, head)
+);
+
+-- Which rows a version with a key was trained on, in chunks of at most 16384 rows, so that the model can follow them.
+-- What the bytes are stands in src/follow/chunks.rs; a text or uuid is not kept, only a hash of it.
+CREATE TABLE svm_key (
+    version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    rows int NOT NULL CHECK (rows > 0),
+    keys bytea NOT NULL,
+    -- 64 bits a row, of its label, weight and features
+    digests bytea NOT NULL,
+    PRIMARY KEY (version_id, first_row)
+);
+
+-- The dual variables of the same rows and chunks. A chunk of zeros is left out.
+CREATE TABLE svm_key_dual (
+    version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
+    head int NOT NULL CHECK (head >= 0),
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    -- two bits a row, the first row lowest: 0 is 0, 1 and 2 are common[1] and common[2], 3 the next of duals
+    states bytea NOT NULL,
+    -- the values that most rows share: those at their bound
+    common real[] NOT NULL,
+    duals real[] NOT NULL,
+    PRIMARY KEY (version_id, head, first_row)
 );
 
 -- A role other than the owner that may see a model and predict with it.
@@ -69,6 +99,8 @@ DROP POLICY svm_weight_owner ON svm_weight;
 
 SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_key', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_key_dual', '');
 
 -- these have more arguments now
 DROP FUNCTION svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);

@@ -133,6 +133,17 @@ impl Codes {
         }
     }
 
+    /// Gives out no code that the dictionary has already.
+    pub fn skip(&mut self, known: &Dictionary) {
+        let hashed = known.hashed.map_or(0, |hashed| {
+            u64::from(hashed.first_code) + u64::from(hashed.count())
+        });
+        let values = known.codes.last().into_iter().chain(&known.null_code);
+        let behind = values.map(|code| u64::from(*code) + 1).max();
+        self.next = self.next.max(hashed).max(behind.unwrap_or(0));
+        self.bytes_left = self.bytes_left.saturating_sub(known.bytes());
+    }
+
     /// Whether there is memory to keep a value.
     fn keep(&mut self, value: &str) -> bool {
         let left = self.bytes_left.checked_sub(value.len() + VALUE_BYTES);

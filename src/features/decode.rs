@@ -79,7 +79,8 @@ impl Decoder {
         limits: CategoryLimits,
     ) -> Result<Self, FeatureError> {
         let mut decoder = Self::new(features, columns, nulls)?;
-        decoder.one_hot.learn(limits, decoder.sparse.codes());
+        let end = decoder.sparse.codes();
+        decoder.one_hot.learn(features, limits, end);
         Ok(decoder)
     }
 

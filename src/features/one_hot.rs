@@ -37,11 +37,14 @@ impl OneHot {
         }
     }
 
-    /// From now on new values get codes, below `end`.
-    pub fn learn(&mut self, limits: CategoryLimits, end: u64) {
+    /// From now on new values get codes, below `end` and behind those that `features` have already.
+    pub fn learn(&mut self, features: &FeatureSet, limits: CategoryLimits, end: u64) {
+        let mut codes = Codes::below(end);
+        let known = features.parts.iter().filter_map(FeaturePart::dictionary);
+        known.for_each(|dictionary| codes.skip(dictionary));
         self.learning = Some(Learning {
             limits,
-            codes: Codes::below(end),
+            codes,
             tallies: self.enums.iter().map(|_| Tally::default()).collect(),
             row_teaches: true,
         });

@@ -116,3 +116,14 @@ pub fn quoted_schema(schema: pg_sys::Oid) -> Option<String> {
         Some(quoted.to_string_lossy().into_owned())
     }
 }
+
+/// Runs `body` under a snapshot that is taken now, where the isolation level takes one for each statement.
+pub fn with_fresh_snapshot<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: inside a transaction; the snapshot is popped here, or by the abort if the body raises an error.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        let result = body();
+        pg_sys::PopActiveSnapshot();
+        result
+    }
+}

@@ -1,0 +1,354 @@
+//! The keys of a training's rows, in whichever process reads: each must be there once. Where a model follows its table,
+//! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
+
+use super::chunks::{KeyChunk, KeyChunks, KeyKind};
+use super::digest;
+use super::memory::Memory;
+use crate::errors::{Code, Failure};
+use crate::features::FeatureBuffer;
+use crate::labels::{with_text, LabelValue};
+use crate::pg::deform::Row;
+use crate::pg::query::Column;
+use crate::pg::types::type_name;
+use pgrx::pg_sys;
+use pgsvm_core::{Scaling, Start};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// The key column of a training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyColumn {
+    pub name: String,
+    pub kind: KeyKind,
+    /// Whether another column behind it says which rows are added to those of the source.
+    pub marks_added: bool,
+}
+
+impl KeyKind {
+    /// The kind for a column.
+    ///
+    /// # Errors
+    /// When its type cannot be a key.
+    pub fn of_column(column: &Column) -> Result<Self, Failure> {
+        // SAFETY: a catalog look-up inside a transaction.
+        match unsafe { pg_sys::getBaseType(column.type_oid) } {
+            pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => Ok(Self::Integer),
+            pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::UUIDOID => Ok(Self::Text),
+            _ => Err(Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                format!(
+                    "key column \"{}\" has type {}, which cannot be a key",
+                    column.name,
+                    type_name(column.type_oid, column.typmod)
+                ),
+            )
+            .hint("A key is smallint, integer, bigint, text, varchar or uuid")),
+        }
+    }
+
+    /// The word that svm_version keeps.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Text => "text",
+        }
+    }
+
+    /// Reads what `word` writes.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Integer, Self::Text]
+            .into_iter()
+            .find(|kind| kind.word() == word)
+    }
+
+    /// The type to which a key is cast where rows are read.
+    pub fn cast(self) -> &'static str {
+        match self {
+            Self::Integer => "pg_catalog.int8",
+            Self::Text => "pg_catalog.text",
+        }
+    }
+
+    /// What a key is known by.
+    pub(super) fn known_by(self, datum: pg_sys::Datum) -> u128 {
+        match self {
+            Self::Integer => u128::from(datum.value() as u64),
+            Self::Text => with_text(datum, digest::of_key),
+        }
+    }
+
+    /// How a key reads.
+    fn shown(self, datum: pg_sys::Datum) -> String {
+        match self {
+            Self::Integer => (datum.value() as i64).to_string(),
+            Self::Text => {
+                let text = with_text(datum, |bytes| String::from_utf8_lossy(bytes).into_owned());
+                format!("\"{text}\"")
+            }
+        }
+    }
+}
+
+/// The keys met so far.
+pub struct Keys {
+    column: KeyColumn,
+    /// The key's place in the row.
+    at: usize,
+    seen: HashSet<u128>,
+    chunks: KeyChunks,
+    /// Digests of the labels, by class.
+    labels: Vec<u64>,
+    following: Option<Following>,
+}
+
+/// A training that begins from what a model knows.
+pub struct Following {
+    /// Name of that model.
+    pub model: String,
+    pub memory: Memory,
+    pub rows: Rows,
+    /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
+    starts: Vec<u32>,
+    pub counts: Counts,
+}
+
+/// Which rows of the source are trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    All,
+    /// Those that the memory knows, and those marked as added, which it must not know.
+    Known,
+}
+
+/// How the rows taken compare with those remembered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub unchanged: u64,
+    pub changed: u64,
+    pub added: u64,
+    /// Remembered, but not there any more.
+    pub gone: u64,
+    /// In the source, but not taken.
+    pub unused: u64,
+}
+
+/// No row of the memory.
+const NOTHING: u32 = u32::MAX;
+/// About a millisecond of copying.
+const ROWS_BETWEEN_INTERRUPTS: usize = 1 << 18;
+
+impl Following {
+    pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
+        Self {
+            model,
+            memory,
+            rows,
+            starts: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Whether a row is trained on.
+    fn wants(&mut self, key: u128, added: bool) -> Result<bool, ()> {
+        let known = self.memory.find(key).is_some();
+        match (self.rows, added) {
+            (Rows::Known, true) if known => Err(()),
+            (Rows::Known, false) if !known => {
+                self.counts.unused += 1;
+                Ok(false)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn take(&mut self, key: u128, digest: u64) -> Result<(), Failure> {
+        let start = match self.memory.find(key) {
+            Some(known) if known.digest == digest => {
+                self.counts.unchanged += 1;
+                known.row
+            }
+            Some(_) => {
+                self.counts.changed += 1;
+                NOTHING
+            }
+            None => {
+                self.counts.added += 1;
+                NOTHING
+            }
+        };
+        self.starts.try_reserve(1).map_err(|_| out_of_memory())?;
+        self.starts.push(start);
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<(), Failure> {
+        let found = self.counts.unchanged + self.counts.changed;
+        self.counts.gone = self.memory.len() as u64 - found;
+        if self.rows == Rows::All || self.counts.gone == 0 {
+            return Ok(());
+        }
+        let rows = match self.counts.gone {
+            1 => "1 row".to_owned(),
+            many => format!("{many} rows"),
+        };
+        Err(Failure::new(
+            Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "{rows} that model \"{}\" was trained on cannot be found in its source any more",
+                self.model
+            ),
+        )
+        .detail("The certificate is over all rows, so they are all read again.")
+        .hint("svm_refresh(model) trains the model on the rows that its source has now"))
+    }
+
+    /// By head of the training, where it begins: of these classes in order of first appearance, with so many features,
+    /// the dense ones first.
+    pub fn starts(
+        &self,
+        rows: usize,
+        classes: &[LabelValue],
+        scaling: &Scaling,
+        features: (usize, usize),
+    ) -> Result<Vec<Start>, Failure> {
+        let heads = match classes {
+            [_, positive] => std::slice::from_ref(positive),
+            all => all,
+        };
+        let of_head = |class: &LabelValue| {
+            Ok(Start {
+                duals: self.duals(&class.text, rows)?,
+                weights: self.memory.weights_of(&class.text, scaling, features)?,
+            })
+        };
+        heads.iter().map(of_head).collect()
+    }
+
+    /// The dual variables with which the rows begin in the head of a class.
+    fn duals(&self, class: &str, rows: usize) -> Result<Vec<f32>, Failure> {
+        let mut duals: Vec<f32> = Vec::new();
+        duals
+            .try_reserve_exact(rows.max(self.starts.len()))
+            .map_err(|_| out_of_memory())?;
+        let known = self.memory.duals_of(class);
+        for starts in self.starts.chunks(ROWS_BETWEEN_INTERRUPTS) {
+            crate::pg::check_for_interrupts();
+            let begin = |row: &u32| known.get(*row as usize).copied().unwrap_or(0.0);
+            duals.extend(starts.iter().map(begin));
+        }
+        // without a key nothing is known of the rows
+        duals.resize(rows, 0.0);
+        Ok(duals)
+    }
+}
+
+impl Keys {
+    /// For rows whose key stands at `at`, and behind it whether they are added, where the column says so.
+    pub fn new(column: KeyColumn, at: usize, following: Option<Following>) -> Self {
+        Self {
+            chunks: KeyChunks::new(column.kind),
+            column,
+            at,
+            seen: HashSet::new(),
+            labels: Vec::new(),
+            following,
+        }
+    }
+
+    /// What row `number` of the source is known by; None where it is not trained on.
+    ///
+    /// # Errors
+    /// A key that is NULL or comes twice, an added row that the model knows.
+    pub fn admit(&mut self, row: &Row<'_>, number: u64) -> Result<Option<u128>, Failure> {
+        let name = &self.column.name;
+        let place = || format!("It is in row {number} of the source.");
+        if row.nulls[self.at] {
+            return Err(null_key(name, number));
+        }
+        let datum = row.values[self.at];
+        let shown = || self.column.kind.shown(datum);
+        let key = self.column.kind.known_by(datum);
+        if let Some(following) = &mut self.following {
+            let added = self.column.marks_added && row.values[self.at + 1].value() as i32 != 0;
+            match following.wants(key, added) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(()) => {
+                    return Err(Failure::new(
+                        Code::ERRCODE_UNIQUE_VIOLATION,
+                        format!(
+                            "key {} is among the rows to add and among those that model \"{}\" was trained on",
+                            shown(),
+                            following.model
+                        ),
+                    )
+                    .hint("Leave it out of the rows to add, or let svm_refresh(model) find out what has changed"))
+                }
+            }
+        }
+        self.seen.try_reserve(1).map_err(|_| out_of_memory())?;
+        if self.seen.insert(key) {
+            return Ok(Some(key));
+        }
+        Err(Failure::new(
+            Code::ERRCODE_UNIQUE_VIOLATION,
+            format!("key column \"{name}\" holds {} twice", shown()),
+        )
+        .detail(place())
+        .hint("A key says which row is which: key => 'column' names one whose values are unique"))
+    }
+
+    /// Takes a row that is trained on.
+    pub fn take(
+        &mut self,
+        key: u128,
+        (class, classes): (u32, &[LabelValue]),
+        weight: f64,
+        features: &FeatureBuffer,
+    ) -> Result<(), Failure> {
+        let known = self.labels.len();
+        let new = classes[known..].iter();
+        self.labels
+            .extend(new.map(|class| digest::of_label(&class.text)));
+        let digest = digest::of_row(self.labels[class as usize], weight, features);
+        if let Some(following) = &mut self.following {
+            following.take(key, digest)?;
+        }
+        self.chunks.push(key, digest);
+        Ok(())
+    }
+
+    /// What can be said only after the last row.
+    pub fn complete(&mut self) -> Result<(), Failure> {
+        self.seen = HashSet::new();
+        match &mut self.following {
+            Some(following) => following.complete(),
+            None => Ok(()),
+        }
+    }
+
+    pub fn chunks(&self) -> &[KeyChunk] {
+        self.chunks.chunks()
+    }
+
+    pub fn following(&self) -> Option<&Following> {
+        self.following.as_ref()
+    }
+}
+
+/// A key that is NULL, in row `number` of the source.
+pub(super) fn null_key(column: &str, number: u64) -> Failure {
+    Failure::new(
+        Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("key column \"{column}\" contains NULL"),
+    )
+    .detail(format!("It is in row {number} of the source."))
+    .hint("A key says which row is which: no row may lack it")
+}
+
+pub(super) fn out_of_memory() -> Failure {
+    Failure::new(
+        Code::ERRCODE_OUT_OF_MEMORY,
+        "out of memory for the keys of the rows",
+    )
+}

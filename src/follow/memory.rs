@@ -1,0 +1,239 @@
+//! What a version knows: its weights, and with a key its rows and their dual variables, read from its tables by the
+//! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
+
+use super::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
+use super::keys::out_of_memory;
+use crate::errors::{Code, Failure};
+use crate::model::Model;
+use crate::models::spi_failure;
+use crate::pg::check_for_interrupts;
+use pgrx::spi::SpiError;
+use pgrx::Spi;
+use pgsvm_core::Scaling;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Rows of the tables fetched at a time.
+const FETCH: std::ffi::c_long = 8;
+/// A millisecond of scaling.
+const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
+
+/// What a version knows.
+pub struct Memory {
+    model: Rc<Model>,
+    /// The rows, by key; none of a version without one.
+    rows: HashMap<u128, Known>,
+    /// By head and row.
+    duals: Vec<Vec<f32>>,
+}
+
+/// A row remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    pub row: u32,
+    pub digest: u64,
+}
+
+impl Memory {
+    /// What a version without a key knows.
+    pub fn of_weights(model: Rc<Model>) -> Self {
+        Self {
+            model,
+            rows: HashMap::new(),
+            duals: Vec::new(),
+        }
+    }
+
+    /// Reads what the model knows, version `id`, whose keys are of this kind. `schema` is the extension's, quoted.
+    pub fn load(schema: &str, model: Rc<Model>, id: i64, kind: KeyKind) -> Result<Self, Failure> {
+        let name = model.name.clone();
+        let damaged = || {
+            Failure::new(
+                Code::ERRCODE_DATA_CORRUPTED,
+                format!("what model \"{name}\" remembers of its rows cannot be read"),
+            )
+            .hint("Train it again: svm_train(…, key => '…')")
+        };
+        let mut this = Self::of_weights(model);
+        let mut count = 0usize;
+        let keys = format!(
+            "SELECT first_row, rows, keys, digests FROM {schema}.svm_key
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
+        );
+        each_row(&keys, id, |row| {
+            let first = row.get::<i64>(1)?;
+            let rows = row
+                .get::<i32>(2)?
+                .and_then(|rows| usize::try_from(rows).ok());
+            let (keys, digests) = (row.get::<Vec<u8>>(3)?, row.get::<Vec<u8>>(4)?);
+            let chunk = match (rows, keys, digests) {
+                (Some(rows), Some(keys), Some(digests)) => read_keys(kind, rows, &keys, &digests),
+                _ => None,
+            };
+            let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
+                return Ok(Err(damaged()));
+            };
+            if this.rows.try_reserve(chunk.len()).is_err() {
+                return Ok(Err(out_of_memory()));
+            }
+            for (row, (key, digest)) in (count as u32..).zip(&chunk) {
+                let (row, digest) = (row, *digest);
+                this.rows.insert(*key, Known { row, digest });
+            }
+            count += chunk.len();
+            Ok(Ok(()))
+        })?;
+        if this.rows.len() != count || count == 0 || count >= u32::MAX as usize {
+            return Err(damaged());
+        }
+        this.load_duals(schema, id, count, damaged)?;
+        Ok(this)
+    }
+
+    fn load_duals(
+        &mut self,
+        schema: &str,
+        id: i64,
+        count: usize,
+        damaged: impl Fn() -> Failure,
+    ) -> Result<(), Failure> {
+        for _ in 0..self.model.heads.len() {
+            let mut duals = Vec::new();
+            duals
+                .try_reserve_exact(count)
+                .map_err(|_| out_of_memory())?;
+            duals.resize(count, 0.0);
+            self.duals.push(duals);
+        }
+        let duals = format!(
+            "SELECT head, first_row, states, common, duals FROM {schema}.svm_key_dual
+             WHERE version_id OPERATOR(pg_catalog.=) $1"
+        );
+        each_row(&duals, id, |row| {
+            let head = row
+                .get::<i32>(1)?
+                .and_then(|head| usize::try_from(head).ok());
+            let first = row.get::<i64>(2)?.and_then(|row| usize::try_from(row).ok());
+            let (states, common) = (row.get::<Vec<u8>>(3)?, row.get::<Vec<f32>>(4)?);
+            let own = row.get::<Vec<f32>>(5)?;
+            let out = head
+                .and_then(|head| self.duals.get_mut(head))
+                .zip(first)
+                .and_then(|(duals, first)| duals.get_mut(first..))
+                .map(|rest| {
+                    let length = rest.len().min(CHUNK_ROWS);
+                    &mut rest[..length]
+                });
+            let read = match (out, states, common, own) {
+                (Some(out), Some(states), Some(common), Some(own)) => {
+                    read_states(&states, &common, &own, out)
+                }
+                _ => None,
+            };
+            Ok(read.ok_or_else(&damaged))
+        })
+    }
+
+    /// Rows remembered.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn find(&self, key: u128) -> Option<Known> {
+        self.rows.get(&key).copied()
+    }
+
+    /// Forgets a row; false where it was not known.
+    pub fn forget(&mut self, key: u128) -> bool {
+        self.rows.remove(&key).is_some()
+    }
+
+    /// The dual variables, by row, of the head that sets this class against the others; none where there was no such
+    /// class. One head serves both of two classes: what is positive in one direction is negative in the other, with the
+    /// same dual variables.
+    pub fn duals_of(&self, class: &str) -> &[f32] {
+        self.head_of(class)
+            .and_then(|(head, _)| self.duals.get(head))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The weights of that head for rows scaled like this, with so many features, the intercept's last; None where there
+    /// was no such class, or dense features have become more or fewer.
+    pub fn weights_of(
+        &self,
+        class: &str,
+        scaling: &Scaling,
+        (dense, features): (usize, usize),
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        let Some((head, sign)) = self
+            .head_of(class)
+            .filter(|_| dense == self.model.dense_count)
+        else {
+            return Ok(None);
+        };
+        let mut weights = Vec::new();
+        weights
+            .try_reserve_exact(features + 1)
+            .map_err(|_| out_of_memory())?;
+        let own = self.model.dense_of(head);
+        let mut intercept = self.model.heads[head].intercept;
+        for feature in 0..features {
+            if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+                check_for_interrupts();
+            }
+            let raw = match feature.checked_sub(dense) {
+                None => own[feature],
+                Some(id) => {
+                    let of_heads = self.model.sparse.of_heads(id as u32);
+                    of_heads.map_or(0.0, |weights| weights[head])
+                }
+            };
+            let (factor, shift) = scaling.fold_weight(feature, 1.0);
+            let scaled = if factor == 0.0 { 0.0 } else { raw / factor };
+            intercept += scaled * shift;
+            weights.push(sign * scaled);
+        }
+        weights.push(sign * intercept);
+        Ok(weights
+            .iter()
+            .all(|weight| weight.is_finite())
+            .then_some(weights))
+    }
+
+    /// The head that knows this class, and the sign of its decision for it.
+    fn head_of(&self, class: &str) -> Option<(usize, f64)> {
+        let place = self.model.labels.iter().position(|label| label == class);
+        place.map(|place| self.model.head_of_class(place))
+    }
+
+    /// Makes dual variables found for another C fit: those at their bound stay there.
+    pub fn scale(&mut self, ratio: f64) {
+        for dual in self.duals.iter_mut().flatten() {
+            *dual = (f64::from(*dual) * ratio) as f32;
+        }
+    }
+}
+
+/// Calls `visit` with each row of a SELECT whose parameter is a version's id.
+fn each_row(
+    sql: &str,
+    id: i64,
+    mut visit: impl FnMut(&pgrx::spi::SpiHeapTupleData<'_>) -> Result<Result<(), Failure>, SpiError>,
+) -> Result<(), Failure> {
+    Spi::connect(|client| {
+        let mut cursor = client.try_open_cursor(sql, &[id.into()])?;
+        loop {
+            check_for_interrupts();
+            let table = cursor.fetch(FETCH)?;
+            if table.is_empty() {
+                return Ok(Ok(()));
+            }
+            for row in table {
+                if let Err(failure) = visit(&row)? {
+                    return Ok(Err(failure));
+                }
+            }
+        }
+    })
+    .map_err(spi_failure)?
+}
