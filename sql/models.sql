@@ -37,7 +37,10 @@ SELECT
     ARRAY(
         SELECT permission.grantee FROM svm_permission AS permission
         WHERE permission.model_id = model.id ORDER BY permission.grantee
-    ) AS granted_to
+    ) AS granted_to,
+    version.key_column,
+    coalesce(version.source_relation, version.source_query) AS source,
+    version.followed
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';

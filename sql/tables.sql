@@ -68,6 +68,8 @@ CREATE TABLE svm_version (
     key_type text CHECK (key_type IN ('integer', 'text')),
     -- as given; NULL where the limit was pgsvm's
     max_passes int,
+    -- the version that the training began from, and how its rows compared
+    followed jsonb,
     UNIQUE (model_id, version)
 );
 

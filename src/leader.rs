@@ -16,7 +16,7 @@
 use crate::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
 use crate::follow::chunks::KeyChunk;
-use crate::follow::keys::{Counts, Following};
+use crate::follow::keys::Following;
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::labels;
 use crate::pg::check_for_interrupts;
@@ -44,8 +44,8 @@ pub struct Trained {
     pub heads: Vec<TrainedHead>,
     /// Keys and digests of the rows, of a training with a key.
     pub keys: Vec<KeyChunk>,
-    /// How the rows compare with those that the training began from.
-    pub followed: Option<Counts>,
+    /// What the training began from, and how its rows compare with those known, as svm_version keeps it.
+    pub followed: Option<serde_json::Value>,
     /// Workers that ran.
     pub workers: i32,
 }
@@ -193,7 +193,7 @@ fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained
             _ => {}
         }
     }
-    let followed = reader.following().map(|following| following.counts);
+    let followed = reader.following().map(Following::report);
     let keys = reader.key_chunks().to_vec();
     let mut trained = finish_here(job, reader.outcome(), &trainer, 0);
     (trained.keys, trained.followed) = (keys, followed);

@@ -169,6 +169,7 @@ fn insert_version(
         ("key_column", request.key.clone().into()),
         ("key_type", labelled.key_type.into()),
         ("max_passes", request.max_passes.into()),
+        ("followed", trained.followed.clone().map(JsonB).into()),
         ("validation", validation.map(JsonB).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();

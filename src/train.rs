@@ -421,11 +421,16 @@ fn announce(
         processes(trained, prepared.job.trainers),
         labelled.seconds,
     );
-    if let (Some(counts), Some(_)) = (trained.followed, prepared.key) {
+    if let Some(followed) = &trained.followed {
         text += &format!(
-            "; {} rows unchanged, {} changed, {} new, {} gone, {} left out",
-            counts.unchanged, counts.changed, counts.added, counts.gone, counts.unused
+            "; begun from {}",
+            followed["model"].as_str().unwrap_or_default()
         );
+        if let Some(rows) = followed["rows"].as_object() {
+            let counts = ["unchanged", "changed", "new", "gone", "left_out"];
+            let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
+            text += &format!(" (rows: {})", counts.join(", "));
+        }
     }
     if !prepared.skipped.is_empty() {
         text += &format!("; columns not used: {}", prepared.skipped.join(", "));

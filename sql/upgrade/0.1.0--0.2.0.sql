@@ -17,7 +17,8 @@ ALTER TABLE svm_version
     ADD source_query text,
     ADD key_column text,
     ADD key_type text CHECK (key_type IN ('integer', 'text')),
-    ADD max_passes int;
+    ADD max_passes int,
+    ADD followed jsonb;
 
 -- One binary problem of a version: of two classes the only one, of more each class against the rest, by its place in
 -- label_values. Versions stored before this table was there have no row; theirs is what svm_version says.

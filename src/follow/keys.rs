@@ -148,6 +148,24 @@ impl Following {
         }
     }
 
+    /// What svm_version keeps: the version begun from, and with a key the counts.
+    pub fn report(&self) -> serde_json::Value {
+        let mut report = serde_json::json!({ "model": self.memory.name() });
+        if self.memory.len() > 0 {
+            let Counts {
+                unchanged,
+                changed,
+                added,
+                gone,
+                unused,
+            } = self.counts;
+            report["rows"] = serde_json::json!({
+                "unchanged": unchanged, "changed": changed, "new": added, "gone": gone, "left_out": unused,
+            });
+        }
+        report
+    }
+
     /// Whether a row is trained on.
     fn wants(&mut self, key: u128, added: bool) -> Result<bool, ()> {
         let known = self.memory.find(key).is_some();

