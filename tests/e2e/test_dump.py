@@ -26,7 +26,7 @@ def models(server, database):
             connection.execute("SELECT svm_train('points', 'label', ARRAY['x', 'y', 'v'], 'dense')")
         connection.execute("SELECT svm_train('points', 'label', ARRAY['sparse(idx, val)'], 'sparse')")
         connection.execute(
-            """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', options => '{"duals": true}')"""
+            """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', key => 'id', options => '{"duals": true}')"""
         )
         three = put_model(connection, "three", [1, 2, 3], labels=["a", "b", "c"])
         put_weights(connection, three, 1, [4, 5, 6])
@@ -47,6 +47,8 @@ TABLES = {
     "svm_head": "version_id, head",
     "svm_weight": "version_id, head, first_feature",
     "svm_dual": "version_id, head, first_row",
+    "svm_key": "version_id, first_row",
+    "svm_key_dual": "version_id, head, first_row",
 }
 
 ANSWERS = """

@@ -1,0 +1,105 @@
+"""Models that follow their table are what training from nothing gives, on real rows, from memory and through a small
+cache, and they get there sooner."""
+
+import re
+
+import pytest
+
+from harness.data import load_text
+from harness.server import ROOT, copy_database
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, listen, model, one
+
+TOLERANCE = 1e-3
+FEATURES = "features => '{libsvm(features)}'"
+SMALL_CACHE = {"pgsvm.cache_size": "512kB"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rows(server, database):
+    """a9a with a key, in a random order that is the same each time."""
+    with server.connect(database) as connection:
+        load_text(connection, "a9a", "a9a/a9a.xz")
+        connection.execute("ALTER TABLE a9a ADD id serial PRIMARY KEY")
+
+
+def assert_same(connection, name, other):
+    """Both are certified, and no further apart than that allows."""
+    one_way, other_way = model(connection, name), model(connection, other)
+    for found in (one_way, other_way):
+        assert found["stop_reason"] == "tolerance" and 0 <= found["gap"] <= TOLERANCE
+    assert one_way["rows_used"] == other_way["rows_used"]
+    assert abs(one_way["primal"] - other_way["primal"]) <= TOLERANCE * max(one_way["primal"], other_way["primal"])
+
+
+def train(connection, name, source="TABLE a9a", more=""):
+    connection.execute(f"SELECT svm_train_query($${source}$$, 'label', {FEATURES}, model => '{name}' {more})")
+
+
+@pytest.mark.parametrize("settings", [NO_WORKER, TWO_WORKERS, SMALL_CACHE], ids=["alone", "workers", "small cache"])
+def test_after_forgetting_a_thousand_rows_a_model_is_one_trained_without_them(connection, settings):
+    configure(connection, settings)
+    train(connection, "forgets", more=", key => 'id'")
+    passes = model(connection, "forgets")["passes"]
+    connection.execute("SELECT svm_forget_query('forgets', 'SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000')")
+    train(connection, "without", "SELECT * FROM a9a WHERE id NOT IN (SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000)")
+    assert_same(connection, "forgets", "without")
+    assert model(connection, "forgets")["rows_used"] == 31561
+    assert model(connection, "forgets")["passes"] <= passes
+    connection.execute("SELECT svm_drop('forgets'), svm_drop('without')")
+
+
+def test_a_model_updated_with_the_second_half_is_one_trained_on_all(connection):
+    train(connection, "halves", "SELECT * FROM a9a WHERE id <= 16000", ", key => 'id'")
+    connection.execute("CREATE VIEW second_half AS SELECT * FROM a9a WHERE id > 16000")
+    connection.execute("SELECT svm_update('halves', 'second_half')")
+    train(connection, "whole")
+    assert_same(connection, "halves", "whole")
+
+
+@pytest.mark.parametrize("settings", [NO_WORKER, SMALL_CACHE], ids=["memory", "small cache"])
+def test_a_refresh_after_a_hundredth_has_changed_takes_a_fifth_of_a_hard_training(connection, settings):
+    configure(connection, settings)
+    connection.execute("CREATE TABLE living AS TABLE a9a")
+    hard = ", c => 10, tolerance => 1e-5"
+    train(connection, "living", "TABLE living", f"{hard}, key => 'id'")
+    connection.execute(
+        """
+        DELETE FROM living WHERE id % 300 = 1;
+        UPDATE living SET label = -label WHERE id % 300 = 2;
+        INSERT INTO living SELECT label, features, id + 100000 FROM living WHERE id % 300 = 3
+        """
+    )
+    connection.execute("SELECT svm_refresh('living')")
+    train(connection, "anew", "TABLE living", hard)
+    followed, anew = model(connection, "living"), model(connection, "anew")
+    print("passes", followed["passes"], anew["passes"], "seconds", followed["seconds"], anew["seconds"])
+    assert_same(connection, "living", "anew")
+    assert 5 * followed["passes"] <= anew["passes"]
+    connection.execute("SELECT svm_drop('living'), svm_drop('anew'); DROP TABLE living")
+
+
+def test_a_query_that_has_not_changed_is_certified_in_one_pass(connection):
+    train(connection, "same", more=", key => 'id'")
+    told = listen(connection)
+    connection.execute("SELECT svm_refresh('same')")
+    assert model(connection, "same")["passes"] == 1
+    assert "begun from same@1 (rows: 32561 unchanged, 0 changed, 0 new, 0 gone, 0 left out)" in told[-1].text
+
+
+def test_a_restored_model_follows_its_table(server, connection, database):
+    connection.execute("SELECT svm_train('a9a', 'label', features => '{libsvm(features)}', model => 'kept', key => 'id')")
+    copy_database(server, database, "restored_follower")
+    with server.connect("restored_follower") as copied:
+        copied.execute("DELETE FROM a9a WHERE id <= 100")
+        copied.execute("SELECT svm_refresh('kept')")
+        followed = one(copied, "SELECT followed -> 'rows' FROM svm_versions WHERE name = 'kept' AND deployed")
+        assert followed == {"unchanged": 32461, "changed": 0, "new": 0, "gone": 100, "left_out": 0}
+
+
+def test_the_example_of_the_reference_runs(connection):
+    page = (ROOT / "docs" / "reference" / "following.md").read_text()
+    example = re.findall(r"^```sql\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)[1]
+    connection.execute(example)
+    assert model(connection, "buyers")["rows_used"] == 2010 - one(connection, "SELECT count(*) FROM leavers")
+    connection.execute("SELECT svm_refresh('buyers')")
+    assert model(connection, "buyers")["passes"] == 1
