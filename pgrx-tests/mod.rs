@@ -14,6 +14,7 @@ macro_rules! tests {
 }
 
 mod features;
+mod following;
 mod model;
 mod runtime;
 mod vector;
@@ -35,6 +36,7 @@ type Test = (&'static str, fn());
 
 const SUITES: &[(&str, &[Test])] = &[
     ("features", features::TESTS),
+    ("following", following::TESTS),
     ("model", model::TESTS),
     ("runtime", runtime::TESTS),
     ("vector", vector::TESTS),

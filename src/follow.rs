@@ -14,7 +14,7 @@
 //! | [`stored`] | how it was trained | leader |
 
 pub mod chunks;
-mod digest;
+pub mod digest;
 pub mod keys;
 mod memory;
 mod stored;
@@ -204,14 +204,15 @@ fn without_key(model: &str) -> Failure {
     .hint("Train it again with one: svm_train(…, key => 'id')")
 }
 
-/// What a training begins from whose options say `warm_start`; None where they do not.
+/// What a training begins from whose options say `warm_start`, and the features with the categories known there; None
+/// where they do not.
 pub fn warm_start(
     fcinfo: pg_sys::FunctionCallInfo,
     schema: &str,
     request: &Request,
     features: &FeatureSet,
     key: Option<KeyKind>,
-) -> Result<Option<Following>, Failure> {
+) -> Result<Option<(Following, FeatureSet)>, Failure> {
     let Some(name) = &request.warm_start else {
         return Ok(None);
     };
@@ -252,5 +253,6 @@ pub fn warm_start(
     if let [c] = request.plan.costs.as_slice() {
         memory.scale(c / stored.c);
     }
-    Ok(Some(Following::new(known.name.clone(), memory, Rows::All)))
+    let following = Following::new(known.name.clone(), memory, Rows::All);
+    Ok(Some((following, without_data(&known.features))))
 }

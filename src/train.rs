@@ -139,9 +139,13 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         &request.model,
         "Choose another name: model => 'name'",
     )?;
-    let prepared = prepare(&request, None)?;
+    let mut prepared = prepare(&request, None)?;
     let (features, key) = (&prepared.features, prepared.key);
-    let following = follow::warm_start(fcinfo, &schema, &request, features, key)?;
+    let begins = follow::warm_start(fcinfo, &schema, &request, features, key)?;
+    let following = begins.map(|(following, features)| {
+        prepared.job.features = features.to_json();
+        following
+    });
     run(&schema, request, prepared, following, started)
 }
 

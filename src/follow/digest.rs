@@ -5,6 +5,7 @@
 //! they must never change, on no platform.
 
 use crate::features::FeatureBuffer;
+use core::hash::{BuildHasherDefault, Hasher};
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -65,6 +66,32 @@ pub fn of_label(text: &str) -> u64 {
     let mut digest = Digest::new(1);
     digest.bytes(text.as_bytes());
     digest.finish()
+}
+
+/// Hashes what keys are known by, for look-ups in memory.
+#[derive(Default)]
+pub struct KeyHasher(u64);
+
+pub type BuildKeyHasher = BuildHasherDefault<KeyHasher>;
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut digest = Digest(self.0);
+        digest.bytes(bytes);
+        self.0 = digest.finish();
+    }
+
+    #[inline]
+    fn write_u128(&mut self, key: u128) {
+        let mut digest = Digest(self.0);
+        digest.word(key as u64 ^ ((key >> 64) as u64).rotate_left(32));
+        self.0 = digest.finish();
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// What stands for a text among keys: 128 bits, so that no two texts are taken for one.

@@ -2,7 +2,7 @@
 //! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
 
 use super::chunks::{KeyChunk, KeyChunks, KeyKind};
-use super::digest;
+use super::digest::{self, BuildKeyHasher};
 use super::memory::Memory;
 use crate::errors::{Code, Failure};
 use crate::features::FeatureBuffer;
@@ -94,7 +94,7 @@ pub struct Keys {
     column: KeyColumn,
     /// The key's place in the row.
     at: usize,
-    seen: HashSet<u128>,
+    seen: HashSet<u128, BuildKeyHasher>,
     chunks: KeyChunks,
     /// Digests of the labels, by class.
     labels: Vec<u64>,
@@ -168,14 +168,16 @@ impl Following {
 
     /// Whether a row is trained on.
     fn wants(&mut self, key: u128, added: bool) -> Result<bool, ()> {
-        let known = self.memory.find(key).is_some();
-        match (self.rows, added) {
-            (Rows::Known, true) if known => Err(()),
-            (Rows::Known, false) if !known => {
+        if self.rows == Rows::All {
+            return Ok(true);
+        }
+        match (self.memory.find(key).is_some(), added) {
+            (true, true) => Err(()),
+            (false, false) => {
                 self.counts.unused += 1;
                 Ok(false)
             }
-            _ => Ok(true),
+            (true, false) | (false, true) => Ok(true),
         }
     }
 
@@ -267,7 +269,7 @@ impl Keys {
             chunks: KeyChunks::new(column.kind),
             column,
             at,
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             labels: Vec::new(),
             following,
         }
@@ -338,7 +340,7 @@ impl Keys {
 
     /// What can be said only after the last row.
     pub fn complete(&mut self) -> Result<(), Failure> {
-        self.seen = HashSet::new();
+        self.seen = HashSet::default();
         match &mut self.following {
             Some(following) => following.complete(),
             None => Ok(()),

@@ -2,6 +2,7 @@
 //! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
 
 use super::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
+use super::digest::BuildKeyHasher;
 use super::keys::out_of_memory;
 use crate::errors::{Code, Failure};
 use crate::model::Model;
@@ -22,7 +23,7 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 pub struct Memory {
     model: Rc<Model>,
     /// The rows, by key; none of a version without one.
-    rows: HashMap<u128, Known>,
+    rows: HashMap<u128, Known, BuildKeyHasher>,
     /// By head and row.
     duals: Vec<Vec<f32>>,
 }
@@ -39,7 +40,7 @@ impl Memory {
     pub fn of_weights(model: Rc<Model>) -> Self {
         Self {
             model,
-            rows: HashMap::new(),
+            rows: HashMap::default(),
             duals: Vec::new(),
         }
     }

@@ -203,4 +203,4 @@ DROP OWNED BY regress_svm_follower;
 DROP ROLE regress_svm_follower;
 DROP VIEW what_changed;
 DROP TABLE points, arrivals, leavers, named, crowd, wrong;
-DROP FUNCTION same_as_anew, point;
+DROP FUNCTION same_as_anew(text, text, text), point(int);

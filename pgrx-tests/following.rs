@@ -1,0 +1,107 @@
+//! The stored form of keys and dual variables, and digests of rows.
+
+use crate::features::FeatureBuffer;
+use crate::follow::chunks::{read_keys, read_states, KeyChunks, KeyKind, StateChunks, CHUNK_ROWS};
+use crate::follow::digest;
+
+tests![
+    keys_come_back_as_they_were,
+    keys_that_are_none_are_refused,
+    dual_variables_come_back_as_they_were_whatever_they_share,
+    dual_variables_that_are_none_are_refused,
+    digests_differ_where_rows_do_and_only_there,
+];
+
+fn keys(kind: KeyKind, rows: &[(u128, u64)]) -> Vec<(u128, u64)> {
+    let mut chunks = KeyChunks::new(kind);
+    rows.iter()
+        .for_each(|(key, digest)| chunks.push(*key, *digest));
+    let read = chunks.chunks().iter().flat_map(|chunk| {
+        read_keys(kind, chunk.rows as usize, &chunk.keys, &chunk.digests).unwrap()
+    });
+    read.collect()
+}
+
+fn keys_come_back_as_they_were() {
+    let integer = |key: i64| u128::from(key as u64);
+    let some = [0, 1, -1, i64::MAX, i64::MIN, 63, 64, -64, -65];
+    let mut rows: Vec<_> = some.map(|key| (integer(key), key as u64)).to_vec();
+    rows.extend((0..CHUNK_ROWS as i64 + 5).map(|key| (integer(7 * key), 1 << 63)));
+    assert_eq!(keys(KeyKind::Integer, &rows), rows);
+    let rows: Vec<_> = (0..20_000)
+        .map(|i| (digest::of_key(&[i as u8; 3]), i))
+        .collect();
+    assert_eq!(keys(KeyKind::Text, &rows), rows);
+}
+
+fn keys_that_are_none_are_refused() {
+    let digests = [0; 16];
+    assert_eq!(read_keys(KeyKind::Integer, 2, &[0x80], &digests), None);
+    assert_eq!(read_keys(KeyKind::Integer, 2, &[0xff; 30], &digests), None);
+    assert_eq!(read_keys(KeyKind::Integer, 2, &[2, 2, 2], &digests), None);
+    assert_eq!(read_keys(KeyKind::Integer, 3, &[2, 2, 2], &digests), None);
+    assert_eq!(read_keys(KeyKind::Text, 2, &[0; 31], &digests), None);
+    let two = read_keys(KeyKind::Integer, 2, &[2, 2], &digests);
+    assert_eq!(two, Some(vec![(1, 0), (2, 0)]));
+}
+
+fn dual_variables_come_back_as_they_were_whatever_they_share() {
+    let shared = |row: usize| [0.0f32, 1.0, 0.25, 1.0, 0.0][row % 5];
+    let own = |row: usize| row as f32 / 3.0;
+    for of_row in [&shared as &dyn Fn(usize) -> f32, &own, &|_| 0.0, &|_| 2.0] {
+        for rows in [1, 3, 4, CHUNK_ROWS, CHUNK_ROWS + 1] {
+            let duals: Vec<f32> = (0..rows).map(of_row).collect();
+            let mut chunks = StateChunks::default();
+            duals.iter().for_each(|dual| chunks.push(*dual));
+            let mut found = vec![0.0; rows];
+            for chunk in chunks.finish() {
+                let first = chunk.first_row as usize;
+                let end = rows.min(first + CHUNK_ROWS);
+                let out = &mut found[first..end];
+                read_states(&chunk.states, &chunk.common, &chunk.duals, out).unwrap();
+            }
+            assert_eq!(found, duals);
+        }
+    }
+}
+
+fn dual_variables_that_are_none_are_refused() {
+    let mut out = [0.0; 4];
+    let mut read =
+        |states: &[u8], common: &[f32], duals: &[f32]| read_states(states, common, duals, &mut out);
+    assert_eq!(read(&[0b0001], &[1.0], &[]), Some(()));
+    assert_eq!(read(&[0b0010], &[1.0], &[]), None);
+    assert_eq!(read(&[0b0011], &[], &[]), None);
+    assert_eq!(read(&[0b0011], &[], &[1.0, 2.0]), None);
+    assert_eq!(read(&[0b0011], &[], &[f32::NAN]), None);
+    assert_eq!(read(&[0b0011], &[], &[-1.0]), None);
+    assert_eq!(read(&[0, 1], &[1.0], &[]), None);
+}
+
+fn digests_differ_where_rows_do_and_only_there() {
+    let row = |dense: &[f64], sparse: &[(u32, f32)]| FeatureBuffer {
+        dense: dense.to_vec(),
+        sparse_index: sparse.iter().map(|(index, _)| *index).collect(),
+        sparse_value: sparse.iter().map(|(_, value)| *value).collect(),
+        ..FeatureBuffer::default()
+    };
+    let label = digest::of_label("yes");
+    let of = |weight, row: &FeatureBuffer| digest::of_row(label, weight, row);
+    let plain = of(1.0, &row(&[0.0, 2.0], &[(3, 1.0)]));
+    assert_eq!(plain, of(1.0, &row(&[-0.0, 2.0], &[(3, 1.0)])));
+    let others = [
+        of(2.0, &row(&[0.0, 2.0], &[(3, 1.0)])),
+        of(1.0, &row(&[2.0, 0.0], &[(3, 1.0)])),
+        of(1.0, &row(&[0.0, 2.0], &[(4, 1.0)])),
+        of(1.0, &row(&[0.0, 2.0], &[(3, 2.0)])),
+        of(1.0, &row(&[0.0, 2.0], &[])),
+        digest::of_row(digest::of_label("no"), 1.0, &row(&[0.0, 2.0], &[(3, 1.0)])),
+    ];
+    assert!(others.iter().all(|other| *other != plain));
+    // stored with models: these must never change
+    assert_eq!(of(1.0, &row(&[], &[])), STORED_ROW);
+    assert_eq!(digest::of_key(b"abc"), STORED_KEY);
+}
+
+const STORED_ROW: u64 = 0xb8083b9bb15e39a2;
+const STORED_KEY: u128 = 0x83caae1a6ecc2159830fc42aa5c6693c;
