@@ -8,6 +8,7 @@
 //! | `states`, `common`, `duals` | see sql/tables.sql |
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// Rows a chunk spans.
 pub const CHUNK_ROWS: usize = 16384;
@@ -204,7 +205,7 @@ fn most_frequent(all: &[f32]) -> Vec<f32> {
     let mut best: Vec<(usize, f32)> = Vec::new();
     for run in sorted.chunk_by(|a, b| a == b).filter(|run| run.len() > 1) {
         best.push((run.len(), run[0]));
-        best.sort_by(|a, b| b.0.cmp(&a.0));
+        best.sort_by_key(|(rows, _)| Reverse(*rows));
         best.truncate(2);
     }
     best.into_iter().map(|(_, value)| value).collect()

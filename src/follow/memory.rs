@@ -187,12 +187,10 @@ impl Memory {
             if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
                 check_for_interrupts();
             }
-            let raw = match feature.checked_sub(dense) {
-                None => own[feature],
-                Some(id) => {
-                    let of_heads = self.model.sparse.of_heads(id as u32);
-                    of_heads.map_or(0.0, |weights| weights[head])
-                }
+            let of_heads = |id: usize| self.model.sparse.of_heads(id as u32);
+            let raw = match own.get(feature) {
+                Some(raw) => *raw,
+                None => of_heads(feature - dense).map_or(0.0, |weights| weights[head]),
             };
             let (factor, shift) = scaling.fold_weight(feature, 1.0);
             let scaled = if factor == 0.0 { 0.0 } else { raw / factor };

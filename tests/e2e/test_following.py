@@ -40,8 +40,14 @@ def test_after_forgetting_a_thousand_rows_a_model_is_one_trained_without_them(co
     configure(connection, settings)
     train(connection, "forgets", more=", key => 'id'")
     passes = model(connection, "forgets")["passes"]
-    connection.execute("SELECT svm_forget_query('forgets', 'SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000')")
-    train(connection, "without", "SELECT * FROM a9a WHERE id NOT IN (SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000)")
+    connection.execute(
+        "SELECT svm_forget_query('forgets', 'SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000')"
+    )
+    train(
+        connection,
+        "without",
+        "SELECT * FROM a9a WHERE id NOT IN (SELECT id FROM a9a WHERE id % 32 = 7 ORDER BY id LIMIT 1000)",
+    )
     assert_same(connection, "forgets", "without")
     assert model(connection, "forgets")["rows_used"] == 31561
     assert model(connection, "forgets")["passes"] <= passes
@@ -84,7 +90,9 @@ def test_a_query_that_has_not_changed_is_certified_in_one_pass(connection):
 
 
 def test_a_restored_model_follows_its_table(server, connection, database):
-    connection.execute("SELECT svm_train('a9a', 'label', features => '{libsvm(features)}', model => 'kept', key => 'id')")
+    connection.execute(
+        "SELECT svm_train('a9a', 'label', features => '{libsvm(features)}', model => 'kept', key => 'id')"
+    )
     copy_database(server, database, "restored_follower")
     with server.connect("restored_follower") as copied:
         copied.execute("DELETE FROM a9a WHERE id <= 100")
