@@ -5,7 +5,7 @@ use crate::features::{CategoryLimits, Nulls};
 use crate::labels::{LabelKind, LabelValue};
 use crate::request::Terms;
 use pgsvm_core::plan::Plan;
-use pgsvm_core::{Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
+use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,8 @@ pub struct ReaderOutcome {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrainerOutcome {
     pub report: TrainerReport,
+    /// What happened when.
+    pub log: Vec<LogEntry>,
     /// Weights of the constant feature, for scaled rows, by final head.
     pub intercepts: Vec<f64>,
     /// Number of weights of each head; they follow head by head, each with its dual variables behind.
@@ -84,6 +86,7 @@ impl Job {
         .with_schedule(self.schedule)
         .with_policy(terms.policy)
         .with_inner_rounds(terms.inner_rounds)?
+        .with_inner(terms.inner)?
         .with_proximal(terms.proximal)
         .with_trainers(self.trainers)
     }

@@ -68,6 +68,7 @@ impl ReaderRole {
             scale: job.scale,
             seed: job.terms.seed,
             policy: job.terms.policy,
+            spooling: job.terms.spooling,
             stride: job.plan.stride(),
             balanced: job.balanced,
             impute: job.nulls == Nulls::Mean,
@@ -145,6 +146,7 @@ impl TrainerRole {
             weights: some.map_or(0, |head| self.weights(head).len() as u64),
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
+            log: self.trainer.log(),
         }
     }
 

@@ -19,8 +19,10 @@
 
 mod block;
 mod held_out;
+mod log;
 mod paper;
 mod pass;
+mod pegasos;
 mod resident;
 mod run;
 mod selective;
@@ -29,6 +31,7 @@ mod team;
 mod working_set;
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +42,7 @@ use crate::plan::{Goal, PlanError};
 use crate::problem::Problem;
 use crate::solver::{Column, Found};
 use crate::Step;
+pub use log::{Event, LogEntry};
 use run::Run;
 
 /// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.
@@ -314,6 +318,7 @@ pub struct Trainer {
     problem: Problem,
     goal: Goal,
     side: Side,
+    started: Instant,
 }
 
 enum Side {
@@ -347,6 +352,7 @@ impl Trainer {
             problem,
             goal,
             side,
+            started: Instant::now(),
         })
     }
 
@@ -402,8 +408,8 @@ impl Trainer {
         self.side = match polled {
             TrainerSide::Waiting(waiting) => Side::Waiting(waiting),
             TrainerSide::Ended => Side::Ended,
-            side if wide => Side::Wide(Run::new(&self.problem, &self.goal, side)?),
-            side => Side::Narrow(Run::new(&self.problem, &self.goal, side)?),
+            side if wide => Side::Wide(Run::new(&self.problem, &self.goal, side, self.started)?),
+            side => Side::Narrow(Run::new(&self.problem, &self.goal, side, self.started)?),
         };
         Ok(())
     }
@@ -444,6 +450,15 @@ impl Trainer {
                 evictions: 0,
                 replaced: 0,
             },
+        }
+    }
+
+    /// What happened when, from the end of loading to the last pass; empty before training has begun.
+    pub fn log(&self) -> Vec<LogEntry> {
+        match &self.side {
+            Side::Wide(run) => run.log(),
+            Side::Narrow(run) => run.log(),
+            Side::Waiting(_) | Side::Ended => Vec::new(),
         }
     }
 

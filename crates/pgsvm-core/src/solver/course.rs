@@ -231,6 +231,25 @@ impl Course {
         };
     }
 
+    /// The smallest primal known, infinite before there is one.
+    pub(super) fn best_primal(&self) -> f64 {
+        self.best.primal
+    }
+
+    /// The dual at the end of the last pass.
+    pub(super) fn last_dual(&self) -> f64 {
+        self.certificate.map_or(0.0, |certificate| certificate.dual)
+    }
+
+    /// The dual with these norms and sums; of a head that has ended, that of its certificate.
+    pub(super) fn dual_at(&self, norms: Norms, sums: Sums) -> f64 {
+        if !self.runs() {
+            return self.last_dual();
+        }
+        let Sums { alpha, diag, .. } = sums;
+        shrunk_dual(alpha, norms.v, diag, self.terms.squared).0
+    }
+
     /// The smallest relative gap known.
     pub(crate) fn gap(&self) -> f64 {
         relative(self.best.primal, self.best_dual)
