@@ -42,6 +42,8 @@ pub struct Job {
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
     pub cache_bytes: usize,
+    /// Bytes a second of the spool at most.
+    pub spool_rate: f64,
 }
 
 /// What the reader role leaves behind.

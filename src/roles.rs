@@ -12,6 +12,7 @@ use crate::pg::signals;
 use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
+use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::{
     Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Step, TrainError, Trainer,
     Weights,
@@ -24,7 +25,7 @@ const TRAINER_STEP_VALUES: usize = 1 << 20;
 
 /// The reader role.
 pub struct ReaderRole {
-    reader: Reader<RowSource, SpoolFile>,
+    reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
 }
 
 /// The trainer role.
@@ -73,7 +74,8 @@ impl ReaderRole {
             balanced: job.balanced,
             impute: job.nulls == Nulls::Mean,
         };
-        let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
+        let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
+        let reader = Reader::new(cache, reader_job, source, spool)
             .map_err(cache_failure)
             .or_raise();
         Self { reader }

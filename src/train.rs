@@ -264,6 +264,7 @@ fn plan_job(request: &Request, features: &FeatureSet, kind: LabelKind) -> Result
         trainers: settings::trainers(),
         roles,
         cache_bytes: settings::cache_bytes(),
+        spool_rate: settings::spool_rate(),
     })
 }
 

@@ -47,6 +47,7 @@ TABLES = {
     "svm_head": "version_id, head",
     "svm_weight": "version_id, head, first_feature",
     "svm_dual": "version_id, head, first_row",
+    "svm_log": "version_id",
 }
 
 ANSWERS = """
