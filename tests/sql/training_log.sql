@@ -1,5 +1,5 @@
 -- What happened when in a training. Times depend on the machine; what must hold for all of them is compared.
-SET client_min_messages = warning;
+SET client_min_messages = error;
 CREATE TABLE waves (a real, b real, c real, side boolean);
 INSERT INTO waves SELECT x, y, z, x + y / 2 + 0.6 * sin(i * 3.7) * cos(i * 0.77) > 0
 FROM generate_series(1, 4000) AS i, LATERAL (SELECT 3 * sin(i * 12.9898), cos(i * 78.233), sin(i * i * 0.37)) AS p (x, y, z);
@@ -62,6 +62,24 @@ SELECT * FROM svm_training_log('stream');
 SELECT * FROM svm_training_log('block@7');
 \set VERBOSITY default
 
+-- who may see a version sees its log, and nobody changes it
+CREATE ROLE regress_svm_log_reader;
+SET ROLE regress_svm_log_reader;
+SELECT count(*) FROM svm_log;
+\set VERBOSITY terse
+SELECT * FROM svm_training_log('resident');
+RESET ROLE;
+SELECT svm_grant('resident', 'regress_svm_log_reader');
+SET ROLE regress_svm_log_reader;
+SELECT count(*) > 3 AS visible FROM svm_training_log('resident');
+INSERT INTO svm_log SELECT * FROM svm_log;
+UPDATE svm_log SET gap = '{0}';
+DELETE FROM svm_log;
+\set VERBOSITY default
+RESET ROLE;
+SELECT svm_revoke('resident', 'regress_svm_log_reader');
+DROP ROLE regress_svm_log_reader;
+
 -- a version of before there was a log
 DELETE FROM svm_log WHERE version_id = svm_version_id('block');
 SELECT count(*) FROM svm_training_log('block');
@@ -70,3 +88,7 @@ SELECT count(*) FROM svm_training_log('block');
 SELECT svm_train('waves', 'side', model => 'long', solver => 'block', tolerance => 1e-9, max_passes => 3000,
     options => '{"inner": "pegasos"}');
 SELECT count(*) BETWEEN 1000 AND 2049 AS bounded, min(pass), max(pass) FROM svm_training_log('long');
+
+SELECT count(svm_drop(name)) FROM svm_models;
+DROP FUNCTION checked;
+DROP TABLE waves;
