@@ -79,9 +79,10 @@ fn a_table_sorted_by_label_takes_no_more_passes_than_a_mixed_one() {
 fn without_the_random_split_a_sorted_table_hardly_converges() {
     let mut examples = clouds(6000, 15, 1.5, 6);
     examples.sort_by_key(|example| example.group);
-    // the passes that a random split needs, and a few more
-    let (problem, passes) = (problem(Loss::Hinge, 0.01, Policy::Block), 30);
-    let problem = problem.with_max_passes(passes).expect("valid");
+    let problem = Problem::new(Loss::Hinge, 0.1, 1e-9)
+        .and_then(|problem| problem.with_max_passes(6))
+        .expect("valid")
+        .with_policy(Policy::Block);
     let gap = |split, block_order| {
         let mut settings = settings(6000 * 80 / 10, Scale::Standard, Threads::One);
         settings.spooling = Spooling {
@@ -93,10 +94,11 @@ fn without_the_random_split_a_sorted_table_hardly_converges() {
         assert_honest(&trained, &problem, &examples);
         trained.trainer.report().heads[0].certificate.gap
     };
-    let drawn = gap(Order::Random, Order::Sequential).max(gap(Order::Random, Order::Random));
-    assert!(drawn <= 1e-3, "{drawn}");
-    let as_read = gap(Order::Sequential, Order::Sequential).min(gap(Order::Sequential, Order::Random));
-    assert!(as_read > 20.0 * drawn, "{as_read} {drawn}");
+    let orders = [Order::Random, Order::Sequential];
+    let drawn = orders.map(|block_order| gap(Order::Random, block_order));
+    let as_read = orders.map(|block_order| gap(Order::Sequential, block_order));
+    let (worst, best) = (drawn[0].max(drawn[1]), as_read[0].min(as_read[1]));
+    assert!(best > 5.0 * worst, "{as_read:?} {drawn:?}");
 }
 
 #[test]
