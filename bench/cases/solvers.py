@@ -7,7 +7,6 @@ case writes.
 
 import json
 import math
-import pathlib
 
 import numpy as np
 
@@ -21,7 +20,11 @@ TITLE = "Solvers as their papers show them"
 DOCUMENT = ROOT / "docs" / "solver-comparison.md"
 FIGURES = ROOT / "docs" / "figures"
 SHARE = 0.1
-DIFFERENCE = 1e-3
+# relative differences to the optimum that count as arrived
+DUAL_DIFFERENCE = 1e-3
+PRIMAL_DIFFERENCE = 1e-2
+# of a curve in a picture
+MOST_POINTS = 60
 TOLERANCE = {"quick": 1e-4, "full": 1e-5}
 PASSES = {"quick": 15, "full": 60}
 # StreamSVM's paper: its own solver, ours and the two it compares with
@@ -77,10 +80,14 @@ def measure(run):
     trainings = Trainings(run, mode)
     found = {"mode": mode, "data": [one.name for one in data], "figures": {}}
     figures = found["figures"]
-    figures["costs"] = [trainings.panel(first, STREAM, c, first.rate, f"C = {c:g}") for c in COSTS[mode]]
+    figures["costs"] = [
+        trainings.panel(first, STREAM, c, first.rate, f"C = {c:g}, {on(first, first.rate)}") for c in COSTS[mode]
+    ]
     figures["sets"] = [trainings.panel(one, STREAM, 1.0, rate, on(one, rate)) for one in data for rate in (0, one.rate)]
     figures["shares"] = [
-        trainings.panel(one, {f"cache {share:g}": {"share": share} for share in SHARES[mode]}, 1.0, one.rate, one.name)
+        trainings.panel(
+            one, {f"cache {share:g}": {"share": share} for share in SHARES[mode]}, 1.0, one.rate, on(one, one.rate)
+        )
         for one in data
     ]
     figures["inner"] = [trainings.panel(one, BLOCK, 1.0, rate, on(one, rate)) for one in data for rate in (0, one.rate)]
@@ -88,23 +95,27 @@ def measure(run):
         name: {"solver": "block", "options": {"inner_rounds": "converged", "split": split, "block_order": block_order}}
         for name, (split, block_order) in ORDERS.items()
     }
-    figures["orders"] = [trainings.panel(grouped, split, 1.0, grouped.rate, grouped.name)]
+    figures["orders"] = [trainings.panel(grouped, split, 1.0, grouped.rate, on(grouped, grouped.rate))]
     sizes = {
         f"about {count} blocks": {"solver": "block", "options": {"inner_rounds": "converged"}, "share": 1 / count}
         for count in BLOCKS[mode]
     }
-    figures["blocks"] = [trainings.panel(one, sizes, 1.0, one.rate, one.name) for one in data]
+    figures["blocks"] = [trainings.panel(one, sizes, 1.0, one.rate, on(one, one.rate)) for one in data]
     packed = {
         word: {"solver": "block", "options": {"inner_rounds": "converged", "compression": word}}
         for word in ("on", "off", "auto")
     }
-    figures["compression"] = [trainings.panel(one, packed, 1.0, one.rate, one.name) for one in data]
+    figures["compression"] = [trainings.panel(one, packed, 1.0, one.rate, on(one, one.rate)) for one in data]
     return found
 
 
 def made(mode):
     quick = mode == "quick"
-    yield "dense unit rows", lambda: problems.unit_rows(*((8_000, 100) if quick else (100_000, 500))), 20 if quick else 100
+    yield (
+        "dense unit rows",
+        lambda: problems.unit_rows(*((8_000, 100) if quick else (100_000, 500))),
+        20 if quick else 100,
+    )
     yield "54 columns, 12 nonzero", lambda: problems.cover_like(15_000 if quick else 581_012), 20 if quick else 100
     if not quick:
         yield "text, 1M columns", lambda: problems.text_like(300_000), 100
@@ -185,9 +196,18 @@ def primal_curve(log, best):
     return [(time, (primal - best) / best) for time, primal in pairs if primal is not None and primal > best]
 
 
-def arrival(curve):
-    """Seconds to the difference asked for; None: never."""
-    return next((time for time, difference in sorted(curve) if difference <= DIFFERENCE), None)
+# of each kind of curve: its bound, and the difference that is asked for
+KINDS = {dual_curve: ("dual", DUAL_DIFFERENCE), primal_curve: ("primal", PRIMAL_DIFFERENCE)}
+
+
+def reached(panel, curve):
+    """For each line of a panel, seconds to the difference asked for; None: never."""
+    best, asked = KINDS[curve]
+    times = {}
+    for name, log in panel["logs"].items():
+        points = curve(log, panel[best])
+        times[name] = next((time for time, difference in points if difference <= asked), None)
+    return times
 
 
 def report(found):
@@ -212,14 +232,20 @@ def report(found):
 
 
 def head(found):
-    quick = "\nThis is the quick run, with few rows: it shows that the figures can be drawn.\n" if found["mode"] == "quick" else ""
+    quick = (
+        "\nThis is the quick run, with few rows: it shows that the figures can be drawn.\n"
+        if found["mode"] == "quick"
+        else ""
+    )
     return f"""# The solvers as their papers show them
 
 Written by `make bench CASE=solvers`, every number from `svm_training_log`; how each solver works is told in
-[solver.md](solver.md), sections 5 and 8. Data: {"; ".join(found["data"])}. Unless a figure varies it the cache holds a tenth of the
-rows, and the temporary file is held to the speed in the title or below (pgsvm.spool_rate). Seconds are wall seconds
-from the call, the reading of the table included. The papers' data and machines were others: what can be compared is
-which solver arrives first and by how much.
+[solver.md](solver.md), sections 5 and 8. Unless a figure varies it the cache holds a tenth of the rows. A speed in a title
+is that to which the temporary file was held (pgsvm.spool_rate). Seconds are wall seconds from the call, the reading of the
+table included. The papers' data and machines were others: what can be compared is which solver arrives first and by how
+much.
+
+Data: {"; ".join(found["data"])}.
 {quick}
 StreamSVM: Matsushima, Vishwanathan, Smola, KDD 2012; its figures show (D* - D) / D*. BM: Yu, Hsieh, Chang, Lin, KDD 2010;
 its figures show |P - P*| / P*. D* and P* are the best found by any training here.
@@ -228,18 +254,19 @@ its figures show |P - P*| / P*. D* and P* are the best found by any training her
 """
 
 
+def thinned(points):
+    """About so many of the points as a picture can show apart, the last one included."""
+    step = -(-len(points) // MOST_POINTS)
+    return points[::step] + points[-1:]
+
+
 def draw(file, panels, curve):
-    best = {dual_curve: "dual", primal_curve: "primal"}[curve]
+    best, _ = KINDS[curve]
     drawing = Picture(file, len(panels), "wall seconds", f"relative {best} difference", gaps=True)
     for panel in panels:
         curves = {name: curve(log, panel[best]) for name, log in panel["logs"].items()}
-        drawing.panel(panel["title"], {name: points for name, points in curves.items() if points})
-    drawing.save(pathlib.Path(FIGURES))
-
-
-def reached(panel, curve):
-    best = {dual_curve: "dual", primal_curve: "primal"}[curve]
-    return {name: arrival(curve(log, panel[best])) for name, log in panel["logs"].items()}
+        drawing.panel(panel["title"], {name: thinned(points) for name, points in curves.items() if points})
+    drawing.save(FIGURES)
 
 
 def arrivals(panels, curve):
@@ -248,9 +275,12 @@ def arrivals(panels, curve):
     rows = []
     for panel in panels:
         times = reached(panel, curve)
-        cells = [seconds(times[name]) if times[name] else f"not in {seconds(panel['logs'][name]['seconds'][-1])}" for name in names]
+        cells = [
+            seconds(times[name]) if times[name] else f"not in {seconds(panel['logs'][name]['seconds'][-1])}"
+            for name in names
+        ]
         rows.append([panel["title"], *cells])
-    return table([f"seconds to {DIFFERENCE:g}", *names], rows)
+    return table([f"seconds to {KINDS[curve][1]:g}", *names], rows)
 
 
 def beside(figures):
@@ -311,7 +341,9 @@ def differences(panels):
     for panel in panels:
         for name, log in panel["logs"].items():
             curve = primal_curve(log, panel["primal"])
-            said.append(f"{name} {curve[-1][1]:.1e} after {max(log['pass'])} passes" if curve else f"{name} at the optimum")
+            said.append(
+                f"{name} {curve[-1][1]:.1e} after {max(log['pass'])} passes" if curve else f"{name} at the optimum"
+            )
     return "; ".join(said)
 
 

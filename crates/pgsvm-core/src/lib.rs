@@ -53,8 +53,8 @@ pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, StopReason, TrainError, Trainer, TrainerReport,
-    Validation, Weights,
+    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, StopReason, TrainError, Trainer,
+    TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

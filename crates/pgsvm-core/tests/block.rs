@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
 use pgsvm_core::{
-    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Schedule, Spooling,
-    StopReason,
+    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Schedule,
+    Spooling, StopReason,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -134,7 +134,9 @@ fn the_log_tells_of_every_block() {
     // coordinate descent never lets the dual fall
     let duals: Vec<_> = log.iter().filter_map(|entry| entry.dual).collect();
     assert!(duals.len() > blocks.len());
-    assert!(duals.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-6)));
+    assert!(duals
+        .windows(2)
+        .all(|pair| pair[1] >= pair[0] * (1.0 - 1e-6)));
     let last = log.last().expect("entries");
     assert_eq!(last.rows_read, 4000 * u64::from(1 + report.passes));
     assert_eq!((last.visits, last.updates), (report.visits, report.updates));

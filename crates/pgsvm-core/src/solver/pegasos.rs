@@ -61,7 +61,11 @@ impl Descent {
     fn shrink(&mut self) -> f64 {
         self.t += 1.0;
         // at t = 1 weights are 0, and stay so whatever they are multiplied by
-        let factor = if self.t > 1.0 { 1.0 - 1.0 / self.t } else { 1.0 };
+        let factor = if self.t > 1.0 {
+            1.0 - 1.0 / self.t
+        } else {
+            1.0
+        };
         self.scale *= factor;
         self.norm *= factor * factor;
         factor

@@ -121,7 +121,12 @@ impl<T: Real> Pegasos<T> {
         let arena = match &mut self.rows {
             Rows::Streaming(_, consumer) => {
                 let solver = (&self.solver, self.facts.dense);
-                return decide(consumer, solver, (held_out, &mut self.passes), budget_values);
+                return decide(
+                    consumer,
+                    solver,
+                    (held_out, &mut self.passes),
+                    budget_values,
+                );
             }
             Rows::Resident(arena) => arena,
         };
