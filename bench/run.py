@@ -24,6 +24,7 @@ CASES = [
     "heads",
     "trainers",
     "out_of_core",
+    "solvers",
     "cache",
     "order",
     "rows",

@@ -106,3 +106,42 @@ COMMENT ON FUNCTION svm_grant(text, text) IS
 CREATE OR REPLACE FUNCTION svm_revoke(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_revoke_wrapper';
 COMMENT ON FUNCTION svm_revoke(text, text) IS 'takes back what svm_grant gave, and returns the model''s name';
+
+CREATE OR REPLACE FUNCTION svm_version_id(model text) RETURNS bigint
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_version_id_wrapper';
+COMMENT ON FUNCTION svm_version_id(text) IS
+    'the id in svm_version of a model''s current version, or of the version that name@3 stands for';
+
+CREATE OR REPLACE FUNCTION svm_training_log(model text) RETURNS TABLE (
+    step int,
+    -- load, pass, verify, active or block
+    event text,
+    seconds float8,
+    pass int,
+    block int,
+    heads int,
+    rows_read bigint,
+    visits bigint,
+    updates bigint,
+    dual float8,
+    primal float8,
+    gap float8,
+    cache_rows bigint,
+    evictions bigint
+)
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT entry.*
+    FROM svm_log AS log, LATERAL (
+        SELECT ordinality::int, event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap,
+            cache_rows, evictions
+        FROM unnest(log.event, log.seconds, log.pass, log.block, log.heads, log.rows_read, log.visits, log.updates,
+            log.dual, log.primal, log.gap, log.cache_rows, log.evictions) WITH ORDINALITY
+            AS entry (event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap, cache_rows,
+                evictions, ordinality)
+    ) AS entry
+    WHERE log.version_id = svm_version_id(svm_training_log.model)
+    ORDER BY entry.ordinality;
+END;
+COMMENT ON FUNCTION svm_training_log(text) IS
+    'what happened when in the training of a version: a row for each pass, sweep of the cache or block';

@@ -17,6 +17,7 @@ ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key_dual ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (svm_has_rights_of(owner));
@@ -70,6 +71,18 @@ CREATE POLICY svm_weight_writer ON svm_weight FOR INSERT WITH CHECK (
     )
 );
 
+DROP POLICY IF EXISTS svm_log_reader ON svm_log;
+CREATE POLICY svm_log_reader ON svm_log FOR SELECT USING (
+    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+);
+DROP POLICY IF EXISTS svm_log_writer ON svm_log;
+CREATE POLICY svm_log_writer ON svm_log FOR INSERT WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+
 -- Dual variables say which rows were trained on, and no prediction wants them: they are the owner's alone.
 DROP POLICY IF EXISTS svm_dual_owner ON svm_dual;
 CREATE POLICY svm_dual_owner ON svm_dual USING (
@@ -94,12 +107,12 @@ CREATE POLICY svm_key_dual_owner ON svm_key_dual USING (
     )
 );
 
-REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual FROM PUBLIC;
-GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual TO PUBLIC;
+REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log FROM PUBLIC;
+GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log TO PUBLIC;
 -- with their rows go, by cascade, those that refer to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
-GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log TO PUBLIC;
 GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,

@@ -147,6 +147,25 @@ CREATE TABLE svm_key_dual (
     PRIMARY KEY (version_id, head, first_row)
 );
 
+-- What happened when in a training: arrays of equal length, an entry for each pass, sweep of the cache or block. Versions
+-- stored before this table was there have no row.
+CREATE TABLE svm_log (
+    version_id bigint PRIMARY KEY REFERENCES svm_version ON DELETE CASCADE,
+    event text[] NOT NULL,
+    seconds float8[] NOT NULL,
+    pass int[] NOT NULL,
+    block int[] NOT NULL,
+    heads int[] NOT NULL,
+    rows_read bigint[] NOT NULL,
+    visits bigint[] NOT NULL,
+    updates bigint[] NOT NULL,
+    dual float8[] NOT NULL,
+    primal float8[] NOT NULL,
+    gap float8[] NOT NULL,
+    cache_rows bigint[] NOT NULL,
+    evictions bigint[] NOT NULL
+);
+
 -- Backends keep the models they use; any change to a model, by whatever means, tells them.
 CREATE FUNCTION svm_model_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_model_changed_wrapper';
@@ -186,6 +205,7 @@ SELECT pg_catalog.pg_extension_config_dump('svm_weight', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_dual', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key_dual', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_log', '');
 
 -- What svm_metrics returns, and an element of what svm_roc_points returns.
 CREATE TYPE svm_metric_values AS (

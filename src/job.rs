@@ -6,7 +6,7 @@ use crate::follow::keys::KeyColumn;
 use crate::labels::{LabelKind, LabelValue};
 use crate::request::Terms;
 use pgsvm_core::plan::Plan;
-use pgsvm_core::{Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
+use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub struct Job {
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
     pub cache_bytes: usize,
+    /// Bytes a second of the spool at most.
+    pub spool_rate: f64,
 }
 
 /// What the reader role leaves behind.
@@ -67,6 +69,8 @@ pub struct ReaderOutcome {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrainerOutcome {
     pub report: TrainerReport,
+    /// What happened when.
+    pub log: Vec<LogEntry>,
     /// Weights of the constant feature, for scaled rows, by final head.
     pub intercepts: Vec<f64>,
     /// Number of weights of each head; they follow head by head, each with its dual variables behind.
@@ -90,6 +94,7 @@ impl Job {
         .with_schedule(self.schedule)
         .with_policy(terms.policy)
         .with_inner_rounds(terms.inner_rounds)?
+        .with_inner(terms.inner)?
         .with_proximal(terms.proximal)
         .with_trainers(self.trainers)
     }

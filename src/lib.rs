@@ -7,7 +7,7 @@
 //! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
 //! | `follow` | models that follow their table: keys of rows, what a version remembers of them | whoever reads, the calling backend |
 //! | `validation` | what held-out rows told | the calling backend |
-//! | `weights`, `models` | a trained model becomes rows | the calling backend |
+//! | `weights`, `models`, `training_log` | a trained model becomes rows | the calling backend |
 //! | `life`, `rights` | SQL face of what becomes of a stored model; who may do it | the calling backend |
 //! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
 //! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
@@ -45,6 +45,7 @@ mod rows;
 mod settings;
 mod source;
 mod train;
+mod training_log;
 mod validation;
 mod weights;
 mod worker;

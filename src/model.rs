@@ -10,7 +10,7 @@ mod heads;
 mod load;
 pub mod weights;
 
-pub use cache::find;
+pub use cache::{find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Head, Sigmoid};

@@ -6,8 +6,8 @@ use crate::follow::chunks::KeyChunk;
 use crate::leader::{Trained, TrainedHead};
 use crate::request::Request;
 use crate::source::{self, Source};
-use crate::validation;
 use crate::weights::StoredWeights;
+use crate::{training_log, validation};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
@@ -37,6 +37,7 @@ pub fn store(
         let (model, version) = next_version(client, schema, &request.model, request.deploy)?;
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_heads(client, schema, id, trained, labelled)?;
+        training_log::insert(client, schema, id, &trained.trainer.log)?;
         Ok((id, version))
     })
     .map_err(spi_failure)?;

@@ -9,7 +9,9 @@ use crate::rights;
 use crate::source::Source;
 use pgrx::JsonB;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
-use pgsvm_core::{Loss, Policy, Problem, Proximal, Scale};
+use pgsvm_core::{
+    Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
+};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -89,6 +91,10 @@ pub struct Terms {
     pub proximal: Proximal,
     /// Rounds over a block, for the solvers that have blocks.
     pub inner_rounds: u32,
+    /// How a block is solved.
+    pub inner: Inner,
+    /// How rows that do not fit the cache are spooled.
+    pub spooling: Spooling,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
 }
@@ -166,15 +172,16 @@ impl Arguments {
         let label = required(self.label, "label")?;
         let choices = Choices::of(self.options.as_ref())?;
         let policy = choices.policy_of(&required(self.solver, "solver")?)?;
+        let loss = word(
+            "loss",
+            &required(self.loss, "loss")?,
+            &[
+                ("hinge", Loss::Hinge),
+                ("squared_hinge", Loss::SquaredHinge),
+            ],
+        )?;
         let terms = Terms {
-            loss: word(
-                "loss",
-                &required(self.loss, "loss")?,
-                &[
-                    ("hinge", Loss::Hinge),
-                    ("squared_hinge", Loss::SquaredHinge),
-                ],
-            )?,
+            loss,
             intercept: required(self.intercept, "intercept")?,
             tolerance: tolerance(self.tolerance)?,
             max_passes: max_passes(self.max_passes)?,
@@ -184,6 +191,8 @@ impl Arguments {
             inner_rounds: choices
                 .inner_rounds
                 .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
+            inner: choices.inner(loss)?,
+            spooling: choices.spooling(),
             keep_duals: choices.duals,
         };
         let scale = word(
@@ -413,11 +422,26 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
     Ok(name)
 }
 
+/// The words for an order.
+const ORDERS: [(&str, Order); 2] = [("random", Order::Random), ("sequential", Order::Sequential)];
+
+/// The word given for `inner`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InnerWord {
+    Dual,
+    Pegasos,
+}
+
 /// What `options` may choose. What belongs to some solvers only is None unless given.
 struct Choices {
     policy: Option<Policy>,
     proximal: Proximal,
     inner_rounds: Option<u32>,
+    inner: Option<InnerWord>,
+    inner_updates: Option<Updates>,
+    split: Option<Order>,
+    block_order: Option<Order>,
+    compression: Compression,
     duals: bool,
     deploy: bool,
     costs: Option<Vec<f64>>,
@@ -433,6 +457,11 @@ impl Choices {
             policy: None,
             proximal: Proximal::Auto,
             inner_rounds: None,
+            inner: None,
+            inner_updates: None,
+            split: None,
+            block_order: None,
+            compression: Compression::Auto,
             duals: false,
             deploy: true,
             costs: None,
@@ -461,21 +490,57 @@ impl Choices {
             ("selective_block", Policy::SelectiveBlock),
         ];
         let policy = word("solver", solver, &known)?;
-        let (option, given, solvers) = match policy {
-            Policy::Cached | Policy::Paper => (
-                "inner_rounds",
-                self.inner_rounds.is_some(),
-                "'block' or 'selective_block'",
-            ),
-            Policy::Block | Policy::SelectiveBlock => ("policy", self.policy.is_some(), "'stream'"),
-        };
-        if given {
+        let (stream, blocks, block) = ("'stream'", "'block' or 'selective_block'", "'block'");
+        // what was given, and the solvers that know it
+        let options = [
+            ("policy", self.policy.is_some(), stream),
+            ("inner_rounds", self.inner_rounds.is_some(), blocks),
+            ("split", self.split.is_some(), blocks),
+            ("block_order", self.block_order.is_some(), blocks),
+            ("inner", self.inner.is_some(), block),
+            ("inner_updates", self.inner_updates.is_some(), block),
+        ];
+        let this = format!("'{solver}'");
+        let mut foreign = options
+            .iter()
+            .filter(|(_, given, solvers)| *given && !solvers.contains(&this));
+        if let Some((option, _, solvers)) = foreign.next() {
             return Err(
                 invalid(format!("solver '{solver}' has no option \"{option}\""))
                     .hint(format!("solver => {solvers}")),
             );
         }
         Ok(policy)
+    }
+
+    /// How a block is solved, by options that agree with each other and the loss.
+    fn inner(&self, loss: Loss) -> Result<Inner, Failure> {
+        let pegasos = self.inner == Some(InnerWord::Pegasos);
+        if !pegasos {
+            return match self.inner_updates {
+                None => Ok(Inner::CoordinateDescent),
+                Some(_) => Err(invalid("\"inner_updates\" are those of Pegasos")
+                    .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'")),
+            };
+        }
+        if loss != Loss::Hinge {
+            return Err(invalid("Pegasos minimizes the hinge loss only").hint("loss => 'hinge'"));
+        }
+        if self.inner_rounds.is_some() || self.proximal == Proximal::On {
+            return Err(
+                invalid("Pegasos goes over a block once, and has no proximal shift")
+                    .hint("Leave \"inner_rounds\" and \"proximal\" out of the options"),
+            );
+        }
+        Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row)))
+    }
+
+    fn spooling(&self) -> Spooling {
+        Spooling {
+            split: self.split.unwrap_or(Order::Random),
+            block_order: self.block_order.unwrap_or(Order::Random),
+            compression: self.compression,
+        }
     }
 
     fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
@@ -489,7 +554,28 @@ impl Choices {
             }
             "inner_rounds" => {
                 let most = Problem::MOST_INNER_ROUNDS;
-                self.inner_rounds = Some(whole_number(key, value, 1..=most, 10)?);
+                self.inner_rounds = Some(match text.as_str() {
+                    "converged" => most,
+                    _ => whole_number(key, value, 1..=most, 10)?,
+                });
+            }
+            "inner" => {
+                let known = [("dual", InnerWord::Dual), ("pegasos", InnerWord::Pegasos)];
+                self.inner = Some(word(key, &text, &known)?);
+            }
+            "inner_updates" => {
+                let known = [("row", Updates::Row), ("block", Updates::Block)];
+                self.inner_updates = Some(word(key, &text, &known)?);
+            }
+            "split" => self.split = Some(word(key, &text, &ORDERS)?),
+            "block_order" => self.block_order = Some(word(key, &text, &ORDERS)?),
+            "compression" => {
+                let known = [
+                    ("auto", Compression::Auto),
+                    ("on", Compression::On),
+                    ("off", Compression::Off),
+                ];
+                self.compression = word(key, &text, &known)?;
             }
             "max_categories" => {
                 let most = CategoryLimits::MOST;
@@ -529,8 +615,9 @@ impl Choices {
             "warm_start" => self.warm_start = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
-                    "options know \"policy\", \"inner_rounds\", \"proximal\", \"duals\", \"deploy\", \"costs\", \
-                     \"folds\", \"fold_column\", \"max_categories\", \"hash_bits\" and \"warm_start\"",
+                    "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
+                     \"compression\", \"proximal\", \"duals\", \"deploy\", \"costs\", \"folds\", \"fold_column\", \
+                     \"max_categories\", \"hash_bits\" and \"warm_start\"",
                 ));
             }
         }

@@ -14,6 +14,7 @@ use crate::pg::signals;
 use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
+use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::{
     Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Start, Step, TrainError,
     Trainer, Weights,
@@ -26,7 +27,7 @@ const TRAINER_STEP_VALUES: usize = 1 << 20;
 
 /// The reader role.
 pub struct ReaderRole {
-    reader: Reader<RowSource, SpoolFile>,
+    reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
 }
 
 /// The trainer role.
@@ -70,11 +71,13 @@ impl ReaderRole {
             scale: job.scale,
             seed: job.terms.seed,
             policy: job.terms.policy,
+            spooling: job.terms.spooling,
             stride: job.plan.stride(),
             balanced: job.balanced,
             impute: job.nulls == Nulls::Mean,
         };
-        let reader = Reader::new(cache, reader_job, source, SpoolFile(None))
+        let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
+        let reader = Reader::new(cache, reader_job, source, spool)
             .map_err(cache_failure)
             .or_raise();
         Self { reader }
@@ -177,6 +180,7 @@ impl TrainerRole {
             weights: some.map_or(0, |head| self.weights(head).len() as u64),
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
+            log: self.trainer.log(),
         }
     }
 

@@ -8,6 +8,7 @@ static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
+static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
 
 /// Registers the settings; called once from `_PG_init`.
 pub fn register() {
@@ -51,6 +52,16 @@ pub fn register() {
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
+    GucRegistry::define_int_guc(
+        c"pgsvm.spool_rate",
+        c"Bytes a second at which a training writes and reads its temporary file at most.",
+        c"0 sets no limit. For measurements: a temporary file lies in the system's cache, this makes it as slow as a disk.",
+        &SPOOL_RATE_MB,
+        0,
+        1 << 20,
+        GucContext::Suset,
+        GucFlags::UNIT_MB,
+    );
 }
 
 /// Bytes of the row cache.
@@ -71,6 +82,14 @@ pub fn workers() -> i32 {
 /// How many threads train, 1 or more.
 pub fn trainers() -> usize {
     TRAINERS.get() as usize
+}
+
+/// Bytes a second of the spool at most; infinite without a limit.
+pub fn spool_rate() -> f64 {
+    match SPOOL_RATE_MB.get() {
+        0 => f64::INFINITY,
+        mb => f64::from(mb) * 1048576.0,
+    }
 }
 
 /// Estimated source bytes from which on workers are worth their start; None leaves it to whether the

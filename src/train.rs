@@ -387,6 +387,7 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
         trainers: settings::trainers(),
         roles,
         cache_bytes: settings::cache_bytes(),
+        spool_rate: settings::spool_rate(),
     })
 }
 

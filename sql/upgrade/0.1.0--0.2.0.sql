@@ -66,6 +66,25 @@ CREATE TABLE svm_key_dual (
     PRIMARY KEY (version_id, head, first_row)
 );
 
+-- What happened when in a training: arrays of equal length, an entry for each pass, sweep of the cache or block. Versions
+-- stored before this table was there have no row.
+CREATE TABLE svm_log (
+    version_id bigint PRIMARY KEY REFERENCES svm_version ON DELETE CASCADE,
+    event text[] NOT NULL,
+    seconds float8[] NOT NULL,
+    pass int[] NOT NULL,
+    block int[] NOT NULL,
+    heads int[] NOT NULL,
+    rows_read bigint[] NOT NULL,
+    visits bigint[] NOT NULL,
+    updates bigint[] NOT NULL,
+    dual float8[] NOT NULL,
+    primal float8[] NOT NULL,
+    gap float8[] NOT NULL,
+    cache_rows bigint[] NOT NULL,
+    evictions bigint[] NOT NULL
+);
+
 -- A role other than the owner that may see a model and predict with it.
 ALTER TABLE svm_model ADD UNIQUE (id, owner);
 CREATE TABLE svm_permission (
@@ -102,6 +121,7 @@ SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key_dual', '');
+SELECT pg_catalog.pg_extension_config_dump('svm_log', '');
 
 -- these have more arguments now
 DROP FUNCTION svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, jsonb);

@@ -53,6 +53,20 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     })
 }
 
+/// The id of the version that a name stands for; nothing else of it is read.
+pub fn find_id(schema: pg_sys::Oid, name: &str) -> Result<i64, Failure> {
+    let (base, version) = split_name(name);
+    // SAFETY: a catalog look-up.
+    let models = unsafe { pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema) };
+    select::connected(|| {
+        let plans = Plans::of(schema)?;
+        match load::look_up(&plans, models, base, version) {
+            Some(row) => Ok(row.key.version),
+            None => Err(missing(&plans, base, version)),
+        }
+    })
+}
+
 /// `name@3` is version 3 of `name`; names themselves hold no `@`.
 fn split_name(name: &str) -> (&str, Option<i32>) {
     match name.rsplit_once('@') {

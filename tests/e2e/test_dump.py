@@ -49,6 +49,7 @@ TABLES = {
     "svm_dual": "version_id, head, first_row",
     "svm_key": "version_id, first_row",
     "svm_key_dual": "version_id, head, first_row",
+    "svm_log": "version_id",
 }
 
 ANSWERS = """

@@ -218,6 +218,30 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block',
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner_rounds": "ten"}');
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block', options => '{"inner": "pegasos"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "primal"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner_updates": "row"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "inner_updates": "column"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "inner_rounds": 5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "proximal": "on"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', loss => 'squared_hinge', options => '{"inner": "pegasos"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"split": "sequential"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"split": "sorted"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"block_order": "random"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"block_order": 1}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"compression": "gzip"}');
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": -1}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"max_categories": 50001}');

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::plan::Goal;
-use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
+use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 use crate::source::{Example, RowError, Source, Spool};
 use crate::trainer::{Start, TrainError, Trainer};
 use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
@@ -145,6 +145,8 @@ pub struct Settings {
     pub balanced: bool,
     /// Whether a dense NaN is a missing value, see [`ReaderJob::impute`].
     pub impute: bool,
+    /// How rows that do not fit are spooled.
+    pub spooling: Spooling,
 }
 
 impl Settings {
@@ -156,6 +158,7 @@ impl Settings {
             threads,
             balanced: false,
             impute: false,
+            spooling: Spooling::USUAL,
         }
     }
 }
@@ -266,6 +269,7 @@ where
         stride: goal.stride(),
         balanced: settings.balanced,
         impute: settings.impute,
+        spooling: settings.spooling,
         ..ReaderJob::new(settings.scale, &problem)
     };
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;

@@ -46,13 +46,15 @@ pub mod trainer;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use evaluation::Sigmoid;
 pub use plan::{Folds, Goal, Plan, PlanError, Purpose};
-pub use problem::{Loss, Policy, Problem, ProblemError, Proximal, Schedule};
-pub use reader::{ReadError, Reader, ReaderJob, ReaderReport};
+pub use problem::{
+    Compression, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Schedule, Updates,
+};
+pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
-    Certificate, Duals, HeadReport, HeadSpec, Start, StopReason, TrainError, Trainer,
-    TrainerReport, Validation, Weights,
+    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Start, StopReason, TrainError,
+    Trainer, TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

@@ -48,6 +48,44 @@ impl Policy {
     }
 }
 
+/// How the subproblem of a block is solved, for [`Policy::Block`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Inner {
+    /// Rounds of dual coordinate descent (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 2).
+    CoordinateDescent,
+    /// Pegasos on the primal (the same, Algorithm 3); hinge loss only.
+    Pegasos(Updates),
+}
+
+/// What one update of Pegasos is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Updates {
+    /// A whole block.
+    Block,
+    /// A row.
+    Row,
+}
+
+/// In which order things come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Drawn anew each time.
+    Random,
+    /// As they came first.
+    Sequential,
+}
+
+/// Whether rows are compressed in the spool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Compression {
+    /// While that is faster, as measured.
+    Auto,
+    /// Every chunk that becomes smaller.
+    On,
+    /// None.
+    Off,
+}
+
 /// Whether the proximal shift kappa/2 |w - z|^2 is added to the subproblems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proximal {
@@ -73,6 +111,7 @@ pub struct Problem {
     proximal: Proximal,
     trainers: usize,
     inner_rounds: u32,
+    inner: Inner,
 }
 
 /// Why a parameter was refused.
@@ -88,6 +127,8 @@ pub enum ProblemError {
     Trainers(usize),
     /// Rounds over a block must be between 1 and [`Problem::MOST_INNER_ROUNDS`].
     InnerRounds(u32),
+    /// Pegasos is for the hinge loss.
+    PegasosLoss,
 }
 
 impl Problem {
@@ -123,6 +164,7 @@ impl Problem {
             proximal: Proximal::Auto,
             trainers: 1,
             inner_rounds: Self::DEFAULT_INNER_ROUNDS,
+            inner: Inner::CoordinateDescent,
         })
     }
 
@@ -184,6 +226,15 @@ impl Problem {
         Ok(self)
     }
 
+    /// How the subproblem of a block is solved, for [`Policy::Block`].
+    pub fn with_inner(mut self, inner: Inner) -> Result<Self, ProblemError> {
+        if matches!(inner, Inner::Pegasos(_)) && self.loss != Loss::Hinge {
+            return Err(ProblemError::PegasosLoss);
+        }
+        self.inner = inner;
+        Ok(self)
+    }
+
     /// The loss function.
     pub fn loss(&self) -> Loss {
         self.loss
@@ -216,8 +267,12 @@ impl Problem {
     pub fn policy(&self) -> Policy {
         self.policy
     }
-    /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for.
+    /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for, and
+    /// Pegasos never.
     pub fn proximal(&self) -> Proximal {
+        if self.pegasos().is_some() {
+            return Proximal::Off;
+        }
         match (self.policy, self.proximal) {
             (Policy::Block | Policy::SelectiveBlock, Proximal::Auto) => Proximal::Off,
             (_, proximal) => proximal,
@@ -226,6 +281,13 @@ impl Problem {
     /// Rounds over a block, for the policies that have blocks.
     pub fn inner_rounds(&self) -> u32 {
         self.inner_rounds
+    }
+    /// What an update of Pegasos is about; None where blocks are not solved by it.
+    pub fn pegasos(&self) -> Option<Updates> {
+        match (self.policy, self.inner) {
+            (Policy::Block, Inner::Pegasos(updates)) => Some(updates),
+            _ => None,
+        }
     }
     /// Threads that train at the same time.
     pub fn trainers(&self) -> usize {
@@ -252,6 +314,7 @@ impl fmt::Display for ProblemError {
                 "inner_rounds must lie between 1 and {}, but is {n}",
                 Problem::MOST_INNER_ROUNDS
             ),
+            Self::PegasosLoss => write!(f, "Pegasos minimizes the hinge loss only"),
         }
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::{Cache, CacheError, Ends, Facts, Loading, Producer};
 use crate::page::{Page, PageMut, PAGE_HEADER_WORDS};
-use crate::problem::{Policy, Problem};
+use crate::problem::{Compression, Order, Policy, Problem};
 use crate::random::{Random, Stream};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
 use crate::source::{Example, RowError, Source, Spool};
@@ -48,12 +48,34 @@ pub struct ReaderJob {
     pub seed: u64,
     /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
     pub policy: Policy,
+    /// How rows that do not fit are spooled and come back.
+    pub spooling: Spooling,
     /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
     pub stride: u32,
     /// Whether the costs of each class are multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
     pub balanced: bool,
     /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
     pub impute: bool,
+}
+
+/// How rows are spooled. What differs from the default is for comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spooling {
+    /// How rows come into blocks, where there are blocks: drawn, or as they were read.
+    pub split: Order,
+    /// In which order blocks are delivered in each pass.
+    pub block_order: Order,
+    /// Whether chunks are compressed.
+    pub compression: Compression,
+}
+
+impl Spooling {
+    /// Rows drawn into blocks, blocks in a new order each pass, compressed while that is faster.
+    pub const USUAL: Self = Self {
+        split: Order::Random,
+        block_order: Order::Random,
+        compression: Compression::Auto,
+    };
 }
 
 impl ReaderJob {
@@ -63,6 +85,7 @@ impl ReaderJob {
             scale,
             seed: problem.seed(),
             policy: problem.policy(),
+            spooling: Spooling::USUAL,
             stride: 1,
             balanced: false,
             impute: false,
@@ -177,9 +200,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let room = cache.working_set_words() - PAGE_HEADER_WORDS;
         let split = Split::new(
             job.policy.block_share().map(|share| room / share),
+            job.spooling.split,
             Random::new(job.seed, Stream::Split),
         );
-        let spill = Spill::new(cache.cache_bytes(), split);
+        let spill = Spill::new(cache.cache_bytes(), split, job.spooling);
         Ok(Self {
             cache,
             source,

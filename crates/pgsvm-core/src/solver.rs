@@ -16,7 +16,7 @@
 //! | [`head`]: one head by itself | [`iterate`] | [`visit`], fetched in time by [`ahead`] | [`proof`] |
 //! | [`bank`]: many heads side by side | `bank/matrix.rs` | `bank/visit.rs`, `bank/lanes.rs` | `bank/verify.rs` |
 //!
-//! [`moments`] finds out whether columns differ so much in scale that the shift needs a metric.
+//! [`pegasos`] takes the place of coordinate descent where the primal is to be solved. [`moments`] finds out whether columns differ so much in scale that the shift needs a metric.
 
 mod ahead;
 mod bank;
@@ -24,6 +24,7 @@ mod course;
 pub(crate) mod head;
 mod iterate;
 mod moments;
+mod pegasos;
 mod per_row;
 mod proof;
 mod rule;
@@ -92,20 +93,25 @@ impl<T: Real> Solver<T> {
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let courses = specs.iter().map(|spec| Course::new(problem, spec, facts));
         let courses: Vec<Course> = courses.collect();
-        let form = if Bank::suits(&courses) {
+        let form = if problem.pegasos().is_none() && Bank::suits(&courses) {
             Form::Together(Box::new(Bank::new(specs, courses, intercept, facts)?))
         } else {
             let heads = courses.into_iter().zip(specs);
             let heads = heads.map(|(course, spec)| Head::new(spec, course, intercept, facts));
             Form::Apart(heads.collect::<Result<_, _>>()?)
         };
-        Ok(Self {
+        let mut this = Self {
             form,
             intercept,
             full_passes: 0,
             visits_before: 0,
             moments: Moments::new(facts)?,
-        })
+        };
+        if problem.pegasos().is_some() {
+            let heads = this.heads_mut().iter_mut();
+            heads.for_each(|head| head.descend(facts.rows));
+        }
+        Ok(this)
     }
 
     /// Begins a head from these dual variables and weights: a verifying pass must come first. Without weights it begins at
@@ -177,6 +183,30 @@ impl<T: Real> Solver<T> {
         self.running()
             .map(Course::tolerance)
             .fold(f64::INFINITY, f64::min)
+    }
+
+    /// How many heads there are.
+    pub(crate) fn len(&self) -> usize {
+        self.courses().count()
+    }
+
+    /// The smallest primals known, summed over the heads; infinite before all have one.
+    pub(crate) fn known_primal(&self) -> f64 {
+        self.courses().map(Course::best_primal).sum()
+    }
+
+    /// The duals of the last pass, summed over the heads.
+    pub(crate) fn known_dual(&self) -> f64 {
+        self.courses().map(Course::last_dual).sum()
+    }
+
+    /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows. Costs
+    /// as much as a look at every weight.
+    pub(crate) fn dual(&mut self) -> Option<f64> {
+        match &mut self.form {
+            Form::Apart(heads) => heads.iter().map(Head::dual).sum(),
+            Form::Together(bank) => Some(bank.dual()),
+        }
     }
 
     pub(crate) fn full_passes(&self) -> u32 {
@@ -360,6 +390,34 @@ impl<T: Real> Solver<T> {
                 margins.partition_point(|margin| *margin < held)
             }
         }
+    }
+
+    /// Has Pegasos make an update by a row alone.
+    #[inline(always)]
+    pub(crate) fn descend_by_row<K: Kernel>(&mut self, row: &Row<'_>) {
+        running(self.heads_mut()).for_each(|head| head.descend_by_row::<K>(row));
+    }
+
+    /// Has Pegasos look at a row of a block by which it is to make an update.
+    #[inline(always)]
+    pub(crate) fn look<K: Kernel>(&mut self, row: &Row<'_>) {
+        running(self.heads_mut()).for_each(|head| head.look::<K>(row));
+    }
+
+    /// Begins the update by the block looked at.
+    pub(crate) fn begin_update(&mut self) {
+        running(self.heads_mut()).for_each(Head::begin_update);
+    }
+
+    /// Adds a row of a block of `size` rows.
+    #[inline(always)]
+    pub(crate) fn descend_by_block<K: Kernel>(&mut self, row: &Row<'_>, size: usize) {
+        running(self.heads_mut()).for_each(|head| head.descend_by_block::<K>(row, size));
+    }
+
+    /// Ends the update by a block.
+    pub(crate) fn end_update(&mut self) {
+        running(self.heads_mut()).for_each(Head::end_update);
     }
 
     /// Measures a row in a full pass without training it.

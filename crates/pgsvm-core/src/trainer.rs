@@ -19,8 +19,10 @@
 
 mod block;
 mod held_out;
+mod log;
 mod paper;
 mod pass;
+mod pegasos;
 mod resident;
 mod run;
 mod selective;
@@ -29,6 +31,7 @@ mod team;
 mod working_set;
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +42,7 @@ use crate::plan::{Goal, PlanError};
 use crate::problem::Problem;
 use crate::solver::{Column, Found};
 use crate::Step;
+pub use log::{Event, LogEntry};
 use run::Run;
 
 /// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.
@@ -333,6 +337,7 @@ pub struct Trainer {
     /// By final head, where it begins; none to begin from 0.
     start: Vec<Start>,
     side: Side,
+    started: Instant,
 }
 
 enum Side {
@@ -367,6 +372,7 @@ impl Trainer {
             goal,
             start: Vec::new(),
             side,
+            started: Instant::now(),
         })
     }
 
@@ -433,10 +439,10 @@ impl Trainer {
             TrainerSide::Ended => Side::Ended,
             side => {
                 let start = std::mem::take(&mut self.start);
-                let (problem, goal) = (&self.problem, &self.goal);
+                let (problem, goal, started) = (&self.problem, &self.goal, self.started);
                 match wide {
-                    true => Side::Wide(Run::new(problem, goal, start, side)?),
-                    false => Side::Narrow(Run::new(problem, goal, start, side)?),
+                    true => Side::Wide(Run::new(problem, goal, start, side, started)?),
+                    false => Side::Narrow(Run::new(problem, goal, start, side, started)?),
                 }
             }
         };
@@ -479,6 +485,15 @@ impl Trainer {
                 evictions: 0,
                 replaced: 0,
             },
+        }
+    }
+
+    /// What happened when, from the end of loading to the last pass; empty before training has begun.
+    pub fn log(&self) -> Vec<LogEntry> {
+        match &self.side {
+            Side::Wide(run) => run.log(),
+            Side::Narrow(run) => run.log(),
+            Side::Waiting(_) | Side::Ended => Vec::new(),
         }
     }
 

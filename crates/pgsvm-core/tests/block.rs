@@ -4,7 +4,10 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
+use pgsvm_core::{
+    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Schedule,
+    Spooling, StopReason,
+};
 
 const PLENTY: usize = 16 << 20;
 const BOTH: [Policy; 2] = [Policy::Block, Policy::SelectiveBlock];
@@ -70,6 +73,74 @@ fn a_table_sorted_by_label_takes_no_more_passes_than_a_mixed_one() {
         });
         assert!(passes[1] <= 2 * passes[0], "{passes:?}");
     }
+}
+
+#[test]
+fn without_the_random_split_a_sorted_table_hardly_converges() {
+    let mut examples = clouds(6000, 15, 1.5, 6);
+    examples.sort_by_key(|example| example.group);
+    let problem = Problem::new(Loss::Hinge, 0.1, 1e-9)
+        .and_then(|problem| problem.with_max_passes(6))
+        .expect("valid")
+        .with_policy(Policy::Block);
+    let gap = |split, block_order| {
+        let mut settings = settings(6000 * 80 / 10, Scale::Standard, Threads::One);
+        settings.spooling = Spooling {
+            split,
+            block_order,
+            ..Spooling::USUAL
+        };
+        let trained = train(problem, &examples, settings);
+        assert_honest(&trained, &problem, &examples);
+        trained.trainer.report().heads[0].certificate.gap
+    };
+    let orders = [Order::Random, Order::Sequential];
+    let drawn = orders.map(|block_order| gap(Order::Random, block_order));
+    let as_read = orders.map(|block_order| gap(Order::Sequential, block_order));
+    let (worst, best) = (drawn[0].max(drawn[1]), as_read[0].min(as_read[1]));
+    assert!(best > 5.0 * worst, "{as_read:?} {drawn:?}");
+}
+
+#[test]
+fn compression_on_or_off_gives_the_same_weights() {
+    let examples = words(4000, 200, 2, 15);
+    let problem = problem(Loss::Hinge, 0.1, Policy::Block);
+    let run = |compression| {
+        let mut settings = settings(4000 * 90 / 10, Scale::Standard, Threads::One);
+        settings.spooling.compression = compression;
+        let trained = train(problem, &examples, settings);
+        let weights: Vec<f64> = trained.trainer.weights(0).iter().collect();
+        (trained.reader.spool_bytes, weights)
+    };
+    let (plain, packed) = (run(Compression::Off), run(Compression::On));
+    assert!(packed.0 < plain.0);
+    assert_eq!(plain.1, packed.1);
+    assert_eq!(plain.1, run(Compression::Auto).1);
+}
+
+#[test]
+fn the_log_tells_of_every_block() {
+    let examples = clouds(4000, 12, 2.5, 16);
+    let problem = problem(Loss::Hinge, 0.01, Policy::Block);
+    let trained = train_in(problem, &examples, 4000 * 80 / 10);
+    let (log, report) = (trained.trainer.log(), trained.trainer.report());
+    assert_eq!(log[0].event, Event::Load);
+    let passes = log.iter().filter(|entry| entry.event != Event::Block);
+    assert_eq!(passes.count() as u32, 1 + report.passes);
+    let blocks: Vec<_> = log.iter().filter_map(|entry| entry.block).collect();
+    let most = blocks.iter().max().expect("blocks");
+    assert!(*most > 10);
+    assert_eq!(blocks[..*most as usize], (1..=*most).collect::<Vec<_>>());
+    // coordinate descent never lets the dual fall
+    let duals: Vec<_> = log.iter().filter_map(|entry| entry.dual).collect();
+    assert!(duals.len() > blocks.len());
+    assert!(duals
+        .windows(2)
+        .all(|pair| pair[1] >= pair[0] * (1.0 - 1e-6)));
+    let last = log.last().expect("entries");
+    assert_eq!(last.rows_read, 4000 * u64::from(1 + report.passes));
+    assert_eq!((last.visits, last.updates), (report.visits, report.updates));
+    assert_eq!(last.dual, Some(report.heads[0].certificate.dual));
 }
 
 #[test]

@@ -10,12 +10,13 @@ use pgsvm_core::engine::{
 };
 use pgsvm_core::{
     Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Policy, Problem, ReadError, Reader,
-    ReaderJob, RowError, Scale, Schedule, Spool, Step, StopReason, TrainError, Trainer,
+    ReaderJob, RowError, Scale, Schedule, Spool, Spooling, Step, StopReason, TrainError, Trainer,
 };
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 3,
+    spooling: Spooling::USUAL,
     policy: Policy::Cached,
     stride: 1,
     balanced: false,

@@ -1,4 +1,4 @@
-//! A spool that is as slow as a given device: for benchmarks and tests.
+//! A spool that is as slow as a given device, where one is wanted: for benchmarks and tests.
 
 use std::time::{Duration, Instant};
 

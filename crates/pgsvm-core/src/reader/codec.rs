@@ -9,6 +9,8 @@
 //! Compression is LZ4 behind a transposition: the bytes of equal place in each value (4 bytes), or in each pair of
 //! feature id and value (8 bytes), are put together, since neighbours resemble each other in their upper bytes. The
 //! first chunk is tried in all [`ROUNDS`], and the smallest wins.
+//!
+//! A [`Compression`] other than `Auto` measures nothing: every chunk is compressed, or none.
 
 mod pace;
 
@@ -20,6 +22,7 @@ use lz4_flex::block::{
 };
 
 use crate::kernel::{as_bytes, as_bytes_mut};
+use crate::problem::Compression;
 use crate::source::Spool;
 use pace::Pace;
 
@@ -56,6 +59,7 @@ impl<E> From<TryReserveError> for ChunkError<E> {
 pub(super) struct Chunks {
     stored: Vec<Stored>,
     bytes: u64,
+    compression: Compression,
     pace: Pace,
     /// Rounds of transposition, once the first chunk has chosen.
     rounds: Option<u32>,
@@ -66,10 +70,11 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(compression: Compression) -> Self {
         Self {
             stored: Vec::new(),
             bytes: 0,
+            compression,
             pace: Pace::default(),
             rounds: None,
             table: CompressTable::default(),
@@ -100,12 +105,7 @@ impl Chunks {
         spool: &mut P,
     ) -> Result<(), ChunkError<P::Error>> {
         let rows = as_bytes(rows);
-        let chunks = self.len();
-        if chunks < FIRST_PROBES || chunks.is_multiple_of(PROBE_EVERY) {
-            self.time_reading(chunks / PROBE_EVERY, spool)?;
-            self.time_packing(rows)?;
-        }
-        let packed = match self.pace.favours_packing() {
+        let packed = match self.wants_packing(rows, spool)? {
             true => self.pack(rows)?,
             false => rows.len(),
         };
@@ -124,6 +124,30 @@ impl Chunks {
             words: (rows.len() / 4) as u32,
         });
         Ok(())
+    }
+
+    /// Whether the next chunk, these rows, is to be compressed.
+    fn wants_packing<P: Spool>(
+        &mut self,
+        rows: &[u8],
+        spool: &mut P,
+    ) -> Result<bool, ChunkError<P::Error>> {
+        match self.compression {
+            Compression::Off => return Ok(false),
+            Compression::On => {
+                if self.rounds.is_none() {
+                    self.choose_rounds(rows)?;
+                }
+                return Ok(true);
+            }
+            Compression::Auto => {}
+        }
+        let chunks = self.len();
+        if chunks < FIRST_PROBES || chunks.is_multiple_of(PROBE_EVERY) {
+            self.time_reading(chunks / PROBE_EVERY, spool)?;
+            self.time_packing(rows)?;
+        }
+        Ok(self.pace.favours_packing())
     }
 
     /// Reads a chunk back into `rows`, as long as its words.

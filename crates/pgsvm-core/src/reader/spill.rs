@@ -6,8 +6,10 @@ use std::ops::Range;
 
 use super::codec::{ChunkError, Chunks};
 use crate::cache::Ends;
+use crate::problem::Order;
 use crate::random::Random;
 use crate::reader::split::Split;
+use crate::reader::Spooling;
 use crate::row::Row;
 use crate::source::Spool;
 
@@ -42,22 +44,24 @@ pub(super) struct Spill {
     staged: usize,
     last: usize,
     chunk_words: usize,
+    block_order: Order,
 }
 
 impl Spill {
-    pub(super) fn new(cache_bytes: usize, split: Split) -> Self {
+    pub(super) fn new(cache_bytes: usize, split: Split, spooling: Spooling) -> Self {
         let chunk = match split.cells() {
             1 => (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES),
             _ => (cache_bytes / CELL_CHUNKS_PER_CACHE)
                 .clamp(SMALLEST_CELL_CHUNK_BYTES, CELL_CHUNK_BYTES),
         };
         Self {
-            chunks: Chunks::new(),
+            chunks: Chunks::new(spooling.compression),
             stages: (0..split.cells()).map(|_| Stage::default()).collect(),
             split,
             staged: 0,
             last: 0,
             chunk_words: chunk / 4,
+            block_order: spooling.block_order,
         }
     }
 
@@ -172,6 +176,7 @@ impl Spill {
         let (order, blocks) = self.split.blocks()?;
         Ok(Replay {
             chunks: self.chunks,
+            block_order: self.block_order,
             // as at the end of a pass
             next: order.len(),
             block: blocks.len() - 1,
@@ -186,10 +191,11 @@ impl Spill {
     }
 }
 
-/// The chunks, pass after pass: blocks in shuffled order; of a block a few chunks at a time in shuffled order,
+/// The chunks, pass after pass: blocks in shuffled order (unless told otherwise); of a block a few chunks at a time in shuffled order,
 /// their rows mixed group by group. Without a split there is one block.
 pub(super) struct Replay {
     chunks: Chunks,
+    block_order: Order,
     /// The chunks of this pass, and each block's part of them, in the order of delivery.
     order: Vec<u32>,
     blocks: Vec<Range<usize>>,
@@ -229,7 +235,9 @@ impl Replay {
     fn next_block(&mut self, random: &mut Random) {
         self.block += 1;
         if self.block == self.blocks.len() {
-            random.shuffle(&mut self.blocks);
+            if self.block_order == Order::Random {
+                random.shuffle(&mut self.blocks);
+            }
             for block in &self.blocks {
                 random.shuffle(&mut self.order[block.clone()]);
             }

@@ -7,11 +7,13 @@
 //! at random) when they have grown larger than a block. Either way a block is a random sample of all rows, and no
 //! run of one class.
 //!
-//! Rows that are not to be split are one cell and one block.
+//! Without the draw (for comparison) there is one cell, and a block is a piece of the file. Rows that are not to be
+//! split are one cell and one block.
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
+use crate::problem::Order;
 use crate::random::Random;
 
 /// Cells drawn from, each with a chunk of its own being filled: tables of up to 64 blocks are split as in the paper.
@@ -34,10 +36,13 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// `room`: words of a block; None when rows are not to be split.
-    pub(super) fn new(room: Option<usize>, random: Random) -> Self {
+    /// `room`: words of a block; None when rows are not to be split. `order`: how rows come into blocks.
+    pub(super) fn new(room: Option<usize>, order: Order, random: Random) -> Self {
         Self {
-            cells: if room.is_some() { CELLS } else { 1 },
+            cells: match (room, order) {
+                (Some(_), Order::Random) => CELLS,
+                _ => 1,
+            },
             pieces: Vec::new(),
             room: room.unwrap_or(usize::MAX),
             random,

@@ -6,6 +6,7 @@ use crate::row::Row;
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 5,
+    spooling: Spooling::USUAL,
     policy: Policy::Cached,
     stride: 1,
     balanced: false,

@@ -267,6 +267,16 @@ impl Bank {
         norms.collect()
     }
 
+    /// The duals at the present dual variables, summed over the heads.
+    pub(super) fn dual(&mut self) -> f64 {
+        let norms = self.norms();
+        let dual = |(head, course): (usize, &Course)| {
+            let norms = norms.get(self.lane_of[head]).copied().unwrap_or_default();
+            course.dual_at(norms, course.sums.with(self.pending(head)))
+        };
+        self.courses.iter().enumerate().map(dual).sum()
+    }
+
     pub(super) fn end_full(&mut self) {
         self.settle();
         let norms = self.norms();

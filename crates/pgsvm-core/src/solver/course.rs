@@ -236,6 +236,25 @@ impl Course {
         };
     }
 
+    /// The smallest primal known, infinite before there is one.
+    pub(super) fn best_primal(&self) -> f64 {
+        self.best.primal
+    }
+
+    /// The dual at the end of the last pass.
+    pub(super) fn last_dual(&self) -> f64 {
+        self.certificate.map_or(0.0, |certificate| certificate.dual)
+    }
+
+    /// The dual with these norms and sums; of a head that has ended, that of its certificate.
+    pub(super) fn dual_at(&self, norms: Norms, sums: Sums) -> f64 {
+        if !self.runs() {
+            return self.last_dual();
+        }
+        let Sums { alpha, diag, .. } = sums;
+        shrunk_dual(alpha, norms.v, diag, self.terms.squared).0
+    }
+
     /// The smallest relative gap known.
     pub(crate) fn gap(&self) -> f64 {
         relative(self.best.primal, self.best_dual)
@@ -289,9 +308,7 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.cannot_wait()
-            || self.known()
-            || self.estimate < self.slack * self.tolerance
+        self.cannot_wait() || self.known() || self.estimate < self.slack * self.tolerance
     }
 
     fn known(&self) -> bool {

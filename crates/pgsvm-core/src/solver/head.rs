@@ -13,6 +13,7 @@ use crate::solver::ahead::Ahead;
 use crate::solver::course::{Course, Shift};
 use crate::solver::iterate::Iterate;
 use crate::solver::moments::Metric;
+use crate::solver::pegasos::Descent;
 use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
 use crate::solver::visit::{Lent, Outcome, Visitor};
@@ -52,6 +53,8 @@ pub(crate) struct Head<T> {
     /// Rows that active passes leave out.
     pub(crate) asleep: Asleep,
     pub(super) proof: Option<Box<Proof>>,
+    /// Where Pegasos stands; None where the dual is solved.
+    pub(super) descent: Option<Descent>,
 }
 
 impl<T: Real> Head<T> {
@@ -74,6 +77,7 @@ impl<T: Real> Head<T> {
                 bytes: facts.rows as u64 / 8,
             })?,
             proof: None,
+            descent: None,
         })
     }
 
@@ -100,9 +104,14 @@ impl<T: Real> Head<T> {
         (u, lent)
     }
 
+    /// Lets Pegasos train this head from the start.
+    pub(super) fn descend(&mut self, rows: usize) {
+        self.descent = Some(Descent::new(rows));
+    }
+
     /// What visits rows. Its sums go back to the course.
     #[inline(always)]
-    fn visitor(&mut self) -> Visitor<'_, T> {
+    pub(super) fn visitor(&mut self) -> Visitor<'_, T> {
         let sums = self.course.sums;
         let (u, lent) = self.lend();
         lent.visitor(u, 1.0, sums)
@@ -164,9 +173,19 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn end_full(&mut self) {
         let start = self.start_norm();
-        if self.course.end_full(start, self.iterate.norms()) {
+        let norms = match self.descent {
+            Some(_) => self.settle_descent(),
+            None => self.iterate.norms(),
+        };
+        if self.course.end_full(start, norms) {
             std::mem::swap(&mut self.start, &mut self.best_w);
         }
+    }
+
+    /// The dual at the present dual variables; None where the weights are not theirs alone.
+    pub(super) fn dual(&self) -> Option<f64> {
+        let dual = || self.course.dual_at(self.iterate.norms(), self.course.sums);
+        self.descent.is_none().then(dual)
     }
 
     pub(super) fn start_norm(&self) -> f64 {

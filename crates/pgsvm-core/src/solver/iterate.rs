@@ -201,6 +201,18 @@ impl<T: Real> Iterate<T> {
         }
     }
 
+    /// The constant feature.
+    pub(super) fn intercept(&self) -> f64 {
+        self.intercept
+    }
+
+    /// Multiplies the weights, without a shift.
+    pub(super) fn multiply(&mut self, factor: f64) {
+        for u in &mut self.u {
+            *u = T::of(u.to() * factor);
+        }
+    }
+
     /// Takes over an exactly recomputed v.
     pub(crate) fn set_v(&mut self, v: &[f64]) {
         for (j, v) in v.iter().enumerate() {

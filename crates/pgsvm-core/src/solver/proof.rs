@@ -107,6 +107,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn begin_verify(&mut self) -> Result<bool, TrainError> {
         self.iterate.write_weights(&mut self.start);
         self.start_is_zero = false;
+        self.make_feasible();
         let primal = self.course.begin_verify();
         self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal)?));
         Ok(primal)
@@ -136,7 +137,7 @@ impl<T: Real> Head<T> {
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact v.
     pub(crate) fn end_verify(&mut self) {
-        let Some(proof) = self.proof.take() else {
+        let Some(mut proof) = self.proof.take() else {
             return;
         };
         self.course.sums.full = proof.tally;
@@ -145,12 +146,8 @@ impl<T: Real> Head<T> {
         }
         match self.course.end_verify(proof.proved()) {
             Verdict::Ended { shrink: 1.0 } => {}
-            Verdict::Ended { shrink } => {
-                for alpha in &mut self.alpha {
-                    *alpha = (f64::from(*alpha) * shrink) as f32;
-                }
-            }
-            Verdict::GoesOn => self.iterate.set_v(&proof.v),
+            Verdict::Ended { shrink } => self.scale_duals(shrink),
+            Verdict::GoesOn => self.go_on_from(&mut proof.v),
             Verdict::Begins { kappa, at_v } => self.iterate.begin_with(&proof.v, kappa, at_v),
         }
     }

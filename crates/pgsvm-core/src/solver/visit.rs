@@ -255,12 +255,7 @@ impl<T: Real> Visitor<'_, T> {
         let cost = f64::from(row.cost());
         let (score, curvature) = if FULL {
             let (score, curvature, at_start) = self.view.place_beside::<K>(row, self.lent.start);
-            let margin = y * at_start;
-            let full = &mut self.sums.full;
-            full.start_loss += cost * self.lent.terms.loss(margin);
-            full.correct += u64::from(right_side(margin, y));
-            full.rows += 1;
-            full.visit_loss += cost * self.lent.terms.loss(y * score);
+            self.tally(y, cost, score, at_start);
             (score, curvature)
         } else {
             self.view.place::<K>(row)
@@ -275,6 +270,47 @@ impl<T: Real> Visitor<'_, T> {
             }
         }
         outcome
+    }
+
+    /// Sums the losses at the weights of the pass's start and of the visit.
+    #[inline(always)]
+    fn tally(&mut self, y: f64, cost: f64, score: f64, at_start: f64) {
+        let margin = y * at_start;
+        let full = &mut self.sums.full;
+        full.start_loss += cost * self.lent.terms.loss(margin);
+        full.correct += u64::from(right_side(margin, y));
+        full.rows += 1;
+        full.visit_loss += cost * self.lent.terms.loss(y * score);
+    }
+
+    /// A visit that changes nothing, at the weights times `scale`; gives back sign, cost and score of one of the head's
+    /// rows.
+    #[inline(always)]
+    pub(super) fn look<K: Kernel>(&mut self, row: &Row<'_>, scale: f64) -> Option<(f64, f64, f64)> {
+        let y = self.sign(row);
+        if y == 0.0 {
+            return None;
+        }
+        let cost = f64::from(row.cost());
+        let (at_u, _, at_start) = self.view.place_beside::<K>(row, self.lent.start);
+        let score = scale * at_u;
+        self.tally(y, cost, score, at_start);
+        self.sums.visits += 1;
+        let has_dual = self.lent.alpha[row.ordinal()].get() > 0.0;
+        self.sums.full.support += u64::from(has_dual);
+        Some((y, cost, score))
+    }
+
+    /// Adds `step` to the dual variable of a row, and so y x times it to u; gives back what the variable is then.
+    #[inline(always)]
+    pub(super) fn add_scaled<K: Kernel>(&mut self, row: &Row<'_>, y: f64, step: f64) -> f32 {
+        let place = &self.lent.alpha[row.ordinal()];
+        let before = place.get();
+        let after = (f64::from(before) + step) as f32;
+        place.set(after);
+        let delta = f64::from(after) - f64::from(before);
+        self.view.add::<K>(row, y * delta);
+        after
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.

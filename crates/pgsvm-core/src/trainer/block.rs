@@ -27,7 +27,8 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::held_out::HeldOut;
-use crate::trainer::pass::{decide, Fresh, Pass, Passes};
+use crate::trainer::log::{Event, Log};
+use crate::trainer::pass::{decide, Fresh, Held, Pass, Passes};
 use crate::trainer::selective::{Grading, Selection};
 use crate::trainer::working_set::GROUP;
 use crate::trainer::{Tallies, TrainError};
@@ -63,6 +64,8 @@ pub(super) struct Block<T> {
     sleeps: bool,
     passes: Passes,
     stage: Stage,
+    /// Blocks of the pass that have been solved.
+    block: u32,
     /// Whether the block is the last of its pass.
     last: bool,
     /// What chooses the rows that stay; none in the plain form.
@@ -87,11 +90,12 @@ impl<T: Real> Block<T> {
         consumer: Consumer,
         problem: &Problem,
         random: Random,
+        log: Log,
     ) -> Result<Self, TrainError> {
         // with a shift, ending a round would move its centre, and one block alone must not do that
         let sleeps = problem.proximal() == Proximal::Off;
         solver.let_rows_sleep(sleeps);
-        let passes = Passes::begin(&mut solver)?;
+        let passes = Passes::begin(&mut solver, true, log)?;
         solver.begin_active();
         let selection = match problem.policy() {
             Policy::SelectiveBlock => Some(Selection::new(region.words().len(), facts.rows)?),
@@ -110,6 +114,7 @@ impl<T: Real> Block<T> {
             sleeps,
             passes,
             stage: Stage::Loading,
+            block: 0,
             last: false,
             selection,
             kept: 0,
@@ -304,20 +309,33 @@ impl<T: Real> Block<T> {
     /// Makes room for the next block, and ends the pass behind its last one.
     fn end_block(&mut self) -> Result<(), TrainError> {
         let dense = self.facts.dense;
+        self.block += 1;
+        let (held, block) = (self.held(), Some(self.block));
+        self.passes
+            .note(&mut self.solver, (Event::Block, block), held);
         self.kept = match &mut self.selection {
             Some(selection) => selection.choose(PageMut::open(self.region.words(), dense)),
             None => PageMut::create(self.region.words(), dense).read().slots(),
         };
         self.stage = Stage::Loading;
         if self.last {
+            self.block = 0;
             self.end_pass()?;
         }
         self.forget_limits();
         Ok(())
     }
 
+    fn held(&self) -> Held {
+        Held {
+            rows: self.stored,
+            evictions: self.selection.as_ref().map_or(0, |s| s.evicted),
+        }
+    }
+
     fn end_pass(&mut self) -> Result<(), TrainError> {
-        self.passes.end(&mut self.solver)
+        let held = self.held();
+        self.passes.end(&mut self.solver, held)
     }
 
     fn page(&mut self) -> Page<'_> {
@@ -330,6 +348,14 @@ impl<T: Real> Block<T> {
 
     pub(super) fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.passes.log
+    }
+
+    pub(super) fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes.log
     }
 
     pub(super) fn tallies(&self) -> Tallies {

@@ -61,6 +61,7 @@ impl<T: Real> Streaming<T> {
                     epsilon: self.solver.largest_gradient(),
                     picks: 0,
                 };
+                self.note_sweep();
                 self.solver.begin_active();
             }
         }

@@ -7,6 +7,7 @@ use crate::problem::Policy;
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::held_out::{Decide, HeldOut};
+use crate::trainer::log::{Event, Log, Moment};
 use crate::trainer::TrainError;
 use crate::Step;
 
@@ -16,6 +17,14 @@ pub(super) enum Pass {
     Verify,
 }
 
+/// What the cache holds when something ends.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub(super) rows: u64,
+    /// Rows dropped so far.
+    pub(super) evictions: u64,
+}
+
 /// Where the training is in its passes.
 pub(super) struct Passes {
     pub(super) current: Pass,
@@ -23,15 +32,26 @@ pub(super) struct Passes {
     pub(super) begun: u32,
     /// Rows of the current pass that have come.
     pub(super) rows: usize,
+    /// Rows of the passes before, where they arrive.
+    rows_before: u64,
+    streams: bool,
+    pub(super) log: Log,
 }
 
 impl Passes {
-    /// Begins the first pass.
-    pub(super) fn begin<T: Real>(solver: &mut Solver<T>) -> Result<Self, TrainError> {
+    /// Begins the first pass. `streams`: rows arrive for each pass anew.
+    pub(super) fn begin<T: Real>(
+        solver: &mut Solver<T>,
+        streams: bool,
+        log: Log,
+    ) -> Result<Self, TrainError> {
         let mut this = Self {
             current: Pass::Full,
             begun: 0,
             rows: 0,
+            rows_before: 0,
+            streams,
+            log,
         };
         this.restart(solver)?;
         Ok(this)
@@ -40,7 +60,7 @@ impl Passes {
     /// Begins the first pass of other heads.
     pub(super) fn restart<T: Real>(&mut self, solver: &mut Solver<T>) -> Result<(), TrainError> {
         self.begun += 1;
-        self.rows = 0;
+        self.rows_before += std::mem::take(&mut self.rows) as u64;
         self.current = if solver.wants_proof() {
             solver.begin_verify()?;
             Pass::Verify
@@ -51,20 +71,55 @@ impl Passes {
         Ok(())
     }
 
+    /// Notes in the log what has just ended.
+    pub(super) fn note<T: Real>(
+        &mut self,
+        solver: &mut Solver<T>,
+        (event, block): (Event, Option<u32>),
+        held: Held,
+    ) {
+        let moment = Moment {
+            event,
+            pass: self.begun,
+            block,
+            rows_streamed: match self.streams {
+                true => self.rows_before + self.rows as u64,
+                false => 0,
+            },
+            cache_rows: held.rows,
+            evictions: held.evictions,
+        };
+        self.log.note(solver, moment);
+    }
+
     /// Ends the pass and begins the next one, unless training has ended.
-    pub(super) fn end<T: Real>(&mut self, solver: &mut Solver<T>) -> Result<(), TrainError> {
-        self.rows = 0;
-        if self.current == Pass::Full && solver.end_full() {
+    pub(super) fn end<T: Real>(
+        &mut self,
+        solver: &mut Solver<T>,
+        held: Held,
+    ) -> Result<(), TrainError> {
+        let ended = self.current;
+        let event = match ended {
+            Pass::Full => Event::Pass,
+            Pass::Verify => Event::Verify,
+        };
+        let arrived = match ended {
+            Pass::Full => solver.end_full(),
+            Pass::Verify => {
+                solver.end_verify()?;
+                false
+            }
+        };
+        self.note(solver, (event, None), held);
+        self.rows_before += std::mem::take(&mut self.rows) as u64;
+        if arrived {
             solver.begin_verify()?;
             self.current = Pass::Verify;
             self.begun += 1;
             return Ok(());
         }
-        if self.current == Pass::Verify {
-            solver.end_verify()?;
-            if solver.done() {
-                return Ok(());
-            }
+        if solver.done() {
+            return Ok(());
         }
         solver.advance()?;
         solver.begin_full();

@@ -8,6 +8,7 @@ use crate::solver::head::Blocks;
 use crate::solver::share::{Member, Shared, Team};
 use crate::solver::{Pass, Solver};
 use crate::trainer::held_out::{Decide, HeldOut};
+use crate::trainer::log::{Event, Log, Moment};
 use crate::trainer::team::Crew;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -51,6 +52,7 @@ pub(super) struct Resident<T> {
     crew: Crew,
     /// Whether the team is in the middle of a pass.
     together: bool,
+    log: Log,
 }
 
 impl<T: Real> Resident<T> {
@@ -60,6 +62,7 @@ impl<T: Real> Resident<T> {
         arena: Arena,
         random: Random,
         trainers: usize,
+        log: Log,
     ) -> Result<Self, TrainError> {
         let team = if trainers > 1 && solver.divisible() {
             Some(Team::new(trainers, &solver)?)
@@ -91,6 +94,7 @@ impl<T: Real> Resident<T> {
             team,
             crew: Crew::new(trainers - 1),
             together: false,
+            log,
         };
         this.begin()?;
         Ok(this)
@@ -180,7 +184,9 @@ impl<T: Real> Resident<T> {
     fn end_pass(&mut self) -> Result<(), TrainError> {
         match self.pass {
             Pass::Full => {
-                if self.solver.end_full() {
+                let arrived = self.solver.end_full();
+                self.note(Event::Pass);
+                if arrived {
                     return self.begin_verify();
                 }
                 self.solver.advance()?;
@@ -189,6 +195,7 @@ impl<T: Real> Resident<T> {
             }
             Pass::Verify { .. } => {
                 self.solver.end_verify()?;
+                self.note(Event::Verify);
                 if self.solver.done() {
                     return Ok(());
                 }
@@ -201,6 +208,7 @@ impl<T: Real> Resident<T> {
                 self.active_visits = 0;
             }
             Pass::Active => {
+                self.note(Event::Active);
                 self.solver.end_active();
                 self.active_passes += 1;
                 self.active_visits += self.solver.mean_active_visits();
@@ -208,6 +216,19 @@ impl<T: Real> Resident<T> {
         }
         self.begin_active();
         Ok(())
+    }
+
+    /// Notes in the log what has just ended.
+    fn note(&mut self, event: Event) {
+        let moment = Moment {
+            event,
+            pass: self.passes,
+            block: None,
+            rows_streamed: 0,
+            cache_rows: self.pass_rows as u64,
+            evictions: 0,
+        };
+        self.log.note(&mut self.solver, moment);
     }
 
     /// Trains other heads from here on.
@@ -312,6 +333,14 @@ impl<T: Real> Resident<T> {
 
     pub(super) fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    pub(super) fn log_mut(&mut self) -> &mut Log {
+        &mut self.log
     }
 
     pub(super) fn tallies(&self) -> Tallies {

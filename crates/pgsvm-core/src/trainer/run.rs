@@ -1,5 +1,7 @@
 //! A training under way: the form its rows are in, and its stages, see [`crate::plan`].
 
+use std::time::Instant;
+
 use crate::cache::{Facts, TrainerSide};
 use crate::evaluation::Sigmoid;
 use crate::kernel::Real;
@@ -9,6 +11,8 @@ use crate::random::{Random, Stream};
 use crate::solver::Solver;
 use crate::trainer::block::Block;
 use crate::trainer::held_out::{Evaluation, HeldOut, Verdict};
+use crate::trainer::log::{Log, LogEntry};
+use crate::trainer::pegasos::Pegasos;
 use crate::trainer::resident::Resident;
 use crate::trainer::streaming::Streaming;
 use crate::trainer::{HeadReport, HeadSpec, Start, Tallies, TrainError, TrainerReport, Validation};
@@ -17,6 +21,8 @@ use crate::Step;
 pub(super) struct Run<T> {
     form: Form<T>,
     facts: Facts,
+    /// Whether all rows are in the cache.
+    resident: bool,
     problem: Problem,
     /// The heads of the stage, and how many of them, the first ones, are final.
     specs: Vec<HeadSpec>,
@@ -36,6 +42,7 @@ enum Form<T> {
     Resident(Box<Resident<T>>),
     Streaming(Box<Streaming<T>>),
     Block(Box<Block<T>>),
+    Pegasos(Box<Pegasos<T>>),
 }
 
 /// What a stage is at.
@@ -55,11 +62,13 @@ impl<T: Real> Run<T> {
         goal: &Goal,
         start: Vec<Start>,
         side: TrainerSide,
+        started: Instant,
     ) -> Result<Self, TrainError> {
         let facts = match &side {
             TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => *facts,
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
+        let resident = matches!(side, TrainerSide::Resident(..));
         let (mut specs, mut finals, mut held_out_by, mut c) = (Vec::new(), 0, None, None);
         match goal {
             Goal::Heads(heads) => {
@@ -90,22 +99,30 @@ impl<T: Real> Run<T> {
             if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
                 return Err(TrainError::Start { head });
             }
-            solver.set_start(head, start);
+            // Pegasos' step lengths are those of a beginning from nothing
+            if problem.pegasos().is_none() {
+                solver.set_start(head, start);
+            }
         }
+        let log = Log::new(started, &facts, specs.len());
         let form = match side {
+            side if problem.pegasos().is_some() => {
+                Form::Pegasos(Box::new(Pegasos::new(solver, side, problem, random, log)?))
+            }
             TrainerSide::Resident(facts, arena) => Form::Resident(Box::new(Resident::new(
                 solver,
                 facts,
                 arena,
                 random,
                 problem.trainers(),
+                log,
             )?)),
             TrainerSide::Streaming(facts, region, consumer) => match problem.policy() {
                 Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
-                    solver, facts, region, consumer, problem, random,
+                    solver, facts, region, consumer, problem, random, log,
                 )?)),
                 Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
-                    solver, facts, region, consumer, problem, random,
+                    solver, facts, region, consumer, problem, random, log,
                 )?)),
             },
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
@@ -113,6 +130,7 @@ impl<T: Real> Run<T> {
         Ok(Self {
             form,
             facts,
+            resident,
             problem: *problem,
             specs,
             finals,
@@ -220,15 +238,18 @@ impl<T: Real> Run<T> {
         };
         self.visits = self.form.solver().visits();
         self.updates = self.form.solver().updates();
+        self.form.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
         *self.form.solver_mut() = Solver::new(&self.problem, &[], &self.facts)?;
         self.specs.clear();
         verdict.layout.add_final(verdict.c, &mut self.specs)?;
         self.finals = self.specs.len();
         let mut solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
-        for (head, duals) in duals.into_iter().enumerate() {
-            let weights = None;
-            solver.set_start(head, Start { duals, weights });
+        if self.problem.pegasos().is_none() {
+            for (head, duals) in duals.into_iter().enumerate() {
+                let weights = None;
+                solver.set_start(head, Start { duals, weights });
+            }
         }
         self.form.restart(solver)?;
         self.activity = Activity::Training;
@@ -237,6 +258,10 @@ impl<T: Real> Run<T> {
 
     pub(super) fn solver(&self) -> &Solver<T> {
         self.form.solver()
+    }
+
+    pub(super) fn log(&self) -> Vec<LogEntry> {
+        self.form.log().entries().collect()
     }
 
     /// The heads of the stage, held-out ones behind the final ones, and how they stand.
@@ -266,7 +291,7 @@ impl<T: Real> Run<T> {
             c: self.c,
             sigmoids: self.sigmoids.clone(),
             rows: self.facts.rows as u64,
-            resident: matches!(self.form, Form::Resident(_)),
+            resident: self.resident,
             passes: tallies.passes,
             visits,
             updates,
@@ -305,6 +330,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.step(budget_values),
             Self::Streaming(streaming) => streaming.step(budget_values),
             Self::Block(block) => block.step(budget_values),
+            Self::Pegasos(pegasos) => pegasos.step(budget_values),
         }
     }
 
@@ -314,6 +340,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.begin_deciding(),
             Self::Streaming(streaming) => streaming.begin_deciding(),
             Self::Block(block) => block.begin_deciding(),
+            Self::Pegasos(pegasos) => pegasos.begin_deciding(),
         }
     }
 
@@ -323,6 +350,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.decide(held_out, budget_values),
             Self::Streaming(streaming) => streaming.decide(held_out, budget_values),
             Self::Block(block) => block.decide(held_out, budget_values),
+            Self::Pegasos(pegasos) => pegasos.decide(held_out, budget_values),
         }
     }
 
@@ -332,6 +360,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.restart(solver),
             Self::Streaming(streaming) => streaming.restart(solver),
             Self::Block(block) => block.restart(solver),
+            Self::Pegasos(pegasos) => pegasos.restart(solver),
         }
     }
 
@@ -340,6 +369,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.solver(),
             Self::Streaming(streaming) => streaming.solver(),
             Self::Block(block) => block.solver(),
+            Self::Pegasos(pegasos) => pegasos.solver(),
         }
     }
 
@@ -348,6 +378,25 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.solver_mut(),
             Self::Streaming(streaming) => streaming.solver_mut(),
             Self::Block(block) => block.solver_mut(),
+            Self::Pegasos(pegasos) => pegasos.solver_mut(),
+        }
+    }
+
+    fn log(&self) -> &Log {
+        match self {
+            Self::Resident(resident) => resident.log(),
+            Self::Streaming(streaming) => streaming.log(),
+            Self::Block(block) => block.log(),
+            Self::Pegasos(pegasos) => pegasos.log(),
+        }
+    }
+
+    fn log_mut(&mut self) -> &mut Log {
+        match self {
+            Self::Resident(resident) => resident.log_mut(),
+            Self::Streaming(streaming) => streaming.log_mut(),
+            Self::Block(block) => block.log_mut(),
+            Self::Pegasos(pegasos) => pegasos.log_mut(),
         }
     }
 
@@ -356,6 +405,7 @@ impl<T: Real> Form<T> {
             Self::Resident(resident) => resident.tallies(),
             Self::Streaming(streaming) => streaming.tallies(),
             Self::Block(block) => block.tallies(),
+            Self::Pegasos(pegasos) => pegasos.tallies(),
         }
     }
 }

@@ -13,8 +13,9 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::held_out::HeldOut;
+use crate::trainer::log::{Event, Log};
 use crate::trainer::paper::Threshold;
-use crate::trainer::pass::{decide, Fresh, Pass, Passes};
+use crate::trainer::pass::{decide, Fresh, Held, Pass, Passes};
 use crate::trainer::resident::FEATURES_PER_VALUE;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
@@ -77,10 +78,11 @@ impl<T: Real> Streaming<T> {
         consumer: Consumer,
         problem: &Problem,
         random: Random,
+        log: Log,
     ) -> Result<Self, TrainError> {
         solver.let_rows_sleep(false);
         Ok(Self {
-            passes: Passes::begin(&mut solver)?,
+            passes: Passes::begin(&mut solver, true, log)?,
             solver,
             consumer,
             set: WorkingSet::new(region, &facts)?,
@@ -212,7 +214,8 @@ impl<T: Real> Streaming<T> {
         if self.passes.current == Pass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
-        self.passes.end(&mut self.solver)
+        let held = self.held();
+        self.passes.end(&mut self.solver, held)
     }
 
     /// Visits a few groups of the working set.
@@ -283,6 +286,7 @@ impl<T: Real> Streaming<T> {
     }
 
     fn end_sweep(&mut self) {
+        self.note_sweep();
         self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
         let covering = self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
         let values = self.set.len() * self.facts.mean_row_words;
@@ -300,6 +304,20 @@ impl<T: Real> Streaming<T> {
         self.margin = (self.margin * factor).clamp(MARGIN_RANGE.0, MARGIN_RANGE.1);
     }
 
+    /// Notes a sweep of the working set, or as many picks as there are rows.
+    pub(super) fn note_sweep(&mut self) {
+        let held = self.held();
+        self.passes
+            .note(&mut self.solver, (Event::Active, None), held);
+    }
+
+    fn held(&self) -> Held {
+        Held {
+            rows: self.set.len() as u64,
+            evictions: self.set.evicted + self.set.replaced,
+        }
+    }
+
     /// Rows that an active pass would visit if the cache could hold them.
     fn relevant_rows(&self) -> usize {
         self.last_relevant.unwrap_or_else(|| {
@@ -314,6 +332,14 @@ impl<T: Real> Streaming<T> {
 
     pub(super) fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.passes.log
+    }
+
+    pub(super) fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes.log
     }
 
     pub(super) fn tallies(&self) -> Tallies {

@@ -26,7 +26,7 @@ fn every_round_of_transposition_is_taken_back() {
     for chunk in kinds().concat() {
         let rows = as_bytes(&chunk);
         for rounds in 0..5 {
-            let mut kept = Chunks::new();
+            let mut kept = Chunks::new(Compression::Auto);
             kept.rounds = Some(rounds);
             let packed = kept.pack(rows).unwrap();
             assert!(packed <= get_maximum_output_size(rows.len()));
@@ -54,7 +54,7 @@ fn slow_spool() -> ThrottledSpool<MemorySpool> {
 
 /// Writes all chunks, reads them back in another order, and gives the bytes that each took.
 fn through<P: Spool<Error = Infallible>>(chunks: &[Vec<u32>], mut spool: P) -> Vec<u32> {
-    let mut kept = Chunks::new();
+    let mut kept = Chunks::new(Compression::Auto);
     for chunk in chunks {
         kept.write(chunk, &mut spool).unwrap();
     }
@@ -105,7 +105,7 @@ fn noise_is_stored_as_it_is_on_any_spool() {
 #[test]
 fn a_chunk_that_does_not_decode_is_an_error() {
     let chunk: Vec<u32> = (0..4096).map(|k| k % 7).collect();
-    let mut kept = Chunks::new();
+    let mut kept = Chunks::new(Compression::Auto);
     kept.rounds = Some(2);
     let packed = kept.pack(as_bytes(&chunk)).unwrap();
     let whole = kept.packed[..packed].to_vec();

@@ -1,0 +1,99 @@
+"""Every solver brings real data sets to the same objective through a cache of a tenth, and its log tells how."""
+
+import itertools
+import json
+import lzma
+
+import pytest
+
+from harness.data import data_file, examples
+from harness.sessions import TWO_WORKERS, configure, model, one
+
+AGREEMENT = 1e-3
+SOLVERS = {
+    "stream": ("stream", {}),
+    "paper": ("stream", {"policy": "paper"}),
+    "block": ("block", {}),
+    "selective_block": ("selective_block", {}),
+}
+# C for each set
+SETS = {"a9a": 0.1, "mnist": 0.001, "kddcup99": 0.01}
+# the first rows of mnist, which come in no order, and every so many of kddcup99, which come in runs
+MNIST_ROWS = 10_000
+KDD_STRIDE = 10
+KDD_COLUMNS = 41
+
+
+@pytest.fixture(scope="module", params=SETS)
+def data_set(request, server, database):
+    """A table of this name with a column `positive`, and the size of its encoded rows in kilobytes."""
+    name = request.param
+    with server.connect(database) as connection:
+        if name == "kddcup99":
+            return name, load_kddcup(connection, name)
+        file, positive = {"a9a": ("a9a/a9a.xz", 1), "mnist": ("mnist/mnist.train.libsvm.xz", 8)}[name]
+        return name, load_one_against_the_rest(connection, name, file, positive)
+
+
+def load_one_against_the_rest(connection, table, file, positive):
+    connection.execute(f"CREATE TABLE {table} (positive boolean, idx int4[], val float4[])")
+    most = MNIST_ROWS if table == "mnist" else None
+    with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+        for label, pairs in itertools.islice(examples(file), most):
+            numbers = ["{" + ",".join(side) + "}" for side in zip(*pairs)]
+            copy.write_row([label == positive, *(numbers or ["{}", "{}"])])
+    if table == "mnist":
+        connection.execute("UPDATE mnist SET val = ARRAY(SELECT v / 255 FROM unnest(val) AS v)")
+    return one(connection, f"SELECT sum(8 * cardinality(idx) + 16) / 1024 FROM {table}")
+
+
+def load_kddcup(connection, table):
+    columns = ", ".join(f"c{k} {'text' if k in (1, 2, 3) else 'float4'}" for k in range(KDD_COLUMNS))
+    connection.execute(f"CREATE TABLE {table} ({columns}, positive boolean)")
+    with lzma.open(data_file("kddcup99/kddcup.data_10_percent.xz"), "rt") as lines:
+        with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+            for line in itertools.islice(lines, 0, None, KDD_STRIDE):
+                *values, kind = line.rstrip().split(",")
+                copy.write_row([*values, kind == "normal."])
+    return one(connection, f"SELECT count(*) * (38 * 4 + 3 * 8 + 16) / 1024 FROM {table}")
+
+
+def test_all_solvers_find_the_same_objective(connection, data_set):
+    table, kilobytes = data_set
+    c = SETS[table]
+    configure(connection, TWO_WORKERS | {"pgsvm.cache_size": f"{max(int(kilobytes / 10), 64)}kB"})
+    features = None if table == "kddcup99" else ["sparse(idx, val)"]
+    found = {}
+    for name, (solver, options) in SOLVERS.items():
+        connection.execute(
+            "SELECT svm_train(%s, 'positive', %s, model => %s, c => %s, solver => %s, options => %s)",
+            [table, features, f"{table}_{name}", c, solver, json.dumps(options)],
+        )
+        found[name] = model(connection, f"{table}_{name}")
+        assert found[name]["stop_reason"] == "tolerance", name
+        # rows came from the spool in every pass
+        log = connection.execute("SELECT max(rows_read), max(pass) FROM svm_training_log(%s)", [f"{table}_{name}"])
+        assert log.fetchone() == ((1 + found[name]["passes"]) * found[name]["rows_used"], found[name]["passes"])
+    best = min(trained["primal"] for trained in found.values())
+    for name, trained in found.items():
+        assert trained["primal"] <= best * (1 + AGREEMENT), name
+        assert trained["dual"] <= best * (1 + 1e-6), name
+
+
+def test_a_limit_of_the_spool_slows_training_down_and_changes_nothing(connection):
+    connection.execute(
+        "CREATE TABLE slow AS SELECT sin(i) > 0 AS label, ARRAY[sin(i + 0.3), cos(i * 7)]::real[] AS x FROM generate_series(1, 20000) i"
+    )
+    configure(connection, {"pgsvm.workers": 0, "pgsvm.cache_size": "64kB"})
+    seconds = []
+    for rate in ["0", "1MB"]:
+        connection.execute(f"SET pgsvm.spool_rate = '{rate}'")
+        connection.execute(
+            """SELECT svm_train('slow', 'label', model => 'slow', solver => 'block', tolerance => 1e-9, max_passes => 2,
+                   options => '{"compression": "off"}')"""
+        )
+        seconds.append(model(connection, "slow")["seconds"])
+    # half a megabyte is written once and read three times
+    assert seconds[1] > seconds[0] + 1
+    first, second = connection.execute("SELECT primal, dual FROM svm_versions WHERE name = 'slow'").fetchall()
+    assert first == second
