@@ -225,6 +225,7 @@ def report(found):
     for key, file, title, curve in shown:
         draw(file, figures[key], curve)
         parts.append(f"## {title}\n\n![{title}](figures/{file}.svg)\n\n{arrivals(figures[key], curve)}\n")
+    parts.append(f"## The objective that each solver ended with\n\n{objectives(figures['sets'])}\n")
     text = head(found) + "\n" + beside(figures) + "\n\n" + "\n".join(parts)
     DOCUMENT.write_text(text)
     body = f"{beside(figures)}\n\nFigures and times: [solver-comparison.md](../docs/solver-comparison.md)."
@@ -281,6 +282,16 @@ def arrivals(panels, curve):
         ]
         rows.append([panel["title"], *cells])
     return table([f"seconds to {KINDS[curve][1]:g}", *names], rows)
+
+
+def objectives(panels):
+    """How far above the best one known, relatively, the last primal of each solver was."""
+    names = list(panels[0]["logs"])
+    rows = []
+    for panel in panels:
+        best = panel["primal"]
+        rows.append([panel["title"], *(f"{(bound(panel['logs'][name])[1] - best) / best:.1e}" for name in names)])
+    return table(["(P - P*) / P*", *names], rows)
 
 
 def beside(figures):
