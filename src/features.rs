@@ -205,6 +205,7 @@ impl FeaturePart {
             Self::Column { type_name, .. }
             | Self::Array { type_name, .. }
             | Self::Libsvm { type_name, .. }
+            | Self::Sparsevec { type_name, .. }
             | Self::Category { type_name, .. } => type_name,
             Self::Sparse { value_type, .. } => value_type,
         }
@@ -216,7 +217,10 @@ impl FeaturePart {
         match &mut part {
             Self::Array { length, .. } => *length = None,
             Self::Category { dictionary, .. } => *dictionary = Rc::default(),
-            Self::Column { .. } | Self::Sparse { .. } | Self::Libsvm { .. } => {}
+            Self::Column { .. }
+            | Self::Sparse { .. }
+            | Self::Sparsevec { .. }
+            | Self::Libsvm { .. } => {}
         }
         part
     }

@@ -289,9 +289,7 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.cannot_wait()
-            || self.known()
-            || self.estimate < self.slack * self.tolerance
+        self.cannot_wait() || self.known() || self.estimate < self.slack * self.tolerance
     }
 
     fn known(&self) -> bool {
