@@ -18,7 +18,7 @@ use crate::source::{Selected, Source};
 use crate::validation::{self, Validated};
 use crate::{follow, model, rights, settings};
 use pgrx::prelude::*;
-use pgrx::{pg_sys, JsonB};
+use pgrx::pg_sys;
 use pgsvm_core::{Scale, StopReason};
 use std::time::Instant;
 
@@ -123,7 +123,7 @@ unsafe fn arguments(call: &Call) -> Arguments {
             weight: call.get("weight"),
             probability: call.get("probability"),
             key: call.get("key"),
-            options: call.get::<JsonB>("options"),
+            options: call.get("options"),
             ..Arguments::default()
         }
     }

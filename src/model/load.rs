@@ -7,6 +7,7 @@ use super::{Head, Model, Sigmoid};
 use crate::errors::{Code, Failure};
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
+use crate::pg::memory;
 use crate::pg::select::{Parameter, Prepared, ResultRow};
 use crate::pg::statement;
 use crate::pg::types::NumberKind;
@@ -328,12 +329,11 @@ struct Loading<'a> {
 impl<'a> Loading<'a> {
     fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, Failure> {
         let heads = model.heads.len();
-        let weights = heads.checked_mul(model.dense_count);
-        let reserved = weights.and_then(|count| model.dense.try_reserve_exact(count).ok());
-        if reserved.is_none() {
-            return Err(out_of_memory(&model.name));
-        }
-        model.dense.resize(heads * model.dense_count, 0.0);
+        // the list of features may claim more of them than there are weights: what is not filled costs nothing
+        model.dense = heads
+            .checked_mul(model.dense_count)
+            .and_then(memory::zeros)
+            .ok_or_else(|| out_of_memory(&model.name))?;
         Ok(Self {
             model,
             feature_count,
