@@ -33,8 +33,8 @@ use crate::{model, rights};
 use chunks::KeyKind;
 use keys::{Following, Rows};
 use memory::Memory;
-use pgrx::prelude::*;
 use pgrx::pg_sys;
+use pgrx::prelude::*;
 use std::time::Instant;
 use stored::Stored;
 

@@ -139,6 +139,10 @@ fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
         .take(header.columns())
         .map(|class| model.head_of_class(*class))
         .collect();
+    // a line is a digit, a blank and its end at least
+    if header.features > MOST_BYTES as u64 / 3 {
+        return Err(too_long());
+    }
     let mut text = header.write();
     for id in first..stored.features {
         if id % FEATURES_BETWEEN_INTERRUPTS == 0 {
@@ -237,13 +241,17 @@ fn weight(model: &Model, head: usize, id: u64) -> f64 {
     }
 }
 
+fn too_long() -> Failure {
+    Failure::new(
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "the exported model is longer than 1 GB, the most that a text can have",
+    )
+    .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = ….")
+}
+
 fn put(text: &mut String, value: f64) -> Result<(), Failure> {
     if text.len() > MOST_BYTES {
-        return Err(Failure::new(
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            "the exported model is longer than 1 GB, the most that a text can have",
-        )
-        .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = …."));
+        return Err(too_long());
     }
     text.try_reserve(32).map_err(|_| {
         Failure::new(

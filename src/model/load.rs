@@ -37,6 +37,9 @@ pub(super) struct VersionRow {
     pub version: i32,
 }
 
+/// Sparse features have 32-bit numbers.
+const MOST_SPARSE: u64 = 1 << 32;
+
 thread_local! {
     static PLANS: RefCell<Option<Plans>> = const { RefCell::new(None) };
 }
@@ -213,6 +216,9 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         .dense_count()
         .filter(|dense| *dense as u64 <= count)
         .ok_or_else(|| wrong("has fewer features than its columns"))?;
+    if count - dense_count as u64 > MOST_SPARSE {
+        return Err(wrong("has more features than there can be"));
+    }
     if nulls == Nulls::Mean && features.means.len() != dense_count {
         return Err(wrong("lacks the means that stand for NULL"));
     }
