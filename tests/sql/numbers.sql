@@ -61,6 +61,10 @@ SELECT * FROM trains('SELECT i % 9 AS x, i % 2 = 0 AS y FROM generate_series(1, 
 -- a row of one label only; a row a class
 SELECT * FROM trains('SELECT 1 AS x, true AS y');
 SELECT * FROM trains('SELECT i AS x, i AS y FROM generate_series(1, 12) AS i');
+-- a primal beyond what numbers hold: refused
+SELECT svm_train_query('SELECT i % 2 AS y, i * 1e37 AS x, i * 1e37 AS w FROM generate_series(1, 10) AS i', 'y', model => 'edge', c => 1e300,
+    loss => 'squared_hinge', scale => 'standard', features => ARRAY['x'], weight => 'w', max_passes => 1);
+\echo :LAST_ERROR_SQLSTATE
 -- sparse, ten million features
 SELECT svm_train_query('SELECT ARRAY[i, i * 1000, 9999999] AS idx, ARRAY[1, 1, 1]::real[] AS val, i % 2 = 0 AS y FROM generate_series(1, 200) AS i',
     'y', ARRAY['sparse(idx, val)'], 'wide');
@@ -104,5 +108,9 @@ FROM svm_model WHERE name = 'claims';
 SELECT svm_decision('claims', '{1}'::real[]);
 SELECT count(*) FROM svm_weights('claims');
 SELECT length(svm_as_sql('claims'));
+SELECT svm_export('claims');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET feature_count = 9223372036854775807;
+SELECT svm_export('claims');
 DELETE FROM svm_model;
 DROP FUNCTION trains;
