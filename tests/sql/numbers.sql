@@ -102,8 +102,8 @@ SELECT svm_import('edge', 'x', classes => (repeat('[', 200) || repeat(']', 200))
 INSERT INTO svm_model (name, current_version) VALUES ('claims', 1);
 INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver, intercept_used,
     intercept, feature_count)
-SELECT id, 1, '{"parts": [{"kind": "array", "name": "x", "type": "real[]", "length": 1000000000}]}', 'y', 'integer', '{-1,1}', 'error',
-    'hinge', 'none', 'stream', true, 0, 1000000000
+SELECT id, 1, '{"parts": [{"kind": "array", "name": "x", "type": "real[]", "length": 400000000}]}', 'y', 'integer', '{-1,1}', 'error',
+    'hinge', 'none', 'stream', true, 0, 400000000
 FROM svm_model WHERE name = 'claims';
 SELECT svm_decision('claims', '{1}'::real[]);
 SELECT count(*) FROM svm_weights('claims');
