@@ -39,15 +39,114 @@ NUMBERS = [
 ]
 INTEGERS = ["0", "1", "-1", "2", "3", "5", "64", "65", "1000", "2147483647", "-2147483648", "NULL", "10000000"]
 TEXTS = [
-    *("", " ", "x", "y", "label", "m", "M", "nothing", "numbers", "mixed", "kinds", "sparse", "libsvm", "kinds@1", "kinds@2"),
-    *("kinds@", "@1", "kinds@0", "kinds@-1", "kinds@99999999999999999999", "kinds@1@1", "kinds@1.5", "kinds@ 1", "kinds@+1"),
-    *("imported", "public", "postgres", "nobody", "stream", "block", "selective_block", "hinge", "squared_hinge", "auto"),
-    *("none", "standard", "maxabs", "error", "skip", "zero", "mean", "balanced", "array", "features", "good", "kind", "w"),
+    *(
+        "",
+        " ",
+        "x",
+        "y",
+        "label",
+        "m",
+        "M",
+        "nothing",
+        "numbers",
+        "mixed",
+        "kinds",
+        "sparse",
+        "libsvm",
+        "kinds@1",
+        "kinds@2",
+    ),
+    *(
+        "kinds@",
+        "@1",
+        "kinds@0",
+        "kinds@-1",
+        "kinds@99999999999999999999",
+        "kinds@1@1",
+        "kinds@1.5",
+        "kinds@ 1",
+        "kinds@+1",
+    ),
+    *(
+        "imported",
+        "public",
+        "postgres",
+        "nobody",
+        "stream",
+        "block",
+        "selective_block",
+        "hinge",
+        "squared_hinge",
+        "auto",
+    ),
+    *(
+        "none",
+        "standard",
+        "maxabs",
+        "error",
+        "skip",
+        "zero",
+        "mean",
+        "balanced",
+        "array",
+        "features",
+        "good",
+        "kind",
+        "w",
+    ),
     *('"', "'", '""', "%s %d %n", "\\", "\\x00", "$1", "; DROP TABLE rows;", "a.b.c", '"weird name"', "category(x)"),
-    *("category(", "category()", "sparse(idx, val)", "sparse(val, idx)", "libsvm(t)", 'category("', "ünïcödé", "日本", "😀"),
-    *("\u200b\u202e", "\x01\x7f", "a" * 63, "a" * 64, "é" * 40, "1:1", "1:1 2:2", "2:1 1:1", "1:nan", "1:inf", "-1:1", "1:", ":"),
-    *("0:1", "4294967295:1", "4294967296:1", "1:1e400", "1:1e-400", "1:0x10", "{1,2}", "{}", "{NULL}", "[1,2]", "NaN", "true"),
-    *('{"true": 2}', '{"a": 1e300}', '{"a": 1e-300, "b": 1}', "null", "[]", "{}", "1e1000", "pg_catalog", "svm_model", "0"),
+    *(
+        "category(",
+        "category()",
+        "sparse(idx, val)",
+        "sparse(val, idx)",
+        "libsvm(t)",
+        'category("',
+        "ünïcödé",
+        "日本",
+        "😀",
+    ),
+    *(
+        "\u200b\u202e",
+        "\x01\x7f",
+        "a" * 63,
+        "a" * 64,
+        "é" * 40,
+        "1:1",
+        "1:1 2:2",
+        "2:1 1:1",
+        "1:nan",
+        "1:inf",
+        "-1:1",
+        "1:",
+        ":",
+    ),
+    *(
+        "0:1",
+        "4294967295:1",
+        "4294967296:1",
+        "1:1e400",
+        "1:1e-400",
+        "1:0x10",
+        "{1,2}",
+        "{}",
+        "{NULL}",
+        "[1,2]",
+        "NaN",
+        "true",
+    ),
+    *(
+        '{"true": 2}',
+        '{"a": 1e300}',
+        '{"a": 1e-300, "b": 1}',
+        "null",
+        "[]",
+        "{}",
+        "1e1000",
+        "pg_catalog",
+        "svm_model",
+        "0",
+    ),
     *("rows", "odd rows", "SELECT * FROM rows", "SELECT 1", "SELECT", "TABLE rows", "VALUES (1, true), (2, false)"),
     *("SELECT * FROM rows FOR UPDATE", "SELECT x, good FROM rows; SELECT 1", "SELECT x/0 AS x, good FROM rows"),
     *("SELECT NULL AS good, 1 AS x", "SELECT 1 AS x, 2 AS x, i % 2 AS good FROM generate_series(1, 9) AS i"),
@@ -57,44 +156,174 @@ JSON = [
     *('{"folds": 1e300}', '{"folds": -3}', '{"costs": [1, 10]}', '{"costs": [1e-6, 1e6]}', '{"costs": [1e400]}'),
     *('{"costs": []}', '{"costs": {"a": 1}}', '{"max_categories": 0}', '{"max_categories": 1e18}', '{"hash_bits": 1}'),
     *('{"hash_bits": 24}', '{"hash_bits": 25}', '{"hash_bits": null}', '{"inner_rounds": 1}', '{"inner_rounds": 0.5}'),
-    *('{"policy": "paper"}', '{"policy": 1}', '{"proximal": "on"}', '{"proximal": "off"}', '{"": {}}', '{"costs": [[[[]]]]}'),
+    *(
+        '{"policy": "paper"}',
+        '{"policy": 1}',
+        '{"proximal": "on"}',
+        '{"proximal": "off"}',
+        '{"": {}}',
+        '{"costs": [[[[]]]]}',
+    ),
     *('{"fold_column": "kind"}', '{"fold_column": "w"}', '{"fold_column": []}', '{"deploy": false, "deploy": true}'),
     *('{"1": "spam", "-1": "ham"}', '{"1": "same", "-1": "same"}', '{"1": 2}', '{"9": "x"}'),
     "[" * 3000 + "]" * 3000,
 ]
 ARRAYS = [
-    *("'{}'::real[]", "'{}'::float8[]", "'{1}'::real[]", "'{1,2}'::real[]", "'{1,2,3}'::float8[]", "'{{1,2},{3,4}}'::real[]"),
-    *("'[0:1]={1,2}'::float8[]", "'[-5:-4]={1,2}'::int[]", "'{NULL,1}'::real[]", "'{NaN,1}'::real[]", "'{1,Infinity}'::float8[]"),
-    *("'{1e-45,1}'::real[]", "'{1e300,-1e300}'::float8[]", "'{1e30,1e30}'::real[]", "'{a,b}'::text[]", "'{t,f}'::boolean[]"),
-    *("array_fill(1::real, ARRAY[1, 1, 1, 1, 1, 1])", "array_fill(1.0::float8, ARRAY[100000])", "ARRAY[1, 2]::smallint[]"),
+    *(
+        "'{}'::real[]",
+        "'{}'::float8[]",
+        "'{1}'::real[]",
+        "'{1,2}'::real[]",
+        "'{1,2,3}'::float8[]",
+        "'{{1,2},{3,4}}'::real[]",
+    ),
+    *(
+        "'[0:1]={1,2}'::float8[]",
+        "'[-5:-4]={1,2}'::int[]",
+        "'{NULL,1}'::real[]",
+        "'{NaN,1}'::real[]",
+        "'{1,Infinity}'::float8[]",
+    ),
+    *(
+        "'{1e-45,1}'::real[]",
+        "'{1e300,-1e300}'::float8[]",
+        "'{1e30,1e30}'::real[]",
+        "'{a,b}'::text[]",
+        "'{t,f}'::boolean[]",
+    ),
+    *(
+        "array_fill(1::real, ARRAY[1, 1, 1, 1, 1, 1])",
+        "array_fill(1.0::float8, ARRAY[100000])",
+        "ARRAY[1, 2]::smallint[]",
+    ),
     *("ARRAY[1, 2]::numeric[]", "ARRAY['1e1000', 2]::numeric[]", "ARRAY['NaN', 2]::numeric[]", "ARRAY[1::bigint, -1]"),
     *("NULL::real[]", "ARRAY[ROW(1, 2)]", "ARRAY[NULL, NULL]::float8[]", "'{2020-01-01,infinity}'::date[]"),
 ]
 OTHERS = [
-    *("'t'::boolean", "date 'infinity'", "now()", "'1 day'::interval", "'\\x00ff'::bytea", "'{}'::jsonb", "'[1]'::json"),
+    *(
+        "'t'::boolean",
+        "date 'infinity'",
+        "now()",
+        "'1 day'::interval",
+        "'\\x00ff'::bytea",
+        "'{}'::jsonb",
+        "'[1]'::json",
+    ),
     *("ROW()", "ROW(NULL)", "ROW(1, 2)", "ROW(ROW(ROW(1)))", "(SELECT r FROM rows AS r LIMIT 1)", "'(1,2)'::point"),
-    *("(SELECT r FROM rows AS r WHERE x IS NULL LIMIT 1)", "(SELECT r FROM (SELECT 1 AS x, NULL AS y) AS r)", "'x'::name"),
-    *("(SELECT r FROM (SELECT 'a'::text AS x, ARRAY['b'] AS y, 1 AS kind) AS r)", "'a'::\"char\"", "'sad'::mood", "NULL::mood"),
-    *("(SELECT r FROM (SELECT 'NaN'::numeric AS x, 1e30 AS y, 'sad'::mood AS kind, 3 AS w) AS r)", "NULL::rows", "1::money"),
-    *("(SELECT r FROM (SELECT ARRAY[1, 2] AS idx, ARRAY[1.0, 'NaN']::real[] AS val) AS r)", "int4range(1, 5)", "B'101'"),
-    *("(SELECT r FROM (SELECT ARRAY[1, 1] AS idx, ARRAY[1.0, 2]::real[] AS val) AS r)", "'1/0'::pg_lsn", "NULL", "'\\x'::bytea"),
-    *("(SELECT r FROM (SELECT ARRAY[-1] AS idx, ARRAY[1, 2]::real[] AS val) AS r)", "'127.0.0.1'::inet", "NULL::positive"),
-    *("(SELECT r FROM (SELECT 1 AS x, 2 AS x, 3 AS x) AS r)", "5::positive", "'x'::refcursor", "'rows'::regclass", "NULL::record"),
+    *(
+        "(SELECT r FROM rows AS r WHERE x IS NULL LIMIT 1)",
+        "(SELECT r FROM (SELECT 1 AS x, NULL AS y) AS r)",
+        "'x'::name",
+    ),
+    *(
+        "(SELECT r FROM (SELECT 'a'::text AS x, ARRAY['b'] AS y, 1 AS kind) AS r)",
+        "'a'::\"char\"",
+        "'sad'::mood",
+        "NULL::mood",
+    ),
+    *(
+        "(SELECT r FROM (SELECT 'NaN'::numeric AS x, 1e30 AS y, 'sad'::mood AS kind, 3 AS w) AS r)",
+        "NULL::rows",
+        "1::money",
+    ),
+    *(
+        "(SELECT r FROM (SELECT ARRAY[1, 2] AS idx, ARRAY[1.0, 'NaN']::real[] AS val) AS r)",
+        "int4range(1, 5)",
+        "B'101'",
+    ),
+    *(
+        "(SELECT r FROM (SELECT ARRAY[1, 1] AS idx, ARRAY[1.0, 2]::real[] AS val) AS r)",
+        "'1/0'::pg_lsn",
+        "NULL",
+        "'\\x'::bytea",
+    ),
+    *(
+        "(SELECT r FROM (SELECT ARRAY[-1] AS idx, ARRAY[1, 2]::real[] AS val) AS r)",
+        "'127.0.0.1'::inet",
+        "NULL::positive",
+    ),
+    *(
+        "(SELECT r FROM (SELECT 1 AS x, 2 AS x, 3 AS x) AS r)",
+        "5::positive",
+        "'x'::refcursor",
+        "'rows'::regclass",
+        "NULL::record",
+    ),
 ]
-RELATIONS = ["'rows'", "'odd rows'", "'empty'", "'narrow'", "'parts'", "'seen'", "'svm_model'", "'pg_class'", "0", "NULL", "1259"]
+RELATIONS = [
+    "'rows'",
+    "'odd rows'",
+    "'empty'",
+    "'narrow'",
+    "'parts'",
+    "'seen'",
+    "'svm_model'",
+    "'pg_class'",
+    "0",
+    "NULL",
+    "1259",
+]
 RELATIONS += ["'rows'"] * 8 + ["'serial'", "'rows_pkey'", "4294967295"]
 
 # What queries for training may select: a label, features and weights, as good as possible or as bad.
 LABELS = ["i % 2 = 0", "i % 3", "(i % 2)::real", "'k' || i % 4", "i", "NULL", "1", "'NaN'::float8", "nullif(i % 2, 0)"]
 LABELS += ["CASE WHEN i % 5 = 0 THEN 'a' ELSE '' END", "(ARRAY['sad', 'ok', 'happy'])[1 + i % 3]::mood", "i % 2"]
 COLUMNS = [
-    *("i", "i * 1e30", "i * 1e-30", "i % 2", "0", "1", "NULL::float8", "nullif(i, 3)", "i * 1e37", "1e38 * (-1) ^ i", "random()"),
-    *("'NaN'::real", "'Infinity'::float8", "1e-45::real * i", "ARRAY[i, i % 3]", "ARRAY[i * 1e30, 1e-30]", "'{}'::real[]"),
-    *("ARRAY[i, NULL]", "array_fill(i::real, ARRAY[i % 3])", "array_fill(0::real, ARRAY[300])", "'c' || i % 3", "repeat('x', i * 40)"),
-    *("now() + i * '1 day'::interval", "'infinity'::timestamp", "i::numeric / 3", "(i * 1e200)::numeric", "9223372036854775807 - i"),
-    *("i % 2 = 0", "(ARRAY['sad', 'ok', NULL])[1 + i % 3]::mood", "'\\x00'::bytea", "NULL", "point(i, i)", "16777216 + i", "3.4e38"),
+    *(
+        "i",
+        "i * 1e30",
+        "i * 1e-30",
+        "i % 2",
+        "0",
+        "1",
+        "NULL::float8",
+        "nullif(i, 3)",
+        "i * 1e37",
+        "1e38 * (-1) ^ i",
+        "random()",
+    ),
+    *(
+        "'NaN'::real",
+        "'Infinity'::float8",
+        "1e-45::real * i",
+        "ARRAY[i, i % 3]",
+        "ARRAY[i * 1e30, 1e-30]",
+        "'{}'::real[]",
+    ),
+    *(
+        "ARRAY[i, NULL]",
+        "array_fill(i::real, ARRAY[i % 3])",
+        "array_fill(0::real, ARRAY[300])",
+        "'c' || i % 3",
+        "repeat('x', i * 40)",
+    ),
+    *(
+        "now() + i * '1 day'::interval",
+        "'infinity'::timestamp",
+        "i::numeric / 3",
+        "(i * 1e200)::numeric",
+        "9223372036854775807 - i",
+    ),
+    *(
+        "i % 2 = 0",
+        "(ARRAY['sad', 'ok', NULL])[1 + i % 3]::mood",
+        "'\\x00'::bytea",
+        "NULL",
+        "point(i, i)",
+        "16777216 + i",
+        "3.4e38",
+    ),
 ]
-FEATURES = ["NULL", "'{a}'", "'{a,b}'", "'{category(a),b}'", "'{\"sparse(a, b)\"}'", "'{libsvm(a)}'", "'{a,a}'", "'{category(b)}'"]
+FEATURES = [
+    "NULL",
+    "'{a}'",
+    "'{a,b}'",
+    "'{category(a),b}'",
+    "'{\"sparse(a, b)\"}'",
+    "'{libsvm(a)}'",
+    "'{a,a}'",
+    "'{category(b)}'",
+]
 
 
 def literal(text):
@@ -166,13 +395,15 @@ class Hostile:
             place = self.random.randint(0, len(characters))
             what = self.random.randrange(5)
             if what == 0:
-                characters[place:place] = [self.random.choice("0123456789:.-+eE \n\t{}[]()\",@nai#\x01é😀")]
+                characters[place:place] = [self.random.choice('0123456789:.-+eE \n\t{}[]()",@nai#\x01é😀')]
             elif what == 1:
                 del characters[place : place + self.random.randint(1, 8)]
             elif what == 2:
                 characters[place:place] = characters[place : place + 20] * self.random.randint(1, 50)
             elif what == 3:
-                characters[place : place + 1] = self.random.choice(["99999999999", "nan", "inf", "-0", "1e999", "1e-999"])
+                characters[place : place + 1] = self.random.choice(
+                    ["99999999999", "nan", "inf", "-0", "1e999", "1e-999"]
+                )
             else:
                 del characters[place:]
         return "".join(characters)
@@ -197,14 +428,16 @@ class Hostile:
             "max_passes": ["1", "2", "30"],
             "solver": ["'stream'", "'block'", "'selective_block'"],
             "seed": INTEGERS,
-            "class_weight": ["NULL", "'balanced'", '\'{"1": 1e30}\''],
+            "class_weight": ["NULL", "'balanced'", "'{\"1\": 1e30}'"],
             "weight": ["NULL", "'w'", "'a'"],
             "probability": ["true", "false"],
             "options": [literal(option) for option in JSON],
         }.items():
             if name == "max_passes" or self.random.random() < 0.3:
                 arguments.append(f"{name} => {self.random.choice(values)}")
-        follow = self.random.choice(["svm_weights('trained')", "svm_export('trained')", "svm_features('trained')", "svm_models"])
+        follow = self.random.choice(
+            ["svm_weights('trained')", "svm_export('trained')", "svm_features('trained')", "svm_models"]
+        )
         return f"SELECT svm_train_query({', '.join(arguments)}); {STORED_NUMBERS}; SELECT * FROM {follow}"
 
     def argument(self, declared):
@@ -230,7 +463,9 @@ class Hostile:
         if declared == "text[]":
             return self.random.choice(FEATURES + ["'{}'", "'{NULL}'", "'{{x}}'", "ARRAY['x','y']", "ARRAY['', '\"']"])
         if declared == "double precision[]":
-            return self.random.choice(["NULL", "'{}'", "'{1}'", "'{1e-6,1e6}'", "'{NaN}'", "'{{1,2}}'", "'{1,NULL}'", "'{0}'"])
+            return self.random.choice(
+                ["NULL", "'{}'", "'{1}'", "'{1e-6,1e6}'", "'{NaN}'", "'{{1,2}}'", "'{1,NULL}'", "'{0}'"]
+            )
         return self.text()
 
     def call(self):
@@ -248,7 +483,9 @@ class Hostile:
         call = f"{function.name}({', '.join(arguments)})"
         if function.kind == "a":
             return f"SELECT {call} FROM generate_series(1, {self.random.choice([0, 1, 5])})"
-        form = self.random.choice(["SELECT {}", "SELECT * FROM {}", "SELECT {} FROM generate_series(1, 3)", "SELECT ({}) IS NULL"])
+        form = self.random.choice(
+            ["SELECT {}", "SELECT * FROM {}", "SELECT {} FROM generate_series(1, 3)", "SELECT ({}) IS NULL"]
+        )
         return form.format(call)
 
     def aggregate(self):
@@ -257,7 +494,9 @@ class Hostile:
             [("svm_metrics", 2), ("svm_metrics", 3), ("svm_auc", 2), ("svm_roc_points", 2), ("svm_log_loss", 2)]
         )
         values = LABELS if name == "svm_metrics" else COLUMNS[:11] + ["(i % 7) / 7.0", "i * 1e300", "2"]
-        chosen = [self.random.choice(values), self.random.choice(["i % 2 = 0", "NULL", "true", *LABELS]), "i % 3"][:arguments]
+        chosen = [self.random.choice(values), self.random.choice(["i % 2 = 0", "NULL", "true", *LABELS]), "i % 3"][
+            :arguments
+        ]
         rows = self.random.choice([0, 1, 10, 3000])
         filtered = self.random.choice(["", " FILTER (WHERE i > 3)", " OVER (ORDER BY i ROWS 3 PRECEDING)"])
         self.outcome.called[name] += 1
@@ -388,7 +627,9 @@ class Hostile:
             WHERE p.prorettype <> 'trigger'::regtype ORDER BY p.oid
             """
         ).fetchall()
-        self.functions = [Function(name, types, names or [], defaults, kind) for name, names, defaults, kind, types in rows]
+        self.functions = [
+            Function(name, types, names or [], defaults, kind) for name, names, defaults, kind, types in rows
+        ]
 
 
 MODELS = ["numbers", "mixed", "kinds", "sparse", "libsvm", "one", "imported"]
@@ -429,23 +670,59 @@ def changed_json(column):
 
 
 JSON_CHANGES = [
-    *("- 'parts'", "- 'means'", "|| '{\"parts\": []}'", "#- '{parts,0}'", "|| '{\"parts\": 1}'", "|| '{\"means\": [1e300]}'"),
+    *(
+        "- 'parts'",
+        "- 'means'",
+        "|| '{\"parts\": []}'",
+        "#- '{parts,0}'",
+        "|| '{\"parts\": 1}'",
+        "|| '{\"means\": [1e300]}'",
+    ),
     *("#- '{parts,0,length}'", "|| '{\"extra\": 1}'", "|| '{\"categories\": []}'", "|| '{\"parts\": [null]}'"),
     *[
         f"#- '{{parts,0,{key}}}' || jsonb_set(features, '{{parts,0,{key}}}', '{value}')"
         for key in ("length", "kind", "name", "type", "first", "codes", "bits", "count")
-        for value in ("-1", "0", "1", "3", "1e10", "2147483647", "4294967296", "1e300", "null", '"x"', "[]", '""', '"array"', '"libsvm"')
+        for value in (
+            "-1",
+            "0",
+            "1",
+            "3",
+            "1e10",
+            "2147483647",
+            "4294967296",
+            "1e300",
+            "null",
+            '"x"',
+            "[]",
+            '""',
+            '"array"',
+            '"libsvm"',
+        )
     ],
 ]
 FLOATS = ["'NaN'", "'Infinity'", "'-Infinity'", "1e308", "-1e308", "0", "1e-320"]
 DAMAGES = {
     "svm_version": [
         ("features", ["'{}'", "'[]'", "'null'", "'\"x\"'", "'1'", *[changed_json("features")] * 30]),
-        ("label_values", ["'{a,b}'", "'{a,b,c}'", "label_values || 'x'::text", "'{NULL,a}'", "'{a,a}'", "'{{a,b},{c,d}}'", "'{-1,1}'"]),
+        (
+            "label_values",
+            [
+                "'{a,b}'",
+                "'{a,b,c}'",
+                "label_values || 'x'::text",
+                "'{NULL,a}'",
+                "'{a,a}'",
+                "'{{a,b},{c,d}}'",
+                "'{-1,1}'",
+            ],
+        ),
         ("label_type", ["'boolean'", "'nothing'", "''", "'integer'", "'text'", "'numeric(3,1)'", "'mood'", "'; --'"]),
         ("nulls", ["'error'", "'skip'", "'zero'", "'mean'"]),
         ("intercept", FLOATS),
-        ("feature_count", ["0", "-1", "1", "9223372036854775807", "4294967296", "feature_count - 1", "feature_count + 1"]),
+        (
+            "feature_count",
+            ["0", "-1", "1", "9223372036854775807", "4294967296", "feature_count - 1", "feature_count + 1"],
+        ),
         ("label_column", ["''", "'x'", "'\"'", "repeat('x', 1000)"]),
         ("loss", ["''", "'logistic'"]),
         ("scale", ["''"]),
@@ -464,8 +741,34 @@ DAMAGES = {
     "svm_weight": [
         ("head", ["head + 1", "-1", "2147483647", "-2147483648"]),
         ("first_feature", ["first_feature + 1", "9223372036854775807", "4294967295", "2147483648", "16384"]),
-        ("features", ["NULL", "'{}'", "'{0}'", "'{-1}'", "'{0,0}'", "'{1,0}'", "'{2147483647}'", "'{NULL}'", "'{{0}}'", "features || 1"]),
-        ("weights", ["'{}'", "'{NaN}'", "'{NULL}'", "'{{1,2}}'", "weights || 1.0::float8", "'{1e308}'", "'[5:6]={1,2}'", "weights[2:]"]),
+        (
+            "features",
+            [
+                "NULL",
+                "'{}'",
+                "'{0}'",
+                "'{-1}'",
+                "'{0,0}'",
+                "'{1,0}'",
+                "'{2147483647}'",
+                "'{NULL}'",
+                "'{{0}}'",
+                "features || 1",
+            ],
+        ),
+        (
+            "weights",
+            [
+                "'{}'",
+                "'{NaN}'",
+                "'{NULL}'",
+                "'{{1,2}}'",
+                "weights || 1.0::float8",
+                "'{1e308}'",
+                "'[5:6]={1,2}'",
+                "weights[2:]",
+            ],
+        ),
         ("weights", ["array_fill(1e308::float8, ARRAY[cardinality(weights)])", "array_fill(0::float8, ARRAY[100000])"]),
     ],
     "svm_dual": [("duals", ["'{NaN}'", "'{}'"]), ("rows", ["'{-1}'", "'{}'"]), ("first_row", ["9223372036854775807"])],
@@ -580,8 +883,17 @@ def main(version, cases, seed=1, path=None):
         print(f"{statement[:3000]}\n  -> {wrong}\n")
     for complaint in complaints:
         print("the server says:", complaint)
-    print(json.dumps({"cases": outcome.cases, "answers": outcome.answers, "slowest_ms": round(outcome.slowest_ms),
-                      "states": outcome.states, "at": str(datetime.date.today())}))
+    print(
+        json.dumps(
+            {
+                "cases": outcome.cases,
+                "answers": outcome.answers,
+                "slowest_ms": round(outcome.slowest_ms),
+                "states": outcome.states,
+                "at": str(datetime.date.today()),
+            }
+        )
+    )
     print("slowest:", outcome.slowest[:300])
     sound = not outcome.wrong and not complaints
     if path and sound and cases >= LONG_RUN:
