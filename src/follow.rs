@@ -24,6 +24,7 @@ use crate::features::FeatureSet;
 use crate::life::Owned;
 use crate::pg::call::Call;
 use crate::pg::executor::{Continue, Running};
+use crate::pg::json::JsonText;
 use crate::pg::{check_for_interrupts, query, statement};
 use crate::request::{required, Request};
 use crate::source::{quote, Source};
@@ -32,8 +33,8 @@ use crate::{model, rights};
 use chunks::KeyKind;
 use keys::{Following, Rows};
 use memory::Memory;
+use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::{pg_sys, JsonB};
 use std::time::Instant;
 use stored::Stored;
 
@@ -88,7 +89,7 @@ fn follow(
     // SAFETY: PostgreSQL calls the functions above by their SQL declarations, with arguments of these types.
     let (call, name, options) = unsafe {
         let call = Call::of(fcinfo);
-        let (name, options) = (call.get::<String>("model"), call.get::<JsonB>("options"));
+        let (name, options) = (call.get::<String>("model"), call.get::<JsonText>("options"));
         (call, name, options)
     };
     // from here on nobody else changes the model, and what is read is what others had committed before

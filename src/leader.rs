@@ -85,6 +85,21 @@ impl Trained {
         }
     }
 
+    /// Whether no weight and no part of a certificate has grown beyond what numbers hold.
+    pub fn is_finite(&self) -> bool {
+        let certificates = self.trainer.report.heads.iter().all(|head| {
+            let certificate = head.certificate;
+            let parts = [certificate.primal, certificate.dual, certificate.gap];
+            parts.iter().all(|part| part.is_finite())
+        });
+        certificates
+            && self.heads.iter().all(|head| {
+                let mut chunks = head.weights.chunks.iter();
+                head.weights.intercept.is_finite()
+                    && chunks.all(|chunk| chunk.weights.iter().all(|weight| weight.is_finite()))
+            })
+    }
+
     /// Brings the classes into ascending order, and the heads with them: of two classes the larger one becomes the
     /// positive one. Returns the labels.
     pub fn order_classes(&mut self) -> Vec<String> {

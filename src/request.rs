@@ -5,9 +5,9 @@
 
 use crate::errors::{Code, Failure};
 use crate::features::{CategoryLimits, Nulls};
+use crate::pg::json::JsonText;
 use crate::rights;
 use crate::source::Source;
-use pgrx::JsonB;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
     Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
@@ -48,7 +48,7 @@ pub struct Arguments {
     pub weight: Option<String>,
     pub probability: Option<bool>,
     pub key: Option<String>,
-    pub options: Option<JsonB>,
+    pub options: Option<JsonText>,
 }
 
 /// A training that can start.
@@ -170,7 +170,8 @@ impl Arguments {
     fn check_for(self, purpose: Purpose) -> Result<Request, Failure> {
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
-        let choices = Choices::of(self.options.as_ref())?;
+        let options = read_options(self.options.as_ref())?;
+        let choices = Choices::of(&options)?;
         let policy = choices.policy_of(&required(self.solver, "solver")?)?;
         let loss = word(
             "loss",
@@ -250,9 +251,7 @@ impl Arguments {
             max_passes: self.max_passes,
             class_weight: class_weight(self.class_weight.as_deref())?,
             deploy: choices.deploy,
-            options: self
-                .options
-                .map_or_else(|| serde_json::json!({}), |options| options.0),
+            options,
         })
     }
 }
@@ -432,6 +431,16 @@ enum InnerWord {
     Pegasos,
 }
 
+/// The options as JSON, `{}` for NULL.
+pub fn read_options(options: Option<&JsonText>) -> Result<serde_json::Value, Failure> {
+    match options {
+        None => Ok(serde_json::json!({})),
+        Some(options) => options
+            .parse()
+            .map_err(|error| invalid(format!("options cannot be read: {error}"))),
+    }
+}
+
 /// What `options` may choose. What belongs to some solvers only is None unless given.
 struct Choices {
     policy: Option<Policy>,
@@ -452,7 +461,7 @@ struct Choices {
 }
 
 impl Choices {
-    fn of(options: Option<&JsonB>) -> Result<Self, Failure> {
+    fn of(options: &serde_json::Value) -> Result<Self, Failure> {
         let mut choices = Self {
             policy: None,
             proximal: Proximal::Auto,
@@ -470,10 +479,7 @@ impl Choices {
             categories: CategoryLimits::default(),
             warm_start: None,
         };
-        let Some(JsonB(value)) = options else {
-            return Ok(choices);
-        };
-        let object = value
+        let object = options
             .as_object()
             .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
         for (key, value) in object {

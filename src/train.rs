@@ -17,8 +17,8 @@ use crate::request::{Arguments, ClassWeight, Request};
 use crate::source::{Selected, Source};
 use crate::validation::{self, Validated};
 use crate::{follow, model, rights, settings};
+use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::{pg_sys, JsonB};
 use pgsvm_core::{Scale, StopReason};
 use std::time::Instant;
 
@@ -123,10 +123,19 @@ unsafe fn arguments(call: &Call) -> Arguments {
             weight: call.get("weight"),
             probability: call.get("probability"),
             key: call.get("key"),
-            options: call.get::<JsonB>("options"),
+            options: call.get("options"),
             ..Arguments::default()
         }
     }
+}
+
+/// Losses times C times weights, or features times weights, are more than a number can hold.
+fn out_of_range() -> Failure {
+    Failure::new(
+        Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+        "the training is out of range: its weights or its certificate are not finite",
+    )
+    .hint("Scale the features, or take a smaller c or smaller weights of rows and classes: scale => 'standard', c => 1")
 }
 
 fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Failure> {
@@ -158,6 +167,9 @@ pub fn run(
     started: Instant,
 ) -> Result<String, Failure> {
     let mut trained = leader::train(&prepared.job, following);
+    if !trained.is_finite() {
+        return Err(out_of_range());
+    }
     let values = trained.order_classes();
     let labelled = Labelled {
         label_type: &labels::qualified_type_name(prepared.label_type),

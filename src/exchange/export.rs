@@ -74,7 +74,7 @@ impl Stored {
         let version: Option<i32> = version.parse().ok();
         let found = Spi::connect(|client| {
             let query = format!(
-                "SELECT v.loss, v.intercept_used, v.feature_count, v.options
+                "SELECT v.loss, v.intercept_used, v.feature_count, v.options::pg_catalog.text
                  FROM {schema}.svm_model AS m
                  JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
                  WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
@@ -85,7 +85,7 @@ impl Stored {
                 row.get::<String>(1)?,
                 row.get::<bool>(2)?,
                 row.get::<i64>(3)?,
-                row.get::<pgrx::JsonB>(4)?,
+                row.get::<String>(4)?,
             ))
         });
         let (loss, intercept_used, features, options) = found.map_err(|error| {
@@ -94,7 +94,9 @@ impl Stored {
                 format!("could not read model \"{model}\": {error}"),
             )
         })?;
-        let origin = options.and_then(|options| options.0.get("liblinear").cloned());
+        let origin = options
+            .and_then(|options| serde_json::from_str::<serde_json::Value>(&options).ok())
+            .and_then(|options| options.get("liblinear").cloned());
         Ok(Self {
             loss: loss.unwrap_or_default(),
             intercept_used: intercept_used.unwrap_or(true),
@@ -137,6 +139,10 @@ fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
         .take(header.columns())
         .map(|class| model.head_of_class(*class))
         .collect();
+    // a line is a digit, a blank and its end at least
+    if header.features > MOST_BYTES as u64 / 3 {
+        return Err(too_long());
+    }
     let mut text = header.write();
     for id in first..stored.features {
         if id % FEATURES_BETWEEN_INTERRUPTS == 0 {
@@ -235,13 +241,17 @@ fn weight(model: &Model, head: usize, id: u64) -> f64 {
     }
 }
 
+fn too_long() -> Failure {
+    Failure::new(
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "the exported model is longer than 1 GB, the most that a text can have",
+    )
+    .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = ….")
+}
+
 fn put(text: &mut String, value: f64) -> Result<(), Failure> {
     if text.len() > MOST_BYTES {
-        return Err(Failure::new(
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            "the exported model is longer than 1 GB, the most that a text can have",
-        )
-        .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = …."));
+        return Err(too_long());
     }
     text.try_reserve(32).map_err(|_| {
         Failure::new(

@@ -5,7 +5,9 @@ use super::export::Origin;
 use super::liblinear::{Header, Reader};
 use crate::errors::{Code, Failure, OrRaise};
 use crate::models::{self, spi_failure};
+use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
+use crate::pg::json::JsonText;
 use crate::request::required;
 use crate::weights::{Folding, StoredWeights};
 use crate::{model, rights};
@@ -25,7 +27,6 @@ fn svm_import(
     name: Option<&str>,
     content: Option<&str>,
     features: Option<&str>,
-    classes: Option<JsonB>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
     let import = || {
@@ -38,6 +39,8 @@ fn svm_import(
         rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
         let mut reader = Reader::new(content);
         let header = reader.header()?;
+        // SAFETY: PostgreSQL's argument; the declaration has `classes` as jsonb.
+        let classes: Option<JsonText> = unsafe { Call::of(fcinfo).get("classes") };
         let labels = Labels::of(&header, classes.as_ref())?;
         let heads = read_heads(&mut reader, &header, &labels, form)?;
         store(&schema, name, &header, &labels, form, &heads)?;
@@ -99,9 +102,9 @@ struct Labels {
 
 impl Labels {
     /// Whole numbers, or what `classes` calls them.
-    fn of(header: &Header, classes: Option<&JsonB>) -> Result<Self, Failure> {
+    fn of(header: &Header, classes: Option<&JsonText>) -> Result<Self, Failure> {
         let mut order: Vec<usize> = (0..header.labels.len()).collect();
-        let Some(JsonB(classes)) = classes else {
+        let Some(classes) = classes else {
             order.sort_by_key(|place| header.labels[*place]);
             return Ok(Self {
                 type_name: "integer",
@@ -109,6 +112,12 @@ impl Labels {
                 order,
             });
         };
+        let classes = classes.parse().map_err(|error| {
+            Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("classes cannot be read: {error}"),
+            )
+        })?;
         let name = |label: &i32| {
             let name = classes.get(label.to_string()).and_then(Value::as_str);
             name.map(str::to_owned).ok_or_else(|| {

@@ -34,8 +34,15 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
         }
         for feature in 0..model.dense_count {
             crate::pg::check_for_interrupts();
+            let heads = 0..model.heads.len();
+            if heads
+                .clone()
+                .all(|head| model.dense_of(head)[feature] == 0.0)
+            {
+                continue;
+            }
             let name = model.features.feature_name(feature as u64);
-            for number in 0..model.heads.len() {
+            for number in heads {
                 put(
                     &mut rows,
                     &model,

@@ -4,9 +4,10 @@ use super::chunks::KeyKind;
 use crate::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::models::spi_failure;
-use crate::request::{Arguments, Request};
+use crate::pg::json::JsonText;
+use crate::request::{read_options, Arguments, Request};
 use crate::source::Source;
-use pgrx::{pg_sys, JsonB, Spi};
+use pgrx::{pg_sys, Spi};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -90,7 +91,7 @@ impl Stored {
         &self,
         model: &str,
         features: &FeatureSet,
-        options: Option<JsonB>,
+        options: Option<JsonText>,
     ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
         let class_weight = match &self.class_weight {
@@ -115,14 +116,14 @@ impl Stored {
             weight: self.weight_column.clone(),
             probability: Some(self.probabilities),
             key: self.key_column.clone(),
-            options: Some(JsonB(self.options_with(options)?)),
+            options: Some(JsonText::of(&self.options_with(options.as_ref())?)),
             ..Arguments::default()
         }
         .check()
     }
 
     /// The options of the version, without what belongs to one training only.
-    fn options_with(&self, given: Option<JsonB>) -> Result<Value, Failure> {
+    fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
         for once in ["costs", "warm_start", "deploy"] {
             options.remove(once);
@@ -131,7 +132,7 @@ impl Stored {
             options.remove("folds");
             options.remove("fold_column");
         }
-        let given = given.map_or_else(|| Value::Object(Default::default()), |given| given.0);
+        let given = read_options(given)?;
         let given = given.as_object().ok_or_else(|| {
             Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,

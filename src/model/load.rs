@@ -7,6 +7,7 @@ use super::{Head, Model, Sigmoid};
 use crate::errors::{Code, Failure};
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
+use crate::pg::memory;
 use crate::pg::select::{Parameter, Prepared, ResultRow};
 use crate::pg::statement;
 use crate::pg::types::NumberKind;
@@ -35,6 +36,9 @@ pub(super) struct VersionRow {
     pub key: Key,
     pub version: i32,
 }
+
+/// Sparse features have 32-bit numbers.
+const MOST_SPARSE: u64 = 1 << 32;
 
 thread_local! {
     static PLANS: RefCell<Option<Plans>> = const { RefCell::new(None) };
@@ -212,6 +216,9 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         .dense_count()
         .filter(|dense| *dense as u64 <= count)
         .ok_or_else(|| wrong("has fewer features than its columns"))?;
+    if count - dense_count as u64 > MOST_SPARSE {
+        return Err(wrong("has more features than there can be"));
+    }
     if nulls == Nulls::Mean && features.means.len() != dense_count {
         return Err(wrong("lacks the means that stand for NULL"));
     }
@@ -328,12 +335,11 @@ struct Loading<'a> {
 impl<'a> Loading<'a> {
     fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, Failure> {
         let heads = model.heads.len();
-        let weights = heads.checked_mul(model.dense_count);
-        let reserved = weights.and_then(|count| model.dense.try_reserve_exact(count).ok());
-        if reserved.is_none() {
-            return Err(out_of_memory(&model.name));
-        }
-        model.dense.resize(heads * model.dense_count, 0.0);
+        // the list of features may claim more of them than there are weights: what is not filled costs nothing
+        model.dense = heads
+            .checked_mul(model.dense_count)
+            .and_then(memory::zeros)
+            .ok_or_else(|| out_of_memory(&model.name))?;
         Ok(Self {
             model,
             feature_count,

@@ -27,6 +27,19 @@ impl Huge {
     }
 }
 
+/// Zeros in Rust's memory; None when the system has not that much.
+pub fn zeros(count: usize) -> Option<Vec<f64>> {
+    let shape = core::alloc::Layout::array::<f64>(count).ok()?;
+    if shape.size() == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: the shape has a size; zeroed bytes are zeros, and the vector frees them by the same shape.
+    unsafe {
+        let address = std::alloc::alloc_zeroed(shape).cast::<f64>();
+        (!address.is_null()).then(|| Vec::from_raw_parts(address, count, count))
+    }
+}
+
 impl Drop for Huge {
     fn drop(&mut self) {
         // While an ERROR unwinds, its memory context is about to go and takes the block along.

@@ -9,6 +9,7 @@ pub mod composite;
 pub mod deform;
 pub mod executor;
 pub mod insert;
+pub mod json;
 pub mod memory;
 pub mod numeric;
 pub mod parallel;

@@ -9,8 +9,9 @@ use pgsvm_core::engine::{
     train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads, ThrottledSpool,
 };
 use pgsvm_core::{
-    Cache, CacheError, CacheLayout, HeadSpec, Loss, Phase, Policy, Problem, ReadError, Reader,
-    ReaderJob, RowError, Scale, Schedule, Spool, Spooling, Step, StopReason, TrainError, Trainer,
+    Cache, CacheError, CacheLayout, Folds, HeadSpec, Loss, Phase, Plan, Policy, Problem, Purpose,
+    ReadError, Reader, ReaderJob, RowError, Scale, Schedule, Spool, Spooling, Step, StopReason,
+    TrainError, Trainer,
 };
 
 const JOB: ReaderJob = ReaderJob {
@@ -474,6 +475,47 @@ fn learned_scaling_equals_a_direct_computation() {
                 .filter(|entry| *entry.0 as usize == j)
                 .fold(0.0f32, |m, entry| m.max(entry.1.abs()));
             assert_eq!(*factor, 1.0 / magnitude);
+        }
+    }
+}
+
+#[test]
+fn a_request_to_stop_ends_a_plan_in_any_stage() {
+    let plan = Plan {
+        costs: vec![0.1, 1.0, 10.0],
+        folds: Some(Folds::Count(3)),
+        purpose: Purpose::Train,
+        probability: true,
+    };
+    let stride = plan.stride();
+    let mut examples = clouds(1500, 8, 0.5, 25);
+    for (number, example) in examples.iter_mut().enumerate() {
+        example.group = example.group * stride + number as u32 % stride;
+    }
+    let job = ReaderJob { stride, ..JOB };
+    for cache_bytes in [1 << 20, 32 * 1024] {
+        let mut steps = 0;
+        let mut finished = false;
+        while !finished {
+            let cache = Cache::in_memory(cache_bytes).expect("memory");
+            let source = SliceSource::new(&examples);
+            let spool = MemorySpool::default();
+            let mut reader = Reader::new(cache.clone(), job, source, spool).expect("free");
+            let mut trainer = Trainer::new(cache.clone(), problem(), plan.clone()).expect("free");
+            for _ in 0..steps {
+                reader.step(200).expect("reads");
+                finished = trainer.step(20_000).expect("trains") == Step::Done;
+            }
+            cache.request_stop();
+            assert_eq!(reader.step(200).expect("ends"), Step::Done);
+            assert_eq!(trainer.step(20_000).expect("ends"), Step::Done);
+            // whatever there is of final heads by then can be asked for
+            let report = trainer.report();
+            for (number, head) in report.heads.iter().enumerate() {
+                assert!(head.stop.is_some());
+                assert!(trainer.weights(number).iter().all(f64::is_finite));
+            }
+            steps = steps * 5 / 4 + 1;
         }
     }
 }

@@ -120,3 +120,190 @@ fn the_trainer_reaches_nothing_before_a_phase_is_published() {
     assert_eq!(found, facts);
     assert_eq!(arena.words()[17], 99);
 }
+
+/// Every order of the two ends' steps, for every choice of batch sizes, with every position of the other end that an end
+/// may have seen by then: positions are published by release and read by acquire, so that an end sees some position
+/// between the last one it saw and the newest, and with it every word written before. The code under test is the real
+/// one; between its steps the test writes the position to be seen into the control block.
+mod every_interleaving {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::atomic::Ordering;
+
+    /// Published positions of one end, from 0, and which of them the other end has seen.
+    #[derive(Default)]
+    struct Published {
+        positions: Vec<u64>,
+        seen: usize,
+    }
+
+    /// What the two ends have done: half-steps of each (reserve, commit; look, release), and what each has seen.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    struct State {
+        produced: usize,
+        consumed: usize,
+        head_seen: usize,
+        tail_seen: usize,
+    }
+
+    /// One step: an end, and how many published positions of the other it newly sees.
+    #[derive(Clone, Copy)]
+    struct Move {
+        producer: bool,
+        newly_seen: usize,
+    }
+
+    struct Run {
+        cache: Cache,
+        producer: Producer,
+        consumer: Consumer,
+        heads: Published,
+        tails: Published,
+        produced: usize,
+        consumed: usize,
+    }
+
+    impl Run {
+        fn new(cache_bytes: usize) -> Self {
+            let cache = Cache::in_memory(cache_bytes).unwrap();
+            let waiting = cache.claim_trainer().unwrap();
+            let loading = cache.claim_reader().unwrap();
+            let producer = loading.publish_streaming(&Facts::default());
+            let TrainerSide::Streaming(_, _, consumer) = waiting.poll() else {
+                panic!("streaming was published")
+            };
+            let start = || Published {
+                positions: vec![0],
+                seen: 0,
+            };
+            Self {
+                cache,
+                producer,
+                consumer,
+                heads: start(),
+                tails: start(),
+                produced: 0,
+                consumed: 0,
+            }
+        }
+
+        fn state(&self) -> State {
+            State {
+                produced: self.produced,
+                consumed: self.consumed,
+                head_seen: self.heads.seen,
+                tail_seen: self.tails.seen,
+            }
+        }
+
+        /// Takes a step; false when the end was blocked, or has nothing left to do.
+        fn step(&mut self, next: Move, sizes: &[usize]) -> bool {
+            let control = self.cache.control();
+            if next.producer {
+                let batch = self.produced / 2;
+                let Some(&size) = sizes.get(batch) else {
+                    return false;
+                };
+                if self.produced % 2 == 0 {
+                    self.tails.seen += next.newly_seen;
+                    let tail = self.tails.positions[self.tails.seen];
+                    control.ring_tail.0.store(tail, Ordering::Relaxed);
+                    let Some(words) = self.producer.reserve(size) else {
+                        return false;
+                    };
+                    // a word that the consumer still reads would be seen to change
+                    words.fill(batch as u32);
+                } else {
+                    self.producer.commit(size, Ends::Nothing);
+                    let head = control.ring_head.0.load(Ordering::Relaxed);
+                    self.heads.positions.push(head);
+                }
+                self.produced += 1;
+            } else {
+                let batch = self.consumed / 2;
+                let head = |run: &Self| run.heads.positions[run.heads.seen];
+                if self.consumed % 2 == 0 {
+                    self.heads.seen += next.newly_seen;
+                    control.ring_head.0.store(head(self), Ordering::Relaxed);
+                    if self.consumer.front().is_none() {
+                        return false;
+                    }
+                } else {
+                    control.ring_head.0.store(head(self), Ordering::Relaxed);
+                    // as it was when it came, however far the producer has got meanwhile
+                    let front = self.consumer.front().expect("it was there");
+                    assert_eq!(front.words.len(), sizes[batch]);
+                    assert!(front.words.iter().all(|word| *word == batch as u32));
+                    self.consumer.release();
+                    let tail = self.cache.control().ring_tail.0.load(Ordering::Relaxed);
+                    self.tails.positions.push(tail);
+                }
+                self.consumed += 1;
+            }
+            true
+        }
+
+        /// Positions of the other end that an end may come to see.
+        fn unseen(&self, producer: bool) -> usize {
+            let other = if producer { &self.tails } else { &self.heads };
+            other.positions.len() - 1 - other.seen
+        }
+    }
+
+    /// Explores from the states reached; returns how many there are.
+    fn explore(cache_bytes: usize, sizes: &[usize]) -> usize {
+        let mut reached = HashSet::new();
+        let mut paths: Vec<Vec<Move>> = vec![Vec::new()];
+        while let Some(path) = paths.pop() {
+            let again = || {
+                let mut run = Run::new(cache_bytes);
+                for &taken in &path {
+                    assert!(run.step(taken, sizes), "the same steps again");
+                }
+                run
+            };
+            let run = again();
+            if !reached.insert(run.state()) {
+                continue;
+            }
+            let mut able = false;
+            for producer in [true, false] {
+                let half = if producer { run.produced } else { run.consumed } % 2;
+                // the other position is looked at in the first half of a batch only
+                let most = if half == 0 { run.unseen(producer) } else { 0 };
+                for newly_seen in 0..=most {
+                    let next = Move {
+                        producer,
+                        newly_seen,
+                    };
+                    if again().step(next, sizes) {
+                        able = true;
+                        let mut longer = path.clone();
+                        longer.push(next);
+                        paths.push(longer);
+                    }
+                }
+            }
+            let done = run.produced == 2 * sizes.len() && run.consumed == run.produced;
+            assert!(able || done, "neither end can go on: {sizes:?}");
+        }
+        reached.len()
+    }
+
+    #[test]
+    fn keeps_batches_whole_and_in_order_and_somebody_can_always_go_on() {
+        let cache_bytes = 16 * 1024;
+        let largest = Run::new(cache_bytes).producer.max_batch_words();
+        let choices = [0, QUAD, largest / 2 / QUAD * QUAD, largest - QUAD, largest];
+        let batches = 5;
+        let mut states = 0;
+        for number in 0..choices.len().pow(batches) {
+            let sizes: Vec<usize> = (0..batches)
+                .map(|place| choices[number / choices.len().pow(place) % choices.len()])
+                .collect();
+            states += explore(cache_bytes, &sizes);
+        }
+        assert!(states > 100_000, "{states}");
+        println!("{states} states");
+    }
+}

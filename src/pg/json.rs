@@ -1,0 +1,39 @@
+//! Arguments of type jsonb. PostgreSQL's numbers have any size and its nesting any depth, so that what is valid there
+//! may be more than a reader of JSON takes: reading can fail, which is the caller's to report.
+
+use pgrx::{pg_sys, FromDatum};
+use serde_json::Value;
+
+/// A jsonb value as it prints.
+pub struct JsonText(String);
+
+impl JsonText {
+    /// A value as it prints.
+    pub fn of(value: &Value) -> Self {
+        Self(value.to_string())
+    }
+
+    /// The value, or why it cannot be read.
+    pub fn parse(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(&self.0)
+    }
+}
+
+impl FromDatum for JsonText {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: pg_sys::Oid,
+    ) -> Option<Self> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the caller promises a jsonb; the function is PostgreSQL's own for the type and returns a C string
+        // made for us.
+        unsafe {
+            let printed = pgrx::direct_function_call_as_datum(pg_sys::jsonb_out, &[Some(datum)])?;
+            let text = core::ffi::CStr::from_ptr(printed.cast_mut_ptr());
+            Some(Self(text.to_string_lossy().into_owned()))
+        }
+    }
+}
