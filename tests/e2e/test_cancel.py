@@ -20,6 +20,7 @@ BACK_WITHIN_SECONDS = 1.0
 
 PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
 
+
 @pytest.fixture(scope="module", autouse=True)
 def tables(server, database):
     with server.connect(database) as connection:

@@ -14,6 +14,11 @@ def seconds(quick, share):
     return max(quick, share * 60 * MINUTES) if LONG else quick
 
 
+def soak_seconds(quick, share):
+    """The same for the soak, which has all the minutes when it runs alone (PGSVM_SOAK)."""
+    return seconds(quick, 1 if os.environ.get("PGSVM_SOAK") else share)
+
+
 def record(table, **row):
     """Prints a row of a table of figures, and keeps it."""
     print(f"{table}: " + ", ".join(f"{name} {value}" for name, value in row.items()))

@@ -16,9 +16,10 @@ from collections import Counter
 import psycopg
 import pytest
 
+from harness import server as servers
 from harness.effort import LONG, record, seconds
 from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
-from harness.server import Server, new_database, programs_of, tested_version, wait_until
+from harness.server import Server, new_database, programs_of, wait_until
 from harness.sessions import ONE_WORKER, TWO_WORKERS, Running, configure, one
 
 VICTIMS = ["leader", "reader", "trainer", "client"]
@@ -32,7 +33,7 @@ class Rough:
     """A server that is treated badly, and the decisions of every version that was committed in it."""
 
     def __init__(self):
-        self.server = Server(tested_version(), "kills")
+        self.server = Server(servers.tested_version(), "kills")
         new_database(self.server, "kills")
         self.committed = {}
         self.random = random.Random(0)
@@ -100,10 +101,23 @@ def client_of(rough, phase):
 def processes_of(connection):
     """Role -> pid of the training that runs."""
     rows = connection.execute(
-        "SELECT CASE WHEN leader_pid IS NULL THEN 'leader' ELSE substring(application_name, 'reader|trainer') END, pid"
-        " FROM pg_stat_activity WHERE query LIKE 'SELECT svm_train%' AND pid <> pg_backend_pid() AND state = 'active'"
+        """
+        SELECT coalesce(substring(worker.application_name, 'reader|trainer'), 'leader'), worker.pid
+        FROM pg_stat_activity AS leader JOIN pg_stat_activity AS worker ON leader.pid IN (worker.pid, worker.leader_pid)
+        WHERE leader.query LIKE 'SELECT svm_train%' AND leader.state = 'active' AND leader.leader_pid IS NULL
+            AND worker.backend_type IN ('client backend', 'parallel worker')
+        """
     )
-    return {role: pid for role, pid in rows if role}
+    return dict(rows.fetchall())
+
+
+def is_broken(connection):
+    """Whether the server has ended this session."""
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 def kill_one(rough, keeper, victim, phase):
@@ -135,10 +149,9 @@ def test_whichever_process_is_killed_models_are_whole_and_nothing_is_left(rough)
         killed[victim] += 1
         started = time.monotonic()
         if victim == "client":
-            idle = "SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'SELECT svm_train(%%' AND state = 'active'"
-            wait_until(lambda keeper=keeper: one(keeper, idle), within_seconds=2, what="the end of its training")
+            wait_until(lambda keeper=keeper: not processes_of(keeper), within_seconds=2, what="the end of its training")
         else:
-            keeper.close()
+            wait_until(lambda keeper=keeper: is_broken(keeper), what="the restart of all backends")
             keeper = rough.reconnect()
             recoveries.append(time.monotonic() - started)
         rough.check(keeper)

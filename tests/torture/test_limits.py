@@ -11,8 +11,9 @@ import tempfile
 import psycopg
 import pytest
 
+from harness import server as servers
 from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
-from harness.server import Server, new_database, tested_version, wait_until
+from harness.server import Server, new_database, wait_until
 from harness.sessions import NO_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
 
 SHARED_MEMORY_MB, DISK_MB = 32, 24
@@ -40,7 +41,7 @@ def small():
         pytest.skip("mounting a small tmpfs wants root: disk full is tested by temp_file_limit alone")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pgsvm-small-"))
     folder.chmod(0o755)
-    server = Server(tested_version(), "small", [*NAMESPACE, "sh", "-euc", SMALL, str(folder)])
+    server = Server(servers.tested_version(), "small", [*NAMESPACE, "sh", "-euc", SMALL, str(folder)])
     try:
         # the mount hides the folder: its inside is the server's alone
         inside = pathlib.Path(f"/proc/{server.postmaster()}/root{folder}/space")
@@ -103,7 +104,6 @@ def test_a_disk_full_of_weights_leaves_no_half_of_a_model(small, session):
         assert one(session, "SELECT count(*) FROM svm_versions WHERE name = 'm'") == 0
     finally:
         with small.connect("small") as connection:
-            connection.execute("VACUUM svm_weight")
             for relation in ("svm_weight", "svm_weight_pkey"):
                 kind = "INDEX" if relation.endswith("pkey") else "TABLE"
                 connection.execute(f"ALTER {kind} {relation} SET TABLESPACE pg_default")
@@ -217,5 +217,11 @@ def test_a_table_that_is_changed_meanwhile_changes_when_the_training_has_ended(s
         assert ended == [("m",)]
         assert model(watcher, "m")["rows_used"] == 100_000
         watcher.execute("SELECT svm_drop('m')")
-    assert one(watcher, "SELECT count(*) FROM svm_weight AS w, svm_version AS v, svm_model AS m"
-               " WHERE w.version_id = v.id AND v.model_id = m.id AND m.name = 'before'") == SPREAD_CHUNKS
+    assert (
+        one(
+            watcher,
+            "SELECT count(*) FROM svm_weight AS w, svm_version AS v, svm_model AS m"
+            " WHERE w.version_id = v.id AND v.model_id = m.id AND m.name = 'before'",
+        )
+        == SPREAD_CHUNKS
+    )

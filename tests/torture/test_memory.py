@@ -23,7 +23,10 @@ PROCESSES = {"two workers": TWO_WORKERS, "no worker": NO_WORKER}
 TIMES = {10: 100_000, 100: 1_000_000} if LONG else {10: 100_000}
 SOURCES = {
     "dense": ("svm_train_query('SELECT label, features FROM many WHERE id <= {}', 'label', {})", 1),
-    "sparse": ("svm_train_query('SELECT label, idx, val FROM thin WHERE id <= {}', 'label', {}, features => ARRAY['sparse(idx, val)'])", 1),
+    "sparse": (
+        "svm_train_query('SELECT label, idx, val FROM thin WHERE id <= {}', 'label', {}, features => ARRAY['sparse(idx, val)'])",
+        1,
+    ),
     "ten classes": ("svm_train_query('SELECT class, features FROM many WHERE id <= {}', 'class', {})", 10),
 }
 
@@ -91,7 +94,9 @@ def allowed(kind, rows, features):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_training_keeps_the_memory_promise(server, connect, limited, kind, times, processes):
     connection = connect()
-    connection.execute("SELECT svm_train_query('SELECT label, features FROM many LIMIT 100', 'label', model => 'small')")
+    connection.execute(
+        "SELECT svm_train_query('SELECT label, features FROM many LIMIT 100', 'label', model => 'small')"
+    )
     connection.execute("SELECT count(*), (SELECT count(*) FROM many) FROM thin")
     rows = TIMES[times]
     settings = PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"}

@@ -14,6 +14,9 @@ from harness.sessions import NO_WORKER, TWO_WORKERS, configure, one
 
 MOST_WITHIN_MS, ALL_WITHIN_MS = 200, 1000
 
+# the beginning of a model in LIBLINEAR's format
+HEAD = r"E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature {}\nbias -1\nw\n'"
+
 # what -> (statement, settings); each lasts for seconds
 STATEMENTS = {
     "loading sparse rows": (
@@ -21,7 +24,7 @@ STATEMENTS = {
         TWO_WORKERS | {"pgsvm.cache_size": "4MB"},
     ),
     "svm_cross_validate": (
-        "SELECT * FROM svm_cross_validate('noisy', 'class', ARRAY['features'], c => ARRAY[1], tolerance => 1e-15,"
+        "SELECT * FROM svm_cross_validate('noisy', 'class', features => ARRAY['features'], c => ARRAY[1, 1e4], tolerance => 1e-15,"
         " max_passes => 1000000)",
         NO_WORKER,
     ),
@@ -31,11 +34,14 @@ STATEMENTS = {
     "svm_decision of each row": ("SELECT sum(svm_decision('dense', e)) FROM endless AS e", {}),
     "svm_predict_set of each row": ("SELECT count(s) FROM endless AS e, svm_predict_set('ten', e) AS s", {}),
     "svm_explain of each row": ("SELECT count(s) FROM endless AS e, svm_explain('dense', e) AS s", {}),
-    "storing a wide model": ("SELECT svm_import('m', (SELECT content FROM wide), 'libsvm')", {}),
-    "svm_load_libsvm": ("SELECT svm_load_libsvm('loaded', content => repeat(E'1 1:0.5 7:2\\n', 10000000))", {}),
+    "svm_import of a wide model": (
+        f"SELECT svm_import('m', {HEAD.format(30_000_000)} || repeat(E'0.5\\n', 30000000), 'libsvm')",
+        {},
+    ),
+    "svm_load_libsvm": ("SELECT svm_load_libsvm('loaded', content => repeat(E'1 1:0.5 7:2\\n', 2000000))", {}),
     "svm_export of a wide model": ("SELECT count(svm_export('wide')) FROM generate_series(1, 100)", {}),
     "svm_weights of a wide model": ("SELECT count(*) FROM svm_weights('wide')", {}),
-    "svm_as_sql of a wide model": ("SELECT count(svm_as_sql('wide')) FROM generate_series(1, 100)", {}),
+    "svm_as_sql": ("SELECT count(svm_as_sql('dense')) FROM generate_series(1, 1000000)", {}),
     "PostgreSQL's own count(*), to compare": ("SELECT count(*) FROM endless", {}),
 }
 MEASURED = {name.replace("_", " "): (*entry, name) for name, entry in PHASES.items()} | {
@@ -56,12 +62,9 @@ def tables(server, database):
             train = "SELECT svm_train('noisy', %s, ARRAY['features'], model => %s, max_passes => 1)"
             connection.execute(train, [label, name])
         connection.execute(
-            r"""
-            CREATE TABLE wide AS SELECT format(E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature %s\nbias -1\nw\n', 1000000)
-                || string_agg((sin(i))::text, E'\n') || E'\n' AS content FROM generate_series(1, 1000000) AS i
-            """
+            f"SELECT svm_import('wide', {HEAD.format(1_000_000)} || string_agg(sin(i)::text, E'\\n') || E'\\n', 'libsvm')"
+            " FROM generate_series(1, 1000000) AS i"
         )
-        connection.execute("SELECT svm_import('wide', (SELECT content FROM wide), 'libsvm')")
 
 
 def latency_ms(server, connect, run, chance, what):
@@ -72,9 +75,7 @@ def latency_ms(server, connect, run, chance, what):
         configure(connection, (TWO_WORKERS if phase else {}) | settings)
         running = run(connection, statement)
         if phase:
-            wait_until(
-                lambda: running.over or in_phase(server, watcher, running.pid, phase), what=f"the phase {phase}"
-            )
+            wait_until(lambda: running.over or in_phase(server, watcher, running.pid, phase), what=f"the phase {phase}")
         time.sleep(chance.uniform(0, 0.5))
         asked = time.monotonic()
         watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])

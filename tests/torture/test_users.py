@@ -10,8 +10,9 @@ from collections import Counter
 import psycopg
 import pytest
 
+from harness import server as servers
 from harness.effort import record, seconds
-from harness.server import Server, new_database, tested_version
+from harness.server import Server, new_database
 from harness.sessions import one, put_model
 
 PREDICTORS = 50
@@ -34,7 +35,7 @@ DOCUMENTED = (
 @pytest.fixture(scope="module")
 def crowded():
     """A server with room for everyone, model `m` for the public and one version, and role `guest`."""
-    server = Server(tested_version(), "users")
+    server = Server(servers.tested_version(), "users")
     try:
         server.restart_with({"max_connections": 100})
         new_database(server, "users")
@@ -43,7 +44,12 @@ def crowded():
             connection.execute("CREATE ROLE guest LOGIN")
             connection.execute("CREATE TABLE points AS SELECT i AS x, i > 50 AS y FROM generate_series(1, 100) AS i")
             connection.execute(
-                f"CREATE FUNCTION ask() RETURNS float8 LANGUAGE plpgsql AS"
+                f"CREATE FUNCTION ask() RETURNS float8 LANGUAGE plpgsql STABLE AS"
+                f" $$ BEGIN RETURN svm_decision('m', {FEATURES}); END $$"
+            )
+            # a volatile one looks at what has been committed since the statement began: one answer, any version
+            connection.execute(
+                f"CREATE FUNCTION ask_again() RETURNS float8 LANGUAGE plpgsql AS"
                 f" $$ BEGIN RETURN svm_decision('m', {FEATURES}); END $$"
             )
             publish(connection, 1)
@@ -63,7 +69,9 @@ def publish(connection, number):
 
 MANY = f"SELECT svm_decision('m', {FEATURES}) FROM generate_series(1, 200)"
 PREPARED = "EXECUTE many"
-FUNCTION = "SELECT ask() FROM generate_series(1, 20)"
+STABLE_FUNCTION = "SELECT ask() FROM generate_series(1, 20)"
+VOLATILE_FUNCTION = "SELECT ask_again()"
+STATEMENTS = [MANY, PREPARED, STABLE_FUNCTION, VOLATILE_FUNCTION]
 
 
 def of_one_version(rows):
@@ -152,7 +160,7 @@ def test_fifty_sessions_predict_while_models_change(crowded):
     works += [(change.__name__, "postgres", change) for change in CHANGES]
     for number in range(PREDICTORS):
         way = [predict, predict_in_one_snapshot, predict_with_what_comes_and_goes][number % 3]
-        statement = [MANY, PREPARED, FUNCTION][number // 3 % 3]
+        statement = STATEMENTS[number // 3 % 4]
         user = "guest" if number % 2 else "postgres"
         works.append(
             (way.__name__, user, lambda connection, chance, way=way, text=statement: way(connection, text, chance))
