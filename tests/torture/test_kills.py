@@ -5,7 +5,6 @@ A backend that is killed makes PostgreSQL restart all of them: that is its rule,
 """
 
 import contextlib
-import itertools
 import os
 import random
 import signal
@@ -18,12 +17,17 @@ import pytest
 
 from harness import server as servers
 from harness.effort import LONG, record, seconds
-from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
+from harness.phases import OUT_OF_CORE, PHASES, SPREAD_CHUNKS, in_phase, make_tables
 from harness.server import Server, new_database, programs_of, wait_until
 from harness.sessions import ONE_WORKER, TWO_WORKERS, Running, configure, one
 
 VICTIMS = ["leader", "reader", "trainer", "client"]
 ROUNDS = 200
+# where a worker is to be met
+PHASES_WITH = {
+    "reader": ["loading", *sorted(OUT_OF_CORE)],
+    "trainer": ["training_in_memory", "choosing_c", *sorted(OUT_OF_CORE)],
+}
 
 RETRAIN = "SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'kept', c => {})"
 DECISIONS = "SELECT array_agg(svm_decision('{}', t)) FROM spread AS t"
@@ -121,31 +125,29 @@ def is_broken(connection):
 
 
 def kill_one(rough, keeper, victim, phase):
-    """One round; returns what was killed."""
+    """One round."""
     client = client_of(rough, phase)
     try:
-        wait_until(lambda: "leader" in processes_of(keeper), what="a training")
+        there = "leader" if victim == "client" else victim
+        wait_until(lambda: there in processes_of(keeper), what=f"a {there} while {phase}")
         time.sleep(rough.random.uniform(0, 0.5))
         pids = processes_of(keeper)
-        # no worker lives while a model is stored
-        victim = victim if victim in pids or victim == "client" else "leader"
         os.kill(client.pid if victim == "client" else pids[victim], signal.SIGKILL)
         client.wait(20)
     finally:
         client.kill()
         client.wait()
-    return victim
 
 
 def test_whichever_process_is_killed_models_are_whole_and_nothing_is_left(rough):
     deadline = time.monotonic() + seconds(quick=10, share=0.38)
     killed, recoveries, keeper = Counter(), [], rough.connect()
-    phases = rough.random.choices(list(PHASES), k=ROUNDS)
-    for number, phase in zip(itertools.count(), phases):
+    for number in range(ROUNDS):
         if time.monotonic() > deadline and number >= len(VICTIMS):
             break
         rough.commit_a_version(keeper)
-        victim = kill_one(rough, keeper, VICTIMS[number % len(VICTIMS)], phase)
+        victim = VICTIMS[number % len(VICTIMS)]
+        kill_one(rough, keeper, victim, rough.random.choice(PHASES_WITH.get(victim, list(PHASES))))
         killed[victim] += 1
         started = time.monotonic()
         if victim == "client":

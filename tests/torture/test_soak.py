@@ -54,7 +54,7 @@ def train(connection, chance, name):
 
 def update(connection, chance, name):
     versions = connection.execute("SELECT version FROM svm_versions WHERE name = %s", [name]).fetchall()
-    connection.execute("SELECT svm_deploy(%s, %s)", [name, chance.choice(versions)[0]])
+    connection.execute("SELECT svm_deploy(%s, %s)", [name, chance.choice(versions or [(1,)])[0]])
     old = "SELECT version FROM svm_versions WHERE name = %s AND NOT deployed ORDER BY version DESC OFFSET %s"
     for (version,) in connection.execute(old, [name, VERSIONS - 1]).fetchall():
         connection.execute("SELECT svm_drop(%s, %s)", [name, version])
@@ -91,7 +91,7 @@ def cancel(connection, chance, name):
     configure(connection, {"statement_timeout": chance.choice(["5ms", "50ms", "200ms"])})
     try:
         connection.execute(
-            f"SELECT svm_train('points', 'label', ARRAY['x', 'y'], '{name}', tolerance => 1e-15, max_passes => 1000000)"
+            f"SELECT svm_train('points', 'label', ARRAY['x', 'y'], '{name}', tolerance => 1e-30, max_passes => 1000000)"
         )
     finally:
         configure(connection, {"statement_timeout": "0"})
