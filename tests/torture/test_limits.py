@@ -16,7 +16,7 @@ from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
 from harness.server import Server, new_database, wait_until
 from harness.sessions import NO_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
 
-SHARED_MEMORY_MB, DISK_MB = 32, 24
+SHARED_MEMORY_MB, DISK_MB = 32, 8
 
 # a mount namespace of the server's own: nobody else sees these mounts, and they go when the server goes
 SMALL = f"""
@@ -51,7 +51,7 @@ def small():
         with server.connect("small") as connection:
             connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}/space'")
             connection.execute("CREATE EXTENSION pgsvm")
-            make_tables(connection, rows=400_000)
+            make_tables(connection, rows=150_000)
             connection.execute("SELECT svm_train('noisy', 'label', model => 'dense', max_passes => 1)")
         yield server
         assert not server.complaints()
@@ -97,8 +97,8 @@ def test_a_disk_full_of_weights_leaves_no_half_of_a_model(small, session):
             connection.execute(f"ALTER {kind} {relation} SET TABLESPACE small")
     try:
         import_wide = """
-            SELECT svm_import('m', format(E'solver_type L2R_L1LOSS_SVC_DUAL\\nnr_class 2\\nlabel 1 -1\\nnr_feature %s\\nbias -1\\nw\\n', 4000000)
-                || string_agg(random()::text, E'\\n') || E'\\n', 'libsvm') FROM generate_series(1, 4000000)"""
+            SELECT svm_import('m', format(E'solver_type L2R_L1LOSS_SVC_DUAL\\nnr_class 2\\nlabel 1 -1\\nnr_feature %s\\nbias -1\\nw\\n', 1500000)
+                || string_agg(random()::text, E'\\n') || E'\\n', 'libsvm') FROM generate_series(1, 1500000)"""
         error = in_vain(session, import_wide, {})
         assert isinstance(error, psycopg.errors.DiskFull), error
         assert one(session, "SELECT count(*) FROM svm_versions WHERE name = 'm'") == 0
@@ -135,7 +135,7 @@ def test_trainings_at_once_that_fill_shared_memory_end_or_say_so(small, session)
 @pytest.fixture(scope="module")
 def tables(server, database):
     with server.connect(database) as connection:
-        make_tables(connection, rows=100_000)
+        make_tables(connection, rows=50_000)
 
 
 @pytest.mark.usefixtures("tables")
@@ -157,7 +157,7 @@ def test_a_server_out_of_connections_goes_on_training(server, connect, connectio
         configure(connection, TWO_WORKERS | {"pgsvm.cache_size": "1MB"})
         connection.execute(LEARNABLE)
         trained = model(connection, "m")
-        assert (trained["rows_used"], trained["workers"]) == (100_000, 2)
+        assert (trained["rows_used"], trained["workers"]) == (50_000, 2)
     finally:
         for other in others:
             other.close()
@@ -215,7 +215,7 @@ def test_a_table_that_is_changed_meanwhile_changes_when_the_training_has_ended(s
         assert isinstance(ended, psycopg.errors.UndefinedTable), ended
     else:
         assert ended == [("m",)]
-        assert model(watcher, "m")["rows_used"] == 100_000
+        assert model(watcher, "m")["rows_used"] == 50_000
         watcher.execute("SELECT svm_drop('m')")
     assert (
         one(

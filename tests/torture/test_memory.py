@@ -18,7 +18,7 @@ CACHE_BYTES = 2 * MB
 COLUMNS = 50
 TERMS = "model => 'm', c => 0.01, tolerance => 1e-6, max_passes => 3"
 
-PROCESSES = {"two workers": TWO_WORKERS, "no worker": NO_WORKER}
+PROCESSES = {"two workers": TWO_WORKERS} | ({"no worker": NO_WORKER} if LONG else {})
 # rows of 200 bytes, dense, and of 160, sparse: ten times the cache and a hundred times
 TIMES = {10: 100_000, 100: 1_000_000} if LONG else {10: 100_000}
 SOURCES = {

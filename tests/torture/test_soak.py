@@ -120,7 +120,7 @@ EXPECTED = (
 
 def test_mixed_work_leaves_no_trace(server, connect):
     chance = random.Random(0)
-    whole = soak_seconds(quick=8, share=0.16)
+    whole = soak_seconds(quick=5, share=0.16)
     started, before = time.monotonic(), server.in_use()
     connection, watcher = connect(), connect()
     done, ended, trace = Counter(), Counter(), []
