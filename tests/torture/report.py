@@ -1,5 +1,5 @@
-"""report.py FIGURES RESULTS SECONDS COMMIT: writes docs/reliability.md to standard output, from the figures that a run
-of scripts/torture kept and pytest's list of results."""
+"""report.py FIGURES RESULTS SECONDS COMMIT [LATER RESULTS...]: writes docs/reliability.md to standard output, from the
+figures that a run of scripts/torture kept and pytest's list of results; of tests that ran again the last result counts."""
 
 import datetime
 import json
@@ -52,7 +52,7 @@ def machine():
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "CPU")
     busy = os.getloadavg()[2]
     return (
-        f"{len(os.sched_getaffinity(0))} x {model}, {memory_gb:.0f} GB, Linux {platform.release()}"
+        f"{len(os.sched_getaffinity(0))} x {model}, {memory_gb:.0f} GB, Linux {platform.release().split('-')[0]}"
         f" (load average {busy:.1f} in the last quarter of an hour)"
     )
 
@@ -65,11 +65,17 @@ def markdown(rows):
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def main(figures, results, seconds, commit):
+def outcomes(case):
+    """What a test says that did not pass."""
+    return [outcome for outcome in case if outcome.tag in ("failure", "error", "skipped")]
+
+
+def main(figures, results, seconds, commit, *later):
     found = [json.loads(line) for line in pathlib.Path(figures).read_text().splitlines()]
-    suite = tree.parse(results).getroot().find("testsuite")
-    counts = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
-    failed = counts["failures"] + counts["errors"]
+    runs = [tree.parse(path).getroot() for path in (results, *later)]
+    cases = {(case.get("classname"), case.get("name")): case for run in runs for case in run.iter("testcase")}
+    skipped = sum(any(outcome.tag == "skipped" for outcome in outcomes(case)) for case in cases.values())
+    failed = sum(bool(outcomes(case)) for case in cases.values()) - skipped
     version = pathlib.Path(results).stem.rpartition("-")[2]
     print("# Reliability\n")
     print(
@@ -78,17 +84,14 @@ def main(figures, results, seconds, commit):
     )
     print(f"- {datetime.date.today()}, {int(seconds) / 60:.0f} minutes, PostgreSQL {version}, commit {commit}")
     print(f"- {machine()}")
-    print(
-        f"- {counts['tests'] - failed - counts['skipped']} tests passed, {failed} failed, {counts['skipped']} skipped"
-    )
-    for case in suite.iter("testcase"):
-        for outcome in (*case.findall("failure"), *case.findall("error"), *case.findall("skipped")):
-            reason = outcome.get("message", "").splitlines()[0]
-            print(f"  - {outcome.tag}: {case.get('name').replace('_', ' ')}: {reason}")
+    print(f"- {len(cases) - failed - skipped} tests passed, {failed} failed, {skipped} skipped")
+    for (_, name), case in cases.items():
+        for outcome in outcomes(case):
+            print(f"  - {outcome.tag}: {name.replace('_', ' ')}: {outcome.get('message', '').splitlines()[0]}")
     for table, (heading, text) in TABLES.items():
         rows = [entry["row"] for entry in found if entry["table"] == table]
         if rows:
-            print(f"\n## {heading}" if heading else "", end="\n\n" if heading else "")
+            print(f"\n## {heading}\n" if heading else "")
             print(f"{text}\n\n{markdown(rows)}")
 
 

@@ -49,7 +49,7 @@ def tables(server, database):
         connection.execute(
             """
             CREATE UNLOGGED TABLE thin AS
-            SELECT id, label, ARRAY(SELECT k * 5000 + 1 + (id * 7919 + k) % 5000 FROM generate_series(0, 19) AS k) AS idx,
+            SELECT id, label, ARRAY(SELECT k * 5000 + 1 + (id % 5000 * 7919 + k) % 5000 FROM generate_series(0, 19) AS k) AS idx,
                    features[1:20] AS val
             FROM many
             """

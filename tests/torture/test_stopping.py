@@ -35,7 +35,7 @@ STATEMENTS = {
     "svm_predict_set of each row": ("SELECT count(s) FROM endless AS e, svm_predict_set('ten', e) AS s", {}),
     "svm_explain of each row": ("SELECT count(s) FROM endless AS e, svm_explain('dense', e) AS s", {}),
     "svm_import of a wide model": (
-        f"SELECT svm_import('m', {HEAD.format(30_000_000)} || repeat(E'0.5\\n', 30000000), 'libsvm')",
+        f"SELECT svm_import('m', {HEAD.format(10_000_000)} || repeat(E'0.5\\n', 10000000), 'libsvm')",
         {},
     ),
     "svm_load_libsvm": ("SELECT svm_load_libsvm('loaded', content => repeat(E'1 1:0.5 7:2\\n', 2000000))", {}),
