@@ -82,7 +82,9 @@ def main(figures, results, seconds, commit, *later):
         "What `make torture` measured; written by it, never by hand. The tests are `tests/torture`; a short run of them is"
         " part of `make test`.\n"
     )
-    print(f"- {datetime.date.today()}, {int(seconds) / 60:.0f} minutes, PostgreSQL {version}, commit {commit}")
+    print(
+        f"- {datetime.date.today()}, {int(seconds) / 60:.0f} minutes{' in several runs' if later else ''}, PostgreSQL {version}, commit {commit}"
+    )
     print(f"- {machine()}")
     print(f"- {len(cases) - failed - skipped} tests passed, {failed} failed, {skipped} skipped")
     for (_, name), case in cases.items():
