@@ -86,7 +86,9 @@ def main(figures, results, seconds, commit, *later):
         f"- {datetime.date.today()}, {int(seconds) / 60:.0f} minutes{' in several runs' if later else ''}, PostgreSQL {version}, commit {commit}"
     )
     print(f"- {machine()}")
-    print(f"- {len(cases) - failed - skipped} tests passed, {failed} failed, {skipped} skipped")
+    print(
+        f"- {len(cases) - failed - skipped} tests passed, {failed} failed, {skipped} skipped{' (of those that ran again, the last result)' if later else ''}"
+    )
     for (_, name), case in cases.items():
         for outcome in outcomes(case):
             print(f"  - {outcome.tag}: {name.replace('_', ' ')}: {outcome.get('message', '').splitlines()[0]}")
