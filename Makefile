@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install demo test test-core test-regress test-backend test-e2e bench bench-full lint format clean
+.PHONY: help build install demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -30,6 +30,9 @@ test-backend: ## tests that run inside a server process
 
 test-e2e: ## tests with several connections: cancel, concurrency, real data sets
 	scripts/test e2e
+
+torture: ## the tests of faults, limits, memory and many users for an hour, or MINUTES=n; writes docs/reliability.md
+	scripts/torture $(MINUTES)
 
 bench: ## ours and peers side by side, small sizes and few repeats, writes bench/results.md; CASE=name for one
 	scripts/bench quick $(CASE)

@@ -12,6 +12,7 @@ use crate::leader::{self, Trained};
 use crate::models::{self, Labelled};
 use crate::pg::call::Call;
 use crate::pg::query::{self, Column};
+use crate::pg::snapshot::with_latest;
 use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::request::{Arguments, ClassWeight, Request};
 use crate::source::{Selected, Source};
@@ -166,7 +167,7 @@ pub fn run(
     following: Option<Following>,
     started: Instant,
 ) -> Result<String, Failure> {
-    let mut trained = leader::train(&prepared.job, following);
+    let mut trained = with_latest(|| leader::train(&prepared.job, following));
     if !trained.is_finite() {
         return Err(out_of_range());
     }
@@ -187,7 +188,7 @@ pub fn run(
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     let prepared = prepare(&request, None)?;
-    let trained = leader::train(&prepared.job, None);
+    let trained = with_latest(|| leader::train(&prepared.job, None));
     Ok(validation::rows(&trained))
 }
 

@@ -20,6 +20,7 @@ pub mod record;
 pub mod result_set;
 pub mod select;
 pub mod signals;
+pub mod snapshot;
 pub mod statement;
 pub mod tempfile;
 pub mod types;

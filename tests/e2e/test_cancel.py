@@ -12,6 +12,7 @@ import time
 import psycopg
 import pytest
 
+from harness.phases import PHASES, family, in_phase, make_tables
 from harness.server import wait_until
 from harness.sessions import NO_WORKER, ONE_WORKER, TWO_TRAINERS, TWO_WORKERS, configure, model, one, stored_rows
 
@@ -19,44 +20,11 @@ BACK_WITHIN_SECONDS = 1.0
 
 PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
 
-# Labels that nothing explains and a tolerance that is never reached: each phase lasts until it is ended.
-TRAIN_WITHOUT_END = "SELECT svm_train('{}', 'label', model => 'm', tolerance => 1e-15, max_passes => 1000000)"
-
-# phase -> (statement, settings)
-PHASES = {
-    "loading": (TRAIN_WITHOUT_END.format("endless"), {"pgsvm.cache_size": "4MB"}),
-    "training_in_memory": (TRAIN_WITHOUT_END.format("noisy"), {"pgsvm.cache_size": "128MB"}),
-    "training_out_of_core": (TRAIN_WITHOUT_END.format("noisy"), {"pgsvm.cache_size": "4MB"}),
-    "storing": ("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')", {"test.dawdle": "on"}),
-}
-
 
 @pytest.fixture(scope="module", autouse=True)
 def tables(server, database):
-    """noisy: 400,000 rows; endless: the same a thousand times over; spread: weights in 300 chunks, stored slowly."""
-    columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
     with server.connect(database) as connection:
-        connection.execute(
-            f"CREATE UNLOGGED TABLE noisy AS SELECT hashint4(-i) & 1 AS label, ARRAY[{columns}]::real[] AS features"
-            " FROM generate_series(1, 400000) AS i"
-        )
-        connection.execute("CREATE VIEW endless AS SELECT label, features FROM noisy, generate_series(1, 1000)")
-        connection.execute(
-            "CREATE TABLE spread AS SELECT i % 2 AS label, ARRAY[i * 16384] AS idx, ARRAY[1]::real[] AS val"
-            " FROM generate_series(1, 300) AS i"
-        )
-        connection.execute(
-            """
-            CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF current_setting('test.dawdle', true) = 'on' THEN PERFORM pg_sleep(0.05); END IF;
-                RETURN new;
-            END $$
-            """
-        )
-        connection.execute("CREATE TRIGGER dawdle BEFORE INSERT ON svm_weight FOR EACH ROW EXECUTE FUNCTION dawdle()")
-        connection.execute("VACUUM ANALYZE noisy")
-        connection.execute("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before')")
+        make_tables(connection)
 
 
 @pytest.fixture
@@ -80,28 +48,9 @@ def start(server, connect, run, phase, settings):
     connection, watcher = connect(), connect()
     configure(connection, settings | phase_settings)
     running = run(connection, statement)
-    wait_until(lambda: running.over or in_phase(server, watcher, running, phase), what=f"the phase {phase}")
+    wait_until(lambda: running.over or in_phase(server, watcher, running.pid, phase), what=f"the phase {phase}")
     assert not running.over, running.end()
     return running, watcher
-
-
-def in_phase(server, watcher, running, phase):
-    if phase == "storing":
-        # only the trigger on the weights sleeps
-        waits = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = %s"
-        return one(watcher, waits, [running.pid])
-    shown = watcher.execute("SELECT phase, pass FROM svm_progress WHERE leader_pid = %s", [running.pid]).fetchall()
-    if phase == "loading":
-        return ("loading", None) in shown
-    spools = any(f"pgsql_tmp{pid}." in path for path, _ in server.temporary_files() for pid in family(watcher, running))
-    wants_spool = phase == "training_out_of_core"
-    return spools == wants_spool and any(name == "training" and number >= 1 for name, number in shown)
-
-
-def family(watcher, running):
-    """Pids of the training's backend and workers."""
-    rows = watcher.execute("SELECT pid FROM pg_stat_activity WHERE %s IN (pid, leader_pid)", [running.pid])
-    return [pid for (pid,) in rows]
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
@@ -125,7 +74,7 @@ def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, ph
 def test_two_trainers_end_like_one(server, connect, run, nothing_left, how, processes):
     settings = PROCESSES[processes] | TWO_TRAINERS
     running, watcher = start(server, connect, run, "training_in_memory", settings)
-    pids = family(watcher, running)
+    pids = family(watcher, running.pid)
     wait_until(lambda: any(threads(pid) > 1 for pid in pids), what="a second trainer")
     asked = time.monotonic()
     watcher.execute(f"SELECT {how}(%s)", [running.pid])
@@ -157,7 +106,7 @@ def test_terminating_the_backend_leaves_nothing(server, connect, run, nothing_le
 @pytest.mark.parametrize("phase", ["loading", "training_in_memory", "training_out_of_core"])
 def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, run, nothing_left, phase):
     running, watcher = start(server, connect, run, phase, TWO_WORKERS)
-    worker = next(pid for pid in family(watcher, running) if pid != running.pid)
+    worker = next(pid for pid in family(watcher, running.pid) if pid != running.pid)
     asked = time.monotonic()
     watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
     assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
@@ -229,7 +178,7 @@ def test_everything_is_given_back_before_the_transaction_is_rolled_back(server, 
     connection, watcher = connect(autocommit=False), connect()
     configure(connection, TWO_WORKERS | settings)
     running = run(connection, statement)
-    wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
+    wait_until(lambda: in_phase(server, watcher, running.pid, "training_out_of_core"), what="training")
     watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
     assert isinstance(running.end(), psycopg.errors.QueryCanceled)
     assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
@@ -252,7 +201,7 @@ def test_a_function_may_catch_the_cancel_and_train_again(server, connect, run):
         """
     )
     running = run(connection, "SELECT stubborn()")
-    wait_until(lambda: in_phase(server, watcher, running, "training_out_of_core"), what="training")
+    wait_until(lambda: in_phase(server, watcher, running.pid, "training_out_of_core"), what="training")
     watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
     assert running.end() == [("second",)]
     assert not server.left_over(before)

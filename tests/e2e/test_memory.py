@@ -1,19 +1,12 @@
 """The memory promise: a training out of core takes the cache, 4 bytes a row, the weights and less than 64 MB."""
 
-import os
-import pathlib
-import re
-import time
-from dataclasses import dataclass
-
 import pytest
 
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, configure, model
+from harness.memory import MB, PROMISE_BYTES, watch
+from harness.sessions import NO_WORKER, ONE_WORKER, TWO_WORKERS, model
 
 ROWS, COLUMNS = 1_000_000, 50
-MB = 1 << 20
 CACHE_BYTES = 16 * MB
-PROMISE_BYTES = 64 * MB
 DUAL_BYTES, WEIGHT_BYTES = 4 * ROWS, 8 * COLUMNS
 
 PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
@@ -40,76 +33,16 @@ def wide(server, database):
         connection.execute("DROP TABLE wide")
 
 
-def private_bytes(pid):
-    """Anonymous memory of a process, in which neither files nor shared memory count; 0 when it is gone."""
-    try:
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"RssAnon:\s*(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
-
-
-def segments(pid):
-    """Files of the dynamic shared memory that a process has mapped."""
-    try:
-        return set(re.findall(r"/dev/shm/PostgreSQL\.\d+", pathlib.Path(f"/proc/{pid}/maps").read_text()))
-    except OSError:
-        return set()
-
-
-def allocated_bytes(path):
-    """Bytes that a file takes, pages never touched left out; 0 when it is gone."""
-    try:
-        return os.stat(path).st_blocks * 512
-    except OSError:
-        return 0
-
-
-def sample(pids):
-    """Bytes that the processes hold together, shared memory counted once and the server's buffers not at all."""
-    mapped = set().union(*map(segments, pids))
-    return sum(map(private_bytes, pids)) + sum(map(allocated_bytes, mapped))
-
-
-def children(postmaster):
-    return {int(pid) for pid in pathlib.Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()}
-
-
-@dataclass
-class Seen:
-    """What a training took at most, beside what its backend had before."""
-
-    peak: int
-    spooled: int
-    samples: int
-
-
 @pytest.fixture
-def watch(server, connect, run):
+def watched(server, connect):
     """Runs a statement and watches the memory of its processes."""
 
     def watched(settings, statement):
         connection = connect()
-        configure(connection, settings | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"})
         # a backend that has read the table and predicted: caches of the catalog are not the training's
         connection.execute("SELECT svm_train_query('SELECT * FROM wide LIMIT 100', 'label', model => 'small')")
         connection.execute("SELECT count(*) FROM wide")
-        backend = connection.info.backend_pid
-        postmaster = int((server.data_directory / "postmaster.pid").read_text().split()[0])
-        before = children(postmaster)
-        at_rest, files_before = sample([backend]), server.temporary_files()
-
-        running = run(connection, statement)
-        seen = Seen(0, 0, 0)
-        while not running.over:
-            workers = children(postmaster) - before
-            seen.peak = max(seen.peak, sample({backend} | workers) - at_rest)
-            seen.spooled = max(seen.spooled, sum(size for _, size in server.temporary_files() - files_before))
-            seen.samples += 1
-            time.sleep(0.02)
-        running.end()
-
+        seen = watch(server, connection, settings | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"}, statement)
         trained = model(connection, "m")
         print(
             f"peak {seen.peak / MB:.1f} MB, {seen.samples} samples, {trained['seconds']:.1f} s, "
@@ -124,18 +57,18 @@ def watch(server, connect, run):
 
 
 @pytest.mark.parametrize(("processes", "solver"), CASES)
-def test_a_training_out_of_core_keeps_the_memory_promise(watch, processes, solver):
+def test_a_training_out_of_core_keeps_the_memory_promise(watched, processes, solver):
     limits = "max_passes => 4, tolerance => 1e-6"
     statement = f"SELECT svm_train('wide', 'label', model => 'm', c => 0.01, solver => '{solver}', {limits})"
-    trained, seen = watch(PROCESSES[processes], statement)
+    trained, seen = watched(PROCESSES[processes], statement)
     assert trained["rows_used"] == ROWS
     assert seen.peak < CACHE_BYTES + DUAL_BYTES + WEIGHT_BYTES + PROMISE_BYTES
 
 
-def test_many_long_categories_keep_the_memory_promise(watch):
+def test_many_long_categories_keep_the_memory_promise(watched):
     """As many values as are kept, and many more that are hashed."""
     columns = ", ".join(f"lpad((features[{i}] * 1e5)::int::text, 300 * {i}, 'x') AS text{i}" for i in range(1, 4))
-    trained, seen = watch(
+    trained, seen = watched(
         TWO_WORKERS,
         f"""SELECT svm_train_query($$SELECT label, features, {columns} FROM wide LIMIT 200000$$, 'label', model => 'm',
             max_passes => 4, tolerance => 1e-6, options => '{{"max_categories": 50000, "hash_bits": 10}}')""",

@@ -63,19 +63,20 @@ def copy_database(server, source, target, *options):
 
 
 class Server:
-    """One running server. `name` keeps servers of one version apart; each has a fresh data directory."""
+    """One running server. `name` keeps servers of one version apart; each has a fresh data directory. `starter` is a
+    command that runs the command behind it, in an environment of its own."""
 
-    def __init__(self, version, name="e2e"):
+    def __init__(self, version, name="e2e", starter=()):
         self.version = version
         self.name = name
-        self.socket_directory = self._script("start")
+        self.socket_directory = self._script("start", starter)
         with self.connect() as connection:
             self.data_directory = pathlib.Path(connection.execute("SHOW data_directory").fetchone()[0])
         self.log_file = self.data_directory.parent / "log"
 
-    def _script(self, verb):
+    def _script(self, verb, starter=()):
         return subprocess.run(
-            [ROOT / "scripts" / "server", verb, str(self.version), self.name],
+            [*starter, ROOT / "scripts" / "server", verb, str(self.version), self.name],
             check=True,
             stdout=subprocess.PIPE,
             text=True,
@@ -89,11 +90,19 @@ class Server:
         with self.connect() as connection:
             for name, value in settings.items():
                 connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+        self.control("restart")
+
+    def control(self, *verb):
+        """pg_ctl on this server: "start", "stop", "-m", "immediate"; waits until it is done."""
         subprocess.run(
-            [programs_of(self.version) / "pg_ctl", "-D", self.data_directory, "-l", self.log_file, "-w", "restart"],
+            [programs_of(self.version) / "pg_ctl", "-D", self.data_directory, "-l", self.log_file, "-w", *verb],
             check=True,
             stdout=subprocess.DEVNULL,
         )
+
+    def postmaster(self):
+        """Its process id."""
+        return int((self.data_directory / "postmaster.pid").read_text().split()[0])
 
     def connect(self, dbname="postgres", user="postgres", autocommit=True, **more):
         """A new connection; its statements commit one by one unless `autocommit=False`."""
@@ -162,7 +171,7 @@ class Server:
 
     def _segments_in_use(self):
         """Names of segments that this server's processes have open or mapped, and those of other processes."""
-        postmaster = int((self.data_directory / "postmaster.pid").read_text().split()[0])
+        postmaster = self.postmaster()
         own, foreign = set(), set()
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:

@@ -114,7 +114,8 @@ class Running:
 
     def _run(self):
         try:
-            self._rows = self.connection.execute(self.statement, self._parameters).fetchall()
+            cursor = self.connection.execute(self.statement, self._parameters)
+            self._rows = cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             self._error = error
         self._ended_at = time.monotonic()

@@ -46,6 +46,9 @@ use visit::Sums;
 /// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
 const BLOCKS_AT_A_TIME: usize = 128;
 
+/// The same for a bank, in which all heads visit a row together: few, because hundreds of heads take their time.
+const BANK_BLOCKS_AT_A_TIME: usize = 8;
+
 /// A walk over the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
@@ -165,6 +168,11 @@ impl<T: Real> Solver<T> {
 
     fn running(&self) -> impl Iterator<Item = &Course> {
         self.courses().filter(|course| course.runs())
+    }
+
+    /// Heads that still run: what a visit of a row takes is that of one head as many times.
+    pub(crate) fn running_heads(&self) -> usize {
+        self.running().count()
     }
 
     /// Whether rows may sleep between full passes (otherwise the caller chooses the rows by `margin`).
@@ -319,7 +327,7 @@ impl<T: Real> Solver<T> {
     }
 
     /// Visits blocks of rows of the arena, all rows in a full pass and else those awake. Gives back how many of the
-    /// blocks and values that was: about `budget` values, but at least a block.
+    /// blocks and values that was, whatever the number of heads: about `budget` values, but at least a block.
     #[inline(always)]
     pub(crate) fn visit_blocks<K: Kernel, const FULL: bool>(
         &mut self,
@@ -327,8 +335,12 @@ impl<T: Real> Solver<T> {
         budget: usize,
     ) -> (usize, usize) {
         let (mut done, mut values) = (0, 0);
+        let at_a_time = match self.form {
+            Form::Apart(_) => BLOCKS_AT_A_TIME,
+            Form::Together(_) => BANK_BLOCKS_AT_A_TIME,
+        };
         while done < blocks.numbers.len() && (done == 0 || values < budget) {
-            let end = (done + BLOCKS_AT_A_TIME).min(blocks.numbers.len());
+            let end = (done + at_a_time).min(blocks.numbers.len());
             let some = Blocks {
                 numbers: &blocks.numbers[done..end],
                 ..blocks
@@ -338,9 +350,8 @@ impl<T: Real> Solver<T> {
             }
             match &mut self.form {
                 Form::Apart(heads) => {
-                    for head in running(heads) {
-                        values += head.visit_blocks::<K, FULL>(some);
-                    }
+                    let visited = running(heads).map(|head| head.visit_blocks::<K, FULL>(some));
+                    values += visited.max().unwrap_or(0);
                 }
                 Form::Together(bank) => values += bank.visit_blocks::<FULL>(some),
             }

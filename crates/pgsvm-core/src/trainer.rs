@@ -385,7 +385,8 @@ impl Trainer {
         self.start = start;
     }
 
-    /// Visits rows with about `budget_values` stored words in all (a few words more than values).
+    /// Visits rows with about `budget_values` stored words in all (a few words more than values), a row once for each head
+    /// that runs.
     ///
     /// `Blocked` until loading ends and, while streaming, when nothing can be done before rows come.
     pub fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {

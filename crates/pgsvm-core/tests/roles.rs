@@ -113,6 +113,33 @@ fn the_reader_is_blocked_when_the_ring_is_full() {
     assert_eq!(cache.phase(), Phase::Streaming);
 }
 
+/// Steps of a trainer with so many equal heads, all of which end after the same passes.
+fn steps_of(heads: usize, examples: &[OwnedExample], cache_bytes: usize) -> usize {
+    let cache = Cache::in_memory(cache_bytes).expect("memory");
+    let (source, spool) = (SliceSource::new(examples), MemorySpool::default());
+    let mut reader = Reader::new(cache.clone(), JOB, source, spool).expect("free");
+    let specs = vec![HeadSpec::binary(1.0); heads];
+    let mut trainer = Trainer::new(cache, problem(), specs).expect("free");
+    let mut steps = 0;
+    loop {
+        while reader.step(1000).expect("reads") == Step::Progress {}
+        steps += 1;
+        if trainer.step(10_000).expect("trains") == Step::Done {
+            return steps;
+        }
+    }
+}
+
+#[test]
+fn a_step_visits_fewer_rows_where_more_heads_visit_them() {
+    let examples = words(4000, 100, 3, 20);
+    let (one, many) = (
+        steps_of(1, &examples, 1 << 20),
+        steps_of(64, &examples, 1 << 20),
+    );
+    assert!(many > 8 * one, "{many} steps of 64 heads, {one} of one");
+}
+
 #[test]
 fn a_request_to_stop_ends_both_roles_at_the_next_step() {
     for cache_bytes in [1 << 20, 32 * 1024] {

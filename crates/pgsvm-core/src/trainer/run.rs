@@ -151,7 +151,8 @@ impl<T: Real> Run<T> {
         }
         match &mut self.activity {
             Activity::Training => {
-                let step = self.form.step(budget_values)?;
+                let heads = self.form.solver().running_heads().max(1);
+                let step = self.form.step((budget_values / heads).max(1))?;
                 if step == Step::Done {
                     return self.end_training();
                 }

@@ -1,0 +1,124 @@
+"""How long a cancel takes, in every phase of a training and in everything else that may take long."""
+
+import math
+import random
+import time
+
+import psycopg
+import pytest
+
+from harness.effort import LONG, record, seconds
+from harness.phases import PHASES, in_phase, make_tables
+from harness.server import wait_until
+from harness.sessions import NO_WORKER, TWO_WORKERS, configure, one
+
+MOST_WITHIN_MS, ALL_WITHIN_MS = 200, 1000
+
+# the beginning of a model in LIBLINEAR's format
+HEAD = r"E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature {}\nbias -1\nw\n'"
+
+# what -> (statement, settings); each lasts for seconds
+STATEMENTS = {
+    "loading sparse rows": (
+        "SELECT svm_train('sparse_endless', 'label', ARRAY['sparse(idx, val)'], model => 'm')",
+        TWO_WORKERS | {"pgsvm.cache_size": "4MB"},
+    ),
+    "svm_cross_validate": (
+        "SELECT * FROM svm_cross_validate('noisy', 'class', features => ARRAY['features'], c => ARRAY[0.1, 1], tolerance => 1e-30,"
+        " max_passes => 1000000)",
+        NO_WORKER,
+    ),
+    "svm_evaluate": ("SELECT * FROM svm_evaluate('dense', 'endless')", {}),
+    "svm_confusion": ("SELECT * FROM svm_confusion('dense', 'endless')", {}),
+    "svm_suspects": ("SELECT * FROM svm_suspects('dense', 'endless')", {}),
+    "svm_decision of each row": ("SELECT sum(svm_decision('dense', e)) FROM endless AS e", {}),
+    "svm_predict_set of each row": ("SELECT count(s) FROM endless AS e, svm_predict_set('ten', e) AS s", {}),
+    "svm_explain of each row": ("SELECT count(s) FROM endless AS e, svm_explain('dense', e) AS s", {}),
+    "svm_import of a wide model": (
+        f"SELECT svm_import('m', {HEAD.format(10_000_000)} || repeat(E'0.5\\n', 10000000), 'libsvm')",
+        {},
+    ),
+    "svm_load_libsvm": ("SELECT svm_load_libsvm('loaded', content => repeat(E'1 1:0.5 7:2\\n', 2000000))", {}),
+    "svm_export of a wide model": ("SELECT count(svm_export('wide')) FROM generate_series(1, 100)", {}),
+    "svm_weights of a wide model": ("SELECT count(*) FROM svm_weights('wide')", {}),
+    "svm_as_sql": ("SELECT count(svm_as_sql('dense')) FROM generate_series(1, 1000000)", {}),
+    "PostgreSQL's own count(*), to compare": ("SELECT count(*) FROM endless", {}),
+}
+# tests/e2e/test_cancel.py cancels a training in each phase whenever tests run
+MEASURED = {name.replace("_", " "): (*entry, name) for name, entry in PHASES.items() if LONG} | {
+    name: (*entry, None) for name, entry in STATEMENTS.items()
+}
+ALL = {"latencies": []}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(server, database):
+    with server.connect(database) as connection:
+        make_tables(connection, rows=200_000 if LONG else 50_000)
+        connection.execute(
+            "CREATE VIEW sparse_endless AS SELECT i % 2 AS label, ARRAY[1 + i % 100000, 200000] AS idx,"
+            " ARRAY[1, 0.5]::real[] AS val FROM generate_series(1, 1000000000) AS i"
+        )
+        for name, label in [("dense", "label"), ("ten", "class")]:
+            train = "SELECT svm_train('noisy', %s, ARRAY['features'], model => %s, max_passes => 1)"
+            connection.execute(train, [label, name])
+        connection.execute(
+            f"SELECT svm_import('wide', {HEAD.format(1_000_000)} || string_agg(sin(i)::text, E'\\n') || E'\\n', 'libsvm')"
+            " FROM generate_series(1, 1000000) AS i"
+        )
+
+
+def latency_ms(server, connect, run, chance, what):
+    """Milliseconds from a cancel to the end of the statement; None when it had ended before."""
+    statement, settings, phase = MEASURED[what]
+    connection, watcher = connect(), connect()
+    try:
+        configure(connection, (TWO_WORKERS if phase else {}) | settings)
+        running = run(connection, statement)
+        if phase:
+            wait_until(lambda: running.over or in_phase(server, watcher, running.pid, phase), what=f"the phase {phase}")
+        time.sleep(chance.uniform(0, 0.5))
+        asked = time.monotonic()
+        watcher.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+        ended = running.end()
+        assert not isinstance(ended, psycopg.Error) or isinstance(ended, psycopg.errors.QueryCanceled), ended
+        return 1000 * running.seconds_until_end(since=asked) if isinstance(ended, psycopg.Error) else None
+    finally:
+        connection.close()
+        watcher.close()
+
+
+def percentile(values, share):
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def row(latencies):
+    return {
+        "cancels": len(latencies),
+        "median_ms": round(percentile(latencies, 0.5)),
+        "p99_ms": round(percentile(latencies, 0.99)),
+        "longest_ms": round(max(latencies)),
+    }
+
+
+@pytest.mark.parametrize("what", MEASURED)
+def test_a_cancel_is_answered(server, connect, run, what):
+    chance = random.Random(what)
+    deadline = time.monotonic() + seconds(quick=0, share=0.28 / len(MEASURED))
+    latencies = []
+    while not latencies or time.monotonic() < deadline:
+        took = latency_ms(server, connect, run, chance, what)
+        if took is not None:
+            latencies.append(took)
+    record("cancel", what=what, **row(latencies))
+    if "to compare" not in what:
+        ALL["latencies"] += latencies
+    assert max(latencies) < ALL_WITHIN_MS
+    with connect() as connection:
+        assert one(connection, "SELECT count(*) FROM svm_models WHERE name = 'm'") == 0
+
+
+@pytest.mark.skipif(not LONG, reason="one cancel of each kind says nothing about 99 of 100")
+def test_99_of_100_cancels_are_answered_at_once():
+    record("cancel", what="all of pgsvm's", **row(ALL["latencies"]))
+    assert percentile(ALL["latencies"], 0.99) < MOST_WITHIN_MS
