@@ -58,7 +58,16 @@ impl Stored {
         )
         .map_err(spi_failure)?;
         let json = json.ok_or_else(|| damaged("its version is gone"))?;
-        serde_json::from_str(&json).map_err(|reason| damaged(&reason.to_string()))
+        let row: Value =
+            serde_json::from_str(&json).map_err(|reason| damaged(&reason.to_string()))?;
+        if row["solver"] == "imported" {
+            return Err(Failure::new(
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("model \"{name}@{version}\" was imported and cannot follow a table"),
+            )
+            .hint("Train a model of the table: svm_train('table', 'label', key => 'id')"));
+        }
+        serde_json::from_value(row).map_err(|reason| damaged(&reason.to_string()))
     }
 
     /// The key column and its kind; None of a version trained without.
