@@ -133,6 +133,8 @@ SELECT svm_train_query('SELECT *, 7 AS key FROM points WHERE id > 30', 'label', 
 
 -- Models that cannot follow.
 SELECT svm_train('points', 'label', '{x, y}', 'keyless');
+SELECT svm_import('imported', E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n1 \n');
+SELECT svm_refresh('imported');
 SELECT svm_refresh('keyless');
 SELECT svm_forget('keyless', 'leavers');
 SELECT svm_refresh('nobody');
