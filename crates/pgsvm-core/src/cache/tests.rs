@@ -204,7 +204,7 @@ mod every_interleaving {
                 let Some(&size) = sizes.get(batch) else {
                     return false;
                 };
-                if self.produced % 2 == 0 {
+                if self.produced.is_multiple_of(2) {
                     self.tails.seen += next.newly_seen;
                     let tail = self.tails.positions[self.tails.seen];
                     control.ring_tail.0.store(tail, Ordering::Relaxed);
@@ -222,7 +222,7 @@ mod every_interleaving {
             } else {
                 let batch = self.consumed / 2;
                 let head = |run: &Self| run.heads.positions[run.heads.seen];
-                if self.consumed % 2 == 0 {
+                if self.consumed.is_multiple_of(2) {
                     self.heads.seen += next.newly_seen;
                     control.ring_head.0.store(head(self), Ordering::Relaxed);
                     if self.consumer.front().is_none() {
