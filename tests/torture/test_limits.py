@@ -200,9 +200,10 @@ def test_a_table_that_is_changed_meanwhile_changes_when_the_training_has_ended(s
     training = run(trainer, statement.replace("noisy", "changing"))
     in_training = lambda: training.over or in_phase(server, watcher, training.pid, "training_out_of_core")  # noqa: E731
     wait_until(in_training, what="training")
+    assert not training.over, training.end()
     changing = run(changer, change)
     waits = "SELECT count(*) = 1 FROM pg_locks WHERE pid = %s AND NOT granted"
-    wait_until(lambda: one(watcher, waits, [changing.pid]), what="a change that waits")
+    wait_until(lambda: training.over or one(watcher, waits, [changing.pid]), what="a change that waits")
     assert not training.over, training.end()
     # one that comes later waits behind the change, and sees the table as it is then
     late_session = connect()
