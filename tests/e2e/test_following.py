@@ -50,7 +50,8 @@ def test_after_forgetting_a_thousand_rows_a_model_is_one_trained_without_them(co
     )
     assert_same(connection, "forgets", "without")
     assert model(connection, "forgets")["rows_used"] == 31561
-    assert model(connection, "forgets")["passes"] <= passes
+    # with workers rows that stream are visited as they come, and passes differ from run to run
+    assert settings is not NO_WORKER or model(connection, "forgets")["passes"] <= passes
     connection.execute("SELECT svm_drop('forgets'), svm_drop('without')")
 
 
