@@ -350,8 +350,12 @@ impl<T: Real> Solver<T> {
             }
             match &mut self.form {
                 Form::Apart(heads) => {
-                    let visited = running(heads).map(|head| head.visit_blocks::<K, FULL>(some));
-                    values += visited.max().unwrap_or(0);
+                    // a plain loop: Iterator's own functions need not be inlined, and then miss the kernel's instructions
+                    let mut most = 0;
+                    for head in running(heads) {
+                        most = most.max(head.visit_blocks::<K, FULL>(some));
+                    }
+                    values += most;
                 }
                 Form::Together(bank) => values += bank.visit_blocks::<FULL>(some),
             }
