@@ -350,7 +350,6 @@ impl<T: Real> Solver<T> {
             }
             match &mut self.form {
                 Form::Apart(heads) => {
-                    // a plain loop: Iterator's own functions need not be inlined, and then miss the kernel's instructions
                     let mut most = 0;
                     for head in running(heads) {
                         most = most.max(head.visit_blocks::<K, FULL>(some));
@@ -371,9 +370,13 @@ impl<T: Real> Solver<T> {
             moments.learn_one(row);
         }
         match &mut self.form {
-            Form::Apart(heads) => running(heads).fold(false, |keep, head| {
-                head.visit_full::<K>(row).matters(margin) | keep
-            }),
+            Form::Apart(heads) => {
+                let mut keep = false;
+                for head in running(heads) {
+                    keep |= head.visit_full::<K>(row).matters(margin);
+                }
+                keep
+            }
             Form::Together(bank) => bank.visit_row::<true>(row) <= margin,
         }
     }
@@ -382,9 +385,13 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>, margin: f64) -> bool {
         match &mut self.form {
-            Form::Apart(heads) => running(heads).fold(false, |keep, head| {
-                head.visit_active::<K>(row).matters(margin) | keep
-            }),
+            Form::Apart(heads) => {
+                let mut keep = false;
+                for head in running(heads) {
+                    keep |= head.visit_active::<K>(row).matters(margin);
+                }
+                keep
+            }
             Form::Together(bank) => bank.visit_row::<false>(row) <= margin,
         }
     }
@@ -394,11 +401,15 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn visit_graded<K: Kernel>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
         match &mut self.form {
-            Form::Apart(heads) => running(heads).fold(margins.len(), |grade, head| {
-                head.asleep.set(row.ordinal(), false);
-                let outcome = head.visit_active::<K>(row);
-                grade.min(margins.partition_point(|margin| !outcome.matters(*margin)))
-            }),
+            Form::Apart(heads) => {
+                let mut grade = margins.len();
+                for head in running(heads) {
+                    head.asleep.set(row.ordinal(), false);
+                    let outcome = head.visit_active::<K>(row);
+                    grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+                }
+                grade
+            }
             Form::Together(bank) => {
                 bank.wake(row.ordinal());
                 let held = bank.visit_row::<false>(row);
@@ -410,13 +421,17 @@ impl<T: Real> Solver<T> {
     /// Has Pegasos make an update by a row alone.
     #[inline(always)]
     pub(crate) fn descend_by_row<K: Kernel>(&mut self, row: &Row<'_>) {
-        running(self.heads_mut()).for_each(|head| head.descend_by_row::<K>(row));
+        for head in running(self.heads_mut()) {
+            head.descend_by_row::<K>(row);
+        }
     }
 
     /// Has Pegasos look at a row of a block by which it is to make an update.
     #[inline(always)]
     pub(crate) fn look<K: Kernel>(&mut self, row: &Row<'_>) {
-        running(self.heads_mut()).for_each(|head| head.look::<K>(row));
+        for head in running(self.heads_mut()) {
+            head.look::<K>(row);
+        }
     }
 
     /// Begins the update by the block looked at.
@@ -427,7 +442,9 @@ impl<T: Real> Solver<T> {
     /// Adds a row of a block of `size` rows.
     #[inline(always)]
     pub(crate) fn descend_by_block<K: Kernel>(&mut self, row: &Row<'_>, size: usize) {
-        running(self.heads_mut()).for_each(|head| head.descend_by_block::<K>(row, size));
+        for head in running(self.heads_mut()) {
+            head.descend_by_block::<K>(row, size);
+        }
     }
 
     /// Ends the update by a block.
@@ -439,7 +456,11 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
         match &mut self.form {
-            Form::Apart(heads) => running(heads).for_each(|head| head.measure::<K>(row)),
+            Form::Apart(heads) => {
+                for head in running(heads) {
+                    head.measure::<K>(row);
+                }
+            }
             Form::Together(bank) => bank.measure(row),
         }
     }
@@ -512,7 +533,11 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
         match &mut self.form {
-            Form::Apart(heads) => running(heads).for_each(|head| head.check::<K>(row)),
+            Form::Apart(heads) => {
+                for head in running(heads) {
+                    head.check::<K>(row);
+                }
+            }
             Form::Together(bank) => bank.check(row),
         }
     }
@@ -596,6 +621,8 @@ impl<T: Real> Solver<T> {
     }
 }
 
+/// The heads that run. Rows are visited in plain loops over them: Iterator's own functions need not be inlined, and where
+/// they are not, what they call misses the kernel's instructions.
 #[inline(always)]
 fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
     heads.iter_mut().filter(|head| head.course.runs())
