@@ -49,6 +49,9 @@ const BLOCKS_AT_A_TIME: usize = 128;
 /// The same for a bank, in which all heads visit a row together: few, because hundreds of heads take their time.
 const BANK_BLOCKS_AT_A_TIME: usize = 8;
 
+/// Full passes that a head waits for others before it is verified without them.
+const PATIENCE: u32 = 2;
+
 /// A walk over the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
@@ -62,6 +65,8 @@ pub(crate) struct Solver<T> {
     intercept: f64,
     /// Full passes completed.
     full_passes: u32,
+    /// Full passes since a head began to wait for a verifying pass.
+    waited: u32,
     /// Visits before the last active pass began.
     visits_before: u64,
     /// Column scales, while they are learned: in the first full pass, perhaps the second.
@@ -107,6 +112,7 @@ impl<T: Real> Solver<T> {
             form,
             intercept,
             full_passes: 0,
+            waited: 0,
             visits_before: 0,
             moments: Moments::new(facts)?,
         };
@@ -472,11 +478,15 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).for_each(Head::end_full),
             Form::Together(bank) => bank.end_full(),
         }
-        self.wants_proof()
+        let wanted = self.running().any(Course::wants_proof);
+        let due = self.wants_proof() || (wanted && self.waited == PATIENCE);
+        self.waited = if wanted && !due { self.waited + 1 } else { 0 };
+        due
     }
 
-    /// Whether a verifying pass is due: nothing is trained in it, so half of the heads that run must want it, or one that
-    /// cannot wait. So K heads are verified in a logarithm of K passes, however far apart they arrive.
+    /// Whether a verifying pass is due at once: nothing is trained in it, so half of the heads that run must want it, or one
+    /// that cannot wait. So many heads that arrive far apart are verified in few passes; none waits longer than
+    /// [`PATIENCE`].
     pub(crate) fn wants_proof(&self) -> bool {
         let (mut running, mut wanting) = (0, 0);
         for course in self.running() {
