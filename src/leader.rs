@@ -111,11 +111,9 @@ impl Trained {
                 sigmoid.b = -sigmoid.b;
             }
         }
-        if self.heads.len() == order.len() {
-            permute(&mut self.heads, &order);
-            permute(&mut report.heads, &order);
-            permute(&mut report.sigmoids, &order);
-        }
+        permute(&mut self.heads, &order);
+        permute(&mut report.heads, &order);
+        permute(&mut report.sigmoids, &order);
         let classes = &self.reader.classes;
         order
             .iter()
