@@ -616,6 +616,16 @@ impl<T: Real> Solver<T> {
         (self.visits() - self.visits_before) as usize / running as usize
     }
 
+    /// Whether a verifying pass is due at the end of an active pass over all rows that are awake. Heads that are held
+    /// together wait for the end of a full pass.
+    pub(crate) fn seems_to_arrive(&mut self) -> bool {
+        if !self.divisible() {
+            return false;
+        }
+        running(self.heads_mut()).for_each(Head::estimate_active);
+        self.wants_proof()
+    }
+
     pub(crate) fn end_active(&mut self) {
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(Head::end_active),

@@ -15,7 +15,7 @@ use crate::trainer::{Certificate, HeadReport, HeadSpec, StopReason};
 
 /// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
 const SLEEP_SHARE: f64 = 0.5;
-/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
+/// A gap estimated from what was summed at the time of the visits may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
 
 /// What is to happen to the centre of the proximal shift.
@@ -178,7 +178,7 @@ impl Course {
         self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
-        self.sums.forget_range();
+        self.sums.forget_pass();
     }
 
     /// Ends a full pass. `start`: |w|^2 of the weights it began with; true when those are the best so far.
@@ -220,7 +220,7 @@ impl Course {
 
     fn note_limits(&mut self) {
         let Sums { high, low, .. } = self.sums;
-        self.sums.forget_range();
+        self.sums.forget_pass();
         if !self.sleeps {
             return;
         }
@@ -298,7 +298,22 @@ impl Course {
     }
 
     pub(super) fn begin_active(&mut self) {
-        self.sums.forget_range();
+        self.sums.forget_pass();
+    }
+
+    /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (rows that sleep leave
+    /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
+    /// pass and is less at its end, so only it is given slack; the second is exact.
+    pub(super) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
+        let open = self.sums.open;
+        if open > self.slack * self.tolerance * self.best.primal {
+            self.estimate = f64::INFINITY;
+            return;
+        }
+        let norms = norms();
+        let dual = self.dual_at(norms, self.sums);
+        let gap = open + self.slack * 0.5 * norms.apart;
+        self.estimate = relative(dual + gap, dual);
     }
 
     pub(super) fn end_active(&mut self) -> Shift {

@@ -209,6 +209,11 @@ impl<T: Real> Head<T> {
         }
     }
 
+    pub(super) fn estimate_active(&mut self) {
+        let iterate = &self.iterate;
+        self.course.estimate_active(|| iterate.norms());
+    }
+
     pub(crate) fn end_active(&mut self) {
         let shift = self.course.end_active();
         self.shift(shift);

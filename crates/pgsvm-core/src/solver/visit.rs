@@ -103,6 +103,9 @@ pub(super) struct Sums {
     pub(super) diag: f64,
     pub(super) visits: u64,
     pub(super) updates: u64,
+    /// Sum of c C L + a (m - 1) + 1/2 diag a^2 at the margin m and the a of each visit of the pass: what the rows visited
+    /// leave of the subproblem's gap.
+    pub(super) open: f64,
 }
 
 impl Sums {
@@ -114,6 +117,7 @@ impl Sums {
         diag: 0.0,
         visits: 0,
         updates: 0,
+        open: 0.0,
     };
 
     /// These and those of more visits.
@@ -126,6 +130,7 @@ impl Sums {
             diag: self.diag + more.diag,
             visits: self.visits + more.visits,
             updates: self.updates + more.updates,
+            open: self.open + more.open,
         }
     }
 
@@ -139,8 +144,9 @@ impl Sums {
         self.high.max(-self.low).max(0.0)
     }
 
-    /// Forgets the projected gradients.
-    pub(super) fn forget_range(&mut self) {
+    /// Forgets what is of one pass: the projected gradients, and what its rows left of the gap.
+    pub(super) fn forget_pass(&mut self) {
+        self.open = 0.0;
         self.high = f64::NEG_INFINITY;
         self.low = f64::INFINITY;
     }
@@ -356,6 +362,9 @@ impl<T: Real> Visitor<'_, T> {
         self.sums.visits += 1;
         self.sums.high = self.sums.high.max(projected);
         self.sums.low = self.sums.low.min(projected);
+        let beyond = y * score - 1.0;
+        self.sums.open += self.lent.terms.c * cost * self.lent.terms.loss(y * score)
+            + old * (beyond + 0.5 * diag * old);
         let mut outcome = Outcome {
             gradient,
             alpha: before,

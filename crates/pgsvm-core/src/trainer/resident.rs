@@ -47,6 +47,8 @@ pub(super) struct Resident<T> {
     /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
+    /// Whether the verifying pass in progress follows an active one.
+    between: bool,
     /// With more than one trainer.
     team: Option<Team<T>>,
     crew: Crew,
@@ -91,6 +93,7 @@ impl<T: Real> Resident<T> {
             active_passes: 0,
             active_visits: 0,
             passes: 0,
+            between: false,
             team,
             crew: Crew::new(trainers - 1),
             together: false,
@@ -199,7 +202,7 @@ impl<T: Real> Resident<T> {
                 if self.solver.done() {
                     return Ok(());
                 }
-                if self.solver.full_passes() == 0 {
+                if self.solver.full_passes() == 0 || std::mem::take(&mut self.between) {
                     self.begin_full();
                     return Ok(());
                 }
@@ -209,6 +212,10 @@ impl<T: Real> Resident<T> {
             }
             Pass::Active => {
                 self.note(Event::Active);
+                if self.solver.seems_to_arrive() {
+                    self.between = true;
+                    return self.begin_verify();
+                }
                 self.solver.end_active();
                 self.active_passes += 1;
                 self.active_visits += self.solver.mean_active_visits();

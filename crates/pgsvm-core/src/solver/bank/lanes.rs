@@ -127,6 +127,8 @@ impl Block {
             diag: sums.diag[k],
             visits: sums.visits[k].into(),
             updates: sums.updates[k].into(),
+            // a bank estimates no gap between full passes
+            open: 0.0,
         }
     }
 
