@@ -7,7 +7,7 @@ use crate::costs::Costs;
 use crate::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::follow::chunks::KeyChunk;
-use crate::follow::keys::{Following, Keys};
+use crate::follow::keys::{Admitted, Following, Keys};
 use crate::groups::Groups;
 use crate::job::Job;
 use crate::labels::LabelValue;
@@ -182,7 +182,7 @@ impl RowDecoder {
         }
     }
 
-    fn decode(&mut self, row: &Row<'_>, key: Option<u128>) -> Result<Decoded, Failure> {
+    fn decode(&mut self, row: &Row<'_>, key: Option<Admitted>) -> Result<Decoded, Failure> {
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| error.in_row(self.rows_seen))?;
