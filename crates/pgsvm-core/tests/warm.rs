@@ -175,6 +175,30 @@ fn several_heads_begin_from_dual_variables_of_their_own() {
 }
 
 #[test]
+fn rows_that_were_far_from_the_margin_are_visited_once() {
+    let settings = settings(PLENTY, Scale::Standard, Threads::One);
+    // with squared hinge no row is at an upper bound, and more of them lie free
+    for (loss, times) in [(Loss::Hinge, 3), (Loss::SquaredHinge, 4)] {
+        for c in [0.1, 10.0] {
+            let (mut examples, others) = (clouds(6000, 20, 3.0, 10), clouds(6000, 20, 3.0, 11));
+            let head = [HeadSpec::binary(c)];
+            let (warm, cold) = visits(&mut examples, &others, &head, problem(loss, c), settings);
+            assert!(
+                warm <= times * 6000 && 2 * warm <= cold,
+                "{loss:?} c {c}: {warm} visits against {cold}"
+            );
+            let (mut examples, others) = (quarters(6000, 12), quarters(6000, 13));
+            let heads = one_against_rest(4, c);
+            let (warm, cold) = visits(&mut examples, &others, &heads, problem(loss, c), settings);
+            assert!(
+                warm <= 4 * times * 6000 && 2 * warm <= cold,
+                "four heads, {loss:?} c {c}: {warm} visits against {cold}"
+            );
+        }
+    }
+}
+
+#[test]
 fn dual_variables_beyond_their_bounds_are_moved_to_them() {
     let examples = clouds(2000, 8, 2.0, 7);
     let problem = problem(Loss::Hinge, 0.1);
