@@ -107,10 +107,22 @@ impl RowSource {
         self.decode.keys.as_ref().map_or(&[], Keys::chunks)
     }
 
+    /// Gives keys and digests away.
+    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
+        let keys = self.decode.keys.as_mut();
+        keys.map_or_else(Vec::new, Keys::take_chunks)
+    }
+
     /// What the training begins from.
     pub fn following(&self) -> Option<&Following> {
         let by_key = self.decode.keys.as_ref().and_then(Keys::following);
         by_key.or(self.begins.as_ref())
+    }
+
+    /// The same, to be given up.
+    pub fn following_mut(&mut self) -> Option<&mut Following> {
+        let by_key = self.decode.keys.as_mut().and_then(Keys::following_mut);
+        by_key.or(self.begins.as_mut())
     }
 
     /// Rows left out because of a NULL or a weight of 0.

@@ -109,7 +109,8 @@ pub struct Following {
     pub rows: Rows,
     /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
     starts: Vec<u32>,
-    pub counts: Counts,
+    counts: Counts,
+    by_key: bool,
 }
 
 /// Which rows of the source are trained on.
@@ -149,6 +150,7 @@ impl Following {
     pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
         Self {
             model,
+            by_key: memory.rows.len() > 0,
             memory,
             rows,
             starts: Vec::new(),
@@ -159,7 +161,7 @@ impl Following {
     /// What svm_version keeps: the version begun from, and with a key the counts.
     pub fn report(&self) -> serde_json::Value {
         let mut report = serde_json::json!({ "model": self.memory.name() });
-        if self.memory.rows.len() > 0 {
+        if self.by_key {
             let Counts {
                 unchanged,
                 changed,
@@ -231,9 +233,9 @@ impl Following {
     }
 
     /// By head of the training, where it begins: of these classes in order of first appearance, with so many features,
-    /// the dense ones first.
-    pub fn starts(
-        &self,
+    /// the dense ones first. What is known of the rows is given up.
+    pub fn take_starts(
+        &mut self,
         rows: usize,
         classes: &[LabelValue],
         scaling: &Scaling,
@@ -249,7 +251,10 @@ impl Following {
                 weights: self.memory.weights_of(&class.text, scaling, features)?,
             })
         };
-        heads.iter().map(of_head).collect()
+        let starts = heads.iter().map(of_head).collect();
+        self.memory.forget_rows();
+        self.starts = Vec::new();
+        starts
     }
 
     /// The dual variables with which the rows begin in the head of a class.
@@ -360,8 +365,17 @@ impl Keys {
         self.chunks.chunks()
     }
 
+    /// Gives the chunks away.
+    pub fn take_chunks(&mut self) -> Vec<KeyChunk> {
+        self.chunks.take()
+    }
+
     pub fn following(&self) -> Option<&Following> {
         self.following.as_ref()
+    }
+
+    pub fn following_mut(&mut self) -> Option<&mut Following> {
+        self.following.as_mut()
     }
 }
 

@@ -181,6 +181,12 @@ impl Memory {
         place.map(|place| self.model.head_of_class(place))
     }
 
+    /// Gives up what it knows of rows.
+    pub fn forget_rows(&mut self) {
+        self.rows = Remembered::default();
+        self.duals = Vec::new();
+    }
+
     /// Makes dual variables found for another C fit: those at their bound stay there.
     pub fn scale(&mut self, ratio: f64) {
         for dual in self.duals.iter_mut().flatten() {
