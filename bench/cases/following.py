@@ -19,8 +19,8 @@ CACHE = "2GB"
 SETTINGS = (f"pgsvm.cache_size = '{CACHE}'", "pgsvm.workers = 0", "client_min_messages = warning")
 # the first two quartered in the quick run
 GENERATED = {
-    "581k x 54, 12 nonzero": lambda share: problems.cover_like(581_012 // share),
-    "100k x 500, dense": lambda share: problems.unit_rows(100_000 // share),
+    "54 columns, 12 nonzero": lambda share: problems.cover_like(581_012 // share),
+    "500 columns, dense": lambda share: problems.unit_rows(100_000 // share),
 }
 REAL = [("a9a", "raw"), ("ijcnn1", "std"), ("reuters_moneyfx", "raw"), ("cover_2v4", "raw")]
 FULL_ONLY = [("mnist", "std"), ("kddcup99", "std")]
@@ -148,9 +148,9 @@ def report(found):
             last = [f"{whole:.2f}", f"{solving:.2f}"] if kind == "refreshed" else ["", ""]
             gap = f"{entry['gap']:.1e}" + ("" if entry["arrived"] else " (passes used up)")
             times = [seconds(entry[key]) for key in ["wall", "cpu", "solving"]]
-            shown = [cell["problem"], f"{cell['c']:g}", kind, *times]
+            shown = [f"{cell['problem']}, {cell['rows']} rows", f"{cell['c']:g}", kind, *times]
             rows.append([*shown, f"{entry['visits']:.1f}", f"{entry['passes']:g}", gap, *last])
-        name = f"refresh after 1 % changed / training from nothing, {cell['problem']}, C = {cell['c']:g}, wall time"
+        name = f"refresh after 1 % changed / training from nothing, {cell['problem']}, {cell['rows']} rows, C = {cell['c']:g}, wall time"
         verdicts.append((name, whole, TARGET, None, True))
     header = ["problem", "C", "trained", "wall s", "processor s", "s behind reading", "visits a row", "passes"]
     header += ["largest gap", "ratio of wall time", "ratio behind reading"]

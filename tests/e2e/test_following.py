@@ -156,7 +156,7 @@ def test_two_changes_to_one_model_at_once_wait_for_each_other_and_both_count(con
 
 
 # bytes a row beside what the same training takes without a key, as docs/reference/following.md has them
-KEY_BYTES = {"integer": (30, 80), "text": (110, 180)}
+KEY_BYTES = {"integer": (15, 80), "text": (90, 160)}
 
 
 @pytest.mark.parametrize("kind", KEY_BYTES)
