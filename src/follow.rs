@@ -19,8 +19,8 @@ pub mod chunks;
 pub mod digest;
 pub mod keys;
 mod memory;
-mod remembered;
-mod seen;
+pub mod remembered;
+pub mod seen;
 mod stored;
 
 use crate::errors::{Code, Failure, OrRaise};
