@@ -37,18 +37,18 @@ def table(header, rows):
 class Picture:
     """Panels with logarithmic axes; a system has the same colour in all of them, and one legend stands below.
 
-    With `gaps` the vertical axis has one range, in which smaller gaps lie on the lower edge, and a dotted line at 1e-3.
+    With `gaps` the vertical axis has one range, in which smaller gaps lie on the lower edge, and a dotted line at the gap
+    `asked` for.
     """
 
     COLUMNS = 3
 
-    # of pictures of gaps: what is shown, and the gap that is asked for
+    # what pictures of gaps show
     GAPS = (1e-5, 1.0)
-    ASKED = 1e-3
 
-    def __init__(self, name, panels, x, y, gaps=False):
+    def __init__(self, name, panels, x, y, gaps=False, asked=1e-3):
         self.name = name
-        self._x, self._y, self._gaps = x, y, gaps
+        self._x, self._y, self._gaps, self._asked = x, y, gaps, asked
         columns = min(panels, self.COLUMNS)
         rows = -(-panels // columns)
         width = 5.2 if panels == 1 else 3.9
@@ -69,7 +69,7 @@ class Picture:
             axis.plot(x, shown, marker="o", ms=4, label=name, color=self._colour(name))
         if self._gaps:
             axis.set_ylim(self.GAPS[0] / 1.5, self.GAPS[1] * 1.5)
-            axis.axhline(self.ASKED, color="#888888", lw=1, ls=":")
+            axis.axhline(self._asked, color="#888888", lw=1, ls=":")
 
     def scatter(self, title, groups):
         """Points by group on axes of the same unit, and the line where both are equal."""

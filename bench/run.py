@@ -30,6 +30,7 @@ CASES = [
     "rows",
     "cost",
     "memory",
+    "following",
     "prediction",
 ]
 FOUND = machine.TARGET / "found"

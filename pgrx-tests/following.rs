@@ -1,8 +1,11 @@
-//! The stored form of keys and dual variables, and digests of rows.
+//! The stored form of keys and dual variables, digests of rows, and rows known by their keys.
 
 use crate::features::FeatureBuffer;
 use crate::follow::chunks::{read_keys, read_states, KeyChunks, KeyKind, StateChunks, CHUNK_ROWS};
 use crate::follow::digest;
+use crate::follow::remembered::Remembered;
+use crate::follow::seen::Seen;
+use std::collections::HashSet;
 
 tests![
     keys_come_back_as_they_were,
@@ -10,7 +13,15 @@ tests![
     dual_variables_come_back_as_they_were_whatever_they_share,
     dual_variables_that_are_none_are_refused,
     digests_differ_where_rows_do_and_only_there,
+    a_key_is_seen_whatever_order_keys_come_in,
+    rows_are_found_in_their_order_and_out_of_it_until_they_are_forgotten,
 ];
+
+/// Numbers below `bound` in no order, the same each time.
+fn scattered(count: u64, bound: u64) -> impl Iterator<Item = u128> {
+    let digest = move |i: u64| digest::of_key(&i.to_le_bytes()) as u64 % bound;
+    (0..count).map(move |i| digest(i).into())
+}
 
 fn keys(kind: KeyKind, rows: &[(u128, u64)]) -> Vec<(u128, u64)> {
     let mut chunks = KeyChunks::new(kind);
@@ -101,6 +112,56 @@ fn digests_differ_where_rows_do_and_only_there() {
     // stored with models: these must never change
     assert_eq!(of(1.0, &row(&[], &[])), STORED_ROW);
     assert_eq!(digest::of_key(b"abc"), STORED_KEY);
+}
+
+fn a_key_is_seen_whatever_order_keys_come_in() {
+    let ends = [u128::MAX, 0, u128::MAX - 1, 1, u128::MAX];
+    let orders: [Vec<u128>; 4] = [
+        (0..500).chain(490..600).chain(0..3).collect(),
+        (0..500).map(|key| 3 * key).chain(0..1600).collect(),
+        (0..500).rev().chain(400..700).collect(),
+        ends.into_iter().chain(scattered(3000, 2000)).collect(),
+    ];
+    for order in orders {
+        let (mut seen, mut all) = (Seen::default(), HashSet::new());
+        for key in order {
+            assert_eq!(seen.insert(key), Ok(all.insert(key)), "{key}");
+        }
+    }
+}
+
+fn rows_are_found_in_their_order_and_out_of_it_until_they_are_forgotten() {
+    let mut keys: Vec<u128> = scattered(3000, 1 << 40).collect();
+    keys.extend(0..1000);
+    let rows: Vec<_> = keys.iter().map(|key| (*key, !*key as u64)).collect();
+    let mut remembered = Remembered::default();
+    remembered.extend(&rows[..1700]).unwrap();
+    remembered.extend(&rows[1700..]).unwrap();
+    let mut find = |key| remembered.find(key).unwrap();
+    let there = |row: usize| Some(row as u32);
+    // all, every third, backwards, and with others between them
+    (0..4000).for_each(|row| assert_eq!(find(keys[row]), there(row)));
+    (0..4000)
+        .step_by(3)
+        .for_each(|row| assert_eq!(find(keys[row]), there(row)));
+    (0..4000)
+        .rev()
+        .for_each(|row| assert_eq!(find(keys[row]), there(row)));
+    for row in 3000..4000 {
+        assert_eq!(find(1 << 50 | row as u128), None);
+        assert_eq!(find(keys[row]), there(row));
+    }
+    for row in (0..4000).step_by(2) {
+        assert!(remembered.forget(keys[row]).unwrap());
+        assert!(!remembered.forget(keys[row]).unwrap());
+    }
+    assert_eq!(remembered.len(), 2000);
+    for row in 0..4000 {
+        let left = there(row).filter(|row| row % 2 == 1);
+        assert_eq!(remembered.find(keys[row]).unwrap(), left);
+        assert_eq!(remembered.digest(row as u32), !keys[row] as u64);
+    }
+    assert_eq!(Remembered::default().find(7).unwrap(), None);
 }
 
 const STORED_ROW: u64 = 0xb8083b9bb15e39a2;

@@ -8,15 +8,19 @@
 //! | file | holds | runs in |
 //! |---|---|---|
 //! | [`keys`] | the keys of rows as they come; what is taken, and where it begins | whoever reads |
+//! | [`seen`] | whether a key comes twice | whoever reads |
 //! | [`digest`] | whether a row has changed | whoever reads |
 //! | [`chunks`] | the stored form | whoever reads, leader |
 //! | [`memory`] | what a version knows | leader |
+//! | [`remembered`] | its rows by key | leader |
 //! | [`stored`] | how it was trained | leader |
 
 pub mod chunks;
 pub mod digest;
 pub mod keys;
 mod memory;
+pub mod remembered;
+pub mod seen;
 mod stored;
 
 use crate::errors::{Code, Failure, OrRaise};
@@ -152,23 +156,29 @@ fn forget(
         source.table_expression()?
     ));
     let mut running = Running::start(&planned);
-    let (mut keys, mut found, mut null) = (0u64, 0u64, false);
+    let (mut keys, mut found, mut failure) = (0u64, 0u64, None);
     let mut more = true;
     while more {
         check_for_interrupts();
         more = running.run(KEYS_AT_A_TIME, &mut |row| {
             keys += 1;
             if row.nulls[0] {
-                null = true;
+                failure = Some(keys::null_key(column, keys));
                 return Continue::No;
             }
-            found += u64::from(memory.forget(kind.known_by(row.values[0])));
+            match memory.rows.forget(kind.known_by(row.values[0])) {
+                Ok(forgotten) => found += u64::from(forgotten),
+                Err(reason) => {
+                    failure = Some(reason);
+                    return Continue::No;
+                }
+            }
             Continue::Yes
         });
     }
     running.finish();
-    if null {
-        return Err(keys::null_key(column, keys));
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if found > 0 {
         return Ok(());

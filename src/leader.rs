@@ -194,7 +194,7 @@ fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained
         let read = reader.step();
         check_for_interrupts();
         if begins && cache.phase() != Phase::Loading {
-            trainer.begin_from(reader.starts());
+            trainer.begin_from(reader.take_starts());
             begins = false;
         }
         let trained = trainer.step();
@@ -207,8 +207,8 @@ fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained
         }
     }
     let followed = reader.following().map(Following::report);
-    let keys = reader.key_chunks().to_vec();
-    let mut trained = finish_here(job, reader.outcome(), &trainer, 0);
+    let (outcome, keys) = (reader.outcome(), reader.take_key_chunks());
+    let mut trained = finish_here(job, outcome, &trainer, 0);
     (trained.keys, trained.followed) = (keys, followed);
     trained
 }
@@ -283,8 +283,8 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
             worker::play(job, "reader", &shared.cache, shared.wake_up, || {
                 reader.step()
             });
-            let keys = reader.key_chunks().to_vec();
-            shared.collect(job, (reader.outcome(), keys), 0, workers)
+            let read = (reader.outcome(), reader.take_key_chunks());
+            shared.collect(job, read, 0, workers)
         }
         _ => {
             let read = shared.receive_reader(0);

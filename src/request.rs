@@ -230,6 +230,9 @@ impl Arguments {
             return Err(invalid("rows are held out only to choose c or to fit probabilities")
                 .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
         }
+        if let Some(name) = &choices.warm_start {
+            check_warm_start(name, &plan, terms.inner)?;
+        }
         let model = match purpose {
             Purpose::Train => model_name(self.model, &source, &label)?,
             Purpose::Validate => String::new(),
@@ -254,6 +257,24 @@ impl Arguments {
             options,
         })
     }
+}
+
+/// Refuses to begin from model `name` what cannot.
+fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure> {
+    if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
+        return Err(invalid(format!(
+            "a training that chooses c cannot begin from model \"{name}\""
+        ))
+        .hint("Choose c first, without \"warm_start\", or name one: c => 1"));
+    }
+    if matches!(inner, Inner::Pegasos(_)) {
+        return Err(
+            invalid(format!("Pegasos cannot begin from model \"{name}\""))
+                .detail("The lengths of its steps are those of a beginning from nothing.")
+                .hint("Leave \"warm_start\" or \"inner\" out of the options"),
+        );
+    }
+    Ok(())
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

@@ -117,22 +117,26 @@ impl ReaderRole {
         self.reader.source().key_chunks()
     }
 
+    /// Gives keys and digests away.
+    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
+        self.reader.source_mut().take_key_chunks()
+    }
+
     /// What the training begins from, and how that compares with the rows.
     pub fn following(&self) -> Option<&Following> {
         self.reader.source().following()
     }
 
     /// By final head, where it begins; for a training that begins from something, once every row was read.
-    pub fn starts(&self) -> Vec<Start> {
-        let source = self.reader.source();
-        let Some(following) = source.following() else {
+    pub fn take_starts(&mut self) -> Vec<Start> {
+        let report = self.reader.report();
+        let classes = self.reader.source().classes();
+        let Some(following) = self.reader.source_mut().following_mut() else {
             return Vec::new();
         };
-        let report = self.reader.report();
         let features = (report.dense_features as usize, report.features as usize);
-        let (rows, classes) = (report.rows as usize, source.classes());
         following
-            .starts(rows, &classes, &report.scaling, features)
+            .take_starts(report.rows as usize, &classes, &report.scaling, features)
             .or_raise()
     }
 }

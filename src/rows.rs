@@ -7,7 +7,7 @@ use crate::costs::Costs;
 use crate::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::follow::chunks::KeyChunk;
-use crate::follow::keys::{Following, Keys};
+use crate::follow::keys::{Admitted, Following, Keys};
 use crate::groups::Groups;
 use crate::job::Job;
 use crate::labels::LabelValue;
@@ -107,10 +107,22 @@ impl RowSource {
         self.decode.keys.as_ref().map_or(&[], Keys::chunks)
     }
 
+    /// Gives keys and digests away.
+    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
+        let keys = self.decode.keys.as_mut();
+        keys.map_or_else(Vec::new, Keys::take_chunks)
+    }
+
     /// What the training begins from.
     pub fn following(&self) -> Option<&Following> {
         let by_key = self.decode.keys.as_ref().and_then(Keys::following);
         by_key.or(self.begins.as_ref())
+    }
+
+    /// The same, to be given up.
+    pub fn following_mut(&mut self) -> Option<&mut Following> {
+        let by_key = self.decode.keys.as_mut().and_then(Keys::following_mut);
+        by_key.or(self.begins.as_mut())
     }
 
     /// Rows left out because of a NULL or a weight of 0.
@@ -182,7 +194,7 @@ impl RowDecoder {
         }
     }
 
-    fn decode(&mut self, row: &Row<'_>, key: Option<u128>) -> Result<Decoded, Failure> {
+    fn decode(&mut self, row: &Row<'_>, key: Option<Admitted>) -> Result<Decoded, Failure> {
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| error.in_row(self.rows_seen))?;

@@ -262,8 +262,8 @@ def thinned(points):
 
 
 def draw(file, panels, curve):
-    best, _ = KINDS[curve]
-    drawing = Picture(file, len(panels), "wall seconds", f"relative {best} difference", gaps=True)
+    best, asked = KINDS[curve]
+    drawing = Picture(file, len(panels), "wall seconds", f"relative {best} difference", gaps=True, asked=asked)
     for panel in panels:
         curves = {name: curve(log, panel[best]) for name, log in panel["logs"].items()}
         drawing.panel(panel["title"], {name: thinned(points) for name, points in curves.items() if points})
@@ -302,7 +302,7 @@ def beside(figures):
             "faster than SBM and BM in almost all cases; no faster than SBM on kddb",
             wins(figures["costs"] + figures["sets"], "StreamSVM as published"),
         ],
-        ["", "(pgsvm, not in the paper)", wins(figures["costs"] + figures["sets"], "pgsvm")],
+        ["", "(not in the paper)", wins(figures["costs"] + figures["sets"], "pgsvm")],
         [
             "StreamSVM, 4",
             "the smallest cache is slowest; beyond a quarter of the largest no great gain",
@@ -331,7 +331,7 @@ def wins(panels, solver):
         times = [reached(panel, dual_curve) for panel in panels]
         before = sum((t[solver] or math.inf) < (t[other] or math.inf) for t in times)
         said.append(f"before {other} in {before} of {len(times)}")
-    return "; ".join(said)
+    return f"{solver}: {'; '.join(said)}"
 
 
 def ratios(panels, curve):

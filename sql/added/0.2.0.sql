@@ -32,6 +32,8 @@ CREATE TABLE svm_key (
     digests bytea NOT NULL,
     PRIMARY KEY (version_id, first_row)
 );
+-- hashes do not compress
+ALTER TABLE svm_key ALTER COLUMN digests SET STORAGE EXTERNAL;
 
 -- The dual variables of the same rows and chunks. A chunk of zeros is left out.
 CREATE TABLE svm_key_dual (

@@ -75,6 +75,11 @@ impl KeyChunks {
         }
     }
 
+    /// Gives the chunks away.
+    pub fn take(&mut self) -> Vec<KeyChunk> {
+        std::mem::take(&mut self.chunks)
+    }
+
     /// The chunks taken.
     pub fn chunks(&self) -> &[KeyChunk] {
         &self.chunks

@@ -2,8 +2,9 @@
 //! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
 
 use super::chunks::{KeyChunk, KeyChunks, KeyKind};
-use super::digest::{self, BuildKeyHasher};
+use super::digest;
 use super::memory::Memory;
+use super::seen::Seen;
 use crate::errors::{Code, Failure};
 use crate::features::FeatureBuffer;
 use crate::labels::{with_text, LabelValue};
@@ -13,7 +14,6 @@ use crate::pg::types::type_name;
 use pgrx::pg_sys;
 use pgsvm_core::{Scaling, Start};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// The key column of a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub struct Keys {
     column: KeyColumn,
     /// The key's place in the row.
     at: usize,
-    seen: HashSet<u128, BuildKeyHasher>,
+    seen: Seen,
     chunks: KeyChunks,
     /// Digests of the labels, by class.
     labels: Vec<u64>,
@@ -109,7 +109,8 @@ pub struct Following {
     pub rows: Rows,
     /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
     starts: Vec<u32>,
-    pub counts: Counts,
+    counts: Counts,
+    by_key: bool,
 }
 
 /// Which rows of the source are trained on.
@@ -132,6 +133,14 @@ pub struct Counts {
     pub unused: u64,
 }
 
+/// What a row that is trained on is known by.
+#[derive(Debug, Clone, Copy)]
+pub struct Admitted {
+    key: u128,
+    /// The row of the memory with that key.
+    known: Option<u32>,
+}
+
 /// No row of the memory.
 const NOTHING: u32 = u32::MAX;
 /// About a millisecond of copying.
@@ -141,6 +150,7 @@ impl Following {
     pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
         Self {
             model,
+            by_key: memory.rows.len() > 0,
             memory,
             rows,
             starts: Vec::new(),
@@ -151,7 +161,7 @@ impl Following {
     /// What svm_version keeps: the version begun from, and with a key the counts.
     pub fn report(&self) -> serde_json::Value {
         let mut report = serde_json::json!({ "model": self.memory.name() });
-        if self.memory.len() > 0 {
+        if self.by_key {
             let Counts {
                 unchanged,
                 changed,
@@ -167,11 +177,11 @@ impl Following {
     }
 
     /// Whether a row is trained on.
-    fn wants(&mut self, key: u128, added: bool) -> Result<bool, ()> {
+    fn wants(&mut self, known: bool, added: bool) -> Result<bool, ()> {
         if self.rows == Rows::All {
             return Ok(true);
         }
-        match (self.memory.find(key).is_some(), added) {
+        match (known, added) {
             (true, true) => Err(()),
             (false, false) => {
                 self.counts.unused += 1;
@@ -181,11 +191,11 @@ impl Following {
         }
     }
 
-    fn take(&mut self, key: u128, digest: u64) -> Result<(), Failure> {
-        let start = match self.memory.find(key) {
-            Some(known) if known.digest == digest => {
+    fn take(&mut self, known: Option<u32>, digest: u64) -> Result<(), Failure> {
+        let start = match known {
+            Some(row) if self.memory.rows.digest(row) == digest => {
                 self.counts.unchanged += 1;
-                known.row
+                row
             }
             Some(_) => {
                 self.counts.changed += 1;
@@ -203,7 +213,7 @@ impl Following {
 
     fn complete(&mut self) -> Result<(), Failure> {
         let found = self.counts.unchanged + self.counts.changed;
-        self.counts.gone = self.memory.len() as u64 - found;
+        self.counts.gone = self.memory.rows.len() as u64 - found;
         if self.rows == Rows::All || self.counts.gone == 0 {
             return Ok(());
         }
@@ -223,9 +233,9 @@ impl Following {
     }
 
     /// By head of the training, where it begins: of these classes in order of first appearance, with so many features,
-    /// the dense ones first.
-    pub fn starts(
-        &self,
+    /// the dense ones first. What is known of the rows is given up.
+    pub fn take_starts(
+        &mut self,
         rows: usize,
         classes: &[LabelValue],
         scaling: &Scaling,
@@ -241,7 +251,10 @@ impl Following {
                 weights: self.memory.weights_of(&class.text, scaling, features)?,
             })
         };
-        heads.iter().map(of_head).collect()
+        let starts = heads.iter().map(of_head).collect();
+        self.memory.forget_rows();
+        self.starts = Vec::new();
+        starts
     }
 
     /// The dual variables with which the rows begin in the head of a class.
@@ -269,7 +282,7 @@ impl Keys {
             chunks: KeyChunks::new(column.kind),
             column,
             at,
-            seen: HashSet::default(),
+            seen: Seen::default(),
             labels: Vec::new(),
             following,
         }
@@ -279,7 +292,7 @@ impl Keys {
     ///
     /// # Errors
     /// A key that is NULL or comes twice, an added row that the model knows.
-    pub fn admit(&mut self, row: &Row<'_>, number: u64) -> Result<Option<u128>, Failure> {
+    pub fn admit(&mut self, row: &Row<'_>, number: u64) -> Result<Option<Admitted>, Failure> {
         let name = &self.column.name;
         let place = || format!("It is in row {number} of the source.");
         if row.nulls[self.at] {
@@ -288,9 +301,11 @@ impl Keys {
         let datum = row.values[self.at];
         let shown = || self.column.kind.shown(datum);
         let key = self.column.kind.known_by(datum);
+        let mut known = None;
         if let Some(following) = &mut self.following {
+            known = following.memory.rows.find(key)?;
             let added = self.column.marks_added && row.values[self.at + 1].value() as i32 != 0;
-            match following.wants(key, added) {
+            match following.wants(known.is_some(), added) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 Err(()) => {
@@ -306,9 +321,8 @@ impl Keys {
                 }
             }
         }
-        self.seen.try_reserve(1).map_err(|_| out_of_memory())?;
-        if self.seen.insert(key) {
-            return Ok(Some(key));
+        if self.seen.insert(key).map_err(|_| out_of_memory())? {
+            return Ok(Some(Admitted { key, known }));
         }
         Err(Failure::new(
             Code::ERRCODE_UNIQUE_VIOLATION,
@@ -321,18 +335,18 @@ impl Keys {
     /// Takes a row that is trained on.
     pub fn take(
         &mut self,
-        key: u128,
+        Admitted { key, known }: Admitted,
         (class, classes): (u32, &[LabelValue]),
         weight: f64,
         features: &FeatureBuffer,
     ) -> Result<(), Failure> {
-        let known = self.labels.len();
-        let new = classes[known..].iter();
+        let had = self.labels.len();
+        let new = classes[had..].iter();
         self.labels
             .extend(new.map(|class| digest::of_label(&class.text)));
         let digest = digest::of_row(self.labels[class as usize], weight, features);
         if let Some(following) = &mut self.following {
-            following.take(key, digest)?;
+            following.take(known, digest)?;
         }
         self.chunks.push(key, digest);
         Ok(())
@@ -340,7 +354,7 @@ impl Keys {
 
     /// What can be said only after the last row.
     pub fn complete(&mut self) -> Result<(), Failure> {
-        self.seen = HashSet::default();
+        self.seen = Seen::default();
         match &mut self.following {
             Some(following) => following.complete(),
             None => Ok(()),
@@ -351,8 +365,17 @@ impl Keys {
         self.chunks.chunks()
     }
 
+    /// Gives the chunks away.
+    pub fn take_chunks(&mut self) -> Vec<KeyChunk> {
+        self.chunks.take()
+    }
+
     pub fn following(&self) -> Option<&Following> {
         self.following.as_ref()
+    }
+
+    pub fn following_mut(&mut self) -> Option<&mut Following> {
+        self.following.as_mut()
     }
 }
 

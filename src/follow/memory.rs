@@ -2,8 +2,8 @@
 //! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
 
 use super::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
-use super::digest::BuildKeyHasher;
 use super::keys::out_of_memory;
+use super::remembered::Remembered;
 use crate::errors::{Code, Failure};
 use crate::model::Model;
 use crate::models::spi_failure;
@@ -11,7 +11,6 @@ use crate::pg::check_for_interrupts;
 use pgrx::spi::SpiError;
 use pgrx::Spi;
 use pgsvm_core::Scaling;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Rows of the tables fetched at a time.
@@ -22,17 +21,10 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// What a version knows.
 pub struct Memory {
     model: Rc<Model>,
-    /// The rows, by key; none of a version without one.
-    rows: HashMap<u128, Known, BuildKeyHasher>,
+    /// None of a version without a key.
+    pub rows: Remembered,
     /// By head and row.
     duals: Vec<Vec<f32>>,
-}
-
-/// A row remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
-    pub row: u32,
-    pub digest: u64,
 }
 
 impl Memory {
@@ -40,7 +32,7 @@ impl Memory {
     pub fn of_weights(model: Rc<Model>) -> Self {
         Self {
             model,
-            rows: HashMap::default(),
+            rows: Remembered::default(),
             duals: Vec::new(),
         }
     }
@@ -74,17 +66,10 @@ impl Memory {
             let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
                 return Ok(Err(damaged()));
             };
-            if this.rows.try_reserve(chunk.len()).is_err() {
-                return Ok(Err(out_of_memory()));
-            }
-            for (row, (key, digest)) in (count as u32..).zip(&chunk) {
-                let (row, digest) = (row, *digest);
-                this.rows.insert(*key, Known { row, digest });
-            }
             count += chunk.len();
-            Ok(Ok(()))
+            Ok(this.rows.extend(&chunk))
         })?;
-        if this.rows.len() != count || count == 0 || count >= u32::MAX as usize {
+        if count == 0 || count >= u32::MAX as usize {
             return Err(damaged());
         }
         this.load_duals(schema, id, count, damaged)?;
@@ -138,20 +123,6 @@ impl Memory {
     /// The version, as `name@version`.
     pub fn name(&self) -> &str {
         &self.model.name
-    }
-
-    /// Rows remembered.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub fn find(&self, key: u128) -> Option<Known> {
-        self.rows.get(&key).copied()
-    }
-
-    /// Forgets a row; false where it was not known.
-    pub fn forget(&mut self, key: u128) -> bool {
-        self.rows.remove(&key).is_some()
     }
 
     /// The dual variables, by row, of the head that sets this class against the others; none where there was no such
@@ -208,6 +179,12 @@ impl Memory {
     fn head_of(&self, class: &str) -> Option<(usize, f64)> {
         let place = self.model.labels.iter().position(|label| label == class);
         place.map(|place| self.model.head_of_class(place))
+    }
+
+    /// Gives up what it knows of rows.
+    pub fn forget_rows(&mut self) {
+        self.rows = Remembered::default();
+        self.duals = Vec::new();
     }
 
     /// Makes dual variables found for another C fit: those at their bound stay there.

@@ -2,10 +2,13 @@
 cache, and they get there sooner."""
 
 import re
+import threading
 
+import psycopg
 import pytest
 
 from harness.data import load_text
+from harness.memory import watch
 from harness.server import ROOT, copy_database
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, listen, model, one
 
@@ -88,6 +91,101 @@ def test_a_query_that_has_not_changed_is_certified_in_one_pass(connection):
     connection.execute("SELECT svm_refresh('same')")
     assert model(connection, "same")["passes"] == 1
     assert "begun from same@1 (rows: 32561 unchanged, 0 changed, 0 new, 0 gone, 0 left out)" in told[-1].text
+
+
+@pytest.mark.parametrize("settings", [NO_WORKER, SMALL_CACHE], ids=["in memory", "streaming"])
+def test_most_rows_are_visited_once_in_a_refresh(connection, settings):
+    """What a refresh is for: rows whose place is certain are only looked at."""
+    configure(connection, settings)
+    connection.execute("DROP TABLE IF EXISTS lively; CREATE TABLE lively AS TABLE a9a")
+    train(connection, "lively", "TABLE lively", ", key => 'id'")
+    connection.execute(
+        """
+        DELETE FROM lively WHERE id % 300 = 1;
+        UPDATE lively SET features = o.features FROM a9a AS o WHERE lively.id % 300 = 2 AND o.id = lively.id + 1
+        """
+    )
+    connection.execute("SELECT svm_refresh('lively')")
+    train(connection, "lively_anew", "TABLE lively", ", key => 'id'")
+    assert_same(connection, "lively", "lively_anew")
+    visits = "SELECT max(visits) FROM svm_training_log(%s)"
+    followed, anew = (one(connection, visits, [name]) for name in ("lively", "lively_anew"))
+    if settings is NO_WORKER:
+        assert followed <= 3 * model(connection, "lively")["rows_used"]
+    assert 2 * followed <= 3 * anew
+
+
+CHANGES = {
+    "update": "SELECT svm_update_query('shared', 'SELECT * FROM a9a WHERE id BETWEEN {0}001 AND {0}500')",
+    "forget": "SELECT svm_forget_query('shared', 'SELECT id FROM a9a WHERE id BETWEEN {0}001 AND {0}500')",
+    "refresh": "SELECT svm_refresh('shared')",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_two_changes_to_one_model_at_once_wait_for_each_other_and_both_count(connect, connection, change):
+    connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name = 'shared'")
+    left_out = "id BETWEEN 10001 AND 12500" if change == "update" else "false"
+    connection.execute(f"CREATE TABLE growing AS SELECT * FROM a9a WHERE NOT ({left_out})")
+    train(connection, "shared", "TABLE growing", ", key => 'id'")
+    # what is added from elsewhere must be in the source the next time
+    connection.execute(f"INSERT INTO growing SELECT * FROM a9a WHERE {left_out}")
+    before = model(connection, "shared")["rows_used"]
+    start, failures = threading.Barrier(2), []
+
+    def run(session, part):
+        start.wait()
+        try:
+            session.execute(CHANGES[change].format(part))
+        except psycopg.Error as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(connect(), part)) for part in (10, 12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    rows = "SELECT array_agg(rows_used ORDER BY version) FROM svm_versions WHERE name = 'shared'"
+    step = {"update": 500, "forget": -500, "refresh": 0}[change]
+    # each change begins from the version that the other has stored
+    assert one(connection, rows) == [before, before + step, before + 2 * step]
+    begun = "SELECT array_agg(followed ->> 'model' ORDER BY version) FROM svm_versions WHERE name = 'shared'"
+    assert one(connection, begun) == [None, "shared@1", "shared@2"]
+    connection.execute("DROP TABLE growing")
+
+
+# bytes a row beside what the same training takes without a key, as docs/reference/following.md has them
+KEY_BYTES = {"integer": (15, 80), "text": (90, 160)}
+
+
+@pytest.mark.parametrize("kind", KEY_BYTES)
+def test_keys_take_no_more_memory_than_is_promised(server, connect, kind):
+    rows, key = 1_000_000, {"integer": "id", "text": "md5(id::text)"}[kind]
+    connection = connect()
+    connection.execute(
+        f"""CREATE UNLOGGED TABLE IF NOT EXISTS many_{kind} AS
+            SELECT {key} AS key, id % 2 = 0 AS label, (id % 1000)::real + id % 2 * 300 AS x FROM generate_series(1, {rows}) AS id"""
+    )
+    settings = NO_WORKER | {"pgsvm.cache_size": "64MB"}
+
+    def peak(statement):
+        session = connect()
+        session.execute(
+            f"SELECT svm_train_query('SELECT x, label FROM many_{kind} LIMIT 100', 'label', model => 'small')"
+        )
+        session.execute(f"SELECT count(*), min(x), count(key) FROM many_{kind}")
+        return watch(server, session, settings, statement).peak
+
+    call = f"SELECT svm_train('many_{kind}', 'label', ARRAY['x'], 'counted', c => 1 "
+    plain = peak(call + ")")
+    trained = peak(call + ", key => 'key')")
+    connection.execute(f"UPDATE many_{kind} SET x = x + 1 WHERE x = 7")
+    refreshed = peak("SELECT svm_refresh('counted')")
+    found = [(all - plain) / rows for all in (trained, refreshed)]
+    print(f"{kind}: {found[0]:.0f} bytes a row, {found[1]:.0f} while it is followed")
+    assert all(bytes_a_row <= most for bytes_a_row, most in zip(found, KEY_BYTES[kind]))
+    connection.execute(f"DROP TABLE many_{kind}; SELECT svm_drop('counted')")
 
 
 def test_a_restored_model_follows_its_table(server, connection, database):

@@ -123,6 +123,44 @@ SELECT same_as_anew('warm', 'SELECT * FROM points', $$, features => '{x, y, colo
     same_as_anew('warm_weights', 'SELECT * FROM points', $$, features => '{x, y, colour}'$$);
 SELECT svm_train('points', 'label', '{y, x}', 'warm', options => '{"warm_start": "m"}');
 SELECT svm_train('points', 'label', '{x}', 'warm', options => '{"warm_start": "nobody"}');
+SELECT svm_train('points', 'label', '{x, y, colour}', 'warm', c => NULL, options => '{"warm_start": "m"}');
+SELECT * FROM svm_cross_validate('points', 'label', features => '{x, y, colour}', options => '{"warm_start": "m"}');
+SELECT svm_train('points', 'label', '{x, y, colour}', 'warm', solver => 'block',
+    options => '{"warm_start": "m", "inner": "pegasos"}');
+
+-- A column whose unit has changed: the scaling is learned anew, and what was known of it is worth little.
+CREATE TABLE rescaled AS SELECT id, label, x, y FROM points;
+SELECT svm_train('rescaled', 'label', model => 'rescaled', key => 'id', scale => 'standard');
+UPDATE rescaled SET y = 1000 * y;
+SELECT svm_refresh('rescaled');
+SELECT followed -> 'rows' ->> 'changed' = (SELECT count(*)::text FROM rescaled WHERE y <> 0) AS all_changed
+FROM svm_versions WHERE name = 'rescaled' AND deployed;
+SELECT same_as_anew('rescaled', 'SELECT * FROM rescaled', $$, scale => 'standard'$$);
+-- rows that have not changed meet a scaling that has
+INSERT INTO rescaled SELECT 100000 + id, label, 50 * x, y FROM rescaled WHERE id % 20 = 3;
+SELECT svm_refresh('rescaled');
+SELECT same_as_anew('rescaled', 'SELECT * FROM rescaled', $$, scale => 'standard'$$);
+-- without a scaling
+SELECT svm_train('rescaled', 'label', model => 'rescaled', key => 'id', scale => 'none', max_passes => 5000);
+UPDATE rescaled SET x = 1000 * x WHERE id % 50 = 1;
+SELECT svm_refresh('rescaled');
+SELECT same_as_anew('rescaled', 'SELECT * FROM rescaled', $$, scale => 'none', max_passes => 5000$$);
+
+-- Keys in no order, below 0 and far apart; one twice behind others; rows that come in another order than before.
+SELECT svm_train_query('SELECT *, (hashint8(id) - 5)::bigint * 4294967291 AS key FROM points ORDER BY id % 7', 'label',
+    '{x, y}', 'scattered', key => 'key');
+SELECT svm_refresh('scattered');
+SELECT followed -> 'rows' ->> 'unchanged' = rows_used::text AS all_unchanged
+FROM svm_versions WHERE name = 'scattered' AND deployed;
+SELECT svm_train_query('SELECT *, CASE id WHEN 1900 THEN 700 ELSE id END AS key FROM points', 'label', '{x, y}', 'bad',
+    key => 'key');
+SELECT svm_train_query('SELECT *, CASE id WHEN 1900 THEN 1901 WHEN 1950 THEN 1901 ELSE 5000 - id END AS key FROM points
+    WHERE id <> 1901', 'label', '{x, y}', 'bad', key => 'key');
+-- Pegasos begins from nothing, whatever a model knows.
+SELECT svm_train('points', 'label', '{x, y}', 'descended', key => 'id', solver => 'block', tolerance => 0.05,
+    options => '{"inner": "pegasos"}');
+SELECT svm_refresh('descended');
+SELECT stop_reason, gap <= 0.05 AS certified FROM svm_models WHERE name = 'descended';
 
 -- Keys that are none.
 SELECT svm_train('points', 'label', '{x, y}', 'bad', key => 'w');
@@ -204,5 +242,5 @@ SELECT (SELECT count(*) FROM svm_key) AS keys, (SELECT count(*) FROM svm_key_dua
 DROP OWNED BY regress_svm_follower;
 DROP ROLE regress_svm_follower;
 DROP VIEW what_changed;
-DROP TABLE points, arrivals, leavers, named, crowd, wrong;
+DROP TABLE points, arrivals, leavers, named, crowd, wrong, rescaled;
 DROP FUNCTION same_as_anew(text, text, text), point(int);

@@ -253,6 +253,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
         &self.source
     }
 
+    /// The source, to take over what it learned itself.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> ReaderReport {
         let dense = self.seen.dense.unwrap_or(0);

@@ -175,6 +175,39 @@ fn several_heads_begin_from_dual_variables_of_their_own() {
 }
 
 #[test]
+fn rows_that_were_far_from_the_margin_are_visited_once() {
+    let settings = settings(PLENTY, Scale::Standard, Threads::One);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for c in [0.1, 10.0] {
+            for heads in [1, 4] {
+                let (mut examples, others, specs) = match heads {
+                    1 => {
+                        let of = |seed| clouds(6000, 20, 3.0, seed);
+                        (of(10), of(11), vec![HeadSpec::binary(c)])
+                    }
+                    _ => (
+                        quarters(6000, 12),
+                        quarters(6000, 13),
+                        one_against_rest(4, c),
+                    ),
+                };
+                let problem = problem(loss, c);
+                let (warm, cold) = visits(&mut examples, &others, &specs, problem, settings);
+                // with squared hinge no row is at an upper bound, and more of them lie free
+                let few = match loss {
+                    Loss::Hinge => warm <= heads * 3 * 6000 && 2 * warm <= cold,
+                    Loss::SquaredHinge => 3 * warm <= 2 * cold,
+                };
+                assert!(
+                    few,
+                    "{heads} heads, {loss:?}, c {c}: {warm} visits against {cold}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn dual_variables_beyond_their_bounds_are_moved_to_them() {
     let examples = clouds(2000, 8, 2.0, 7);
     let problem = problem(Loss::Hinge, 0.1);

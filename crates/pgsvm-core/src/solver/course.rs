@@ -330,6 +330,11 @@ impl Course {
         self.certificate.is_some_and(|c| c.gap <= self.tolerance)
     }
 
+    /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
+    pub(super) fn sorts_rows(&self) -> bool {
+        self.sleeps && self.begins_elsewhere == Some(true)
+    }
+
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(super) fn begin_verify(&mut self) -> bool {
         self.verifies_primal = !self.known();

@@ -18,16 +18,30 @@ pub(super) struct Proof {
     /// Losses at the newest weights, if `primal`.
     tally: Tally,
     primal: bool,
+    /// Whether rows that these weights hold at their bound are to sleep, and all others to be awake.
+    sorts: bool,
+}
+
+/// Weights hold a row at its bound by so much when its gradient is that far from 0, as margins are from 1.
+const SETTLED: f64 = 0.1;
+
+/// Whether active passes may leave a row out at first where weights came from elsewhere, and it stands like this there.
+#[inline(always)]
+pub(super) fn settled(alpha: f32, upper: f32, margin: f64) -> bool {
+    let gradient = margin - 1.0;
+    (alpha <= 0.0 && gradient > SETTLED) || (alpha >= upper && gradient < -SETTLED)
 }
 
 impl Proof {
-    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too.
-    pub(super) fn new(length: usize, primal: bool) -> Result<Self, TrainError> {
+    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too; `sorts`:
+    /// says which rows sleep.
+    pub(super) fn new(length: usize, primal: bool, sorts: bool) -> Result<Self, TrainError> {
         Ok(Self {
             v: zeros(length)?,
             proved: Proved::default(),
             tally: Tally::EMPTY,
             primal,
+            sorts,
         })
     }
 
@@ -83,8 +97,8 @@ impl<T: Real> Lent<'_, T> {
         } = self.form;
         let cost = f64::from(row.cost());
         let dual = &self.alpha[row.ordinal()];
+        let (diag, upper) = self.terms.diag_and_upper(cost);
         if dual.get() > 0.0 {
-            let (diag, upper) = self.terms.diag_and_upper(cost);
             // one that came from elsewhere may be beyond its bound
             if dual.get() > upper {
                 dual.set(upper);
@@ -98,6 +112,10 @@ impl<T: Real> Lent<'_, T> {
             tally.start_loss += cost * self.terms.loss(margin);
             tally.correct += u64::from(right_side(margin, y));
             tally.rows += 1;
+            if proof.sorts {
+                let settled = settled(dual.get(), upper, margin);
+                self.asleep.set(row.ordinal(), settled);
+            }
         }
     }
 }
@@ -109,7 +127,8 @@ impl<T: Real> Head<T> {
         self.start_is_zero = false;
         self.make_feasible();
         let primal = self.course.begin_verify();
-        self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal)?));
+        let sorts = self.course.sorts_rows();
+        self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal, sorts)?));
         Ok(primal)
     }
 
@@ -122,7 +141,10 @@ impl<T: Real> Head<T> {
     /// An empty proof of the kind that is under way, for some of the rows.
     pub(super) fn another_proof(&self) -> Result<Option<Box<Proof>>, TrainError> {
         match &self.proof {
-            Some(proof) => Ok(Some(Box::new(Proof::new(proof.v.len(), proof.primal)?))),
+            Some(proof) => {
+                let another = Proof::new(proof.v.len(), proof.primal, proof.sorts)?;
+                Ok(Some(Box::new(another)))
+            }
             None => Ok(None),
         }
     }

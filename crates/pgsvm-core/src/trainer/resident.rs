@@ -21,6 +21,8 @@ const SMALL_BLOCK: usize = 4;
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: u32 = 20;
+/// A training that begins from elsewhere begins with active passes where one row in so many is awake, or fewer.
+const FEW: usize = 2;
 /// A pass is divided when each trainer gets so many values at least, and so many for each feature: waking a thread
 /// takes as long as some 50,000 values, and adding up the changes of u as long as one or two for each feature.
 const LEAST_VALUES: usize = 1 << 18;
@@ -202,8 +204,12 @@ impl<T: Real> Resident<T> {
                 if self.solver.done() {
                     return Ok(());
                 }
-                if self.solver.full_passes() == 0 || std::mem::take(&mut self.between) {
+                if std::mem::take(&mut self.between) {
                     self.begin_full();
+                    return Ok(());
+                }
+                if self.solver.full_passes() == 0 {
+                    self.begin_sorted();
                     return Ok(());
                 }
                 self.solver.advance()?;
@@ -303,24 +309,37 @@ impl<T: Real> Resident<T> {
         self.pass_rows = self.facts.rows;
     }
 
+    /// Begins behind a pass that verified what came from elsewhere: with active passes, where that left but few rows awake.
+    fn begin_sorted(&mut self) {
+        self.order_awake();
+        match FEW * self.pass_rows <= self.facts.rows {
+            true => self.begin_active(),
+            false => self.begin_full(),
+        }
+    }
+
+    fn order_awake(&mut self) {
+        self.order.clear();
+        self.cursor = 0;
+        self.pass_rows = 0;
+        for block in 0..self.facts.rows.div_ceil(self.block) {
+            let awake = self
+                .solver
+                .awake(block * self.block, self.block)
+                .count_ones() as usize;
+            if awake > 0 {
+                self.order.push(block as u32);
+                self.pass_rows += awake;
+            }
+        }
+    }
+
     /// Begins an active pass, or a full one when enough of them are done.
     fn begin_active(&mut self) {
         let enough = self.active_passes >= ACTIVE_PASSES
             || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
         if !enough {
-            self.order.clear();
-            self.cursor = 0;
-            self.pass_rows = 0;
-            for block in 0..self.facts.rows.div_ceil(self.block) {
-                let awake = self
-                    .solver
-                    .awake(block * self.block, self.block)
-                    .count_ones() as usize;
-                if awake > 0 {
-                    self.order.push(block as u32);
-                    self.pass_rows += awake;
-                }
-            }
+            self.order_awake();
             let row_words = self.facts.mean_row_words.max(1);
             if self.pass_rows * row_words * FEATURES_PER_VALUE >= self.facts.features
                 && self.pass_rows > 0

@@ -5,7 +5,7 @@ use crate::kernel::lanes::LANES;
 use crate::kernel::{Kernel, Work};
 use crate::row::Row;
 use crate::solver::course::Verdict;
-use crate::solver::proof::Proof;
+use crate::solver::proof::{settled, Proof};
 use crate::solver::visit::right_side;
 use crate::solver::zeros;
 use crate::trainer::TrainError;
@@ -35,7 +35,7 @@ impl Bank {
             let course = &mut self.courses[head];
             if course.wants_proof() {
                 everything |= course.begin_verify();
-                let proof = Proof::new(self.facts.features + 1, false)?;
+                let proof = Proof::new(self.facts.features + 1, false, course.sorts_rows())?;
                 self.proofs.push((head, proof));
             }
         }
@@ -63,6 +63,7 @@ impl Bank {
     #[inline(always)]
     fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
         let mut proofs = std::mem::take(&mut self.proofs);
+        let (mut sorted, mut awake) = (false, false);
         for (head, proof) in &mut proofs {
             let y = f64::from(self.specs[*head].signs[row.group()]);
             if y == 0.0 {
@@ -71,9 +72,10 @@ impl Bank {
             let lane = self.lane_of[*head];
             let cost = f64::from(row.cost());
             let course = &mut self.courses[*head];
-            let alpha = &mut self.alpha[row.ordinal() * self.width + lane / LANES][lane % LANES];
+            let place = row.ordinal() * self.width + lane / LANES;
+            let alpha = &mut self.alpha[place][lane % LANES];
+            let (diag, upper) = course.terms.diag_and_upper(cost);
             if *alpha > 0.0 {
-                let (diag, upper) = course.terms.diag_and_upper(cost);
                 // one that came from elsewhere may be beyond its bound
                 *alpha = alpha.min(upper);
                 let alpha = f64::from(*alpha);
@@ -86,9 +88,18 @@ impl Bank {
                 full.start_loss += loss;
                 full.correct += u64::from(right_side(margin, y));
                 full.rows += 1;
+                if course.sorts_rows() {
+                    let settled = settled(*alpha, upper, margin);
+                    let lanes = &mut self.asleep[place];
+                    *lanes = *lanes & !(1 << (lane % LANES)) | u8::from(settled) << (lane % LANES);
+                    (sorted, awake) = (true, awake | !settled);
+                }
             }
         }
         self.proofs = proofs;
+        if sorted {
+            self.all_asleep.set(row.ordinal(), !awake);
+        }
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
@@ -116,6 +127,7 @@ impl Bank {
             }
         }
         self.pack();
+        self.arm();
         Ok(())
     }
 

@@ -1,0 +1,162 @@
+"""`svm_refresh` after one row in a hundred has changed (a third deleted, a third inserted, a third updated), against
+`svm_train` with a key on the rows as they are then: the same C, no scaling, gap 1e-3, no workers, a cache that holds all
+rows, in turns.
+
+Both read and decode all rows, since both certify the gap over all of them; what a refresh can save is the rest, so the
+seconds from the end of reading on (`svm_training_log`) stand beside those of the whole call.
+"""
+
+import datasets
+import problems
+import server
+from machine import ServerWatch, median, spread
+from report import seconds, table
+
+TITLE = "Refresh after a hundredth has changed"
+COSTS = [1.0, 100.0]
+TARGET = 0.2
+CACHE = "2GB"
+SETTINGS = (f"pgsvm.cache_size = '{CACHE}'", "pgsvm.workers = 0", "client_min_messages = warning")
+# the first two quartered in the quick run
+GENERATED = {
+    "54 columns, 12 nonzero": lambda share: problems.cover_like(581_012 // share),
+    "500 columns, dense": lambda share: problems.unit_rows(100_000 // share),
+}
+REAL = [("a9a", "raw"), ("ijcnn1", "std"), ("reuters_moneyfx", "raw"), ("cover_2v4", "raw")]
+FULL_ONLY = [("mnist", "std"), ("kddcup99", "std")]
+# of 300 rows: one is deleted, one comes later, one takes the place of another
+PERIOD, DELETED, LATER, UPDATED, REPLACEMENT = 300, 1, 2, 3, 4
+# longer calls are repeated less often
+LONG_SECONDS = 5.0
+
+
+def measure(run):
+    share = 4 if run.quick else 1
+    found, missing = [], []
+    made = [(name, lambda make=make: make(share)) for name, make in GENERATED.items()]
+    for name, form in REAL + ([] if run.quick else FULL_ONLY):
+        if datasets.available(name):
+            made.append((f"{name}, {form}", lambda name=name, form=form: datasets.problem(name, form)))
+        else:
+            run.say(f"  {name}: skipped, no {datasets.FILES[name]} in the folder PGSVM_DATA")
+            missing.append(name)
+    if run.quick:
+        missing += [name for name, _ in FULL_ONLY]
+    for name, make in made:
+        problem = make()
+        with server.connect() as connection:
+            load(connection, problem)
+            for c in COSTS:
+                found.append({"problem": name, "rows": problem.rows, "c": c, **cell(run, name, connection, problem, c)})
+            connection.execute("DROP TABLE following_all, following")
+    return {"cells": found, "missing": missing}
+
+
+def load(connection, problem):
+    """All rows, also those that come later, numbered through."""
+    put = server.load_arrays if problem.is_dense else server.load_sparse
+    put(connection, "following_loaded", problem.y, problem.x)
+    connection.execute("DROP TABLE IF EXISTS following_all")
+    connection.execute("CREATE TABLE following_all AS SELECT row_number() OVER () AS id, * FROM following_loaded")
+    connection.execute("DROP TABLE following_loaded")
+
+
+def cell(run, name, connection, problem, c):
+    runs = {"anew": [], "refreshed": []}
+    columns = ["x"] if problem.is_dense else ["idx", "val"]
+    features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
+    while len(runs["anew"]) < (3 if run.quick else 7):
+        seed = len(runs["anew"])
+        begin(connection)
+        call(train("followed", features, c, seed), "followed")
+        change(connection, columns)
+        calls = [
+            ("refreshed", "SELECT svm_refresh('followed')", "followed"),
+            ("anew", train("anew", features, c, seed), "anew"),
+        ]
+        for kind, statement, model in calls if seed % 2 else reversed(calls):
+            runs[kind].append(call(statement, model))
+        connection.execute("SELECT svm_drop('followed'), svm_drop('anew')")
+        run.say(
+            f"  {name}, C = {c:g}: {runs['anew'][-1]['wall']:.2f} s, refreshed {runs['refreshed'][-1]['wall']:.2f} s"
+        )
+        if runs["anew"][-1]["wall"] > LONG_SECONDS:
+            break
+    return {kind: summary(all) for kind, all in runs.items()}
+
+
+def begin(connection):
+    connection.execute("DROP TABLE IF EXISTS following")
+    connection.execute(
+        f"CREATE TABLE following AS SELECT * FROM following_all WHERE id % {PERIOD} NOT IN ({LATER}, {REPLACEMENT})"
+    )
+    server.settle(connection, "following")
+
+
+def change(connection, columns):
+    assigned = ", ".join(f"{column} = other.{column}" for column in ["label", *columns])
+    connection.execute(f"DELETE FROM following WHERE id % {PERIOD} = {DELETED}")
+    connection.execute(f"INSERT INTO following SELECT * FROM following_all WHERE id % {PERIOD} = {LATER}")
+    connection.execute(
+        f"""UPDATE following AS own SET {assigned} FROM following_all AS other
+            WHERE own.id % {PERIOD} = {UPDATED} AND other.id = own.id + {REPLACEMENT - UPDATED}"""
+    )
+    server.settle(connection, "following")
+
+
+def train(model, features, c, seed):
+    names = ", ".join(f"'{feature}'" for feature in features)
+    return f"""SELECT svm_train('following', 'label', features => ARRAY[{names}], c => {c}, scale => 'none', seed => {seed},
+        model => '{model}', key => 'id')"""
+
+
+def call(statement, model):
+    """What one call cost, and what its model says of it."""
+    with server.connect() as connection:
+        for setting in SETTINGS:
+            connection.execute(f"SET {setting}")
+        with ServerWatch(connection) as watch:
+            connection.execute(statement)
+        rows, passes, gap, stop = connection.execute(
+            "SELECT rows_used, passes, gap, stop_reason FROM svm_models WHERE name = %s", (model,)
+        ).fetchone()
+        read, ended, visits = connection.execute(
+            "SELECT min(seconds), max(seconds), max(visits) FROM svm_training_log(%s)", (model,)
+        ).fetchone()
+    solving = {
+        "solving": ended - read,
+        "visits": visits / rows,
+        "passes": passes,
+        "gap": gap,
+        "arrived": stop == "tolerance",
+    }
+    return {"wall": watch.usage.wall, "cpu": watch.usage.cpu, **solving}
+
+
+def summary(runs):
+    times = {key: spread([run[key] for run in runs]) for key in ["wall", "cpu", "solving"]}
+    counts = {key: median([run[key] for run in runs]) for key in ["visits", "passes"]}
+    return {**times, **counts, "gap": max(run["gap"] for run in runs), "arrived": all(run["arrived"] for run in runs)}
+
+
+def report(found):
+    rows, verdicts = [], []
+    for cell in found["cells"]:
+        anew, refreshed = cell["anew"], cell["refreshed"]
+        whole, solving = ratio(cell, "wall"), ratio(cell, "solving")
+        for kind, entry in [("anew", anew), ("refreshed", refreshed)]:
+            last = [f"{whole:.2f}", f"{solving:.2f}"] if kind == "refreshed" else ["", ""]
+            gap = f"{entry['gap']:.1e}" + ("" if entry["arrived"] else " (passes used up)")
+            times = [seconds(entry[key]) for key in ["wall", "cpu", "solving"]]
+            shown = [f"{cell['problem']}, {cell['rows']} rows", f"{cell['c']:g}", kind, *times]
+            rows.append([*shown, f"{entry['visits']:.1f}", f"{entry['passes']:g}", gap, *last])
+        name = f"refresh after 1 % changed / training from nothing, {cell['problem']}, {cell['rows']} rows, C = {cell['c']:g}, wall time"
+        verdicts.append((name, whole, TARGET, None, True))
+    header = ["problem", "C", "trained", "wall s", "processor s", "s behind reading", "visits a row", "passes"]
+    header += ["largest gap", "ratio of wall time", "ratio behind reading"]
+    note = f"Left out: {', '.join(found['missing'])}.\n\n" if found["missing"] else ""
+    return note + table(header, rows), verdicts, []
+
+
+def ratio(cell, key):
+    return cell["refreshed"][key]["median"] / cell["anew"][key]["median"]
