@@ -140,7 +140,7 @@ def kill_one(rough, keeper, victim, phase):
 
 
 def test_whichever_process_is_killed_models_are_whole_and_nothing_is_left(rough):
-    deadline = time.monotonic() + seconds(quick=5, share=0.38)
+    deadline = time.monotonic() + seconds(quick=5, share=0.9)
     killed, recoveries, keeper = Counter(), [], rough.connect()
     for number in range(ROUNDS):
         if time.monotonic() > deadline and number >= len(VICTIMS):
