@@ -5,9 +5,18 @@ import time
 import pytest
 
 from harness.effort import LONG, SEED, record, seconds
-from torture.hostile import CASE_SECONDS, LARGE_MEGABYTES, Hostile, large_texts
+from torture.hostile import CASE_SECONDS, LARGE_MEGABYTES, Hostile, Outcome, large_texts
 
 CASES = 1_000_000 if LONG else 4000
+
+
+@pytest.fixture(scope="module")
+def hostile(server, database):
+    """A client that has prepared what its cases refer to."""
+    with server.connect(database) as connection:
+        hostile = Hostile(connection, SEED)
+        hostile.prepare()
+        yield hostile
 
 
 def told(wrong):
@@ -15,9 +24,7 @@ def told(wrong):
 
 
 @pytest.mark.skipif(not LONG, reason="gigabytes take minutes")
-def test_texts_as_long_as_they_can_be_are_taken_or_refused(connection):
-    hostile = Hostile(connection, SEED)
-    hostile.prepare()
+def test_texts_as_long_as_they_can_be_are_taken_or_refused(hostile):
     for megabytes in LARGE_MEGABYTES:
         outcome = large_texts(hostile, megabytes)
         record(
@@ -31,9 +38,8 @@ def test_texts_as_long_as_they_can_be_are_taken_or_refused(connection):
         assert not outcome.wrong, told(outcome.wrong)
 
 
-def test_random_calls_end_in_an_answer_or_an_ordinary_error(connection):
-    hostile = Hostile(connection, SEED)
-    hostile.prepare()
+def test_random_calls_end_in_an_answer_or_an_ordinary_error(hostile):
+    hostile.outcome = Outcome()
     outcome = hostile.run(CASES, until=time.monotonic() + seconds(quick=40))
     record(
         "hostile",

@@ -646,14 +646,3 @@ fn decision<K: Kernel, V: Real>(weights: &[V], row: &Row<'_>, intercept: f64) ->
     sum += intercept * weights.last().map_or(0.0, |last| last.to());
     sum as f32
 }
-
-/// A vector of zeros, or an error where it cannot be had.
-fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
-    let mut values = Vec::new();
-    let bytes = (length * std::mem::size_of::<V>()) as u64;
-    values
-        .try_reserve_exact(length)
-        .map_err(|_| TrainError::OutOfMemory { bytes })?;
-    values.resize(length, V::default());
-    Ok(values)
-}

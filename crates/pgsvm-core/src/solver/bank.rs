@@ -18,8 +18,9 @@ use crate::solver::moments::Metric;
 use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
-use crate::solver::{zeros, Facts};
+use crate::solver::Facts;
 use crate::trainer::{HeadSpec, Start, TrainError};
+use crate::zeros::zeros;
 use lanes::Block;
 use matrix::{Column, Matrix};
 
