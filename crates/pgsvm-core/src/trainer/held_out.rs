@@ -14,7 +14,7 @@ use crate::zeros::zeros;
 use std::ops::Range;
 
 /// Rows that a step of the evaluation goes over: a millisecond or two.
-const ROWS_A_STEP: usize = 1 << 16;
+pub(super) const ROWS_A_STEP: usize = 1 << 16;
 
 /// The decisions of held-out heads, as they come.
 pub(super) struct HeldOut {
