@@ -10,9 +10,11 @@
 //! | [`keys`] | the keys of rows as they come; what is taken, and where it begins | whoever reads |
 //! | [`digest`] | whether a row has changed | whoever reads |
 //! | [`chunks`] | the stored form | whoever reads, leader |
+//! | [`by_key`] | a map by key that grows bit by bit | whoever reads, leader |
 //! | [`memory`] | what a version knows | leader |
 //! | [`stored`] | how it was trained | leader |
 
+mod by_key;
 pub mod chunks;
 pub mod digest;
 pub mod keys;

@@ -1,8 +1,9 @@
 //! The keys of a training's rows, in whichever process reads: each must be there once. Where a model follows its table,
 //! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
 
+use super::by_key::ByKey;
 use super::chunks::{KeyChunk, KeyChunks, KeyKind};
-use super::digest::{self, BuildKeyHasher};
+use super::digest;
 use super::memory::Memory;
 use crate::errors::{Code, Failure};
 use crate::features::FeatureBuffer;
@@ -13,7 +14,6 @@ use crate::pg::types::type_name;
 use pgrx::pg_sys;
 use pgsvm_core::{Scaling, Start};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// The key column of a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub struct Keys {
     column: KeyColumn,
     /// The key's place in the row.
     at: usize,
-    seen: HashSet<u128, BuildKeyHasher>,
+    seen: ByKey<()>,
     chunks: KeyChunks,
     /// Digests of the labels, by class.
     labels: Vec<u64>,
@@ -269,7 +269,7 @@ impl Keys {
             chunks: KeyChunks::new(column.kind),
             column,
             at,
-            seen: HashSet::default(),
+            seen: ByKey::default(),
             labels: Vec::new(),
             following,
         }
@@ -306,8 +306,7 @@ impl Keys {
                 }
             }
         }
-        self.seen.try_reserve(1).map_err(|_| out_of_memory())?;
-        if self.seen.insert(key) {
+        if self.seen.insert(key, ()).map_err(|_| out_of_memory())? {
             return Ok(Some(key));
         }
         Err(Failure::new(
@@ -340,7 +339,7 @@ impl Keys {
 
     /// What can be said only after the last row.
     pub fn complete(&mut self) -> Result<(), Failure> {
-        self.seen = HashSet::default();
+        self.seen = ByKey::default();
         match &mut self.following {
             Some(following) => following.complete(),
             None => Ok(()),

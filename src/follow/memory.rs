@@ -1,8 +1,8 @@
 //! What a version knows: its weights, and with a key its rows and their dual variables, read from its tables by the
 //! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
 
+use super::by_key::ByKey;
 use super::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
-use super::digest::BuildKeyHasher;
 use super::keys::out_of_memory;
 use crate::errors::{Code, Failure};
 use crate::model::Model;
@@ -11,7 +11,6 @@ use crate::pg::check_for_interrupts;
 use pgrx::spi::SpiError;
 use pgrx::Spi;
 use pgsvm_core::Scaling;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Rows of the tables fetched at a time.
@@ -23,7 +22,7 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 pub struct Memory {
     model: Rc<Model>,
     /// The rows, by key; none of a version without one.
-    rows: HashMap<u128, Known, BuildKeyHasher>,
+    rows: ByKey<Known>,
     /// By head and row.
     duals: Vec<Vec<f32>>,
 }
@@ -40,7 +39,7 @@ impl Memory {
     pub fn of_weights(model: Rc<Model>) -> Self {
         Self {
             model,
-            rows: HashMap::default(),
+            rows: ByKey::default(),
             duals: Vec::new(),
         }
     }
@@ -74,12 +73,11 @@ impl Memory {
             let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
                 return Ok(Err(damaged()));
             };
-            if this.rows.try_reserve(chunk.len()).is_err() {
-                return Ok(Err(out_of_memory()));
-            }
             for (row, (key, digest)) in (count as u32..).zip(&chunk) {
                 let (row, digest) = (row, *digest);
-                this.rows.insert(*key, Known { row, digest });
+                if this.rows.insert(*key, Known { row, digest }).is_err() {
+                    return Ok(Err(out_of_memory()));
+                }
             }
             count += chunk.len();
             Ok(Ok(()))
@@ -146,12 +144,12 @@ impl Memory {
     }
 
     pub fn find(&self, key: u128) -> Option<Known> {
-        self.rows.get(&key).copied()
+        self.rows.get(key).copied()
     }
 
     /// Forgets a row; false where it was not known.
     pub fn forget(&mut self, key: u128) -> bool {
-        self.rows.remove(&key).is_some()
+        self.rows.remove(key)
     }
 
     /// The dual variables, by row, of the head that sets this class against the others; none where there was no such
