@@ -157,7 +157,10 @@ impl FeatureError {
                 )
             }
             Self::NotUtf8 { column, bytes } => {
-                format!("column \"{column}\" holds a text that is no UTF-8: {}", bytes.escape_ascii())
+                format!(
+                    "column \"{column}\" holds a text that is no UTF-8: {}",
+                    bytes.escape_ascii()
+                )
             }
             Self::TooManyCategories { column } => {
                 format!("the categories of column \"{column}\" do not fit in")

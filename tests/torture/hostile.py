@@ -640,8 +640,16 @@ ROWS = {
 # Bytes of a stored chunk with one changed, some cut off or put in, or others altogether.
 CHANGED_BYTES = [
     *("''", "{0} || {0}", "{0} || '\\x00'", "'\\x80'", "'\\xffffffffffffffffffffffff7f'", "substring({0} FROM 2)"),
-    *("substring({0} FOR length({0}) - 1)", "decode(repeat('ff', length({0})), 'hex')", "substring({0} FOR length({0}) / 2)"),
-    *("set_byte({0}, length({0}) / 2, 255)", "set_byte({0}, 0, (random() * 255)::int)", "decode(repeat('80', 100000), 'hex')"),
+    *(
+        "substring({0} FOR length({0}) - 1)",
+        "decode(repeat('ff', length({0})), 'hex')",
+        "substring({0} FOR length({0}) / 2)",
+    ),
+    *(
+        "set_byte({0}, length({0}) / 2, 255)",
+        "set_byte({0}, 0, (random() * 255)::int)",
+        "decode(repeat('80', 100000), 'hex')",
+    ),
     *("set_byte({0}, length({0}) - 1, 128)", "decode(repeat('00', length({0})), 'hex')"),
 ]
 USES = [
@@ -791,7 +799,10 @@ DAMAGES = {
         ("head", ["head + 1", "2147483647"]),
         ("first_row", ["1", "16384", "9223372036854775807"]),
     ],
-    "svm_log": [("seconds", ["'{}'", "'{NaN}'", "seconds || 1.0::float8", "'{{1,2}}'"]), ("pass", ["'{}'", "'{NULL}'"])],
+    "svm_log": [
+        ("seconds", ["'{}'", "'{NaN}'", "seconds || 1.0::float8", "'{{1,2}}'"]),
+        ("pass", ["'{}'", "'{NULL}'"]),
+    ],
     "svm_dual": [("duals", ["'{NaN}'", "'{}'"]), ("rows", ["'{-1}'", "'{}'"]), ("first_row", ["9223372036854775807"])],
 }
 SETTING = [

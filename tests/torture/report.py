@@ -313,7 +313,9 @@ def write(folder, version):
         " `make test`. Parts run alone with `scripts/torture PART`; each section says when that was, and on which commit.\n"
     )
     machines = sorted({run.about["machine"] for run in all_runs})
-    print(f"PostgreSQL {version}, {', '.join(machines)}; {sum(run.about['seconds'] for run in all_runs) / 3600:.1f} hours in all.\n")
+    print(
+        f"PostgreSQL {version}, {', '.join(machines)}; {sum(run.about['seconds'] for run in all_runs) / 3600:.1f} hours in all.\n"
+    )
     write_summary(runs)
     for part in PARTS:
         if part in runs:

@@ -31,12 +31,20 @@ def test_sql(name):
     expected = (ROOT / "tests" / "expected" / f"{name}.out").read_text()
     statements = len(re.findall(r";$", (ROOT / "tests" / "sql" / f"{name}.sql").read_text(), re.M))
     errors = len(re.findall(r"^ERROR:", expected, re.M))
-    record("checks", what=SQL[name], by=f"tests/sql/{name}.sql", cases=f"{statements} statements, {errors} refused", failed=0)
+    record(
+        "checks",
+        what=SQL[name],
+        by=f"tests/sql/{name}.sql",
+        cases=f"{statements} statements, {errors} refused",
+        failed=0,
+    )
 
 
 @pytest.mark.parametrize("what", CORE)
 def test_core(what):
-    environment = os.environ | {"CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build-core"))}
+    environment = os.environ | {
+        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build-core"))
+    }
     command = ["cargo", "test", "--release", "--locked", "--package", "pgsvm-core", *CORE[what]]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed", ran.stdout, re.M))

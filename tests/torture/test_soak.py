@@ -46,7 +46,9 @@ def relation_sizes(kind):
 
 
 def dead_rows(kind):
-    query = f"SELECT coalesce(sum(pg_stat_get_dead_tuples(oid)), 0) FROM pg_class WHERE relkind = 'r' AND {RELATIONS[kind]}"
+    query = (
+        f"SELECT coalesce(sum(pg_stat_get_dead_tuples(oid)), 0) FROM pg_class WHERE relkind = 'r' AND {RELATIONS[kind]}"
+    )
     return lambda server, watcher, backend: int(one(watcher, query))
 
 
@@ -57,7 +59,9 @@ WATCHED = [
     Watched("dead rows of the catalog", "rows", 1000, dead_rows("catalog")),
     Watched("dead rows of the model tables", "rows", 1000, dead_rows("model tables")),
     Watched("temporary files", "files", 0.5, lambda server, watcher, backend: len(server.temporary_files())),
-    Watched("shared memory of trainings", "segments", 0.5, lambda server, watcher, backend: len(server.shared_memory())),
+    Watched(
+        "shared memory of trainings", "segments", 0.5, lambda server, watcher, backend: len(server.shared_memory())
+    ),
     Watched("workers", "processes", 0.5, lambda server, watcher, backend: len(server.workers())),
 ]
 
@@ -179,7 +183,9 @@ def test_mixed_work_leaves_no_trace(server, connect):
             done["vacuum"] += 1
             assert not server.left_over(before)
             look()
-    without_version = "SELECT count(*) FROM svm_weight AS w WHERE NOT EXISTS (SELECT FROM svm_version AS v WHERE v.id = w.version_id)"
+    without_version = (
+        "SELECT count(*) FROM svm_weight AS w WHERE NOT EXISTS (SELECT FROM svm_version AS v WHERE v.id = w.version_id)"
+    )
     assert one(watcher, without_version) == 0
     files, spooled = watcher.execute(
         "SELECT temp_files, temp_bytes FROM pg_stat_database WHERE datname = current_database()"

@@ -23,7 +23,14 @@ RUNNER = "valgrind --quiet --error-exitcode=1 --leak-check=no"
 SKIPPED = ["every_interleaving", "between_threads", "four_products_at_once", "more_rows_than_a_run"]
 SETS = {
     "unit tests": ["--lib", "--", *(word for name in SKIPPED for word in ("--skip", name))],
-    "the two roles": ["--test", "roles", "--", "the_reader_is_blocked", "the_trainer_is_blocked", "progress_is_counted"],
+    "the two roles": [
+        "--test",
+        "roles",
+        "--",
+        "the_reader_is_blocked",
+        "the_trainer_is_blocked",
+        "progress_is_counted",
+    ],
     "numbers at the edges": ["--test", "numbers", "--", "one_row", "few_rows", "the_same_row"],
 }
 

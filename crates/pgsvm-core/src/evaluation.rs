@@ -72,8 +72,9 @@ impl Ranking {
 
     /// Takes the next rows, decision and whether it is positive, before the first step.
     pub fn add(&mut self, rows: impl Iterator<Item = (f32, bool)>) {
-        self.keys
-            .extend(rows.map(|(decision, positive)| order_key(decision) << 1 | u64::from(positive)));
+        self.keys.extend(
+            rows.map(|(decision, positive)| order_key(decision) << 1 | u64::from(positive)),
+        );
     }
 
     /// Sorts or counts the next keys; true when all have been counted.
@@ -248,9 +249,13 @@ impl SigmoidFit {
     pub(crate) fn take(&mut self, rows: impl Iterator<Item = (f64, bool)>) {
         let (sigmoid, targets) = (self.sigmoid, self.targets);
         match &mut self.sums {
-            Sums::Counts(counts) => rows.for_each(|(_, positive)| counts[usize::from(positive)] += 1.0),
+            Sums::Counts(counts) => {
+                rows.for_each(|(_, positive)| counts[usize::from(positive)] += 1.0)
+            }
             Sums::First(sum) => *sum = cross_entropy(*sum, sigmoid, targets, rows),
-            Sums::Trial(trial, sum) => *sum = cross_entropy(*sum, trial.from(sigmoid), targets, rows),
+            Sums::Trial(trial, sum) => {
+                *sum = cross_entropy(*sum, trial.from(sigmoid), targets, rows)
+            }
             Sums::Slopes(slopes) => {
                 for (decision, positive) in rows {
                     let p = sigmoid.probability(decision);

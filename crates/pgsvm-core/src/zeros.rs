@@ -52,6 +52,8 @@ mod tests {
         assert_eq!(zeros::<Lanes>(2).unwrap(), [[0.0; 8]; 2]);
         assert!(zeros::<u8>(0).unwrap().is_empty());
         let bytes = (usize::MAX / 8 * 8) as u64;
-        assert!(matches!(zeros::<f64>(usize::MAX / 8), Err(TrainError::OutOfMemory { bytes: asked }) if asked == bytes));
+        assert!(
+            matches!(zeros::<f64>(usize::MAX / 8), Err(TrainError::OutOfMemory { bytes: asked }) if asked == bytes)
+        );
     }
 }

@@ -52,11 +52,20 @@ fn the_area_over_more_rows_than_a_run_is_the_same() {
     // integers, so that the sum of ranks is exact: the rank of a decision is half of its ties and all below
     let mut numbers = Numbers::new(2);
     let rows: Vec<(f32, bool)> = (0..500_000)
-        .map(|_| ((1000.0 * numbers.uniform()).floor() as f32, numbers.uniform() < 0.4))
+        .map(|_| {
+            (
+                (1000.0 * numbers.uniform()).floor() as f32,
+                numbers.uniform() < 0.4,
+            )
+        })
         .collect();
     let (mut positives, mut negatives) = ([0u64; 1000], [0u64; 1000]);
     for (decision, positive) in &rows {
-        let of_class = if *positive { &mut positives } else { &mut negatives };
+        let of_class = if *positive {
+            &mut positives
+        } else {
+            &mut negatives
+        };
         of_class[*decision as usize] += 1;
     }
     let (mut won, mut below) = (0.0, 0);

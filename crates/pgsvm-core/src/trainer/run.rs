@@ -337,12 +337,7 @@ impl<T: Real> Run<T> {
 
 /// Adds to `means`, up to row `end`, the mean of a row's dual variables in the heads it was trained in, which are all of
 /// `heads` but its own fold's, where its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
-fn add_mean_duals<T: Real>(
-    solver: &Solver<T>,
-    heads: &[usize],
-    end: usize,
-    means: &mut Vec<f32>,
-) {
+fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, means: &mut Vec<f32>) {
     let share = (heads.len() - 1).max(1) as f64;
     let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
     means.extend((means.len()..end).map(|row| {
