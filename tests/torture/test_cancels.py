@@ -23,9 +23,9 @@ STATEMENTS = {
         "SELECT svm_train('sparse_endless', 'label', ARRAY['sparse(idx, val)'], model => 'm')",
         TWO_WORKERS | {"pgsvm.cache_size": "4MB"},
     ),
-    "training on few rows of four million features": (
+    "training on few rows of a million features": (
         "SELECT svm_train_query('SELECT i % 4 AS label, repeat(''x'', i * 40) AS a, i AS b FROM generate_series(1, 40) AS i', 'label',"
-        " model => 'm', c => 1e6, tolerance => 1e-30, max_passes => 1000000, options => '{\"hash_bits\": 22}')",
+        " model => 'm', c => 1e6, tolerance => 1e-30, max_passes => 1000000, options => '{\"hash_bits\": 20}')",
         {},
     ),
     "svm_cross_validate": (
