@@ -262,7 +262,7 @@ SUMMARY = [
     ("Fifty sessions beside changes", "users", users),
     ("Numbers at the edges", "checks", checks("numbers")),
     ("Mixed work for long leaves no trace", "soak", soak),
-    ("Order of steps between reader and trainer", "checks", checks("--lib", "roles")),
+    ("Order of steps between reader and trainer", "checks", checks("cache", "roles")),
     ("Unsafe code under valgrind", "valgrind", valgrind),
 ]
 
