@@ -31,7 +31,7 @@ test-backend: ## tests that run inside a server process
 test-e2e: ## tests with several connections: cancel, concurrency, real data sets
 	scripts/test e2e
 
-torture: ## the tests of faults, limits, memory and many users for an hour, or MINUTES=n; writes docs/reliability.md
+torture: ## faults, limits, memory, hostile input, many users and soak for four hours, or MINUTES=n; writes docs/reliability.md
 	scripts/torture $(MINUTES)
 
 bench: ## ours and peers side by side, small sizes and few repeats, writes bench/results.md; CASE=name for one

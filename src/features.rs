@@ -25,7 +25,7 @@ mod sparse;
 
 pub use category::{CategoryLimits, Dictionary};
 pub use decode::Decoder;
-pub use error::FeatureError;
+pub use error::{utf8, FeatureError};
 pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;

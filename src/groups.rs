@@ -2,6 +2,7 @@
 //! fold. The pure crate knows groups only: class times stride plus fold.
 
 use crate::errors::{Code, Failure};
+use crate::features::utf8;
 use crate::job::Job;
 use crate::labels::{with_text, LabelValue, Labels};
 use crate::pg::deform::Row;
@@ -37,7 +38,7 @@ struct FoldColumn {
     /// Its place in the row, as text.
     at: usize,
     /// Folds by value, in order of first appearance.
-    folds: HashMap<Vec<u8>, u32>,
+    folds: HashMap<String, u32>,
 }
 
 impl Groups {
@@ -91,7 +92,7 @@ impl Groups {
         };
         let mut values = vec![String::new(); column.folds.len()];
         for (value, fold) in &column.folds {
-            values[*fold as usize] = String::from_utf8_lossy(value).into_owned();
+            values[*fold as usize].clone_from(value);
         }
         values
     }
@@ -118,6 +119,7 @@ impl FoldColumn {
             .hint("Every row needs a fold, or use folds => 5 without a fold_column"));
         }
         with_text(datum, |value| {
+            let value = utf8(&self.name, value)?;
             if let Some(fold) = self.folds.get(value) {
                 return Ok(*fold);
             }
@@ -129,7 +131,7 @@ impl FoldColumn {
                 )
                 .hint("Make fewer of them, mod(id, 5) for one, or use folds => 5 without a fold_column"));
             }
-            self.folds.insert(value.to_vec(), fold);
+            self.folds.insert(value.to_owned(), fold);
             Ok(fold)
         })
     }

@@ -6,6 +6,7 @@
 //! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
 
 use crate::errors::{Code, Failure};
+use crate::features::utf8;
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -202,7 +203,7 @@ impl Labels {
                 *order = place;
                 label
             }
-            (Key::Text(bytes), _) => String::from_utf8_lossy(bytes).into_owned(),
+            (Key::Text(bytes), _) => utf8(&self.column, bytes)?.to_owned(),
             (Key::Number(_), LabelKind::Numeric) => {
                 // SAFETY: the column has type numeric.
                 unsafe { AnyNumeric::from_datum(datum, false) }

@@ -47,9 +47,13 @@ impl Spool for SpoolFile {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
         let file = self.0.get_or_insert_with(TempFile::create);
         file.append(bytes).map_err(|reason| {
+            let hint = match reason.code {
+                Code::ERRCODE_DISK_FULL => "Name a tablespace on a disk with room, or let the rows fit: SET temp_tablespaces = '…', or SET pgsvm.cache_size = '1GB'",
+                _ => "Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'",
+            };
             Failure::new(reason.code, reason.message)
                 .detail("The rows do not fit pgsvm.cache_size and are spooled to a temporary file.")
-                .hint("Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'")
+                .hint(hint)
         })
     }
 

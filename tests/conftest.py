@@ -1,5 +1,7 @@
 """Fixtures: one server for the session, one database with the extension for each test module."""
 
+import os
+
 import pytest
 
 from harness.server import Server, new_database, tested_version
@@ -9,7 +11,7 @@ from harness.sessions import Running
 @pytest.fixture(scope="session")
 def server():
     """The session's server, stopped however the session ends; the tests fail if a process crashed or leaked."""
-    server = Server(tested_version())
+    server = Server(tested_version(), os.environ.get("PGSVM_SERVER_NAME") or "e2e")
     try:
         yield server
         complaints = server.complaints()

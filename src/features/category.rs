@@ -10,7 +10,6 @@
 
 use super::hash::{self, BuildTextHasher, DistinctCount};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -330,15 +329,5 @@ impl From<Dictionary> for Stored {
             null_code: dictionary.null_code,
             hashed: dictionary.hashed,
         }
-    }
-}
-
-/// A value's bytes as text. Where the database has another encoding than UTF-8, bytes that are none are
-/// taken one by one, so that values differ as their bytes do.
-#[inline]
-pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    match core::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
     }
 }

@@ -27,6 +27,8 @@ pub enum FeatureError {
     },
     /// A category of so many bytes.
     LongCategory { column: String, bytes: usize },
+    /// A category, class or fold that is no UTF-8, where the database has another encoding; its first bytes.
+    NotUtf8 { column: String, bytes: Vec<u8> },
     /// Categories need more feature ids than there are.
     TooManyCategories { column: String },
     /// A column of a type that the part cannot read, and what it reads.
@@ -77,6 +79,21 @@ pub enum FeatureError {
     InRow { row: u64, error: Box<FeatureError> },
 }
 
+/// Most bytes of a text that is no UTF-8 which an error shows.
+const SHOWN_BYTES: usize = 40;
+
+/// A value's bytes as text.
+///
+/// # Errors
+/// `NotUtf8`, of the column.
+#[inline]
+pub fn utf8<'a>(column: &str, bytes: &'a [u8]) -> Result<&'a str, FeatureError> {
+    core::str::from_utf8(bytes).map_err(|_| FeatureError::NotUtf8 {
+        column: column.to_owned(),
+        bytes: bytes[..bytes.len().min(SHOWN_BYTES)].to_vec(),
+    })
+}
+
 impl FeatureError {
     /// Adds the row, counted from 1, in which it happened.
     pub fn in_row(self, row: u64) -> Self {
@@ -95,6 +112,7 @@ impl FeatureError {
                 Code::ERRCODE_INVALID_PARAMETER_VALUE
             }
             Self::LongCategory { .. } => Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
+            Self::NotUtf8 { .. } => Code::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
             Self::TooManyCategories { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Length { .. }
@@ -136,6 +154,12 @@ impl FeatureError {
             Self::LongCategory { column, bytes } => {
                 format!(
                     "column \"{column}\" holds a text of {bytes} bytes, too long for a category"
+                )
+            }
+            Self::NotUtf8 { column, bytes } => {
+                format!(
+                    "column \"{column}\" holds a text that is no UTF-8: {}",
+                    bytes.escape_ascii()
                 )
             }
             Self::TooManyCategories { column } => {
@@ -262,6 +286,10 @@ impl FeatureError {
             },
             Self::LongCategory { .. } => {
                 format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
+            }
+            Self::NotUtf8 { .. } => {
+                "Categories, classes and folds are kept as UTF-8: use a database of that encoding, or numbers in their place."
+                    .to_owned()
             }
             Self::TooManyCategories { .. } => {
                 "Hash into fewer features: options => '{\"hash_bits\": 12}'.".to_owned()

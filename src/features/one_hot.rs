@@ -1,7 +1,8 @@
 //! The category columns of a row: from a value to its code, which a training learns on the way. Called
 //! by the decoder.
 
-use super::category::{self, CategoryLimits, Codes, Dictionary, NoCode, Tally};
+use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
+use super::error::utf8;
 use super::hash::BuildTextHasher;
 use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::types::CategoryKind;
@@ -125,19 +126,19 @@ impl OneHot {
         let learning = self.learning.as_mut();
         let learning = learning.filter(|learning| learning.row_teaches);
         let find = |bytes: &[u8]| {
-            let value = category::text_of(bytes);
+            let value = utf8(name, bytes)?;
             let Some(learning) = learning else {
-                return Ok(dictionary.code(&value));
+                return Ok(dictionary.code(value));
             };
             let tally = &mut learning.tallies[number];
             // an enum's values are few by their type
             if kind != CategoryKind::Enum {
                 tally.count();
             }
-            match dictionary.known(&value) {
+            match dictionary.known(value) {
                 Some(code) => Ok(Some(code)),
                 None => Rc::make_mut(dictionary)
-                    .learn(&value, &learning.limits, tally, &mut learning.codes)
+                    .learn(value, &learning.limits, tally, &mut learning.codes)
                     .map(Some)
                     .map_err(|reason| no_code(name, bytes.len(), reason)),
             }

@@ -100,8 +100,8 @@ impl Memory {
                 .get::<i32>(1)?
                 .and_then(|head| usize::try_from(head).ok());
             let first = row.get::<i64>(2)?.and_then(|row| usize::try_from(row).ok());
-            let (states, common) = (row.get::<Vec<u8>>(3)?, row.get::<Vec<f32>>(4)?);
-            let own = row.get::<Vec<f32>>(5)?;
+            let states = row.get::<Vec<u8>>(3)?;
+            let (common, own) = (numbers(row, 4)?, numbers(row, 5)?);
             let out = head
                 .and_then(|head| self.duals.get_mut(head))
                 .zip(first)
@@ -193,6 +193,15 @@ impl Memory {
             *dual = (f64::from(*dual) * ratio) as f32;
         }
     }
+}
+
+/// A column's array of numbers; None where it is NULL or holds one.
+fn numbers(
+    row: &pgrx::spi::SpiHeapTupleData<'_>,
+    column: usize,
+) -> Result<Option<Vec<f32>>, SpiError> {
+    let elements = row.get::<Vec<Option<f32>>>(column)?;
+    Ok(elements.and_then(|elements| elements.into_iter().collect()))
 }
 
 /// Calls `visit` with each row of a SELECT whose parameter is a version's id.

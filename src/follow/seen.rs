@@ -1,17 +1,23 @@
 //! Which keys have been met. In whichever process reads.
 //!
 //! Rows mostly come in the order of their keys, and keys are mostly numbered through. So keys that ascend are kept as runs
-//! of consecutive ones, and the next key is compared with the last run only; a set holds those that come out of order.
+//! of consecutive ones, and the next key is compared with the last run only. Those that come out of order are in many
+//! small sets: one large set would take a second to grow, in which nothing could end the statement.
 
 use super::digest::BuildKeyHasher;
 use std::collections::{HashSet, TryReserveError};
+use std::hash::BuildHasher;
+
+/// Sets of the keys out of order; of a hundred million keys each grows within some ten milliseconds.
+const SETS: usize = 128;
 
 /// The keys met so far.
 #[derive(Default)]
 pub struct Seen {
     /// Ascending.
     runs: Vec<Run>,
-    others: HashSet<u128, BuildKeyHasher>,
+    /// `SETS` of them, or none while all keys ascend.
+    others: Vec<HashSet<u128, BuildKeyHasher>>,
 }
 
 /// All keys from the first to the last.
@@ -48,7 +54,17 @@ impl Seen {
         if self.runs[..begun].last().is_some_and(|run| key <= run.last) {
             return Ok(false);
         }
-        self.others.try_reserve(1)?;
-        Ok(self.others.insert(key))
+        if self.others.is_empty() {
+            self.others.try_reserve_exact(SETS)?;
+            self.others.resize_with(SETS, HashSet::default);
+        }
+        let others = &mut self.others[Self::set_of(key)];
+        others.try_reserve(1)?;
+        Ok(others.insert(key))
+    }
+
+    /// The set of a key, by bits of its hash that a set of less than 2^40 keys has no use for.
+    fn set_of(key: u128) -> usize {
+        (BuildKeyHasher::default().hash_one(key) >> 48) as usize % SETS
     }
 }

@@ -5,7 +5,8 @@
 //! subtransaction) aborts; so nothing here has a `Drop`.
 
 use core::ffi::CStr;
-use pgrx::pg_sys::panic::CaughtError;
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
 use std::panic::AssertUnwindSafe;
 
@@ -91,7 +92,11 @@ impl Group {
     pub fn raise_error_of_worker(&self) -> ! {
         // SAFETY: the context is live; waiting raises a worker's error when it arrives.
         unsafe { pg_sys::WaitForParallelWorkersToFinish(self.context) };
-        pgrx::error!("a training worker ended without an outcome");
+        let code = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+        ErrorReport::new(code, "a training worker ended without an outcome", "pgsvm")
+            .set_hint("See the server's log, or train without workers: SET pgsvm.workers = 0")
+            .report(PgLogLevel::ERROR);
+        unreachable!("reporting an ERROR does not return")
     }
 
     /// Waits for the workers to exit, frees everything and leaves parallel mode.

@@ -2,7 +2,8 @@
 //! `temp_tablespaces`, and removed at the end of the transaction whatever happens.
 
 use super::caught;
-use pgrx::pg_sys::panic::CaughtError;
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
 use std::panic::AssertUnwindSafe;
 
@@ -81,10 +82,7 @@ impl TempFile {
         let read =
             unsafe { pg_sys::BufFileRead(self.file, bytes.as_mut_ptr().cast(), bytes.len()) };
         if read != bytes.len() {
-            pgrx::error!(
-                "could not read from the training's temporary file: read only {read} of {} bytes",
-                bytes.len()
-            );
+            lost(format!("Read only {read} of {} bytes.", bytes.len()));
         }
     }
 
@@ -92,9 +90,19 @@ impl TempFile {
         const SEEK_SET: core::ffi::c_int = 0;
         // SAFETY: the file is open; positions come from BufFileTell.
         if unsafe { pg_sys::BufFileSeek(self.file, fileno, offset, SEEK_SET) } != 0 {
-            pgrx::error!("could not seek in the training's temporary file");
+            lost(format!("Byte {offset} of its part {fileno} is not there."));
         }
     }
+}
+
+/// What was written is not there any more.
+fn lost(detail: String) -> ! {
+    let message = "could not read the training's temporary file";
+    ErrorReport::new(PgSqlErrorCode::ERRCODE_IO_ERROR, message, "pgsvm")
+        .set_detail(detail)
+        .set_hint("Somebody removed or cut it, or its disk fails: see the server's log, and SET temp_tablespaces to another disk")
+        .report(PgLogLevel::ERROR);
+    unreachable!("reporting an ERROR does not return")
 }
 
 impl Drop for TempFile {

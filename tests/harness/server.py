@@ -40,11 +40,11 @@ class Leftovers:
         return bool(self.workers or self.shared_memory or self.temporary_files)
 
 
-def new_database(server, name):
-    """Makes an empty database, in place of one of that name; returns the name."""
+def new_database(server, name, options=""):
+    """Makes an empty database, in place of one of that name, with options of CREATE DATABASE; returns the name."""
     with server.connect() as connection:
         connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" {options}')
     return name
 
 
@@ -73,6 +73,8 @@ class Server:
         with self.connect() as connection:
             self.data_directory = pathlib.Path(connection.execute("SHOW data_directory").fetchone()[0])
         self.log_file = self.data_directory.parent / "log"
+        # of the first start: a server that recovers from a crash writes this file again
+        self.started = (self.data_directory / "postmaster.pid").stat().st_ctime
 
     def _script(self, verb, starter=()):
         return subprocess.run(
@@ -130,7 +132,6 @@ class Server:
         A segment is this server's when one of its processes has it mapped, or when nobody has and it appeared after
         the server started: what a process forgot to give back.
         """
-        started = (self.data_directory / "postmaster.pid").stat().st_ctime
         # listed before the processes are looked at: another server's segment is mapped by then, or gone
         listed = list(pathlib.Path("/dev/shm").glob("PostgreSQL.*"))
         own, foreign = self._segments_in_use()
@@ -140,7 +141,7 @@ class Server:
                 status = path.stat()
             except FileNotFoundError:
                 continue
-            mine = path.name in own or (path.name not in foreign and status.st_ctime >= started)
+            mine = path.name in own or (path.name not in foreign and status.st_ctime >= self.started)
             if mine and status.st_size >= SMALLEST_CACHE_BYTES:
                 found.add((path.name, status.st_size))
         return frozenset(found)

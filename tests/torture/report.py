@@ -1,5 +1,8 @@
-"""report.py FIGURES RESULTS SECONDS COMMIT [LATER RESULTS...]: writes docs/reliability.md to standard output, from the
-figures that a run of scripts/torture kept and pytest's list of results; of tests that ran again the last result counts."""
+"""What a part of scripts/torture leaves beside its figures, and docs/reliability.md out of all of it.
+
+report.py about FOLDER PART SEED VERSION COMMIT SECONDS    keeps in FOLDER/run.json what ran, on what, for how long
+report.py write FOLDER VERSION                             the document, to standard output, from the parts in FOLDER
+"""
 
 import datetime
 import json
@@ -8,40 +11,90 @@ import pathlib
 import platform
 import sys
 import xml.etree.ElementTree as tree
+from collections import Counter
 
-# table -> (heading, what it says)
-TABLES = {
-    "kill -9": (
-        "Processes killed with SIGKILL",
-        "A process of a training, in a phase drawn by lot, after a time drawn by lot. The server recovered by itself, which "
-        "PostgreSQL does by restarting every backend when one is killed (and only then: a killed client restarted "
-        "nothing); every version committed before was whole and decided as before; no process, shared memory, temporary "
-        "file or part of a model was left.",
+# part -> (heading, what it does, [(table of figures, what stands above it)])
+PARTS = {
+    "kills": (
+        "Processes killed, servers stopped",
+        "A process of a training gets SIGKILL, in a phase drawn by lot, after a time drawn by lot. PostgreSQL restarts all "
+        "its backends when one of them is killed, and only then: a killed client restarted nothing. After each round every "
+        "version committed before was whole and decided as before; no process, temporary file or part of a model was left.",
+        [
+            (
+                "kill -9",
+                "*Segments lost* are pieces of shared memory that stayed because the leader was killed while PostgreSQL was "
+                "creating them: it writes down what to remove after a crash when a segment is complete.",
+            ),
+            ("recovery", "From the death of a backend until a client could connect again:"),
+            (
+                "stop",
+                "The server was stopped during a training, and started again with every committed model. Seconds until it "
+                "was down:",
+            ),
+        ],
     ),
-    "recovery": ("", "From the death of a backend until a client could connect again:"),
-    "stop": (
-        "The server stopped during a training",
-        "It started again with every committed model. Seconds until it was down:",
+    "limits": (
+        "A server that has run out of something",
+        "The error says what, the session goes on, nothing is left, and the server has not restarted.",
+        [],
     ),
-    "cancel": (
+    "cancels": (
         "Latency of a cancel",
-        "Milliseconds from the request, at a time drawn by lot, until the client had the error. 99 of 100 are to take "
-        "less than 200, all less than 1000.",
+        "From the request, at a time drawn by lot, until the client had the error. 99 of 100 are to take less than 200 ms, "
+        "all less than 1000 ms.",
+        [("cancel", "")],
     ),
-    "memory": (
+    "resident": (
         "Memory of a training",
-        "Megabytes that leader and workers took at most, watched 50 times a second. Allowed are the cache (2 MB), dual "
-        "variables, weights ([the vectors](architecture.md#memory)) and 64 MB. *Enforced* says whether a cgroup held "
-        "the whole server to that and its shared buffers; where the machine gives none (`PGSVM_CGROUP`) it was watched.",
+        "What leader and workers took at most together, watched 50 times a second. Allowed are the cache (2 MB), dual "
+        "variables, weights ([the vectors](architecture.md#memory)) and 64 MB. *Enforced by* names what the operating "
+        "system held them to: a cgroup with room for just that and the server's own memory (where `PGSVM_CGROUP` names a "
+        "folder for one), or for each process a limit of its data (`RLIMIT_DATA`) just above that.",
+        [("memory", "")],
+    ),
+    "hostile": (
+        "Hostile input",
+        "Random calls of every function with whatever SQL can put into their arguments, texts of models and data with "
+        "characters changed, stored models whose rows were damaged. *Wrong* is a server that is gone, an internal error, no "
+        "answer within 5 s, or NaN or infinity as an answer.",
+        [("hostile", ""), ("large texts", "Texts as long as they can be:"), ("states", "How calls were refused:")],
+    ),
+    "decoders": (
+        "Decoders under changed bytes",
+        "Real inputs with bytes changed, cut off, put in and repeated, in a loop inside the server: rows and files in LIBSVM "
+        "notation, arrays, models of LIBLINEAR, and what is stored of a model. Each was taken or refused with an SQLSTATE.",
+        [("decoders", "")],
     ),
     "users": (
         "Fifty sessions at once",
         "They predicted while ten others retrained, deployed, renamed, dropped, granted and revoked. Every statement was "
         "answered by one version, every REPEATABLE READ transaction by one too; no deadlock, and no SQLSTATE but those "
-        "that the [reference](reference/models.md) tells:",
+        "that the [reference](reference/models.md) tells.",
+        [("users", "")],
     ),
-    "soak": ("Mixed work for long", "Train, deploy, predict, evaluate, drop, cancel and fail, in one session:"),
-    "growth": ("", "What it had grown to, at most, in the second and in the last quarter of the time:"),
+    "soak": (
+        "Mixed work for long",
+        "Train, deploy, predict, evaluate, drop, cancel and fail, in one session, vacuumed now and then.",
+        [
+            ("soak", ""),
+            (
+                "growth",
+                "What may not grow, after a vacuum. The first quarter of the time fills caches; growth is from the highest "
+                "value in the second quarter to that in the last.",
+            ),
+        ],
+    ),
+    "checks": (
+        "Rights, numbers, the ring",
+        "Checked by tests of other layers, run once more.",
+        [("checks", "")],
+    ),
+    "valgrind": (
+        "Unsafe code under valgrind",
+        "Tests of the solver crate that reach its unsafe code, under memcheck.",
+        [("valgrind", "")],
+    ),
 }
 
 
@@ -50,53 +103,224 @@ def machine():
     with open("/proc/meminfo") as lines:
         memory_gb = int(next(lines).split()[1]) / (1 << 20)
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "CPU")
-    busy = os.getloadavg()[2]
-    return (
-        f"{len(os.sched_getaffinity(0))} x {model}, {memory_gb:.0f} GB, Linux {platform.release().split('-')[0]}"
-        f" (load average {busy:.1f} in the last quarter of an hour)"
-    )
+    return f"{len(os.sched_getaffinity(0))} x {model}, {memory_gb:.0f} GB, Linux {platform.release().split('-')[0]}"
+
+
+def about(folder, part, seed, version, commit, seconds):
+    run = {
+        "part": part,
+        "seed": int(seed),
+        "postgresql": int(version),
+        "commit": commit,
+        "date": str(datetime.date.today()),
+        "seconds": int(seconds),
+        "machine": machine(),
+        "load": round(os.getloadavg()[2], 1),
+    }
+    (pathlib.Path(folder) / "run.json").write_text(json.dumps(run))
+
+
+class Run:
+    """What one run of a part left."""
+
+    def __init__(self, folder):
+        self.about = json.loads((folder / "run.json").read_text())
+        figures, results = folder / "figures.jsonl", folder / "results.xml"
+        lines = figures.read_text().splitlines() if figures.exists() else []
+        self.figures = [json.loads(line) for line in lines]
+        self.cases = list(tree.parse(results).getroot().iter("testcase")) if results.exists() else []
+
+    def outcomes(self, *kinds):
+        """(test in words, what it says) of tests that ended like this."""
+        return [
+            (words(case), (outcome.get("message") or outcome.tag).splitlines()[0])
+            for case in self.cases
+            for outcome in case
+            if outcome.tag in kinds
+        ]
+
+    def result(self):
+        if not self.cases or self.outcomes("failure", "error"):
+            return "**FAILED**"
+        skipped = self.outcomes("skipped")
+        if len(skipped) == len(self.cases):
+            return f"left out: {skipped[0][1].removeprefix('Skipped: ')}"
+        return "passed"
+
+
+def words(case):
+    """A test's name as a sentence."""
+    return case.get("name").removeprefix("test_").replace("_", " ")
+
+
+def rows_of(runs, table):
+    return [figure["row"] for run in runs for figure in run.figures if figure["table"] == table]
+
+
+def shown(value):
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def markdown(rows):
     """A table with the columns that its rows have."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [names, ["---"] * len(names), *([row.get(name, "") for name in names] for row in rows)]
-    lines[0] = [name.replace("_", " ") for name in names]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    lines = [[name.replace("_", " ") for name in names], ["---"] * len(names)]
+    lines += [[shown(row.get(name, "")) for name in names] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def outcomes(case):
-    """What a test says that did not pass."""
-    return [outcome for outcome in case if outcome.tag in ("failure", "error", "skipped")]
+def together(rows, key, *counts):
+    """Rows of several runs with the same key as one, their counts added up."""
+    sums = {}
+    for row in rows:
+        sums.setdefault(row[key], Counter()).update({count: row[count] for count in counts})
+    return [{key: name, **sum} for name, sum in sorted(sums.items(), key=lambda item: -max(item[1].values()))]
 
 
-def main(figures, results, seconds, commit, *later):
-    found = [json.loads(line) for line in pathlib.Path(figures).read_text().splitlines()]
-    runs = [tree.parse(path).getroot() for path in (results, *later)]
-    cases = {(case.get("classname"), case.get("name")): case for run in runs for case in run.iter("testcase")}
-    skipped = sum(any(outcome.tag == "skipped" for outcome in outcomes(case)) for case in cases.values())
-    failed = sum(bool(outcomes(case)) for case in cases.values()) - skipped
-    version = pathlib.Path(results).stem.rpartition("-")[2]
+# figures for the summary, in words, from the rows of a table
+
+
+def kills(runs):
+    rounds, recovery, stops = (rows_of(runs, table) for table in ("kill -9", "recovery", "stop"))
+    lost = sum(row.get("segments_lost", 0) for row in rounds)
+    each = ", ".join(f"{row['rounds']} {row['process']}" for row in rounds)
+    return (
+        f"{sum(row['rounds'] for row in rounds)} kills ({each}),"
+        f" {len(stops)} stops; up again within {max(row['longest_seconds'] for row in recovery)} s; {lost} segments lost"
+    )
+
+
+def limits(runs):
+    return f"{sum(len(run.cases) - len(run.outcomes('skipped')) for run in runs)} shortages and changes"
+
+
+def cancels(runs):
+    of_all = [row for row in rows_of(runs, "cancel") if row["what"].startswith("all of")]
+    return "; ".join(
+        f"{row['cancels']} cancels, median {row['median_ms']} ms, 99 % within {row['p99_ms']} ms, longest {row['longest_ms']} ms"
+        for row in of_all
+    )
+
+
+def resident(runs):
+    rows = rows_of(runs, "memory")
+    ways = sorted({row["enforced_by"] for row in rows})
+    share = max(row["peak_mb"] / row["allowed_mb"] for row in rows)
+    return f"{len(rows)} trainings, at most {100 * share:.0f} % of what is allowed; enforced by {', '.join(ways)}"
+
+
+def checks(*places):
+    def figure(runs):
+        rows = [row for row in rows_of(runs, "checks") if any(place in row["by"] for place in places)]
+        return "; ".join(f"{row['by']}: {row['cases']}" for row in rows)
+
+    return figure
+
+
+def hostile(runs):
+    rows = rows_of(runs, "hostile")
+    refused = sum(row["damaged_models_refused"] for row in rows)
+    return (
+        f"{sum(row['cases'] for row in rows):,} random calls with {len(rows)} seeds, {sum(row['wrong'] for row in rows)} wrong;"
+        f" {refused:,} damaged models refused"
+    )
+
+
+def decoders(runs):
+    rows = rows_of(runs, "decoders")
+    return f"{sum(row['cases'] for row in rows):,} changed inputs of {len(rows)} kinds, 0 wrong"
+
+
+def users(runs):
+    rows = rows_of(runs, "users")
+    predictions = sum(row["done"] for row in rows if row["what"].startswith("predict"))
+    changes = sum(row["done"] for row in rows) - predictions
+    return f"{predictions:,} statements that predict beside {changes:,} changes; no mixture, no deadlock"
+
+
+def soak(runs):
+    growth = {row["what"]: row for row in rows_of(runs, "growth")}
+    told = [f"{row['minutes']} minutes, {row['statements']:,} statements" for row in rows_of(runs, "soak")]
+    told += [f"{what} {row['growth']:+} {row['unit']}" for what, row in growth.items() if row["unit"] == "MB"]
+    return "; ".join(told)
+
+
+def valgrind(runs):
+    rows = rows_of(runs, "valgrind")
+    return f"{sum(row['tests'] for row in rows)} tests, {sum(row['errors'] for row in rows)} errors"
+
+
+# (what is promised, part, its figure)
+SUMMARY = [
+    ("Faults: processes killed, servers stopped", "kills", kills),
+    ("Faults: no disk, memory, workers or connections left; tables changed meanwhile", "limits", limits),
+    ("Stops when told", "cancels", cancels),
+    ("Memory stays within cache, dual variables, weights and 64 MB", "resident", resident),
+    ("Rights of the caller, and no others", "checks", checks("rights", "trespass")),
+    ("Hostile input: calls, texts, stored models", "hostile", hostile),
+    ("Hostile input: decoders", "decoders", decoders),
+    ("Fifty sessions beside changes", "users", users),
+    ("Numbers at the edges", "checks", checks("numbers")),
+    ("Mixed work for long leaves no trace", "soak", soak),
+    ("Order of steps between reader and trainer", "checks", checks("cache", "roles")),
+    ("Unsafe code under valgrind", "valgrind", valgrind),
+]
+
+
+def write_summary(runs):
+    lines = ["| promise | figure | result |", "|---|---|---|"]
+    for promise, part, figure in SUMMARY:
+        of_part = runs.get(part, [])
+        results = list(dict.fromkeys(run.result() for run in of_part)) or ["not run yet"]
+        found = figure(of_part) if "passed" in results else ""
+        link = PARTS[part][0].lower().replace(" ", "-").replace(",", "")
+        lines.append(f"| [{promise}](#{link}) | {found} | {', '.join(results)} |")
+    print("\n".join(lines))
+
+
+def write_part(part, runs):
+    heading, text, tables = PARTS[part]
+    print(f"\n## {heading}\n\n{text}\n")
+    for run in runs:
+        told = run.about
+        print(
+            f"- {told['date']}, {told['seconds'] / 60:.0f} minutes, seed {told['seed']}, PostgreSQL {told['postgresql']}, commit"
+            f" {told['commit']}, load {told['load']}: {run.result()}"
+        )
+        for kind in ("failure", "error", "skipped"):
+            for name, reason in run.outcomes(kind):
+                print(f"  - {kind}: {name}: {reason}")
+    for table, above in tables:
+        rows = rows_of(runs, table)
+        if table == "states":
+            rows = together(rows, "SQLSTATE", "cases")
+        if rows:
+            print("\n" + (f"{above}\n\n" if above else "") + markdown(rows))
+    if not tables:
+        held = [case for run in runs for case in run.cases if not len(case)]
+        print("\n" + "\n".join(f"- {words(case)}" for case in held))
+
+
+def write(folder, version):
+    runs = {}
+    for path in sorted(pathlib.Path(folder).glob("*/run.json")):
+        run = Run(path.parent)
+        runs.setdefault(run.about["part"], []).append(run)
+    all_runs = [run for of_part in runs.values() for run in of_part]
     print("# Reliability\n")
     print(
-        "What `make torture` measured; written by it, never by hand. The tests are `tests/torture`; a short run of them is"
-        " part of `make test`.\n"
+        "What `make torture` measured; written by it, never by hand. A short form of these tests (`tests/torture`) is part of"
+        " `make test`. Parts run alone with `scripts/torture PART`; each section says when that was, and on which commit.\n"
     )
+    machines = sorted({run.about["machine"] for run in all_runs})
     print(
-        f"- {datetime.date.today()}, {int(seconds) / 60:.0f} minutes{' in several runs' if later else ''}, PostgreSQL {version}, commit {commit}"
+        f"PostgreSQL {version}, {', '.join(machines)}; {sum(run.about['seconds'] for run in all_runs) / 3600:.1f} hours in all.\n"
     )
-    print(f"- {machine()}")
-    print(
-        f"- {len(cases) - failed - skipped} tests passed, {failed} failed, {skipped} skipped{' (of those that ran again, the last result)' if later else ''}"
-    )
-    for (_, name), case in cases.items():
-        for outcome in outcomes(case):
-            print(f"  - {outcome.tag}: {name.replace('_', ' ')}: {outcome.get('message', '').splitlines()[0]}")
-    for table, (heading, text) in TABLES.items():
-        rows = [entry["row"] for entry in found if entry["table"] == table]
-        if rows:
-            print(f"\n## {heading}\n" if heading else "")
-            print(f"{text}\n\n{markdown(rows)}")
+    write_summary(runs)
+    for part in PARTS:
+        if part in runs:
+            write_part(part, runs[part])
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    {"about": about, "write": write}[sys.argv[1]](*sys.argv[2:])

@@ -87,7 +87,8 @@ def test_a_disk_full_of_rows_to_train_on_is_an_ordinary_error(session):
         settings = processes | {"pgsvm.cache_size": "2MB", "temp_tablespaces": "small"}
         error = in_vain(session, PHASES["training_out_of_core"][0], settings)
         assert isinstance(error, psycopg.errors.DiskFull), error
-        assert "No space left on device" in str(error)
+        assert "No space left on device" in error.diag.message_primary
+        assert "SET temp_tablespaces" in error.diag.message_hint
 
 
 def test_a_disk_full_of_weights_leaves_no_half_of_a_model(small, session):

@@ -1,17 +1,21 @@
 """The memory promise on inputs of ten and a hundred times the cache: dense, sparse and with many classes, and under a
-limit of the operating system's where one is given.
+limit of the operating system's.
 
 PGSVM_CGROUP names a folder of the memory controller (version 1 or 2) that the tests may write to, made by whoever runs
-the machine; without it the limit is only watched, not enforced.
+the machine: a group in it holds the whole server to what is promised and its own. Without it each process is held to so
+much data (RLIMIT_DATA, which counts address space), and their sum is watched.
 """
 
 import os
 import pathlib
+import re
+import subprocess
 
 import pytest
 
 from harness.effort import LONG, record
-from harness.memory import MB, PROMISE_BYTES, watch
+from harness.memory import MB, PROMISE_BYTES, children, watch
+from harness.server import ROOT
 from harness.sessions import NO_WORKER, TWO_WORKERS, model, one
 
 CACHE_BYTES = 2 * MB
@@ -59,25 +63,55 @@ def tables(server, database):
         connection.execute("DROP TABLE many, thin")
 
 
+# The server's own, beside the backends' private memory.
+SHARED_BUFFERS_BYTES = 128 * MB
+OTHER_PROCESSES_BYTES = 64 * MB
+
+
 @pytest.fixture
 def limited(server):
-    """Puts processes under a limit of the system's, and out of it again; None where no folder for it is given."""
+    """Puts the server under a limit of the system's, in bytes for one training, and out of it again; tells which kind."""
     folder = os.environ.get("PGSVM_CGROUP")
-    if not folder:
-        yield None
-        return
-    group = pathlib.Path(folder) / f"pgsvm-{server.postmaster()}"
+    yield from limited_by_cgroup(server, pathlib.Path(folder)) if folder else limited_by_process(server)
+
+
+def limited_by_cgroup(server, folder):
+    group = folder / f"pgsvm-{server.postmaster()}"
     group.mkdir()
     limit = next(name for name in ("memory.max", "memory.limit_in_bytes") if (group / name).exists())
 
-    def limit_to(limit_bytes):
-        (group / limit).write_text(str(limit_bytes))
-        (group / "cgroup.procs").write_text(str(server.postmaster()))
+    def limit_to(backend, promised, cache):
+        (group / limit).write_text(str(promised + SHARED_BUFFERS_BYTES + OTHER_PROCESSES_BYTES))
+        for pid in {server.postmaster()} | children(server.postmaster()):
+            (group / "cgroup.procs").write_text(str(pid))
+        return "cgroup"
 
     yield limit_to
     for pid in (group / "cgroup.procs").read_text().split():
         (group.parent / "cgroup.procs").write_text(pid)
     group.rmdir()
+
+
+def limited_by_process(server):
+    """Workers inherit from the postmaster."""
+    held = {server.postmaster()}
+
+    def limit_to(backend, promised, cache):
+        held.add(backend)
+        at_rest = int(re.search(r"VmData:\s*(\d+) kB", pathlib.Path(f"/proc/{backend}/status").read_text())[1]) * 1024
+        for pid in held:
+            set_data_limit(pid, at_rest + promised - cache)
+        return "RLIMIT_DATA"
+
+    yield limit_to
+    for pid in held:
+        set_data_limit(pid, "unlimited")
+
+
+def set_data_limit(pid, limit):
+    """As the server's user, who may do that to processes of its own."""
+    command = '. "$0/scripts/env.sh"; as_server_user prlimit "$@"'
+    subprocess.run(["bash", "-c", command, ROOT, "--pid", str(pid), f"--data={limit}:unlimited"], check=True)
 
 
 def allowed(kind, rows, features):
@@ -102,9 +136,9 @@ def test_a_training_keeps_the_memory_promise(server, connect, limited, kind, tim
     settings = PROCESSES[processes] | {"pgsvm.cache_size": f"{CACHE_BYTES // MB}MB"}
     features = 100_000 if kind == "sparse" else COLUMNS
     limit = allowed(kind, rows, features)
-    if limited:
-        shared_buffers = 128 * MB
-        limited(limit + shared_buffers + 64 * MB)
+    # shared memory is not a process's own
+    shared = CACHE_BYTES if processes == "two workers" else 0
+    way = limited(connection.info.backend_pid, limit, shared)
     seen = watch(server, connection, settings, "SELECT " + SOURCES[kind][0].format(rows, TERMS))
     trained = model(connection, "m")
     record(
@@ -116,7 +150,7 @@ def test_a_training_keeps_the_memory_promise(server, connect, limited, kind, tim
         spool_mb=round(seen.spooled / MB),
         peak_mb=round(seen.peak / MB, 1),
         allowed_mb=round(limit / MB, 1),
-        enforced="yes" if limited else "no",
+        enforced_by=way,
     )
     assert trained["rows_used"] == rows
     assert seen.spooled > 0, "the training was to go through a temporary file"

@@ -5,26 +5,65 @@ catalog and the model tables once vacuumed; no temporary file stays.
 import random
 import time
 from collections import Counter
+from dataclasses import dataclass
 
 import psycopg
 import pytest
 
-from harness.effort import record, soak_seconds
+from harness.effort import SEED, record, seconds
 from harness.memory import MB, private_bytes
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, one
 
-GROWTH_BYTES = 8 * MB
-BLOAT_BYTES = 2 * MB
 # before that a session is still filling its caches, of models and of the catalog
 TREND_SECONDS = 200
 # models that live at a time, so many versions of each
 MODELS, VERSIONS = 4, 3
 
-TABLES = "('svm_model', 'svm_version', 'svm_head', 'svm_weight', 'svm_permission')"
-SIZE = f"""
-    SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
-    WHERE relkind = 'r' AND (relnamespace = 'pg_catalog'::regnamespace OR relname IN {TABLES})
-"""
+MODEL_TABLES = (
+    "(SELECT objid FROM pg_depend WHERE classid = 'pg_class'::regclass AND deptype = 'e' AND refobjid ="
+    " (SELECT oid FROM pg_extension WHERE extname = 'pgsvm'))"
+)
+RELATIONS = {
+    "catalog": "relnamespace = 'pg_catalog'::regnamespace",
+    "model tables": f"oid IN {MODEL_TABLES}",
+}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A quantity that may not grow by more than `limit` from the second quarter of the time to the last."""
+
+    what: str
+    unit: str
+    limit: float
+    look: callable
+
+
+def relation_sizes(kind):
+    """Megabytes with indexes and TOAST."""
+    query = f"SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' AND {RELATIONS[kind]}"
+    return lambda server, watcher, backend: one(watcher, query) / MB
+
+
+def dead_rows(kind):
+    query = (
+        f"SELECT coalesce(sum(pg_stat_get_dead_tuples(oid)), 0) FROM pg_class WHERE relkind = 'r' AND {RELATIONS[kind]}"
+    )
+    return lambda server, watcher, backend: int(one(watcher, query))
+
+
+WATCHED = [
+    Watched("memory of the backend", "MB", 8, lambda server, watcher, backend: private_bytes(backend) / MB),
+    Watched("catalog", "MB", 2, relation_sizes("catalog")),
+    Watched("model tables", "MB", 2, relation_sizes("model tables")),
+    Watched("dead rows of the catalog", "rows", 1000, dead_rows("catalog")),
+    Watched("dead rows of the model tables", "rows", 1000, dead_rows("model tables")),
+    Watched("temporary files", "files", 0.5, lambda server, watcher, backend: len(server.temporary_files())),
+    Watched(
+        "shared memory of trainings", "segments", 0.5, lambda server, watcher, backend: len(server.shared_memory())
+    ),
+    Watched("workers", "processes", 0.5, lambda server, watcher, backend: len(server.workers())),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,12 +160,18 @@ EXPECTED = (
 
 
 def test_mixed_work_leaves_no_trace(server, connect):
-    chance = random.Random(0)
-    whole = soak_seconds(quick=5, share=0.16)
+    chance = random.Random(SEED)
+    whole = seconds(quick=5)
     started, before = time.monotonic(), server.in_use()
     connection, watcher = connect(), connect()
+    backend = connection.info.backend_pid
     done, ended, trace = Counter(), Counter(), []
-    while (elapsed := time.monotonic() - started) < whole:
+
+    def look():
+        trace.append((time.monotonic() - started, [each.look(server, watcher, backend) for each in WATCHED]))
+
+    look()
+    while time.monotonic() - started < whole:
         work = chance.choice(WORK)
         try:
             work(connection, chance, f"model_{chance.randrange(MODELS)}")
@@ -135,29 +180,46 @@ def test_mixed_work_leaves_no_trace(server, connect):
             ended[error.sqlstate] += 1
         if sum(done.values()) % 25 == 24:
             vacuum(connection, chance, None)
-            trace.append((elapsed, private_bytes(connection.info.backend_pid), one(watcher, SIZE)))
+            done["vacuum"] += 1
             assert not server.left_over(before)
-    assert (
-        one(
-            watcher,
-            "SELECT count(*) FROM svm_weight AS w LEFT JOIN svm_version AS v ON v.id = w.version_id WHERE v.id IS NULL",
-        )
-        == 0
+            look()
+    without_version = (
+        "SELECT count(*) FROM svm_weight AS w WHERE NOT EXISTS (SELECT FROM svm_version AS v WHERE v.id = w.version_id)"
     )
+    assert one(watcher, without_version) == 0
+    files, spooled = watcher.execute(
+        "SELECT temp_files, temp_bytes FROM pg_stat_database WHERE datname = current_database()"
+    ).fetchone()
     record(
         "soak",
         minutes=round(whole / 60, 1),
         statements=sum(done.values()),
+        trained=done["train"],
+        cancelled=ended["57014"],
         errors_as_expected=", ".join(f"{times} x {code}" for code, times in sorted(ended.items())),
+        temporary_files_made=files,
+        of_mb=round(spooled / MB),
     )
     # the first quarter fills caches; the second and the last are to be alike
-    second = [row for row in trace if whole / 4 <= row[0] < whole / 2]
-    last = [row for row in trace if row[0] >= 3 * whole / 4]
+    second = [row for at, row in trace if whole / 4 <= at < whole / 2]
+    last = [row for at, row in trace if at >= 3 * whole / 4]
     if whole < TREND_SECONDS or not second or not last:
         return
-    grown = {}
-    for place, (what, limit) in enumerate([("backend", GROWTH_BYTES), ("catalog and models", BLOAT_BYTES)], start=1):
+    for place, watched in enumerate(WATCHED):
         early, late = (max(row[place] for row in rows) for rows in (second, last))
-        grown[what] = (late - early, limit)
-        record("growth", what=what, second_quarter_mb=round(early / MB, 1), last_quarter_mb=round(late / MB, 1))
-    assert all(growth < limit for growth, limit in grown.values()), grown
+        record(
+            "growth",
+            what=watched.what,
+            unit=watched.unit,
+            at_the_start=round(trace[0][1][place], 1),
+            second_quarter=round(early, 1),
+            last_quarter=round(late, 1),
+            at_the_end=round(trace[-1][1][place], 1),
+            growth=round(late - early, 1),
+            allowed=watched.limit,
+        )
+    grown = {
+        watched.what: max(row[place] for row in last) - max(row[place] for row in second)
+        for place, watched in enumerate(WATCHED)
+    }
+    assert all(grown[watched.what] <= watched.limit for watched in WATCHED), grown

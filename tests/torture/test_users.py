@@ -134,7 +134,7 @@ CHANGES = [deploy, deploy, drop_old, retrain, retrain, rename, drop, share, shar
 
 
 def test_fifty_sessions_predict_while_models_change(crowded):
-    deadline = time.monotonic() + seconds(quick=4, share=0.08)
+    deadline = time.monotonic() + seconds(quick=4)
     done, refused, failures = Counter(), Counter(), []
     guard = threading.Lock()
 

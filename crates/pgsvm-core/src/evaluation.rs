@@ -2,7 +2,8 @@
 //!
 //! A decision is <w, x> + b of a head; rows count alike, whatever their costs.
 
-use std::collections::TryReserveError;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, TryReserveError};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,28 +22,107 @@ pub fn predicted_class(decisions: &[f32]) -> usize {
     best
 }
 
-/// The area under the ROC curve: the share of pairs of a positive and a negative row in which the positive one has the
-/// greater decision, ties counting half (the Mann-Whitney U statistic over the number of pairs). None where there is no
-/// pair. Takes eight bytes a row.
+/// The area under the ROC curve of these decisions, see [`Ranking`].
 pub fn auc(
     decisions: impl ExactSizeIterator<Item = (f32, bool)>,
 ) -> Result<Option<f64>, TryReserveError> {
-    let mut keys = Vec::new();
-    keys.try_reserve_exact(decisions.len())?;
-    keys.extend(
-        decisions.map(|(decision, positive)| order_key(decision) << 1 | u64::from(positive)),
-    );
-    keys.sort_unstable();
-    let (mut won, mut positives, mut negatives) = (0.0, 0u64, 0u64);
-    for tied in keys.chunk_by(|a, b| a >> 1 == b >> 1) {
-        let positive = tied.iter().filter(|key| *key & 1 == 1).count() as u64;
-        let negative = tied.len() as u64 - positive;
-        won += positive as f64 * (negatives as f64 + 0.5 * negative as f64);
-        positives += positive;
-        negatives += negative;
+    let mut ranking = Ranking::new(decisions.len())?;
+    ranking.add(decisions);
+    while !ranking.step() {}
+    Ok(ranking.area())
+}
+
+/// The area under the ROC curve: the share of pairs of a positive and a negative row in which the positive one has the
+/// greater decision, ties counting half (the Mann-Whitney U statistic over the number of pairs). Takes eight bytes a row,
+/// and is found in steps of milliseconds: runs are sorted one by one, and then merged as they are counted.
+pub struct Ranking {
+    /// The order of a row's decision above a bit that says whether it is positive.
+    keys: Vec<u64>,
+    /// The keys sorted so far, from the first.
+    sorted: usize,
+    /// Of each sorted run the first key not counted, the least on top, and its place.
+    heads: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The order of the rows counted last, and how many of them are positive and negative.
+    tied: u64,
+    ties: [u64; 2],
+    won: f64,
+    /// Rows below them, negative and positive.
+    below: [u64; 2],
+}
+
+impl Ranking {
+    /// Keys of a run, and those counted in a step: some ten milliseconds.
+    const RUN: usize = 1 << 17;
+
+    /// Of so many rows, which are yet to be added.
+    pub fn new(rows: usize) -> Result<Self, TryReserveError> {
+        let (mut keys, mut heads) = (Vec::new(), BinaryHeap::new());
+        keys.try_reserve_exact(rows)?;
+        heads.try_reserve_exact(rows.div_ceil(Self::RUN))?;
+        Ok(Self {
+            keys,
+            sorted: 0,
+            heads,
+            tied: 0,
+            ties: [0; 2],
+            won: 0.0,
+            below: [0; 2],
+        })
     }
-    let pairs = positives as f64 * negatives as f64;
-    Ok((pairs > 0.0).then(|| won / pairs))
+
+    /// Takes the next rows, decision and whether it is positive, before the first step.
+    pub fn add(&mut self, rows: impl Iterator<Item = (f32, bool)>) {
+        self.keys.extend(
+            rows.map(|(decision, positive)| order_key(decision) << 1 | u64::from(positive)),
+        );
+    }
+
+    /// Sorts or counts the next keys; true when all have been counted.
+    pub fn step(&mut self) -> bool {
+        if self.sorted < self.keys.len() {
+            let end = self.keys.len().min(self.sorted + Self::RUN);
+            let run = &mut self.keys[self.sorted..end];
+            run.sort_unstable();
+            self.heads.push(Reverse((run[0], self.sorted)));
+            self.sorted = end;
+            return false;
+        }
+        for _ in 0..Self::RUN {
+            let Some(&Reverse((key, place))) = self.heads.peek() else {
+                self.settle();
+                return true;
+            };
+            let next = self.keys.get(place + 1);
+            match next.filter(|_| (place + 1) % Self::RUN != 0) {
+                Some(next) => {
+                    if let Some(mut least) = self.heads.peek_mut() {
+                        *least = Reverse((*next, place + 1));
+                    }
+                }
+                None => drop(self.heads.pop()),
+            }
+            if key >> 1 != self.tied {
+                self.settle();
+                self.tied = key >> 1;
+            }
+            self.ties[(key & 1) as usize] += 1;
+        }
+        false
+    }
+
+    /// Adds up the rows that are tied.
+    fn settle(&mut self) {
+        let [negative, positive] = std::mem::take(&mut self.ties);
+        self.won += positive as f64 * (self.below[0] as f64 + 0.5 * negative as f64);
+        self.below[0] += negative;
+        self.below[1] += positive;
+    }
+
+    /// The area, when all have been counted; None where there is no pair.
+    pub fn area(&self) -> Option<f64> {
+        let pairs = self.below[0] as f64 * self.below[1] as f64;
+        (pairs > 0.0).then(|| self.won / pairs)
+    }
 }
 
 /// A number that is ordered as decisions are.
@@ -77,9 +157,13 @@ impl Sigmoid {
 
     /// The sigmoid of maximum likelihood for these decisions and whether each row is positive, see [`SigmoidFit`].
     pub fn fit(rows: impl Iterator<Item = (f64, bool)> + Clone) -> Self {
-        let mut fit = SigmoidFit::new(rows.clone());
-        while !fit.step(rows.clone()) {}
-        fit.sigmoid
+        let mut fit = SigmoidFit::new();
+        loop {
+            fit.take(rows.clone());
+            if fit.end_of_rows() {
+                return fit.sigmoid;
+            }
+        }
     }
 }
 
@@ -87,7 +171,8 @@ impl Sigmoid {
 /// for support vector machines" (Machine Learning 68, 2007), Algorithm 1.
 ///
 /// Minimizes the cross entropy of the probabilities against the targets (N+ + 1) / (N+ + 2) for the N+ positive rows and
-/// 1 / (N- + 2) for the N- others. Each step goes over the rows a few times.
+/// 1 / (N- + 2) for the N- others. It goes over the rows again and again: they are given in portions of any size, in the
+/// same order each time, and behind the last comes [`Self::end_of_rows`].
 pub(crate) struct SigmoidFit {
     pub(crate) sigmoid: Sigmoid,
     /// Targets of negative and positive rows.
@@ -95,6 +180,47 @@ pub(crate) struct SigmoidFit {
     /// Cross entropy at the sigmoid.
     value: f64,
     steps: u32,
+    sums: Sums,
+}
+
+/// What is summed while the fit goes over the rows.
+enum Sums {
+    /// Rows, negative and positive.
+    Counts([f64; 2]),
+    /// The cross entropy at the first sigmoid.
+    First(f64),
+    /// Gradient and Hessian.
+    Slopes(Slopes),
+    /// The cross entropy at the end of a step tried.
+    Trial(Trial, f64),
+}
+
+#[derive(Clone, Copy)]
+struct Slopes {
+    a: f64,
+    b: f64,
+    aa: f64,
+    bb: f64,
+    ab: f64,
+}
+
+/// A step tried: a share of Newton's.
+#[derive(Clone, Copy)]
+struct Trial {
+    a: f64,
+    b: f64,
+    /// The decrease that the gradient promises for all of it.
+    promised: f64,
+    length: f64,
+}
+
+impl Trial {
+    fn from(self, sigmoid: Sigmoid) -> Sigmoid {
+        Sigmoid {
+            a: sigmoid.a + self.length * self.a,
+            b: sigmoid.b + self.length * self.b,
+        }
+    }
 }
 
 impl SigmoidFit {
@@ -109,80 +235,123 @@ impl SigmoidFit {
     /// Share of the decrease that the gradient promises with which a step is content.
     const SUFFICIENT: f64 = 1e-4;
 
-    pub(crate) fn new(rows: impl Iterator<Item = (f64, bool)> + Clone) -> Self {
-        let (mut positives, mut negatives) = (0.0, 0.0);
-        for (_, positive) in rows.clone() {
-            if positive {
-                positives += 1.0;
-            } else {
-                negatives += 1.0;
-            }
-        }
-        let mut this = Self {
-            sigmoid: Sigmoid {
-                a: 0.0,
-                b: f64::ln((negatives + 1.0) / (positives + 1.0)),
-            },
-            targets: [
-                1.0 / (negatives + 2.0),
-                (positives + 1.0) / (positives + 2.0),
-            ],
+    pub(crate) fn new() -> Self {
+        Self {
+            sigmoid: Sigmoid { a: 0.0, b: 0.0 },
+            targets: [0.0; 2],
             value: 0.0,
             steps: 0,
-        };
-        this.value = this.cross_entropy(this.sigmoid, rows);
-        this
-    }
-
-    fn cross_entropy(&self, at: Sigmoid, rows: impl Iterator<Item = (f64, bool)>) -> f64 {
-        let mut sum = 0.0;
-        for (decision, positive) in rows {
-            let (z, target) = (at.a * decision + at.b, self.targets[usize::from(positive)]);
-            sum += if z >= 0.0 {
-                target * z + (-z).exp().ln_1p()
-            } else {
-                (target - 1.0) * z + z.exp().ln_1p()
-            };
+            sums: Sums::Counts([0.0; 2]),
         }
-        sum
     }
 
-    /// A Newton step; true when the fit has ended.
-    pub(crate) fn step(&mut self, rows: impl Iterator<Item = (f64, bool)> + Clone) -> bool {
+    /// Goes over the next rows: decisions, and whether they are positive.
+    pub(crate) fn take(&mut self, rows: impl Iterator<Item = (f64, bool)>) {
+        let (sigmoid, targets) = (self.sigmoid, self.targets);
+        match &mut self.sums {
+            Sums::Counts(counts) => {
+                rows.for_each(|(_, positive)| counts[usize::from(positive)] += 1.0)
+            }
+            Sums::First(sum) => *sum = cross_entropy(*sum, sigmoid, targets, rows),
+            Sums::Trial(trial, sum) => {
+                *sum = cross_entropy(*sum, trial.from(sigmoid), targets, rows)
+            }
+            Sums::Slopes(slopes) => {
+                for (decision, positive) in rows {
+                    let p = sigmoid.probability(decision);
+                    let curvature = p * (1.0 - p);
+                    slopes.aa += decision * decision * curvature;
+                    slopes.bb += curvature;
+                    slopes.ab += decision * curvature;
+                    let off = targets[usize::from(positive)] - p;
+                    slopes.a += decision * off;
+                    slopes.b += off;
+                }
+            }
+        }
+    }
+
+    /// Takes what was summed over all rows; true when the fit has ended.
+    pub(crate) fn end_of_rows(&mut self) -> bool {
+        match self.sums {
+            Sums::Counts([negatives, positives]) => {
+                self.sigmoid.b = f64::ln((negatives + 1.0) / (positives + 1.0));
+                self.targets = [
+                    1.0 / (negatives + 2.0),
+                    (positives + 1.0) / (positives + 2.0),
+                ];
+                self.sums = Sums::First(0.0);
+                false
+            }
+            Sums::First(value) => {
+                self.value = value;
+                self.begin_step();
+                false
+            }
+            Sums::Slopes(slopes) => self.try_step(slopes),
+            Sums::Trial(trial, value) => self.judge(trial, value),
+        }
+    }
+
+    fn begin_step(&mut self) {
         self.steps += 1;
-        let Sigmoid { a, b } = self.sigmoid;
-        let (mut aa, mut bb, mut ab) = (Self::RIDGE, Self::RIDGE, 0.0);
-        let (mut slope_a, mut slope_b) = (0.0, 0.0);
-        for (decision, positive) in rows.clone() {
-            let p = self.sigmoid.probability(decision);
-            let curvature = p * (1.0 - p);
-            aa += decision * decision * curvature;
-            bb += curvature;
-            ab += decision * curvature;
-            let off = self.targets[usize::from(positive)] - p;
-            slope_a += decision * off;
-            slope_b += off;
-        }
-        if slope_a.abs() < Self::EPSILON && slope_b.abs() < Self::EPSILON {
+        self.sums = Sums::Slopes(Slopes {
+            a: 0.0,
+            b: 0.0,
+            aa: Self::RIDGE,
+            bb: Self::RIDGE,
+            ab: 0.0,
+        });
+    }
+
+    /// Newton's step is to be tried; true where the gradient vanishes.
+    fn try_step(&mut self, Slopes { a, b, aa, bb, ab }: Slopes) -> bool {
+        if a.abs() < Self::EPSILON && b.abs() < Self::EPSILON {
             return true;
         }
         let determinant = aa * bb - ab * ab;
-        let step_a = -(bb * slope_a - ab * slope_b) / determinant;
-        let step_b = -(aa * slope_b - ab * slope_a) / determinant;
-        let promised = slope_a * step_a + slope_b * step_b;
-        let mut length = 1.0;
-        while length >= Self::LEAST_STEP {
-            let to = Sigmoid {
-                a: a + length * step_a,
-                b: b + length * step_b,
-            };
-            let value = self.cross_entropy(to, rows.clone());
-            if value < self.value + Self::SUFFICIENT * length * promised {
-                (self.sigmoid, self.value) = (to, value);
-                return self.steps >= Self::MOST_STEPS;
-            }
-            length /= 2.0;
-        }
-        true
+        let step_a = -(bb * a - ab * b) / determinant;
+        let step_b = -(aa * b - ab * a) / determinant;
+        let trial = Trial {
+            a: step_a,
+            b: step_b,
+            promised: a * step_a + b * step_b,
+            length: 1.0,
+        };
+        self.sums = Sums::Trial(trial, 0.0);
+        false
     }
+
+    /// Takes a step that gains enough, else tries half of it; true at the last step, and where none gains.
+    fn judge(&mut self, trial: Trial, value: f64) -> bool {
+        if value < self.value + Self::SUFFICIENT * trial.length * trial.promised {
+            (self.sigmoid, self.value) = (trial.from(self.sigmoid), value);
+            if self.steps >= Self::MOST_STEPS {
+                return true;
+            }
+            self.begin_step();
+            return false;
+        }
+        let length = trial.length / 2.0;
+        self.sums = Sums::Trial(Trial { length, ..trial }, 0.0);
+        length < Self::LEAST_STEP
+    }
+}
+
+/// `sum` and the cross entropy of these rows.
+fn cross_entropy(
+    mut sum: f64,
+    at: Sigmoid,
+    targets: [f64; 2],
+    rows: impl Iterator<Item = (f64, bool)>,
+) -> f64 {
+    for (decision, positive) in rows {
+        let (z, target) = (at.a * decision + at.b, targets[usize::from(positive)]);
+        sum += if z >= 0.0 {
+            target * z + (-z).exp().ln_1p()
+        } else {
+            (target - 1.0) * z + z.exp().ln_1p()
+        };
+    }
+    sum
 }

@@ -20,6 +20,8 @@ mod avx2;
 pub(crate) mod eight;
 pub(crate) mod lanes;
 
+use crate::zeros::Zero;
+
 /// What sets the builds apart.
 pub(crate) trait Kernel {
     /// A product is added with one rounding.
@@ -111,7 +113,7 @@ unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
 }
 
 /// The precision weights are kept in.
-pub(crate) trait Real: Copy + Default + Send + Sync + 'static {
+pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
     /// sum x u

@@ -42,6 +42,7 @@ pub mod scaling;
 mod solver;
 pub mod source;
 pub mod trainer;
+mod zeros;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use evaluation::Sigmoid;

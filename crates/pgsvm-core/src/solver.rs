@@ -131,8 +131,21 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => heads[head].set_start(start),
             Form::Together(bank) => bank.set_start(head, &start),
         }
+        self.begin_elsewhere(head, at_weights);
+    }
+
+    /// Lets a head begin from dual variables, and from these weights or else the v of the dual variables.
+    pub(crate) fn begin_elsewhere(&mut self, head: usize, at_weights: bool) {
         if let Some(course) = self.courses_mut().nth(head) {
             course.begin_elsewhere(at_weights);
+        }
+    }
+
+    /// Sets the dual variables of a head that begins elsewhere, of the rows from `first` on.
+    pub(crate) fn put_duals(&mut self, head: usize, first: usize, duals: &[f32]) {
+        match &mut self.form {
+            Form::Apart(heads) => heads[head].alpha[first..][..duals.len()].copy_from_slice(duals),
+            Form::Together(bank) => bank.put_duals(head, first, duals),
         }
     }
 
@@ -655,15 +668,4 @@ fn decision<K: Kernel, V: Real>(weights: &[V], row: &Row<'_>, intercept: f64) ->
     sum += V::dot_sparse::<K>(row.sparse(), weights);
     sum += intercept * weights.last().map_or(0.0, |last| last.to());
     sum as f32
-}
-
-/// A vector of zeros, or an error where it cannot be had.
-fn zeros<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
-    let mut values = Vec::new();
-    let bytes = (length * std::mem::size_of::<V>()) as u64;
-    values
-        .try_reserve_exact(length)
-        .map_err(|_| TrainError::OutOfMemory { bytes })?;
-    values.resize(length, V::default());
-    Ok(values)
 }

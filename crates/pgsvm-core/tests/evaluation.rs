@@ -48,6 +48,36 @@ fn the_area_under_the_curve_is_the_share_of_pairs_in_order_ties_counting_half() 
 }
 
 #[test]
+fn the_area_over_more_rows_than_a_run_is_the_same() {
+    // integers, so that the sum of ranks is exact: the rank of a decision is half of its ties and all below
+    let mut numbers = Numbers::new(2);
+    let rows: Vec<(f32, bool)> = (0..500_000)
+        .map(|_| {
+            (
+                (1000.0 * numbers.uniform()).floor() as f32,
+                numbers.uniform() < 0.4,
+            )
+        })
+        .collect();
+    let (mut positives, mut negatives) = ([0u64; 1000], [0u64; 1000]);
+    for (decision, positive) in &rows {
+        let of_class = if *positive {
+            &mut positives
+        } else {
+            &mut negatives
+        };
+        of_class[*decision as usize] += 1;
+    }
+    let (mut won, mut below) = (0.0, 0);
+    for (positive, negative) in positives.iter().zip(&negatives) {
+        won += *positive as f64 * (below as f64 + 0.5 * *negative as f64);
+        below += negative;
+    }
+    let pairs = positives.iter().sum::<u64>() as f64 * below as f64;
+    assert_eq!(auc(rows.iter().copied()), Ok(Some(won / pairs)));
+}
+
+#[test]
 fn the_class_is_that_of_the_sign_or_of_the_largest_decision() {
     assert_eq!(predicted_class(&[-0.1]), 0);
     assert_eq!(predicted_class(&[0.0]), 1);

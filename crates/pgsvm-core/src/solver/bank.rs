@@ -18,8 +18,9 @@ use crate::solver::moments::Metric;
 use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
-use crate::solver::{zeros, Facts};
+use crate::solver::Facts;
 use crate::trainer::{HeadSpec, Start, TrainError};
+use crate::zeros::zeros;
 use lanes::Block;
 use matrix::{Column, Matrix};
 
@@ -175,9 +176,15 @@ impl Bank {
             self.w.put(self.lane_of[head], weights);
             self.z.put(self.lane_of[head], weights);
         }
+        self.put_duals(head, 0, &start.duals);
+    }
+
+    /// Sets the dual variables of a head, of the rows from `first` on.
+    pub(super) fn put_duals(&mut self, head: usize, first: usize, duals: &[f32]) {
         let (lane, step) = (self.lane_of[head], self.width * LANES);
-        let all = self.alpha.as_flattened_mut();
-        for (own, dual) in all.iter_mut().skip(lane).step_by(step).zip(&start.duals) {
+        let all = self.alpha.as_flattened_mut().iter_mut();
+        let own = all.skip(first * step + lane).step_by(step);
+        for (own, dual) in own.zip(duals) {
             *own = *dual;
         }
     }

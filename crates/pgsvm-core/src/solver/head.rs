@@ -17,8 +17,8 @@ use crate::solver::pegasos::Descent;
 use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
 use crate::solver::visit::{Lent, Outcome, Visitor};
-use crate::solver::zeros;
 use crate::trainer::{HeadSpec, Start, TrainError};
+use crate::zeros::zeros;
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]

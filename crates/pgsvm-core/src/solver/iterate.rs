@@ -7,7 +7,8 @@
 
 use crate::kernel::Real;
 use crate::solver::visit::{Damping, Form};
-use crate::solver::{zeros, TrainError};
+use crate::solver::TrainError;
+use crate::zeros::zeros;
 
 pub(crate) struct Iterate<T> {
     u: Vec<T>,

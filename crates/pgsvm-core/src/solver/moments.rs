@@ -7,7 +7,8 @@
 use crate::cache::Facts;
 use crate::row::Row;
 use crate::solver::head::Blocks;
-use crate::solver::{zeros, TrainError};
+use crate::solver::TrainError;
+use crate::zeros::zeros;
 
 /// Rows for each feature that occurs below which columns are left as they are.
 const ROWS_PER_FEATURE: usize = 4;

@@ -8,8 +8,8 @@ use crate::row::Row;
 use crate::solver::course::{Proved, Verdict};
 use crate::solver::head::Head;
 use crate::solver::visit::{right_side, score, Form, Lent, Tally};
-use crate::solver::zeros;
 use crate::trainer::TrainError;
+use crate::zeros::zeros;
 
 /// A head in a verifying pass: what has been recomputed so far.
 pub(super) struct Proof {

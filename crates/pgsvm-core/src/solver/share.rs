@@ -22,8 +22,9 @@ use crate::solver::head::{Blocks, Head};
 use crate::solver::moments::Moments;
 use crate::solver::proof::Proof;
 use crate::solver::visit::{Lent, Sums};
-use crate::solver::{zeros, Pass, Solver, BLOCKS_AT_A_TIME};
+use crate::solver::{Pass, Solver, BLOCKS_AT_A_TIME};
 use crate::trainer::TrainError;
+use crate::zeros::zeros;
 
 /// The next stretch, from what the last one should have been above 1: passes differ, and too little costs more than too
 /// much. Against the number of members for a stretch this takes two trainers a seventh, four a third fewer visits on

@@ -271,6 +271,8 @@ impl<T: Real> Block<T> {
         self.cursor += groups;
         if self.cursor == self.order.len() {
             self.end_round()?;
+            // the weights are gone over
+            return Ok(values + self.facts.features);
         }
         Ok(values)
     }

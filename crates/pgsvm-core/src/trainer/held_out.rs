@@ -4,12 +4,17 @@
 //! stand the group and, ordered by fold, the number of each row. Then, a bit a step, each C is evaluated on each fold, the
 //! best is chosen, and the final heads get their sigmoids from its decisions.
 
-use crate::evaluation::{auc, predicted_class, Sigmoid, SigmoidFit};
+use crate::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
 use crate::kernel::{Kernel, Real, Work};
 use crate::plan::{Layout, Plan, Purpose, MOST_FOLDS};
 use crate::row::Row;
 use crate::solver::Solver;
 use crate::trainer::{HeadReport, TrainError, Validation};
+use crate::zeros::zeros;
+use std::ops::Range;
+
+/// Rows that a step of the evaluation goes over: a millisecond or two.
+pub(super) const ROWS_A_STEP: usize = 1 << 16;
 
 /// The decisions of held-out heads, as they come.
 pub(super) struct HeldOut {
@@ -43,8 +48,8 @@ impl HeldOut {
             sigmoids: plan.probability && plan.purpose == Purpose::Train,
             first,
             places,
-            groups: filled(rows)?,
-            decisions: filled(rows * plan.costs.len() * layout.heads())?,
+            groups: zeros(rows)?,
+            decisions: zeros(rows * plan.costs.len() * layout.heads())?,
             layout,
         })
     }
@@ -128,7 +133,7 @@ pub(super) struct Evaluation {
     held_out: HeldOut,
     /// Reports of the heads of the stage.
     reports: Vec<HeadReport>,
-    /// Rows by fold, and where each fold that has rows ends.
+    /// Rows by fold, and where each fold that has rows ends; while rows are put in order, where its next row goes.
     order: Vec<u32>,
     ends: Vec<usize>,
     /// Held-out rows that get their own class, by C.
@@ -139,115 +144,197 @@ pub(super) struct Evaluation {
     ranked: usize,
     ranks: f64,
     /// The best C, once it is known, and the sigmoids at it.
-    best: Option<usize>,
+    best: usize,
     sigmoids: Vec<Sigmoid>,
-    fit: Option<SigmoidFit>,
+    task: Task,
+    /// Rows that the task has gone over.
+    gone: usize,
+}
+
+/// What the evaluation goes over rows for.
+enum Task {
+    /// Counting the rows of each fold.
+    Counting,
+    /// Writing down the rows of each fold.
+    Ordering,
+    /// Rows of a fold are given to a head's ranking, which then works by itself.
+    Ranking(Ranking),
+    /// Counting the rows of a fold that get their own class.
+    Judging(u64),
+    /// Fitting the sigmoid of the next head.
+    Fitting(SigmoidFit),
+    Ended,
 }
 
 impl Evaluation {
     pub(super) fn new(held_out: HeldOut, reports: Vec<HeadReport>) -> Result<Self, TrainError> {
-        let mut starts = vec![0; held_out.layout.folds().len() + 1];
-        let place = |group: u32| held_out.places[held_out.layout.fold(group as usize) as usize];
-        for &group in &held_out.groups {
-            starts[place(group) + 1] += 1;
-        }
-        for fold in 1..starts.len() {
-            starts[fold] += starts[fold - 1];
-        }
-        let mut order: Vec<u32> = filled(held_out.groups.len())?;
-        for (row, &group) in held_out.groups.iter().enumerate() {
-            let next = &mut starts[place(group)];
-            order[*next] = row as u32;
-            *next += 1;
-        }
-        // each start has moved to its fold's end
-        starts.pop();
         Ok(Self {
             correct: vec![0; held_out.costs.len()],
             reports,
-            order,
-            ends: starts,
+            order: zeros(held_out.groups.len())?,
+            ends: vec![0; held_out.layout.folds().len() + 1],
             validation: Vec::new(),
             heads: 0,
             ranked: 0,
             ranks: 0.0,
-            best: None,
+            best: 0,
             sigmoids: Vec::new(),
-            fit: None,
+            task: Task::Counting,
+            gone: 0,
             held_out,
         })
     }
 
-    /// Does the next bit of it: a head of a C and fold, or a Newton step of a sigmoid. True at the end.
+    /// Does the next bit of it, a few milliseconds' work. True at the end.
     pub(super) fn step(&mut self) -> Result<bool, TrainError> {
-        let Some(best) = self.best else {
-            if self.validation.len() < self.correct.len() * self.ends.len() {
-                self.rank_head()?;
-            } else {
-                self.best = Some(self.choose());
-            }
-            return Ok(false);
+        let rows = match self.task {
+            Task::Ranking(_) | Task::Judging(_) => self.fold_under_way(),
+            _ => 0..self.held_out.groups.len(),
         };
-        if !self.held_out.sigmoids || self.sigmoids.len() == self.held_out.layout.heads() {
-            return Ok(true);
-        }
+        let portion = rows.start + self.gone..rows.end.min(rows.start + self.gone + ROWS_A_STEP);
+        self.gone += portion.len();
+        let last = portion.end == rows.end;
         let held_out = &self.held_out;
-        let head = self.sigmoids.len();
-        let rows = (0..held_out.groups.len()).map(|row| {
-            let (decision, positive) = held_out.for_head(row, best, head);
-            (f64::from(decision), positive)
-        });
-        match &mut self.fit {
-            None => self.fit = Some(SigmoidFit::new(rows)),
-            Some(fit) => {
-                if fit.step(rows) {
-                    self.sigmoids.push(fit.sigmoid);
-                    self.fit = None;
+        let place = |group: u32| held_out.places[held_out.layout.fold(group as usize) as usize];
+        match &mut self.task {
+            Task::Counting => {
+                for group in &held_out.groups[portion] {
+                    self.ends[place(*group) + 1] += 1;
+                }
+                if last {
+                    for fold in 1..self.ends.len() {
+                        self.ends[fold] += self.ends[fold - 1];
+                    }
+                    self.begin(Task::Ordering);
                 }
             }
+            Task::Ordering => {
+                for row in portion {
+                    let next = &mut self.ends[place(held_out.groups[row])];
+                    self.order[*next] = row as u32;
+                    *next += 1;
+                }
+                if last {
+                    // each start has moved to its fold's end
+                    self.ends.pop();
+                    self.begin_fold()?;
+                }
+            }
+            Task::Ranking(ranking) if !portion.is_empty() => {
+                let (cost, head) = (self.validation.len() / self.ends.len(), self.heads);
+                let rows = self.order[portion].iter();
+                ranking.add(rows.map(|row| held_out.for_head(*row as usize, cost, head)));
+            }
+            Task::Ranking(ranking) => {
+                if ranking.step() {
+                    let area = ranking.area();
+                    self.end_ranking(area)?;
+                }
+            }
+            Task::Judging(correct) => {
+                let cost = self.validation.len() / self.ends.len();
+                let is_right = |row: &&u32| {
+                    let row = **row as usize;
+                    predicted_class(held_out.of(row, cost)) == held_out.class(row)
+                };
+                *correct += self.order[portion].iter().filter(is_right).count() as u64;
+                if last {
+                    let correct = *correct;
+                    self.end_fold(correct)?;
+                }
+            }
+            Task::Fitting(fit) => {
+                let (head, cost) = (self.sigmoids.len(), self.best);
+                fit.take(portion.map(|row| {
+                    let (decision, positive) = held_out.for_head(row, cost, head);
+                    (f64::from(decision), positive)
+                }));
+                if last {
+                    self.gone = 0;
+                    if fit.end_of_rows() {
+                        self.sigmoids.push(fit.sigmoid);
+                        self.begin_fit();
+                    }
+                }
+            }
+            Task::Ended => return Ok(true),
         }
         Ok(false)
     }
 
-    /// Ranks the rows of a fold by the next head of a C; behind the last head, adds up what is known of both.
-    fn rank_head(&mut self) -> Result<(), TrainError> {
-        let (cost, place) = (
-            self.validation.len() / self.ends.len(),
-            self.validation.len() % self.ends.len(),
-        );
+    fn begin(&mut self, task: Task) {
+        self.task = task;
+        self.gone = 0;
+    }
+
+    /// Where the rows of the fold under way stand in the order.
+    fn fold_under_way(&self) -> Range<usize> {
+        let place = self.validation.len() % self.ends.len();
         let from = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let rows = &self.order[from..self.ends[place]];
-        let held_out = &self.held_out;
-        let ranking = rows
-            .iter()
-            .map(|row| held_out.for_head(*row as usize, cost, self.heads));
-        let found = auc(ranking).map_err(|_| TrainError::OutOfMemory {
-            bytes: 8 * rows.len() as u64,
-        })?;
-        self.heads += 1;
-        self.ranked += usize::from(found.is_some());
-        self.ranks += found.unwrap_or(0.0);
-        if self.heads < held_out.layout.heads() {
-            return Ok(());
+        from..self.ends[place]
+    }
+
+    /// Begins the next fold of a C, or what follows the last fold of the last C.
+    fn begin_fold(&mut self) -> Result<(), TrainError> {
+        if self.validation.len() < self.correct.len() * self.ends.len() {
+            return self.begin_ranking();
         }
-        let is_right = |row: &&u32| {
-            let row = **row as usize;
-            predicted_class(held_out.of(row, cost)) == held_out.class(row)
-        };
-        let correct = rows.iter().filter(is_right).count() as u64;
-        let first = held_out.head(cost, place);
+        self.best = self.choose();
+        self.begin_fit();
+        Ok(())
+    }
+
+    fn begin_ranking(&mut self) -> Result<(), TrainError> {
+        let rows = self.fold_under_way().len();
+        let ranking = Ranking::new(rows).map_err(|_| TrainError::OutOfMemory {
+            bytes: 8 * rows as u64,
+        })?;
+        self.begin(Task::Ranking(ranking));
+        Ok(())
+    }
+
+    fn end_ranking(&mut self, area: Option<f64>) -> Result<(), TrainError> {
+        self.heads += 1;
+        self.ranked += usize::from(area.is_some());
+        self.ranks += area.unwrap_or(0.0);
+        if self.heads < self.held_out.layout.heads() {
+            return self.begin_ranking();
+        }
+        self.begin(Task::Judging(0));
+        Ok(())
+    }
+
+    /// Adds up what is known of a C and fold.
+    fn end_fold(&mut self, correct: u64) -> Result<(), TrainError> {
+        let cost = self.validation.len() / self.ends.len();
+        let place = self.validation.len() % self.ends.len();
+        let rows = self.fold_under_way().len();
+        let first = self.held_out.head(cost, place);
         let reports = &self.reports[first..first + self.heads];
         self.validation.push(Validation {
-            c: held_out.costs[cost],
-            fold: held_out.layout.folds()[place],
-            rows: rows.len() as u64,
-            accuracy: correct as f64 / rows.len() as f64,
+            c: self.held_out.costs[cost],
+            fold: self.held_out.layout.folds()[place],
+            rows: rows as u64,
+            accuracy: correct as f64 / rows as f64,
             auc: (self.ranked > 0).then(|| self.ranks / self.ranked as f64),
             objective: reports.iter().map(|head| head.certificate.primal).sum(),
         });
         self.correct[cost] += correct;
         (self.heads, self.ranked, self.ranks) = (0, 0, 0.0);
-        Ok(())
+        self.begin_fold()
+    }
+
+    /// Begins the sigmoid of the next head that is to have one.
+    fn begin_fit(&mut self) {
+        let wanted = match self.held_out.sigmoids {
+            true => self.held_out.layout.heads(),
+            false => 0,
+        };
+        self.begin(if self.sigmoids.len() < wanted {
+            Task::Fitting(SigmoidFit::new())
+        } else {
+            Task::Ended
+        });
     }
 
     /// The C with the most rows right, the smallest of equals.
@@ -264,7 +351,7 @@ impl Evaluation {
     }
 
     pub(super) fn verdict(self) -> Verdict {
-        let best = self.best.unwrap_or(0);
+        let best = self.best;
         let sources = (0..self.held_out.layout.heads()).map(|head| {
             let folds = 0..self.ends.len();
             folds
@@ -279,15 +366,4 @@ impl Evaluation {
             layout: self.held_out.layout,
         }
     }
-}
-
-fn filled<V: Copy + Default>(length: usize) -> Result<Vec<V>, TrainError> {
-    let mut values = Vec::new();
-    values
-        .try_reserve_exact(length)
-        .map_err(|_| TrainError::OutOfMemory {
-            bytes: (length * std::mem::size_of::<V>()) as u64,
-        })?;
-    values.resize(length, V::default());
-    Ok(values)
 }

@@ -273,7 +273,10 @@ impl<T: Real> Pegasos<T> {
         if !self.adding {
             self.passes.rows += visited;
         }
+        let mut values = (end - from) * per_group;
         if end == self.order.len() {
+            // the weights are gone over
+            values += self.facts.features;
             match visit {
                 Visit::Look => self.begin_adding(true)?,
                 Visit::Add(_) => {
@@ -284,7 +287,7 @@ impl<T: Real> Pegasos<T> {
                 Visit::Update | Visit::Check => self.end_block(true)?,
             }
         }
-        Ok((end - from) * per_group)
+        Ok(values)
     }
 
     /// Makes room for the next block, and ends the pass behind its last one.

@@ -122,6 +122,8 @@ impl<T: Real> Resident<T> {
             }
             if self.cursor == self.order.len() {
                 self.end_pass()?;
+                // which goes over the weights: many, maybe, and of few rows
+                left = left.saturating_sub(self.facts.features);
                 continue;
             }
             if self.together || (self.cursor == 0 && self.divided()) {

@@ -10,7 +10,7 @@ use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
 use crate::solver::Solver;
 use crate::trainer::block::Block;
-use crate::trainer::held_out::{Evaluation, HeldOut, Verdict};
+use crate::trainer::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::trainer::log::{Log, LogEntry};
 use crate::trainer::pegasos::Pegasos;
 use crate::trainer::resident::Resident;
@@ -29,7 +29,7 @@ pub(super) struct Run<T> {
     finals: usize,
     /// What is to be done when the heads of the stage have ended; None after the last stage.
     plan: Option<Plan>,
-    activity: Activity,
+    activity: Activity<T>,
     /// Visits and updates of the stage before.
     visits: u64,
     updates: u64,
@@ -46,13 +46,15 @@ enum Form<T> {
 }
 
 /// What a stage is at.
-enum Activity {
+enum Activity<T> {
     Training,
     /// The pass in which held-out heads decide.
     Deciding(Box<HeldOut>),
     Evaluating(Box<Evaluation>),
-    /// Dual variables go over from held-out heads to final ones: those found so far.
+    /// Dual variables go over from held-out heads to final ones: those found so far, head by head.
     HandingOver(Box<Verdict>, Vec<Vec<f32>>),
+    /// The final heads are given those that they begin from: how many heads have all, and rows the next one has.
+    Starting(Box<Solver<T>>, Vec<Vec<f32>>, (usize, usize)),
     Ended,
 }
 
@@ -172,12 +174,34 @@ impl<T: Real> Run<T> {
                 Ok(Step::Progress)
             }
             Activity::HandingOver(verdict, duals) => {
-                if duals.len() < verdict.sources.len() {
-                    let sources = &verdict.sources[duals.len()];
-                    duals.push(mean_duals(self.form.solver(), sources, self.facts.rows)?);
+                let (rows, begun) = (self.facts.rows, duals.len());
+                if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
+                    let end = rows.min(means.len() + ROWS_A_STEP);
+                    add_mean_duals(self.form.solver(), &verdict.sources[begun - 1], end, means);
                     return Ok(Step::Progress);
                 }
-                self.end_handing_over()
+                if begun == verdict.sources.len() {
+                    return self.end_handing_over();
+                }
+                let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
+                means
+                    .try_reserve_exact(rows)
+                    .map_err(|_| TrainError::OutOfMemory { bytes })?;
+                duals.push(means);
+                Ok(Step::Progress)
+            }
+            Activity::Starting(solver, duals, (head, row)) => {
+                let Some(all) = duals.get_mut(*head) else {
+                    return self.end_starting();
+                };
+                let end = all.len().min(*row + ROWS_A_STEP);
+                solver.put_duals(*head, *row, &all[*row..end]);
+                *row = end;
+                if end == all.len() {
+                    *all = Vec::new();
+                    (*head, *row) = (*head + 1, 0);
+                }
+                Ok(Step::Progress)
             }
             Activity::Ended => Ok(Step::Done),
         }
@@ -246,13 +270,22 @@ impl<T: Real> Run<T> {
         verdict.layout.add_final(verdict.c, &mut self.specs)?;
         self.finals = self.specs.len();
         let mut solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
-        if self.problem.pegasos().is_none() {
-            for (head, duals) in duals.into_iter().enumerate() {
-                let weights = None;
-                solver.set_start(head, Start { duals, weights });
-            }
-        }
-        self.form.restart(solver)?;
+        let begun = match self.problem.pegasos() {
+            None => duals,
+            Some(_) => Vec::new(),
+        };
+        (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
+        self.activity = Activity::Starting(Box::new(solver), begun, (0, 0));
+        Ok(Step::Progress)
+    }
+
+    /// The final heads have what they begin from.
+    fn end_starting(&mut self) -> Result<Step, TrainError> {
+        let Activity::Starting(solver, ..) = std::mem::replace(&mut self.activity, Activity::Ended)
+        else {
+            return Ok(Step::Done);
+        };
+        self.form.restart(*solver)?;
         self.activity = Activity::Training;
         Ok(Step::Progress)
     }
@@ -302,27 +335,17 @@ impl<T: Real> Run<T> {
     }
 }
 
-/// The mean of a row's dual variables in the heads it was trained in, which are all of `heads` but its own fold's, where
-/// its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
-fn mean_duals<T: Real>(
-    solver: &Solver<T>,
-    heads: &[usize],
-    rows: usize,
-) -> Result<Vec<f32>, TrainError> {
-    let out_of_memory = |_| TrainError::OutOfMemory {
-        bytes: 4 * rows as u64,
-    };
-    let mut means = Vec::new();
-    means.try_reserve_exact(rows).map_err(out_of_memory)?;
+/// Adds to `means`, up to row `end`, the mean of a row's dual variables in the heads it was trained in, which are all of
+/// `heads` but its own fold's, where its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
+fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, means: &mut Vec<f32>) {
     let share = (heads.len() - 1).max(1) as f64;
     let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
-    means.extend((0..rows).map(|row| {
+    means.extend((means.len()..end).map(|row| {
         let duals = of_heads
             .iter()
             .map(|(all, step)| f64::from(all[row * step]));
         (duals.sum::<f64>() / share) as f32
     }));
-    Ok(means)
 }
 
 impl<T: Real> Form<T> {

@@ -203,6 +203,7 @@ impl<T: Real> Streaming<T> {
         self.consumer.release();
         if last {
             self.end_pass()?;
+            return Ok(Some(values + self.facts.features));
         }
         Ok(Some(values))
     }

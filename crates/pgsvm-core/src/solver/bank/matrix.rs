@@ -7,8 +7,8 @@
 use crate::kernel::lanes::{four_dots, Entries, Lanes, Place, LANES};
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
-use crate::solver::zeros;
 use crate::trainer::TrainError;
+use crate::zeros::zeros;
 
 const ONES: Lanes = [1.0; LANES];
 

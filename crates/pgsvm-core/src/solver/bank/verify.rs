@@ -7,8 +7,8 @@ use crate::row::Row;
 use crate::solver::course::Verdict;
 use crate::solver::proof::{settled, Proof};
 use crate::solver::visit::right_side;
-use crate::solver::zeros;
 use crate::trainer::TrainError;
+use crate::zeros::zeros;
 
 /// The work of [`Bank::check`].
 struct Check<'a> {

@@ -1,0 +1,59 @@
+//! Large vectors of zeros that cost nothing until they are touched: the operating system's own zeros, page by page. Writing
+//! them would take a second for some gigabytes, and nothing could end it. Any role.
+
+use crate::kernel::lanes::Lanes;
+use crate::trainer::TrainError;
+use std::alloc::{alloc_zeroed, Layout};
+
+/// A type whose value 0 is all bits zero.
+///
+/// # Safety
+/// It must be valid with all bits zero, and need no drop.
+pub(crate) unsafe trait Zero: Copy {}
+
+// SAFETY: plain numbers, and an array of them.
+unsafe impl Zero for u8 {}
+// SAFETY: as above.
+unsafe impl Zero for u32 {}
+// SAFETY: as above.
+unsafe impl Zero for f32 {}
+// SAFETY: as above.
+unsafe impl Zero for f64 {}
+// SAFETY: as above.
+unsafe impl Zero for Lanes {}
+
+/// So many zeros, or an error where they cannot be had.
+pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, TrainError> {
+    let bytes = length.saturating_mul(size_of::<V>()) as u64;
+    let out_of_memory = TrainError::OutOfMemory { bytes };
+    let Ok(shape) = Layout::array::<V>(length) else {
+        return Err(out_of_memory);
+    };
+    if shape.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the shape has a size; all bits zero are `length` values, and the vector frees them by the same shape.
+    unsafe {
+        let address = alloc_zeroed(shape).cast::<V>();
+        if address.is_null() {
+            return Err(out_of_memory);
+        }
+        Ok(Vec::from_raw_parts(address, length, length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_as_asked_for_or_none() {
+        assert_eq!(zeros::<f32>(3).unwrap(), [0.0; 3]);
+        assert_eq!(zeros::<Lanes>(2).unwrap(), [[0.0; 8]; 2]);
+        assert!(zeros::<u8>(0).unwrap().is_empty());
+        let bytes = (usize::MAX / 8 * 8) as u64;
+        assert!(
+            matches!(zeros::<f64>(usize::MAX / 8), Err(TrainError::OutOfMemory { bytes: asked }) if asked == bytes)
+        );
+    }
+}
