@@ -213,9 +213,10 @@ pub fn assert_honest(trained: &Trained, problem: &Problem, examples: &[OwnedExam
         claimed.primal,
         found.primal
     );
+    // dual variables are handed over in 32 bits: at C = 1e6 their rounding is in |v|^2
     let scale = claimed.primal.abs();
     assert!(
-        (claimed.dual - found.dual).abs() <= 1e-5 * scale,
+        (claimed.dual - found.dual).abs() <= 3e-5 * scale,
         "dual claimed {} found {}",
         claimed.dual,
         found.dual
