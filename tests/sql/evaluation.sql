@@ -83,8 +83,8 @@ CREATE TABLE points (x1 float8, x2 float8, spare int, y text);
 INSERT INTO points SELECT (i % 17) - 8, (i % 23) - 11, i, CASE WHEN (i % 17) - 8 + (i % 5) > 2 THEN 'right' ELSE 'left' END FROM generate_series(1, 2000) AS i;
 SELECT svm_train('points', 'y', ARRAY['x1', 'x2'], model => 'side', nulls => 'skip');
 SELECT rows, round(accuracy::numeric, 6) AS accuracy, round(balanced_accuracy::numeric, 6) AS balanced, round(precision::numeric, 6) AS precision,
-    round(recall::numeric, 6) AS recall, round(f1::numeric, 6) AS f1, round(auc::numeric, 6) AS auc, log_loss FROM svm_evaluate('side', 'points');
-SELECT count(*), round(avg((svm_classify('side', p) = y)::int), 6) AS accuracy, round(svm_auc(svm_decision('side', p), y = 'right')::numeric, 6) AS auc FROM points AS p;
+    round(recall::numeric, 6) AS recall, round(f1::numeric, 6) AS f1, round(auc::numeric, 4) AS auc, log_loss FROM svm_evaluate('side', 'points');
+SELECT count(*), round(avg((svm_classify('side', p) = y)::int), 6) AS accuracy, round(svm_auc(svm_decision('side', p), y = 'right')::numeric, 4) AS auc FROM points AS p;
 SELECT * FROM svm_confusion('side', 'points');
 SELECT count(*), min(threshold), max(threshold), min(true_positive_rate), max(false_positive_rate) FROM svm_roc('side', 'points');
 -- one scan each
@@ -97,7 +97,7 @@ SELECT pg_stat_force_next_flush();
 SELECT seq_scan - :before AS scans FROM pg_stat_user_tables WHERE relname = 'points';
 -- rows without label or prediction are left out; a label that the model does not know is wrong
 CREATE VIEW odd AS SELECT x1, x2, y FROM points UNION ALL VALUES (1, NULL, 'left'), (1, 1, NULL), (3, 1, 'up'), (-9, 1, 'up');
-SELECT rows, round(accuracy::numeric, 6) AS accuracy, round(auc::numeric, 6) AS auc FROM svm_evaluate('side', 'odd');
+SELECT rows, round(accuracy::numeric, 6) AS accuracy, round(auc::numeric, 4) AS auc FROM svm_evaluate('side', 'odd');
 SELECT * FROM svm_confusion('side', 'odd');
 SELECT * FROM svm_evaluate('side', 'points') AS e JOIN (SELECT 1) AS one ON e.rows < 0;
 CREATE VIEW nobody AS SELECT * FROM points WHERE false;
