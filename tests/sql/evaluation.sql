@@ -86,7 +86,7 @@ SELECT rows, round(accuracy::numeric, 6) AS accuracy, round(balanced_accuracy::n
     round(recall::numeric, 6) AS recall, round(f1::numeric, 6) AS f1, round(auc::numeric, 4) AS auc, log_loss FROM svm_evaluate('side', 'points');
 SELECT count(*), round(avg((svm_classify('side', p) = y)::int), 6) AS accuracy, round(svm_auc(svm_decision('side', p), y = 'right')::numeric, 4) AS auc FROM points AS p;
 SELECT * FROM svm_confusion('side', 'points');
-SELECT count(*), min(threshold), max(threshold), min(true_positive_rate), max(false_positive_rate) FROM svm_roc('side', 'points');
+SELECT count(*) > 2 AS several, round(min(threshold)::numeric, 2) AS min, max(threshold), min(true_positive_rate), max(false_positive_rate) FROM svm_roc('side', 'points');
 -- one scan each
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan AS before FROM pg_stat_user_tables WHERE relname = 'points' \gset
