@@ -113,10 +113,10 @@ def made(mode):
     quick = mode == "quick"
     yield (
         "dense unit rows",
-        lambda: problems.unit_rows(*((8_000, 100) if quick else (100_000, 500))),
-        20 if quick else 100,
+        lambda: problems.unit_rows(*((25_000, 200) if quick else (100_000, 500))),
+        40 if quick else 100,
     )
-    yield "54 columns, 12 nonzero", lambda: problems.cover_like(15_000 if quick else 581_012), 20 if quick else 100
+    yield "54 columns, 12 nonzero", lambda: problems.cover_like(100_000 if quick else 581_012), 40 if quick else 100
     if not quick:
         yield "text, 1M columns", lambda: problems.text_like(300_000), 100
         for name in ("mnist", "kddcup99"):
@@ -233,11 +233,7 @@ def report(found):
 
 
 def head(found):
-    quick = (
-        "\nThis is the quick run, with few rows: it shows that the figures can be drawn.\n"
-        if found["mode"] == "quick"
-        else ""
-    )
+    quick = "\nThis is the quick run, with a part of the rows.\n" if found["mode"] == "quick" else ""
     return f"""# The solvers as their papers show them
 
 Written by `make bench CASE=solvers`, every number from `svm_training_log`; how each solver works is told in
