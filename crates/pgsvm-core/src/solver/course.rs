@@ -15,7 +15,7 @@ use crate::trainer::{Certificate, HeadReport, HeadSpec, StopReason};
 
 /// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
 const SLEEP_SHARE: f64 = 0.5;
-/// A gap estimated from what was summed at the time of the visits may be this much too large before it is believed.
+/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
 
 /// What is to happen to the centre of the proximal shift.
@@ -73,6 +73,8 @@ pub(crate) struct Course {
     rule: Rule,
     estimate: f64,
     slack: f64,
+    /// Whether the last active pass seems to have closed the gap.
+    seems_there: bool,
     /// Whether the verifying pass in progress sums the primal at the newest weights too.
     verifies_primal: bool,
     certificate: Option<Certificate>,
@@ -132,6 +134,7 @@ impl Course {
             rule,
             estimate: f64::INFINITY,
             slack: ESTIMATE_SLACK,
+            seems_there: false,
             verifies_primal: false,
             certificate: None,
             support_vectors: 0,
@@ -303,17 +306,16 @@ impl Course {
 
     /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (rows that sleep leave
     /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
-    /// pass and is less at its end, so only it is given slack; the second is exact.
+    /// pass and is less at its end.
     pub(super) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
         let open = self.sums.open;
-        if open > self.slack * self.tolerance * self.best.primal {
-            self.estimate = f64::INFINITY;
+        if open > self.tolerance * self.best.primal {
             return;
         }
         let norms = norms();
         let dual = self.dual_at(norms, self.sums);
-        let gap = open + self.slack * 0.5 * norms.apart;
-        self.estimate = relative(dual + gap, dual);
+        let gap = open + 0.5 * norms.apart;
+        self.seems_there = relative(dual + gap, dual) <= self.tolerance;
     }
 
     pub(super) fn end_active(&mut self) -> Shift {
@@ -323,7 +325,10 @@ impl Course {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
-        self.cannot_wait() || self.known() || self.estimate < self.slack * self.tolerance
+        self.cannot_wait()
+            || self.known()
+            || self.seems_there
+            || self.estimate < self.slack * self.tolerance
     }
 
     fn known(&self) -> bool {
@@ -368,7 +373,7 @@ impl Course {
             });
             return Verdict::Ended { shrink };
         }
-        if self.verifies_primal {
+        if self.verifies_primal && !std::mem::take(&mut self.seems_there) {
             // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
             self.slack = self.slack.min(self.estimate / certificate.gap);
         }
