@@ -57,7 +57,7 @@ PARTS = {
         "Hostile input",
         "Random calls of every function with whatever SQL can put into their arguments, texts of models and data with "
         "characters changed, stored models whose rows were damaged. *Wrong* is a server that is gone, an internal error, no "
-        "answer within 5 s, or NaN or infinity as an answer.",
+        "answer within 5 s (a training: within a second more, told to stop), or NaN or infinity as an answer.",
         [("hostile", ""), ("large texts", "Texts as long as they can be:"), ("states", "How calls were refused:")],
     ),
     "decoders": (
