@@ -4,9 +4,8 @@
 //! SQL calls the state `internal`, so nobody but PostgreSQL's executor passes one around.
 
 use super::varlena::Varlena;
-use pgrx::pg_sys::elog::PgLogLevel;
-use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::{pg_sys, varlena, PgMemoryContexts, PgSqlErrorCode};
+use crate::errors::{Code, Failure};
+use pgrx::{pg_sys, varlena, PgMemoryContexts};
 
 /// What an aggregate knows of the rows so far.
 pub trait State: Default {
@@ -120,10 +119,11 @@ pub unsafe fn deserialize<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
         let bytes = argument(fcinfo, 0).map(|datum| Varlena::open(datum));
         match bytes.and_then(|bytes| S::read(bytes.payload())) {
             Some(state) => returned(&mut *kept(pg_sys::CurrentMemoryContext, state)),
-            None => refuse(
-                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+            None => Failure::new(
+                Code::ERRCODE_DATA_CORRUPTED,
                 "the state of an aggregate is damaged",
-            ),
+            )
+            .raise(),
         }
     }
 }
@@ -144,18 +144,13 @@ unsafe fn context(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::MemoryContext {
     let mut context = core::ptr::null_mut();
     // SAFETY: as the caller promises.
     if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-        refuse(
-            PgSqlErrorCode::ERRCODE_GROUPING_ERROR,
+        Failure::new(
+            Code::ERRCODE_GROUPING_ERROR,
             "this function is part of an aggregate and not to be called by itself",
-        );
+        )
+        .raise();
     }
     context
-}
-
-/// Raises an ERROR.
-fn refuse(code: PgSqlErrorCode, message: &'static str) -> ! {
-    ErrorReport::new(code, message, "pgsvm").report(PgLogLevel::ERROR);
-    unreachable!("reporting an ERROR does not return")
 }
 
 /// Appends numbers to bytes, and takes them off again.

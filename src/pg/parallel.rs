@@ -4,10 +4,10 @@
 //! On an error PostgreSQL itself ends the workers and frees the memory when the transaction (or
 //! subtransaction) aborts; so nothing here has a `Drop`.
 
+use crate::errors::{Code, Failure};
 use core::ffi::CStr;
-use pgrx::pg_sys::elog::PgLogLevel;
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
-use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::{pg_sys, PgTryBuilder};
 use std::panic::AssertUnwindSafe;
 
 /// Space for shared memory asked for before it exists.
@@ -51,9 +51,9 @@ impl Plan {
             unsafe { pg_sys::InitializeParallelDSM(context) };
             Ok(Group { context })
         }))
-        .catch_when(PgSqlErrorCode::ERRCODE_DISK_FULL, no_memory)
-        .catch_when(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, no_memory)
-        .catch_when(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, no_memory)
+        .catch_when(Code::ERRCODE_DISK_FULL, no_memory)
+        .catch_when(Code::ERRCODE_OUT_OF_MEMORY, no_memory)
+        .catch_when(Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED, no_memory)
         .execute()
     }
 }
@@ -92,11 +92,10 @@ impl Group {
     pub fn raise_error_of_worker(&self) -> ! {
         // SAFETY: the context is live; waiting raises a worker's error when it arrives.
         unsafe { pg_sys::WaitForParallelWorkersToFinish(self.context) };
-        let code = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
-        ErrorReport::new(code, "a training worker ended without an outcome", "pgsvm")
-            .set_hint("See the server's log, or train without workers: SET pgsvm.workers = 0")
-            .report(PgLogLevel::ERROR);
-        unreachable!("reporting an ERROR does not return")
+        let code = Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+        Failure::new(code, "a training worker ended without an outcome")
+            .hint("See the server's log, or train without workers: SET pgsvm.workers = 0")
+            .raise()
     }
 
     /// Waits for the workers to exit, frees everything and leaves parallel mode.

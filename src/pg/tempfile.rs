@@ -2,9 +2,9 @@
 //! `temp_tablespaces`, and removed at the end of the transaction whatever happens.
 
 use super::caught;
-use pgrx::pg_sys::elog::PgLogLevel;
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
-use pgrx::{pg_sys, PgSqlErrorCode, PgTryBuilder};
+use crate::errors::{Code, Failure};
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::{pg_sys, PgTryBuilder};
 use std::panic::AssertUnwindSafe;
 
 /// An append-and-read temporary file of this process.
@@ -18,7 +18,7 @@ pub struct TempFile {
 /// Why a temporary file cannot grow.
 #[derive(Debug)]
 pub struct NoRoom {
-    pub code: PgSqlErrorCode,
+    pub code: Code,
     pub message: String,
 }
 
@@ -52,11 +52,8 @@ impl TempFile {
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, NoRoom> {
         let no_room = |error: CaughtError| Err(NoRoom::of(&error));
         PgTryBuilder::new(AssertUnwindSafe(|| Ok(self.write(bytes))))
-            .catch_when(
-                PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-                no_room,
-            )
-            .catch_when(PgSqlErrorCode::ERRCODE_DISK_FULL, no_room)
+            .catch_when(Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED, no_room)
+            .catch_when(Code::ERRCODE_DISK_FULL, no_room)
             .execute()
     }
 
@@ -98,11 +95,10 @@ impl TempFile {
 /// What was written is not there any more.
 fn lost(detail: String) -> ! {
     let message = "could not read the training's temporary file";
-    ErrorReport::new(PgSqlErrorCode::ERRCODE_IO_ERROR, message, "pgsvm")
-        .set_detail(detail)
-        .set_hint("Somebody removed or cut it, or its disk fails: see the server's log, and SET temp_tablespaces to another disk")
-        .report(PgLogLevel::ERROR);
-    unreachable!("reporting an ERROR does not return")
+    Failure::new(Code::ERRCODE_IO_ERROR, message)
+        .detail(detail)
+        .hint("Somebody removed or cut it, or its disk fails: see the server's log, and SET temp_tablespaces to another disk")
+        .raise()
 }
 
 impl Drop for TempFile {
