@@ -345,6 +345,15 @@ impl<T: Real> Solver<T> {
         }
     }
 
+    /// Begins a full pass in which every row is visited once and none between.
+    pub(crate) fn begin_full_undisturbed(&mut self) -> Result<(), TrainError> {
+        self.begin_full();
+        match &mut self.form {
+            Form::Apart(_) => Ok(()),
+            Form::Together(bank) => bank.sum_anew(),
+        }
+    }
+
     /// Visits blocks of rows of the arena, all rows in a full pass and else those awake. Gives back how many of the
     /// blocks and values that was, whatever the number of heads: about `budget` values, but at least a block.
     #[inline(always)]
@@ -629,13 +638,12 @@ impl<T: Real> Solver<T> {
         (self.visits() - self.visits_before) as usize / running as usize
     }
 
-    /// Whether a verifying pass is due at the end of an active pass over all rows that are awake. Heads that are held
-    /// together wait for the end of a full pass.
+    /// Whether a verifying pass is due at the end of an active pass over all rows that are awake.
     pub(crate) fn seems_to_arrive(&mut self) -> bool {
-        if !self.divisible() {
-            return false;
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(Head::estimate_active),
+            Form::Together(bank) => bank.estimate_active(),
         }
-        running(self.heads_mut()).for_each(Head::estimate_active);
         self.wants_proof()
     }
 

@@ -19,7 +19,7 @@ use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
 use crate::solver::Facts;
-use crate::trainer::{HeadSpec, Start, TrainError};
+use crate::trainer::{HeadSpec, Start, TrainError, WIDE_FEATURES};
 use crate::zeros::zeros;
 use lanes::Block;
 use matrix::{Column, Matrix};
@@ -48,6 +48,8 @@ pub(super) struct Bank {
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
     all_asleep: Asleep,
+    /// In a full pass in the cache: v, summed anew from the dual variables that the visits leave.
+    fresh: Option<Matrix>,
     /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
     w: Matrix,
     z: Matrix,
@@ -104,6 +106,7 @@ impl Bank {
             all_asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
+            fresh: None,
             w: matrix()?,
             z: matrix()?,
             metric: None,
@@ -231,6 +234,37 @@ impl Bank {
         ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
     }
 
+    /// Sums v anew in the full pass that begins, in which every row is visited once and none between.
+    ///
+    /// Each visit rounds w to 32 bits, and in v that counts (1 + kappa m) times: after many visits v and the dual would be
+    /// known to less than the gap, and kappa be corrected by what is not there.
+    pub(super) fn sum_anew(&mut self) -> Result<(), TrainError> {
+        if self.facts.features > WIDE_FEATURES {
+            return Ok(());
+        }
+        let lanes = self.blocks.len() * LANES;
+        let fresh = Matrix::new(self.facts.features, self.facts.dense, lanes)?;
+        self.fresh = Some(fresh);
+        Ok(())
+    }
+
+    /// Sets w to that of the v that the full pass has summed.
+    fn take_fresh(&mut self) {
+        let Some(mut fresh) = self.fresh.take() else {
+            return;
+        };
+        let moment = self.metric.as_ref().map(|metric| &metric.moment);
+        let given: [&[f64]; 1] = [&self.kappa];
+        fresh.sweep(&mut self.z, moment, given, |[kappa], m, [], fresh, z| {
+            for k in 0..LANES {
+                let pull = kappa[k] * f64::from(m[k]);
+                let u = f64::from(fresh[k]) + pull * f64::from(z[k]);
+                fresh[k] = (u / (1.0 + pull)) as f32;
+            }
+        });
+        self.w = fresh;
+    }
+
     pub(super) fn begin_full(&mut self) {
         self.settle();
         self.write_start();
@@ -286,6 +320,7 @@ impl Bank {
 
     pub(super) fn end_full(&mut self) {
         self.settle();
+        self.take_fresh();
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
         let mut better = vec![0.0; self.kappa.len()];
@@ -341,7 +376,17 @@ impl Bank {
 
     pub(super) fn begin_active(&mut self) {
         self.courses.iter_mut().for_each(Course::begin_active);
-        self.blocks.iter_mut().for_each(Block::forget_range);
+        self.blocks.iter_mut().for_each(Block::forget_pass);
+    }
+
+    /// Estimates the gaps at the end of an active pass.
+    pub(super) fn estimate_active(&mut self) {
+        self.settle();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            self.courses[head].estimate_active(|| norms[lane]);
+        }
     }
 
     pub(super) fn end_active(&mut self) {

@@ -178,6 +178,7 @@ impl Course {
 
     /// Begins a full pass at weights with these norms.
     pub(super) fn begin_full(&mut self, norms: Norms) {
+        self.seems_there = false;
         self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
@@ -308,6 +309,7 @@ impl Course {
     /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
     /// pass and is less at its end.
     pub(super) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
+        self.seems_there = false;
         let open = self.sums.open;
         if open > self.tolerance * self.best.primal {
             return;

@@ -103,8 +103,8 @@ pub(super) struct Sums {
     pub(super) diag: f64,
     pub(super) visits: u64,
     pub(super) updates: u64,
-    /// Sum of c C L + a (m - 1) + 1/2 diag a^2 at the margin m and the a of each visit of the pass: what the rows visited
-    /// leave of the subproblem's gap.
+    /// In an active pass: sum of c C L + a (m - 1) + 1/2 diag a^2 at the margin m and the a of each visit, which is what
+    /// the rows visited leave of the subproblem's gap.
     pub(super) open: f64,
 }
 
@@ -266,7 +266,7 @@ impl<T: Real> Visitor<'_, T> {
         } else {
             self.view.place::<K>(row)
         };
-        let outcome = self.step::<K>(row, y, cost, score, curvature);
+        let outcome = self.step::<K, FULL>(row, y, cost, score, curvature);
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
@@ -340,7 +340,7 @@ impl<T: Real> Visitor<'_, T> {
 
     /// The coordinate step.
     #[inline(always)]
-    fn step<K: Kernel>(
+    fn step<K: Kernel, const FULL: bool>(
         &mut self,
         row: &Row<'_>,
         y: f64,
@@ -354,7 +354,8 @@ impl<T: Real> Visitor<'_, T> {
         let place = &self.lent.alpha[row.ordinal()];
         let before = place.get();
         let old = f64::from(before);
-        let gradient = y * score - 1.0 + diag * old;
+        let beyond = y * score - 1.0;
+        let gradient = beyond + diag * old;
         let (at_zero, at_upper) = (before <= 0.0, before >= upper);
         let least = if at_upper { 0.0 } else { f64::NEG_INFINITY };
         let most = if at_zero { 0.0 } else { f64::INFINITY };
@@ -362,9 +363,10 @@ impl<T: Real> Visitor<'_, T> {
         self.sums.visits += 1;
         self.sums.high = self.sums.high.max(projected);
         self.sums.low = self.sums.low.min(projected);
-        let beyond = y * score - 1.0;
-        self.sums.open += self.lent.terms.c * cost * self.lent.terms.loss(y * score)
-            + old * (beyond + 0.5 * diag * old);
+        if !FULL {
+            self.sums.open += self.lent.terms.c * cost * self.lent.terms.loss(y * score)
+                + old * (beyond + 0.5 * diag * old);
+        }
         let mut outcome = Outcome {
             gradient,
             alpha: before,

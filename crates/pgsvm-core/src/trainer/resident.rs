@@ -49,8 +49,8 @@ pub(super) struct Resident<T> {
     /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
-    /// Whether the verifying pass in progress follows an active one.
-    between: bool,
+    /// Heads that ran before the verifying pass in progress, if it follows an active one.
+    between: Option<usize>,
     /// With more than one trainer.
     team: Option<Team<T>>,
     crew: Crew,
@@ -95,7 +95,7 @@ impl<T: Real> Resident<T> {
             active_passes: 0,
             active_visits: 0,
             passes: 0,
-            between: false,
+            between: None,
             team,
             crew: Crew::new(trainers - 1),
             together: false,
@@ -110,8 +110,7 @@ impl<T: Real> Resident<T> {
         if self.solver.wants_proof() {
             return self.begin_verify();
         }
-        self.begin_full();
-        Ok(())
+        self.begin_full()
     }
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
@@ -206,13 +205,15 @@ impl<T: Real> Resident<T> {
                 if self.solver.done() {
                     return Ok(());
                 }
-                if std::mem::take(&mut self.between) {
-                    self.begin_full();
-                    return Ok(());
+                if let Some(before) = self.between.take() {
+                    if self.solver.running_heads() == before {
+                        return self.begin_full();
+                    }
+                    self.end_active();
+                    return self.begin_active();
                 }
                 if self.solver.full_passes() == 0 {
-                    self.begin_sorted();
-                    return Ok(());
+                    return self.begin_sorted();
                 }
                 self.solver.advance()?;
                 self.active_passes = 0;
@@ -221,16 +222,19 @@ impl<T: Real> Resident<T> {
             Pass::Active => {
                 self.note(Event::Active);
                 if self.solver.seems_to_arrive() {
-                    self.between = true;
+                    self.between = Some(self.solver.running_heads());
                     return self.begin_verify();
                 }
-                self.solver.end_active();
-                self.active_passes += 1;
-                self.active_visits += self.solver.mean_active_visits();
+                self.end_active();
             }
         }
-        self.begin_active();
-        Ok(())
+        self.begin_active()
+    }
+
+    fn end_active(&mut self) {
+        self.solver.end_active();
+        self.active_passes += 1;
+        self.active_visits += self.solver.mean_active_visits();
     }
 
     /// Notes in the log what has just ended.
@@ -295,12 +299,13 @@ impl<T: Real> Resident<T> {
         Ok(())
     }
 
-    fn begin_full(&mut self) {
-        self.solver.begin_full();
+    fn begin_full(&mut self) -> Result<(), TrainError> {
+        self.solver.begin_full_undisturbed()?;
         self.passes += 1;
         self.order_all();
         self.random.shuffle(&mut self.order);
         self.pass = Pass::Full;
+        Ok(())
     }
 
     fn order_all(&mut self) {
@@ -312,7 +317,7 @@ impl<T: Real> Resident<T> {
     }
 
     /// Begins behind a pass that verified what came from elsewhere: with active passes, where that left but few rows awake.
-    fn begin_sorted(&mut self) {
+    fn begin_sorted(&mut self) -> Result<(), TrainError> {
         self.order_awake();
         match FEW * self.pass_rows <= self.facts.rows {
             true => self.begin_active(),
@@ -337,7 +342,7 @@ impl<T: Real> Resident<T> {
     }
 
     /// Begins an active pass, or a full one when enough of them are done.
-    fn begin_active(&mut self) {
+    fn begin_active(&mut self) -> Result<(), TrainError> {
         let enough = self.active_passes >= ACTIVE_PASSES
             || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
         if !enough {
@@ -349,10 +354,10 @@ impl<T: Real> Resident<T> {
                 self.random.shuffle(&mut self.order);
                 self.solver.begin_active();
                 self.pass = Pass::Active;
-                return;
+                return Ok(());
             }
         }
-        self.begin_full();
+        self.begin_full()
     }
 
     pub(super) fn solver(&self) -> &Solver<T> {

@@ -28,6 +28,7 @@ pub(super) struct Block {
 struct LaneSums {
     high: Lanes,
     low: Lanes,
+    open: [f64; LANES],
     alpha: [f64; LANES],
     diag: [f64; LANES],
     visits: [u32; LANES],
@@ -44,6 +45,7 @@ struct LaneSums {
 const ZERO: LaneSums = LaneSums {
     high: [f32::NEG_INFINITY; LANES],
     low: [f32::INFINITY; LANES],
+    open: [0.0; LANES],
     alpha: [0.0; LANES],
     diag: [0.0; LANES],
     visits: [0; LANES],
@@ -104,8 +106,9 @@ impl Block {
         self.sleep_below[k] = terms.sleep_below as f32;
     }
 
-    pub(super) fn forget_range(&mut self) {
-        (self.sums.high, self.sums.low) = (ZERO.high, ZERO.low);
+    /// Forgets what is of one pass, as [`Sums::forget_pass`].
+    pub(super) fn forget_pass(&mut self) {
+        (self.sums.high, self.sums.low, self.sums.open) = (ZERO.high, ZERO.low, ZERO.open);
     }
 
     /// The sums of a lane.
@@ -127,8 +130,7 @@ impl Block {
             diag: sums.diag[k],
             visits: sums.visits[k].into(),
             updates: sums.updates[k].into(),
-            // a bank estimates no gap between full passes
-            open: 0.0,
+            open: sums.open[k],
         }
     }
 
@@ -147,9 +149,9 @@ impl Block {
     }
 
     /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes for which it will sleep
-    /// are noted in `asleep`.
+    /// are noted in `asleep`. Between full passes what it leaves of the gap is summed.
     #[inline(always)]
-    pub(super) fn look<E: Eight>(
+    pub(super) fn look<E: Eight, const FULL: bool>(
         &mut self,
         facing: Facing<'_>,
         score: &Lanes,
@@ -162,7 +164,9 @@ impl Block {
         let takes_part = y.below(zero).or(zero.below(y));
         let on = E::where_set(facing.lanes).and(takes_part);
         let margin = y.times(E::load(score));
-        let gradient = margin.minus(E::splat(1.0)).plus(diag.times(old));
+        let beyond = margin.minus(E::splat(1.0));
+        let bend = diag.times(old);
+        let gradient = beyond.plus(bend);
         let (at_zero, at_upper) = (old.at_most(zero), upper.at_most(old));
         let projected = at_upper.pick(zero.most(gradient), gradient);
         let projected = at_zero.pick(zero.least(projected), projected);
@@ -171,6 +175,18 @@ impl Block {
         on.pick(projected.most(high), high).store(&mut sums.high);
         on.pick(projected.least(low), low).store(&mut sums.low);
         on.count_in(&mut sums.visits);
+        if !FULL {
+            let slack = zero.minus(beyond).most(zero);
+            let loss = if self.squared {
+                // c C = 1 / (2 diag)
+                slack.times(slack).over(diag.plus(diag))
+            } else {
+                slack.times(upper)
+            };
+            let half = bend.times(E::splat(0.5));
+            let open = loss.plus(old.times(beyond.plus(half)));
+            on.and(open).add_to(&mut sums.open);
+        }
         let above = E::load(&self.sleep_above).below(gradient);
         let below = gradient.below(E::load(&self.sleep_below));
         let sleeps = at_zero.and(above).or(at_upper.and(below));
@@ -273,6 +289,15 @@ impl Block {
             let aq = alpha.times(E::splat(norm));
             supports.and(aq).add_to(&mut sums.aq);
         }
+    }
+
+    /// y a in the lanes that visit the row.
+    #[inline(always)]
+    pub(super) fn held_by<E: Eight>(&self, facing: Facing<'_>, alpha: &Lanes) -> Lanes {
+        let signed = E::load(facing.signs).times(E::load(alpha));
+        let mut held = [0.0; LANES];
+        E::where_set(facing.lanes).and(signed).store(&mut held);
+        held
     }
 
     /// Gives up the sums of all lanes.

@@ -202,7 +202,7 @@ impl Bank {
             let own = &mut self.blocks[block + n];
             let alpha = &mut self.alpha[first + n];
             let asleep = &mut self.asleep[first + n];
-            let standing = own.look::<K::Eight>(facing, &score[n], alpha, asleep);
+            let standing = own.look::<K::Eight, FULL>(facing, &score[n], alpha, asleep);
             let held = K::Eight::load(&seen.held);
             held.least(standing.held).store(&mut seen.held);
             seen.awake |= own.running & !*asleep != 0;
@@ -220,6 +220,12 @@ impl Bank {
             }
             if FULL {
                 own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, norm);
+                if let Some(fresh) = &mut self.fresh {
+                    let held = own.held_by::<K::Eight>(facing, alpha);
+                    if held != [0.0; LANES] {
+                        fresh.add::<K>(row, one, block + n, &held, None);
+                    }
+                }
             }
         }
     }
