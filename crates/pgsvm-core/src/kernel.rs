@@ -2,7 +2,8 @@
 //!
 //! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
 //! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which the dense loops
-//! are those of [`avx2`] (NEON is part of every aarch64 target). Lanes are summed in a fixed order, so a level gives the same bits every time.
+//! are those of [`avx2`] (NEON is part of every aarch64 target), and for many heads those of [`avx512`] where it has that
+//! too. Lanes are summed in a fixed order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
 macro_rules! fuse {
@@ -17,6 +18,8 @@ macro_rules! fuse {
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub(crate) mod eight;
 pub(crate) mod lanes;
 
@@ -347,7 +350,7 @@ fn fold<T: Real, const N: usize>(lanes: &[T; N]) -> f64 {
 }
 
 /// Bytes of a line of the processor's cache.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// Asks the processor to fetch the first lines of these words.
 #[inline(always)]

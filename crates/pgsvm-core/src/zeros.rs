@@ -2,8 +2,10 @@
 //! them would take a second for some gigabytes, and nothing could end it. Any role.
 
 use crate::kernel::lanes::Lanes;
+use crate::kernel::LINE_BYTES;
 use crate::trainer::TrainError;
 use std::alloc::{alloc_zeroed, Layout};
+use std::ops::{Deref, DerefMut};
 
 /// A type whose value 0 is all bits zero.
 ///
@@ -39,6 +41,43 @@ pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, TrainError> {
             return Err(out_of_memory);
         }
         Ok(Vec::from_raw_parts(address, length, length))
+    }
+}
+
+/// Numbers that begin with a line of the processor's cache, so that no vector of up to a line lies across two of them.
+pub(crate) struct Lined<V> {
+    all: Vec<V>,
+    first: usize,
+    length: usize,
+}
+
+impl<V: Zero> Lined<V> {
+    /// So many zeros.
+    pub(crate) fn zeros(length: usize) -> Result<Self, TrainError> {
+        let all = zeros::<V>(length + LINE_BYTES / size_of::<V>())?;
+        let first = all.as_ptr().align_offset(LINE_BYTES);
+        Ok(Self { all, first, length })
+    }
+
+    /// Forgets all from `length` on.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+}
+
+impl<V> Deref for Lined<V> {
+    type Target = [V];
+
+    #[inline(always)]
+    fn deref(&self) -> &[V] {
+        &self.all[self.first..][..self.length]
+    }
+}
+
+impl<V> DerefMut for Lined<V> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [V] {
+        &mut self.all[self.first..][..self.length]
     }
 }
 

@@ -1,9 +1,11 @@
-//! The inner loops over one row's sparse entries for many heads at once.
+//! The inner loops over one row for many heads at once.
 //!
-//! A feature's weights in all heads stand side by side, so that one entry of a row meets them as whole vectors: a lane
-//! a head, [`LANES`] to a block, `stride` lanes to a feature. Two sums a lane hide the latency of the addition; every
-//! build adds in the same order.
+//! Dense parts meet the weights of one head after the other, four heads at a time. Of a sparse feature the weights in all
+//! heads stand side by side, so that one entry of a row meets them as whole vectors: a lane a head, [`LANES`] to a block,
+//! `stride` lanes to a feature. Two sums a lane hide the latency of the addition; every build adds those in the same order.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::{Kernel, Real};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -200,12 +202,28 @@ unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
 /// sum x u for each of four u of the same length, reading x once.
 #[inline(always)]
 pub(crate) fn four_dots<K: Kernel>(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
-    // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+    // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones are looked for.
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 {
-        return unsafe { four_dots_avx2(x, u) };
+        return unsafe {
+            match avx512::suits(x.len()) {
+                true => avx512::four_dots(x, u),
+                false => four_dots_avx2(x, u),
+            }
+        };
     }
     u.map(|u| f32::dot_dense::<K>(x, u) as f32)
+}
+
+/// u += scale x, for weights of one head among many.
+#[inline(always)]
+pub(crate) fn add_dense<K: Kernel>(u: &mut [f32], scale: f32, x: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if K::AVX2 && avx512::suits(x.len()) {
+        // SAFETY: the features have been looked for.
+        return unsafe { avx512::add(u, scale, x) };
+    }
+    f32::add_dense::<K>(u, scale.into(), x);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -4,11 +4,11 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{four_dots, Entries, Lanes, Place, LANES};
-use crate::kernel::{Kernel, Real};
+use crate::kernel::lanes::{add_dense, four_dots, Entries, Lanes, Place, LANES};
+use crate::kernel::{Kernel, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::trainer::TrainError;
-use crate::zeros::zeros;
+use crate::zeros::{zeros, Lined};
 
 const ONES: Lanes = [1.0; LANES];
 
@@ -21,7 +21,7 @@ pub(super) struct Matrix {
     pitch: usize,
     stride: usize,
     /// Lane by lane.
-    front: Vec<f32>,
+    front: Lined<f32>,
     /// Feature by feature.
     rest: Vec<f32>,
 }
@@ -30,12 +30,12 @@ impl Matrix {
     /// Zeros for `features` features, `dense` of them in the dense part, and the intercept; `stride`: lanes, whole
     /// blocks.
     pub(super) fn new(features: usize, dense: usize, stride: usize) -> Result<Self, TrainError> {
-        let pitch = dense.next_multiple_of(LANES);
+        let pitch = dense.next_multiple_of(LINE_BYTES / size_of::<f32>());
         Ok(Self {
             dense,
             pitch,
             stride,
-            front: zeros(pitch * stride)?,
+            front: Lined::zeros(pitch * stride)?,
             rest: zeros((features - dense + 1) * stride)?,
         })
     }
@@ -210,7 +210,7 @@ impl Matrix {
             {
                 let own = &mut self.front[(from + k) * self.pitch..][..dense];
                 match damp {
-                    None => f32::add_dense::<K>(own, scale.into(), row.dense()),
+                    None => add_dense::<K>(own, scale, row.dense()),
                     Some(damp) => {
                         let values = row.dense().iter().zip(damp.front(from + k));
                         for (own, (x, damp)) in own.iter_mut().zip(values) {
