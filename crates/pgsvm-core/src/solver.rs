@@ -338,20 +338,13 @@ impl<T: Real> Solver<T> {
         self.courses().map(Course::gap).fold(0.0, f64::max)
     }
 
-    pub(crate) fn begin_full(&mut self) {
+    /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
+    pub(crate) fn begin_full(&mut self, undisturbed: bool) -> Result<(), TrainError> {
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(Head::begin_full),
-            Form::Together(bank) => bank.begin_full(),
+            Form::Together(bank) => bank.begin_full(undisturbed)?,
         }
-    }
-
-    /// Begins a full pass in which every row is visited once and none between.
-    pub(crate) fn begin_full_undisturbed(&mut self) -> Result<(), TrainError> {
-        self.begin_full();
-        match &mut self.form {
-            Form::Apart(_) => Ok(()),
-            Form::Together(bank) => bank.sum_anew(),
-        }
+        Ok(())
     }
 
     /// Visits blocks of rows of the arena, all rows in a full pass and else those awake. Gives back how many of the

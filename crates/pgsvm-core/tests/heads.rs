@@ -136,6 +136,44 @@ fn heads_are_certified_when_rows_stream() {
     }
 }
 
+/// Rows that some head learns from do not fit the cache by far.
+#[test]
+fn heads_are_certified_when_the_cache_holds_few_of_the_rows_they_need() {
+    let dense = classes(3000, 40, 10, 7);
+    let heads = one_against_rest(10, 0.1);
+    let problem = problem(Loss::Hinge, 0.1)
+        .with_max_passes(150)
+        .expect("valid");
+    for cache in [3000 * 180 / 10, 3000 * 180 / 20] {
+        let trained = assert_heads(problem, &heads, &dense, cache);
+        assert!(!trained.reader.resident);
+    }
+}
+
+/// A strong shift multiplies the rounding of 32-bit weights: the dual must not drift away from the dual variables.
+#[test]
+fn a_strong_shift_and_a_small_tolerance_do_not_keep_heads_from_arriving() {
+    let (rows, features) = (3000, 200);
+    let mut dense = classes(rows, features, 10, 11);
+    for example in &mut dense {
+        example.dense.iter_mut().for_each(|x| *x *= 0.4);
+    }
+    for (c, tolerance) in [(0.1, 1e-4), (0.1, 1e-5), (1.0, 1e-5), (10.0, 1e-4)] {
+        let problem = Problem::new(Loss::Hinge, c, tolerance)
+            .expect("valid")
+            .with_schedule(Schedule::Lockstep)
+            .with_max_passes(100)
+            .expect("valid");
+        for cache in [PLENTY, rows * features * 4 / 3] {
+            let trained = together(problem, &one_against_rest(10, c), &dense, cache);
+            for head in trained.trainer.report().heads {
+                let what = format!("C = {c}, {tolerance}, cache {cache}: {head:?}");
+                assert_eq!(head.stop, Some(StopReason::Tolerance), "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_schedule_trains_many_heads() {
     let examples = classes(1500, 6, 3, 4);

@@ -4,6 +4,7 @@
 //! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
 //! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
+mod anew;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
@@ -19,13 +20,15 @@ use crate::solver::per_row::Asleep;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
 use crate::solver::Facts;
-use crate::trainer::{HeadSpec, Start, TrainError, WIDE_FEATURES};
+use crate::trainer::{HeadSpec, Start, TrainError};
 use crate::zeros::zeros;
+use anew::Anew;
 use lanes::Block;
 use matrix::{Column, Matrix};
 
-/// With a shift up to this, u = v + kappa z in 32 bits leaves v enough digits between two verifying passes.
-const MOST_KAPPA: f64 = 10_000.0;
+/// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
+/// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
+const MOST_KAPPA: f64 = 1e10;
 
 pub(super) struct Bank {
     courses: Vec<Course>,
@@ -48,8 +51,8 @@ pub(super) struct Bank {
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
     all_asleep: Asleep,
-    /// In a full pass in the cache: v, summed anew from the dual variables that the visits leave.
-    fresh: Option<Matrix>,
+    /// In a full pass.
+    anew: Option<Anew>,
     /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
     w: Matrix,
     z: Matrix,
@@ -79,10 +82,15 @@ struct InMetric {
     inverse: Vec<f32>,
 }
 
+fn most_kappa(course: &Course) -> f64 {
+    MOST_KAPPA * course.tolerance() * course.tolerance()
+}
+
 impl Bank {
     /// Whether the heads are better off together.
     pub(super) fn suits(courses: &[Course]) -> bool {
-        courses.len() > 1 && courses.iter().all(|course| course.kappa() <= MOST_KAPPA)
+        let suits = |course: &Course| course.kappa() <= most_kappa(course);
+        courses.len() > 1 && courses.iter().all(suits)
     }
 
     pub(super) fn new(
@@ -106,7 +114,7 @@ impl Bank {
             all_asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
-            fresh: None,
+            anew: None,
             w: matrix()?,
             z: matrix()?,
             metric: None,
@@ -176,8 +184,8 @@ impl Bank {
     /// Sets where a head begins.
     pub(super) fn set_start(&mut self, head: usize, start: &Start) {
         if let Some(weights) = &start.weights {
-            self.w.put(self.lane_of[head], weights);
-            self.z.put(self.lane_of[head], weights);
+            self.w.put(self.lane_of[head], weights.iter().copied());
+            self.z.put(self.lane_of[head], weights.iter().copied());
         }
         self.put_duals(head, 0, &start.duals);
     }
@@ -234,38 +242,9 @@ impl Bank {
         ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
     }
 
-    /// Sums v anew in the full pass that begins, in which every row is visited once and none between.
-    ///
-    /// Each visit rounds w to 32 bits, and in v that counts (1 + kappa m) times: after many visits v and the dual would be
-    /// known to less than the gap, and kappa be corrected by what is not there.
-    pub(super) fn sum_anew(&mut self) -> Result<(), TrainError> {
-        if self.facts.features > WIDE_FEATURES {
-            return Ok(());
-        }
-        let lanes = self.blocks.len() * LANES;
-        let fresh = Matrix::new(self.facts.features, self.facts.dense, lanes)?;
-        self.fresh = Some(fresh);
-        Ok(())
-    }
-
-    /// Sets w to that of the v that the full pass has summed.
-    fn take_fresh(&mut self) {
-        let Some(mut fresh) = self.fresh.take() else {
-            return;
-        };
-        let moment = self.metric.as_ref().map(|metric| &metric.moment);
-        let given: [&[f64]; 1] = [&self.kappa];
-        fresh.sweep(&mut self.z, moment, given, |[kappa], m, [], fresh, z| {
-            for k in 0..LANES {
-                let pull = kappa[k] * f64::from(m[k]);
-                let u = f64::from(fresh[k]) + pull * f64::from(z[k]);
-                fresh[k] = (u / (1.0 + pull)) as f32;
-            }
-        });
-        self.w = fresh;
-    }
-
-    pub(super) fn begin_full(&mut self) {
+    /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
+    pub(super) fn begin_full(&mut self, undisturbed: bool) -> Result<(), TrainError> {
+        self.begin_anew(undisturbed)?;
         self.settle();
         self.write_start();
         self.start_is_zero = self.start_norm.iter().all(|norm| *norm == 0.0);
@@ -275,6 +254,7 @@ impl Bank {
             self.courses[head].begin_full(norms[lane]);
         }
         self.arm();
+        Ok(())
     }
 
     /// Copies w to `start`, and notes its norms.
@@ -320,7 +300,7 @@ impl Bank {
 
     pub(super) fn end_full(&mut self) {
         self.settle();
-        self.take_fresh();
+        self.end_anew();
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
         let mut better = vec![0.0; self.kappa.len()];
@@ -350,7 +330,7 @@ impl Bank {
     pub(super) fn suits_metric(&self, metric: &Metric) -> bool {
         let most = metric.moment.iter().copied().fold(0.0, f32::max);
         let mut running = self.courses.iter().filter(|course| course.runs());
-        running.all(|course| course.kappa_in(metric) * f64::from(most) <= MOST_KAPPA)
+        running.all(|course| course.kappa_in(metric) * f64::from(most) <= most_kappa(course))
     }
 
     /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.

@@ -65,7 +65,7 @@ impl Passes {
             solver.begin_verify()?;
             Pass::Verify
         } else {
-            solver.begin_full();
+            solver.begin_full(false)?;
             Pass::Full
         };
         Ok(())
@@ -122,7 +122,7 @@ impl Passes {
             return Ok(());
         }
         solver.advance()?;
-        solver.begin_full();
+        solver.begin_full(false)?;
         self.current = Pass::Full;
         self.begun += 1;
         Ok(())

@@ -300,7 +300,7 @@ impl<T: Real> Resident<T> {
     }
 
     fn begin_full(&mut self) -> Result<(), TrainError> {
-        self.solver.begin_full_undisturbed()?;
+        self.solver.begin_full(true)?;
         self.passes += 1;
         self.order_all();
         self.random.shuffle(&mut self.order);

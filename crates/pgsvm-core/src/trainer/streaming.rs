@@ -36,8 +36,10 @@ const FULL_ABOVE: f64 = 0.9;
 const SPACIOUS_BELOW: f64 = 0.7;
 const MARGIN_RANGE: (f64, f64) = (1e-4, 10.0);
 /// A sweep counts as an active pass, after which the centre of the proximal shift may move, when the working set holds
-/// this share of the rows that still move. Sweeps of a smaller part must not move it: they would train that part alone.
+/// this share of the rows that still move, and room for those that are held at their bounds by less than so much of the
+/// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
 const COVERING: f64 = 0.8;
+const COVERING_MARGIN: f64 = 0.01;
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
 
@@ -289,7 +291,8 @@ impl<T: Real> Streaming<T> {
     fn end_sweep(&mut self) {
         self.note_sweep();
         self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
-        let covering = self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
+        let covering = self.margin >= COVERING_MARGIN * self.solver.violation().min(1.0)
+            && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
         let values = self.set.len() * self.facts.mean_row_words;
         if covering && values * FEATURES_PER_VALUE >= self.facts.features {
             self.solver.end_active();

@@ -135,11 +135,11 @@ impl Matrix {
     }
 
     /// Sets one head's values.
-    pub(super) fn put(&mut self, lane: usize, values: &[f64]) {
+    pub(super) fn put(&mut self, lane: usize, values: impl IntoIterator<Item = f64>) {
         let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
         let rest = self.rest[lane..].iter_mut().step_by(self.stride);
         for (own, value) in front.chain(rest).zip(values) {
-            *own = *value as f32;
+            *own = value as f32;
         }
     }
 

@@ -116,7 +116,7 @@ impl Bank {
                 verdict => {
                     if let Verdict::Begins { kappa, at_v } = verdict {
                         if at_v {
-                            self.z.put(lane, &proof.v);
+                            self.z.put(lane, proof.v.iter().copied());
                         }
                         self.kappa[lane] = kappa;
                     }

@@ -213,6 +213,9 @@ impl Bank {
                     Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
                 };
                 let mut scales = own.step(facing, &standing, &curvature, alpha);
+                if let (false, Some(anew)) = (FULL, &mut self.anew) {
+                    anew.add_step::<K>(row, one, block + n, &scales);
+                }
                 if damp.is_none() {
                     scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
                 }
@@ -220,11 +223,9 @@ impl Bank {
             }
             if FULL {
                 own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, norm);
-                if let Some(fresh) = &mut self.fresh {
+                if let Some(anew) = &mut self.anew {
                     let held = own.held_by::<K::Eight>(facing, alpha);
-                    if held != [0.0; LANES] {
-                        fresh.add::<K>(row, one, block + n, &held, None);
-                    }
+                    anew.add_row::<K>(row, one, block + n, &held);
                 }
             }
         }
@@ -263,8 +264,14 @@ impl Bank {
                 cost: row.cost(),
                 lanes: wanted,
             };
-            let alpha = [0.0; LANES];
-            self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &alpha, None);
+            let none = [0.0; LANES];
+            let own = &mut self.blocks[block];
+            own.measure::<K::Eight>(facing, &at_start, &at_start, &none, None);
+            if let Some(anew) = &mut self.anew {
+                let alpha = &self.alpha[row.ordinal() * self.width + block];
+                let held = own.held_by::<K::Eight>(facing, alpha);
+                anew.add_row::<K>(row, self.intercept, block, &held);
+            }
         }
     }
 }
