@@ -136,17 +136,23 @@ fn heads_are_certified_when_rows_stream() {
     }
 }
 
-/// Rows that some head learns from do not fit the cache by far.
+/// The cache holds few rows, and they are long: it is filled with those that heads learn from most all the same.
 #[test]
 fn heads_are_certified_when_the_cache_holds_few_of_the_rows_they_need() {
-    let dense = classes(3000, 40, 10, 7);
-    let heads = one_against_rest(10, 0.1);
-    let problem = problem(Loss::Hinge, 0.1)
-        .with_max_passes(150)
-        .expect("valid");
-    for cache in [3000 * 180 / 10, 3000 * 180 / 20] {
-        let trained = assert_heads(problem, &heads, &dense, cache);
-        assert!(!trained.reader.resident);
+    for (rows, features, part, most_passes) in [(3000, 200, 10, 60), (6000, 100, 20, 60)] {
+        let mut dense = classes(rows, features, 10, 11);
+        for example in &mut dense {
+            example.dense.iter_mut().for_each(|x| *x *= 0.4);
+        }
+        let problem = problem(Loss::Hinge, 1.0)
+            .with_max_passes(most_passes)
+            .expect("valid");
+        for count in [1, 3] {
+            let mut heads = one_against_rest(10, 1.0);
+            heads.truncate(count);
+            let trained = assert_heads(problem, &heads, &dense, rows * features * 4 / part);
+            assert!(!trained.reader.resident);
+        }
     }
 }
 

@@ -10,8 +10,10 @@ use crate::random::Random;
 use crate::row::Row;
 use crate::trainer::TrainError;
 
-/// Pages aimed at; fewer when rows are long.
+/// Pages aimed at, rows aimed at for each, and pages there should be at least.
 const PAGES: usize = 128;
+const ROWS: usize = 16;
+const LEAST_PAGES: usize = 8;
 /// Words of the largest page unless a row needs more.
 const PAGE_WORDS: usize = 64 * 1024;
 /// Rows of a group, visited in order; groups are shuffled.
@@ -31,6 +33,7 @@ pub(super) struct WorkingSet {
     /// Ordinals of members.
     members: Bits,
     live_words: usize,
+    /// Of as many rows of mean length as the pages hold.
     capacity_words: usize,
     pub(super) replaced: u64,
     pub(super) evicted: u64,
@@ -40,12 +43,16 @@ impl WorkingSet {
     pub(super) fn new(mut region: WorkingSetRegion, facts: &Facts) -> Result<Self, TrainError> {
         let words = region.words().len();
         let least = facts.max_row_words + PAGE_HEADER_WORDS + 4;
+        let row_words = facts.mean_row_words.max(1) + 1;
         let page_words = (words / PAGES)
+            .max(ROWS * row_words + PAGE_HEADER_WORDS)
+            .min(words / LEAST_PAGES)
             .min(PAGE_WORDS)
             .max(least)
             .next_multiple_of(4)
             .min(words);
         let pages = (words / page_words).max(1);
+        let rows_of_page = ((page_words - PAGE_HEADER_WORDS) / row_words).max(1);
         let members = Bits::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
             bytes: facts.rows as u64 / 8,
         })?;
@@ -58,7 +65,7 @@ impl WorkingSet {
             open: 0,
             members,
             live_words: 0,
-            capacity_words: pages * page_words,
+            capacity_words: pages * rows_of_page * facts.mean_row_words.max(1),
             replaced: 0,
             evicted: 0,
         })
