@@ -510,9 +510,10 @@ fn many_classes_and_folds_are_read_about_as_often_as_two_classes() {
         plan(&[0.01, 0.1], 5, Purpose::Train),
         &grouped(6000, 8, 10, 5),
     );
-    assert!(ten <= 1.5 * two + 1.0, "{ten} {two}");
-    assert!(folds <= 1.5 * two + 2.0, "{folds} {two}");
-    assert!(choice <= 3.0 * two + 4.0, "{choice} {two}");
+    // by themselves: 10, 60 and 110 times the reads of two classes
+    assert!(ten <= 2.0 * two + 1.0, "{ten} {two}");
+    assert!(folds <= 2.0 * two + 2.0, "{folds} {two}");
+    assert!(choice <= 5.0 * two + 4.0, "{choice} {two}");
 }
 
 #[test]
