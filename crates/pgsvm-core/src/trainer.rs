@@ -8,7 +8,8 @@
 //!
 //! Several heads are held together where that suits them (`solver/bank.rs`), by one trainer and in f32: with K heads
 //! rounded up to whole eights, one f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
-//! (features x K; six where the shift needs a metric), a vector for each head that has ended, and one of f64 for each
+//! (features x K; six where the shift needs a metric; one more in full passes up to [`WIDE_FEATURES`] features, and there
+//! another bit a row where rows stream), a vector for each head that has ended, and one of f64 for each
 //! head being verified.
 //!
 //! What it trains may be a plan of one stage or two (`plan.rs`; `run.rs` carries it out). With F folds, V values of C and
