@@ -305,16 +305,20 @@ impl Course {
         self.sums.forget_pass();
     }
 
+    /// Whether the visits of the active pass left more of the gap than the tolerance.
+    pub(super) fn leaves_much(&self) -> bool {
+        self.sums.open > self.tolerance * self.best.primal
+    }
+
     /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (rows that sleep leave
     /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
     /// pass and is less at its end.
     pub(super) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
         self.seems_there = false;
-        let open = self.sums.open;
-        if open > self.tolerance * self.best.primal {
+        if self.leaves_much() {
             return;
         }
-        let norms = norms();
+        let (open, norms) = (self.sums.open, norms());
         let dual = self.dual_at(norms, self.sums);
         let gap = open + 0.5 * norms.apart;
         self.seems_there = relative(dual + gap, dual) <= self.tolerance;

@@ -43,7 +43,8 @@ impl WorkingSet {
     pub(super) fn new(mut region: WorkingSetRegion, facts: &Facts) -> Result<Self, TrainError> {
         let words = region.words().len();
         let least = facts.max_row_words + PAGE_HEADER_WORDS + 4;
-        let row_words = facts.mean_row_words.max(1) + 1;
+        let mean_words = facts.mean_row_words.max(1);
+        let row_words = mean_words + 1;
         let page_words = (words / PAGES)
             .max(ROWS * row_words + PAGE_HEADER_WORDS)
             .min(words / LEAST_PAGES)
@@ -65,7 +66,7 @@ impl WorkingSet {
             open: 0,
             members,
             live_words: 0,
-            capacity_words: pages * rows_of_page * facts.mean_row_words.max(1),
+            capacity_words: pages * rows_of_page * mean_words,
             replaced: 0,
             evicted: 0,
         })

@@ -69,6 +69,17 @@ pub(super) struct Facing<'a> {
     pub(super) lanes: u8,
 }
 
+impl Facing<'_> {
+    /// y a in the lanes that visit the row.
+    #[inline(always)]
+    pub(super) fn signed<E: Eight>(self, alpha: &Lanes) -> Lanes {
+        let signed = E::load(self.signs).times(E::load(alpha));
+        let mut held = [0.0; LANES];
+        E::where_set(self.lanes).and(signed).store(&mut held);
+        held
+    }
+}
+
 /// How a row stands with eight heads.
 pub(super) struct Standing<E> {
     gradient: E,
@@ -289,15 +300,6 @@ impl Block {
             let aq = alpha.times(E::splat(norm));
             supports.and(aq).add_to(&mut sums.aq);
         }
-    }
-
-    /// y a in the lanes that visit the row.
-    #[inline(always)]
-    pub(super) fn held_by<E: Eight>(&self, facing: Facing<'_>, alpha: &Lanes) -> Lanes {
-        let signed = E::load(facing.signs).times(E::load(alpha));
-        let mut held = [0.0; LANES];
-        E::where_set(facing.lanes).and(signed).store(&mut held);
-        held
     }
 
     /// Gives up the sums of all lanes.

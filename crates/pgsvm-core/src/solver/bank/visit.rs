@@ -224,7 +224,7 @@ impl Bank {
             if FULL {
                 own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, norm);
                 if let Some(anew) = &mut self.anew {
-                    let held = own.held_by::<K::Eight>(facing, alpha);
+                    let held = facing.signed::<K::Eight>(alpha);
                     anew.add_row::<K>(row, one, block + n, &held);
                 }
             }
@@ -265,11 +265,10 @@ impl Bank {
                 lanes: wanted,
             };
             let none = [0.0; LANES];
-            let own = &mut self.blocks[block];
-            own.measure::<K::Eight>(facing, &at_start, &at_start, &none, None);
+            self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &none, None);
             if let Some(anew) = &mut self.anew {
                 let alpha = &self.alpha[row.ordinal() * self.width + block];
-                let held = own.held_by::<K::Eight>(facing, alpha);
+                let held = facing.signed::<K::Eight>(alpha);
                 anew.add_row::<K>(row, self.intercept, block, &held);
             }
         }
