@@ -16,11 +16,14 @@
 //! | [`head`]: one head by itself | [`iterate`] | [`visit`], fetched in time by [`ahead`] | [`proof`] |
 //! | [`bank`]: many heads side by side | `bank/matrix.rs` | `bank/visit.rs`, `bank/lanes.rs` | `bank/verify.rs` |
 //!
-//! [`pegasos`] takes the place of coordinate descent where the primal is to be solved. [`moments`] finds out whether columns differ so much in scale that the shift needs a metric.
+//! [`pegasos`] takes the place of coordinate descent where the primal is to be solved. [`moments`] finds out
+//! whether columns differ so much in scale that the shift needs a metric, [`dual_moments`] makes one from the rows that hold
+//! the weights where a head does not get on.
 
 mod ahead;
 mod bank;
 mod course;
+mod dual_moments;
 pub(crate) mod head;
 mod iterate;
 mod moments;
@@ -71,6 +74,8 @@ pub(crate) struct Solver<T> {
     visits_before: u64,
     /// Column scales, while they are learned: in the first full pass, perhaps the second.
     moments: Option<Moments>,
+    /// Mean squares of the columns, once learned.
+    mean_squares: Option<Vec<f32>>,
 }
 
 /// Who holds the heads' weights and dual variables.
@@ -115,6 +120,7 @@ impl<T: Real> Solver<T> {
             waited: 0,
             visits_before: 0,
             moments: Moments::new(facts)?,
+            mean_squares: None,
         };
         if problem.pegasos().is_some() {
             let heads = this.heads_mut().iter_mut();
@@ -598,6 +604,7 @@ impl<T: Real> Solver<T> {
                 self.moments = moments.second_look(self.intercept)?;
                 if self.moments.is_none() {
                     metric = moments.metric(self.intercept)?;
+                    self.mean_squares = Some(moments.mean_squares()?);
                 }
             }
         }
@@ -609,7 +616,7 @@ impl<T: Real> Solver<T> {
         match &mut self.form {
             Form::Apart(heads) => {
                 for head in running(heads) {
-                    head.advance(metric.as_ref())?;
+                    head.advance(metric.as_ref(), self.mean_squares.as_deref())?;
                 }
             }
             Form::Together(bank) => return bank.advance(metric.as_ref()),

@@ -71,6 +71,8 @@ pub(crate) struct Course {
     /// Whether rows may sleep at all.
     sleeps: bool,
     rule: Rule,
+    /// Whether the shift is measured in a metric that follows the dual variables.
+    follows_duals: bool,
     estimate: f64,
     slack: f64,
     /// Whether the last active pass seems to have closed the gap.
@@ -132,6 +134,7 @@ impl Course {
             },
             sleeps: true,
             rule,
+            follows_duals: false,
             estimate: f64::INFINITY,
             slack: ESTIMATE_SLACK,
             seems_there: false,
@@ -274,16 +277,39 @@ impl Course {
         self.rule.first_in_metric(metric.mean_norm)
     }
 
-    /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it.
+    /// Whether its shift is to be measured in a metric that follows the dual variables.
+    pub(super) fn wants_dual_metric(&self) -> bool {
+        self.follows_duals || self.rule.is_lost()
+    }
+
+    /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
+    /// follows the dual variables.
     pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
-        if let Some(metric) = metric {
-            self.wake();
-            Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
-        } else if let Some(kappa) = self.rule.adapt(self.measured) {
-            self.wake();
-            Shift::Move(kappa)
-        } else {
-            self.count_pass()
+        match metric {
+            Some(metric) if !metric.follows_duals => {
+                self.wake();
+                Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
+            }
+            Some(metric) if !self.follows_duals => {
+                self.follows_duals = true;
+                self.wake();
+                let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
+                Shift::MoveInMetric(self.rule.begin_metric_at(metric.mean_norm, mean))
+            }
+            _ => match (self.adapt(), metric) {
+                (Shift::Move(kappa), Some(_)) => Shift::MoveInMetric(kappa),
+                (shift, _) => shift,
+            },
+        }
+    }
+
+    fn adapt(&mut self) -> Shift {
+        match self.rule.adapt(self.measured) {
+            Some(kappa) => {
+                self.wake();
+                Shift::Move(kappa)
+            }
+            None => self.count_pass(),
         }
     }
 

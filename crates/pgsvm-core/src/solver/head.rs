@@ -11,6 +11,7 @@ use crate::page::Page;
 use crate::row::Row;
 use crate::solver::ahead::Ahead;
 use crate::solver::course::{Course, Shift};
+use crate::solver::dual_moments::DualMoments;
 use crate::solver::iterate::Iterate;
 use crate::solver::moments::Metric;
 use crate::solver::pegasos::Descent;
@@ -53,6 +54,8 @@ pub(crate) struct Head<T> {
     /// Rows that active passes leave out.
     pub(crate) asleep: Asleep,
     pub(super) proof: Option<Box<Proof>>,
+    /// What full passes learn for a metric that follows the dual variables, once there is to be one.
+    pub(super) dual_moments: Option<DualMoments>,
     /// Where Pegasos stands; None where the dual is solved.
     pub(super) descent: Option<Descent>,
 }
@@ -77,6 +80,7 @@ impl<T: Real> Head<T> {
                 bytes: facts.rows as u64 / 8,
             })?,
             proof: None,
+            dual_moments: None,
             descent: None,
         })
     }
@@ -123,6 +127,9 @@ impl<T: Real> Head<T> {
         &mut self,
         blocks: Blocks<'_>,
     ) -> usize {
+        if FULL {
+            self.learn(|lent, moments| lent.learn_blocks(blocks, moments));
+        }
         let mut visitor = self.visitor();
         let values = visitor.visit_blocks::<K, FULL>(blocks);
         let sums = visitor.sums;
@@ -130,9 +137,19 @@ impl<T: Real> Head<T> {
         values
     }
 
+    /// Lets the sums for a metric learn, if there are any.
+    #[inline(always)]
+    fn learn(&mut self, from: impl FnOnce(&Lent<'_, T>, &mut DualMoments)) {
+        if let Some(mut moments) = self.dual_moments.take() {
+            from(&self.lend().1, &mut moments);
+            self.dual_moments = Some(moments);
+        }
+    }
+
     /// A visit that also sums the loss at the weights of the pass's start.
     #[inline(always)]
     pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
+        self.learn(|lent, moments| lent.learn(row, moments));
         self.visit_one::<K, true>(row)
     }
 
@@ -169,6 +186,9 @@ impl<T: Real> Head<T> {
         self.start_is_zero = norms.w == 0.0;
         self.iterate.write_weights(&mut self.start);
         self.course.begin_full(norms);
+        if let Some(moments) = &mut self.dual_moments {
+            moments.clear();
+        }
     }
 
     pub(crate) fn end_full(&mut self) {
@@ -192,13 +212,30 @@ impl<T: Real> Head<T> {
         self.start.iter().map(|w| w.to() * w.to()).sum()
     }
 
-    /// Corrects kappa and moves the centre after a full pass.
-    pub(crate) fn advance(&mut self, metric: Option<&Metric>) -> Result<(), TrainError> {
+    /// Corrects kappa and moves the centre after a full pass. `metric`: what columns have just been found to call for;
+    /// `mean_squares`: of the columns, where a metric may be used and they are known.
+    pub(crate) fn advance(
+        &mut self,
+        metric: Option<&Metric>,
+        mean_squares: Option<&[f32]>,
+    ) -> Result<(), TrainError> {
+        let own = match (&self.dual_moments, mean_squares) {
+            (Some(moments), Some(squares)) => moments.metric(squares, self.iterate.intercept())?,
+            _ => None,
+        };
+        let metric = own.as_ref().or(metric);
         match (self.course.advance(metric), metric) {
             (Shift::MoveInMetric(kappa), Some(metric)) => {
                 self.iterate.move_centre_in(kappa, &metric.moment)?;
             }
             (shift, _) => self.shift(shift),
+        }
+        if let (None, true, Some(squares)) = (
+            &self.dual_moments,
+            self.course.wants_dual_metric(),
+            mean_squares,
+        ) {
+            self.dual_moments = Some(DualMoments::new(squares.len())?);
         }
         Ok(())
     }
@@ -221,6 +258,28 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn weights(&self) -> &[T] {
         &self.best_w
+    }
+}
+
+impl<T: Real> Lent<'_, T> {
+    /// Lets the sums for a metric learn from a row.
+    #[inline(always)]
+    fn learn(&self, row: &Row<'_>, moments: &mut DualMoments) {
+        moments.learn(row, self.alpha[row.ordinal()].get());
+    }
+
+    /// Lets the sums for a metric learn from the rows of these blocks.
+    #[inline(always)]
+    pub(super) fn learn_blocks(&self, blocks: Blocks<'_>, moments: &mut DualMoments) {
+        for place in 0..blocks.numbers.len() {
+            let (first, rows) = blocks.rows(place);
+            for slot in first..first + rows.count_ones() as usize {
+                // the ordinal of a row of the arena is its slot
+                if self.alpha[slot].get() > 0.0 {
+                    self.learn(&blocks.page.peek_row(slot), moments);
+                }
+            }
+        }
     }
 }
 

@@ -122,8 +122,7 @@ impl Moments {
         for ((moment, sum), count) in moment.iter_mut().zip(&self.sum).zip(&self.count) {
             *moment = 1.0;
             let mean = sum / f64::from(*count);
-            let usable = *count > 0 && (1e-30..1e30).contains(&mean);
-            if !usable {
+            if *count == 0 || !usable(mean) {
                 continue;
             }
             *moment = mean as f32;
@@ -139,12 +138,33 @@ impl Moments {
             return Ok(None);
         }
         let mean_norm = entries as f64 / self.rows.max(1) as f64 + intercept;
-        Ok(Some(Metric { moment, mean_norm }))
+        Ok(Some(Metric {
+            moment,
+            mean_norm,
+            follows_duals: false,
+        }))
     }
+
+    /// The mean square of each column over the rows that were looked at.
+    pub(crate) fn mean_squares(&self) -> Result<Vec<f32>, TrainError> {
+        let mut means: Vec<f32> = zeros(self.sum.len())?;
+        let rows = self.rows.max(1) as f64;
+        for (mean, sum) in means.iter_mut().zip(&self.sum) {
+            *mean = (sum / rows) as f32;
+        }
+        Ok(means)
+    }
+}
+
+/// Whether a mean square can be divided by in 32 bits.
+pub(super) fn usable(mean: f64) -> bool {
+    (1e-30..1e30).contains(&mean)
 }
 
 pub(crate) struct Metric {
     pub(crate) moment: Vec<f32>,
-    /// Mean of x' M^-1 x over all rows.
+    /// Mean of x' M^-1 x over the rows it was learned from, each counted as there.
     pub(crate) mean_norm: f64,
+    /// Whether it is that of [`super::dual_moments`], which changes as the dual variables do.
+    pub(crate) follows_duals: bool,
 }

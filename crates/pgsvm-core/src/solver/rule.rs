@@ -11,8 +11,14 @@
 
 use crate::problem::Proximal;
 
-/// Stalls: a full pass that shrinks the gap by less than this is slow.
+/// Stalls: a full pass that shrinks the best gap by less than this is slow,
 const SLOW_PROGRESS: f64 = 1.6;
+/// unless that is still beyond this and the present gap shrinks by as much: where |v - w| is far from small the dual is below 0
+/// and the best gap stands still, however fast the other falls.
+const FAR: f64 = 0.3;
+
+/// So many corrections of the balance say that the constants do not suit the problem.
+const MANY_CORRECTIONS: u32 = 6;
 
 /// The constant s0 in a metric.
 const METRIC_TARGET: f64 = 0.5;
@@ -26,6 +32,13 @@ pub(crate) struct Measured {
     pub(crate) gap: f64,
     /// Mean of a Q over rows with a > 0; 0 when there is none.
     pub(crate) mean_aq: f64,
+}
+
+impl Measured {
+    /// The gap at the start of the pass.
+    fn present(self) -> f64 {
+        self.inner + self.outer
+    }
 }
 
 #[derive(Debug)]
@@ -46,7 +59,10 @@ pub(crate) struct Rule {
     need: u32,
     passes: u32,
     slow: u32,
-    last_gap: f64,
+    /// Corrections of the boost so far.
+    corrections: u32,
+    /// The best relative gap and the present gap of the last full pass.
+    last: (f64, f64),
     /// Gap and age of the stall watch.
     watched: (f64, u32),
 }
@@ -81,7 +97,8 @@ impl Rule {
             need: 1,
             passes: 0,
             slow: 0,
-            last_gap: f64::INFINITY,
+            corrections: 0,
+            last: (f64::INFINITY, f64::INFINITY),
             watched: (f64::INFINITY, 0),
         }
     }
@@ -122,6 +139,22 @@ impl Rule {
         self.kappa
     }
 
+    /// Starts again in a metric that follows the dual variables, `mean_a` on average where they are above 0. Returns the
+    /// new kappa.
+    pub(crate) fn begin_metric_at(&mut self, mean_norm: f64, mean_a: f64) -> f64 {
+        self.begin_metric(mean_norm);
+        let wanted = self.factor * mean_a * mean_norm / METRIC_TARGET;
+        if wanted.is_finite() {
+            self.kappa = wanted.clamp(self.floor, 1e12);
+        }
+        self.kappa
+    }
+
+    /// Whether the boost had to be corrected so often that the constants do not suit the problem.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.corrections >= MANY_CORRECTIONS
+    }
+
     /// The kappa to start with in a metric.
     pub(crate) fn first_in_metric(&self, mean_norm: f64) -> f64 {
         self.factor * self.c * mean_norm / METRIC_TARGET
@@ -142,8 +175,8 @@ impl Rule {
         if self.proximal == Proximal::Off {
             return None;
         }
-        let share = measured.inner / (measured.inner + measured.outer);
-        self.balance(share, measured.gap);
+        let share = measured.inner / measured.present();
+        self.balance(share, measured);
         self.watch(share, measured.gap);
         let plain = self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2;
         let floor = if plain { 0.0 } else { self.floor };
@@ -161,23 +194,24 @@ impl Rule {
         Some(limited)
     }
 
-    fn balance(&mut self, share: f64, gap: f64) {
-        if self.last_gap < SLOW_PROGRESS * gap {
-            self.slow += 1;
-        } else {
-            self.slow = 0;
-        }
-        self.last_gap = gap;
+    fn balance(&mut self, share: f64, measured: Measured) {
+        let (best, present) = (measured.gap, measured.present());
+        let comes_near = best > FAR && self.last.1 >= SLOW_PROGRESS * present;
+        let slow = self.last.0 < SLOW_PROGRESS * best && !comes_near;
+        self.slow = if slow { self.slow + 1 } else { 0 };
+        self.last = (best, present);
         if self.slow < 2 || self.kappa == 0.0 {
             return;
         }
         if share > 0.6 {
             self.boost = (2.0 * self.boost).min(16.0);
-            self.slow = 0;
         } else if share < 0.18 {
             self.boost /= if share < 0.045 { 4.0 } else { 2.0 };
-            self.slow = 0;
+        } else {
+            return;
         }
+        self.slow = 0;
+        self.corrections += 1;
     }
 
     fn watch(&mut self, share: f64, gap: f64) {

@@ -18,6 +18,7 @@
 use std::ops::Range;
 
 use crate::kernel::{Kernel, Real};
+use crate::solver::dual_moments::DualMoments;
 use crate::solver::head::{Blocks, Head};
 use crate::solver::moments::Moments;
 use crate::solver::proof::Proof;
@@ -52,6 +53,7 @@ struct Part<T> {
     u: Vec<T>,
     sums: Sums,
     proof: Option<Box<Proof>>,
+    dual_moments: Option<DualMoments>,
 }
 
 /// What all members see in a step.
@@ -71,6 +73,7 @@ impl<T: Real> Team<T> {
                     u: zeros(head.iterate.len())?,
                     sums: Sums::ZERO,
                     proof: None,
+                    dual_moments: None,
                 })
             };
             Ok(Member {
@@ -104,6 +107,9 @@ impl<T: Real> Team<T> {
                 match pass {
                     Pass::Verify { .. } => part.proof = head.another_proof()?,
                     _ => part.u.copy_from_slice(head.lend().0),
+                }
+                if let (Pass::Full, Some(moments)) = (pass, &head.dual_moments) {
+                    part.dual_moments = Some(moments.another()?);
                 }
             }
         }
@@ -148,6 +154,10 @@ impl<T: Real> Team<T> {
                 head.course.sums = head.course.sums.with(part.sums);
                 if let (Some(all), Some(some)) = (&mut head.proof, part.proof.take()) {
                     all.join(&some);
+                }
+                if let (Some(all), Some(some)) = (&mut head.dual_moments, part.dual_moments.take())
+                {
+                    all.add(&some);
                 }
             }
             if !matches!(pass, Pass::Verify { .. }) {
@@ -198,6 +208,9 @@ impl<T: Real> Member<T> {
         for ((part, lent), stretch) in self.parts.iter_mut().zip(&shared.heads).zip(shared.stretch)
         {
             if let Some(lent) = lent {
+                if let (true, Some(moments)) = (FULL, &mut part.dual_moments) {
+                    lent.learn_blocks(blocks, moments);
+                }
                 let mut visitor = lent.visitor(&mut part.u, *stretch, part.sums);
                 values += visitor.visit_blocks::<K, FULL>(blocks);
                 part.sums = visitor.sums;

@@ -1,0 +1,111 @@
+//! Columns as they come, unscaled: trainings arrive where the plain shift and that of column scales do not.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{OwnedExample, Threads};
+use pgsvm_core::{Loss, Problem, Scale, StopReason};
+
+const PLENTY: usize = 16 << 20;
+
+fn problem(loss: Loss, c: f64) -> Problem {
+    Problem::new(loss, c, 1e-3)
+        .and_then(|problem| problem.with_max_passes(600))
+        .expect("valid")
+}
+
+fn labelled(mut examples: Vec<OwnedExample>) -> Vec<OwnedExample> {
+    // class ids are given by first appearance
+    if examples[0].group == 1 {
+        examples
+            .iter_mut()
+            .for_each(|example| example.group = 1 - example.group);
+    }
+    examples
+}
+
+/// Ten clouds of values about 7 in size, one of them against the others: separable.
+fn one_of_ten_clouds(rows: usize, features: usize) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(11);
+    let centres: Vec<Vec<f64>> = (0..10)
+        .map(|_| (0..features).map(|_| 3.0 * numbers.normal()).collect())
+        .collect();
+    let row = |_| {
+        let cloud = numbers.below(10);
+        let values = centres[cloud].iter();
+        let values = values.map(|centre| (centre + 6.0 * numbers.normal()) as f32);
+        OwnedExample {
+            dense: values.map(f64::from).collect(),
+            ..OwnedExample::dense(u32::from(cloud == 0), Vec::new())
+        }
+    };
+    labelled((0..rows).map(row).collect())
+}
+
+/// Counts and rates: columns from 1 to 10^5 in size, some with a few values thousands of times their usual one.
+fn counts(rows: usize) -> Vec<OwnedExample> {
+    const COLUMNS: usize = 12;
+    let mut numbers = Numbers::new(12);
+    let row = |_| {
+        let values: Vec<f64> = (0..COLUMNS)
+            .map(|j| numbers.normal() * if j % 3 == 0 { 2.5 } else { 0.5 })
+            .collect();
+        let score = values[0] - values[1] + values[4] + 0.5 * values[6] + 0.7 * numbers.normal();
+        let dense = values.iter().enumerate();
+        let dense = dense.map(|(j, x)| 10f64.powi(j as i32 % 6) * x.exp());
+        OwnedExample::dense(u32::from(score > 0.5), dense.collect())
+    };
+    labelled((0..rows).map(row).collect())
+}
+
+#[test]
+fn separable_values_far_from_one_in_size() {
+    let examples = one_of_ten_clouds(2000, 60);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = problem(loss, 1.0);
+        let trained = train(
+            problem,
+            &examples,
+            settings(PLENTY, Scale::None, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+    }
+}
+
+#[test]
+fn counts_with_a_few_values_thousands_of_times_as_large() {
+    let examples = counts(6000);
+    for c in [0.01, 1.0, 100.0] {
+        let problem = problem(Loss::Hinge, c);
+        let trained = train(
+            problem,
+            &examples,
+            settings(PLENTY, Scale::None, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+    }
+}
+
+#[test]
+fn several_trainers_and_rows_that_stream_learn_the_same_metric() {
+    let examples = counts(40_000);
+    let problem = problem(Loss::Hinge, 100.0);
+    let bytes = 40_000 * 20 * 4;
+    let primal = |problem: Problem, bytes: usize| {
+        let trained = train(
+            problem,
+            &examples,
+            settings(bytes, Scale::None, Threads::One),
+        );
+        assert_certified(&trained, &problem, &examples);
+        let head = trained.trainer.report().heads[0];
+        assert_eq!(head.stop, Some(StopReason::Tolerance));
+        head.certificate.primal
+    };
+    let alone = primal(problem, PLENTY);
+    let two = primal(problem.with_trainers(2).expect("valid"), PLENTY);
+    let streamed = primal(problem, bytes / 5);
+    for other in [two, streamed] {
+        assert!((other - alone).abs() <= 1e-3 * alone, "{other} {alone}");
+    }
+}
