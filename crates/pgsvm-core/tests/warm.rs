@@ -261,3 +261,26 @@ fn dual_variables_that_are_not_one_a_row_are_refused() {
         ));
     }
 }
+
+/// Columns as they come: of very different scale, and with means far from 0.
+fn unscaled(rows: usize, seed: u64) -> Vec<OwnedExample> {
+    let mut examples = clouds(rows, 12, 2.0, seed);
+    for example in &mut examples {
+        for (j, x) in example.dense.iter_mut().enumerate() {
+            *x = (*x + 3.0 * (j % 2) as f64) * 10f64.powi(j as i32 % 5);
+        }
+    }
+    examples
+}
+
+#[test]
+fn columns_of_different_scale_are_followed_too() {
+    for c in [1.0, 100.0] {
+        let (mut examples, others) = (unscaled(20_000, 1), unscaled(20_000, 2));
+        let settings = settings(PLENTY, Scale::None, Threads::One);
+        let specs = [HeadSpec::binary(c)];
+        let problem = problem(Loss::Hinge, c);
+        let (warm, cold) = visits(&mut examples, &others, &specs, problem, settings);
+        assert!(4 * warm <= 3 * cold, "c {c}: {warm} visits against {cold}");
+    }
+}
