@@ -292,13 +292,14 @@ def objectives(panels):
 
 def beside(figures):
     """What the papers report, and the same question asked here."""
+    compared = measured_once(figures)
     rows = [
         [
             "StreamSVM, 2 and 3",
             "faster than SBM and BM in almost all cases; no faster than SBM on kddb",
-            wins(measured_once(figures), "StreamSVM as published"),
+            wins(compared, "StreamSVM as published"),
         ],
-        ["", "(not in the paper)", wins(measured_once(figures), "pgsvm")],
+        ["", "(not in the paper)", wins(compared, "pgsvm")],
         [
             "StreamSVM, 4",
             "the smallest cache is slowest; beyond a quarter of the largest no great gain",

@@ -4,7 +4,8 @@
 //! side of the [`Cache`]. It holds, besides the cache: one f32 for each row and head, four vectors of weights for each
 //! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Several
 //! trainers hold one vector for each head more each (and another of f64 while verifying). Weights are f64 up to
-//! [`WIDE_FEATURES`] features and f32 above.
+//! [`WIDE_FEATURES`] features and f32 above. Where the shift of a head needs a metric there are two vectors of weights' kind
+//! and one of f32 more, and one of f64 where it follows the dual variables; one of f32 serves all heads.
 //!
 //! Several heads are held together where that suits them (`solver/bank.rs`), by one trainer and in f32: with K heads
 //! rounded up to whole eights, one f32 and a bit for each row and head of the K, a bit a row, four matrices of weights

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{Loss, Problem, Scale, StopReason};
+use pgsvm_core::{Loss, Problem, Scale};
 
 const PLENTY: usize = 16 << 20;
 
@@ -14,14 +14,12 @@ fn problem(loss: Loss, c: f64) -> Problem {
         .expect("valid")
 }
 
-fn labelled(mut examples: Vec<OwnedExample>) -> Vec<OwnedExample> {
-    // class ids are given by first appearance
-    if examples[0].group == 1 {
-        examples
-            .iter_mut()
-            .for_each(|example| example.group = 1 - example.group);
-    }
-    examples
+/// Trains unscaled, checks what the training claims, and gives back P.
+fn certified_primal(problem: Problem, examples: &[OwnedExample], cache_bytes: usize) -> f64 {
+    let settings = settings(cache_bytes, Scale::None, Threads::One);
+    let trained = train(problem, examples, settings);
+    assert_certified(&trained, &problem, examples);
+    trained.trainer.report().heads[0].certificate.primal
 }
 
 /// Ten clouds of values about 7 in size, one of them against the others: separable.
@@ -33,13 +31,10 @@ fn one_of_ten_clouds(rows: usize, features: usize) -> Vec<OwnedExample> {
     let row = |_| {
         let cloud = numbers.below(10);
         let values = centres[cloud].iter();
-        let values = values.map(|centre| (centre + 6.0 * numbers.normal()) as f32);
-        OwnedExample {
-            dense: values.map(f64::from).collect(),
-            ..OwnedExample::dense(u32::from(cloud == 0), Vec::new())
-        }
+        let values = values.map(|centre| centre + 6.0 * numbers.normal());
+        OwnedExample::dense(u32::from(cloud == 0), values.collect())
     };
-    labelled((0..rows).map(row).collect())
+    by_first_appearance((0..rows).map(row).collect())
 }
 
 /// Counts and rates: columns from 1 to 10^5 in size, some with a few values thousands of times their usual one.
@@ -55,20 +50,14 @@ fn counts(rows: usize) -> Vec<OwnedExample> {
         let dense = dense.map(|(j, x)| 10f64.powi(j as i32 % 6) * x.exp());
         OwnedExample::dense(u32::from(score > 0.5), dense.collect())
     };
-    labelled((0..rows).map(row).collect())
+    by_first_appearance((0..rows).map(row).collect())
 }
 
 #[test]
 fn separable_values_far_from_one_in_size() {
     let examples = one_of_ten_clouds(2000, 60);
     for loss in [Loss::Hinge, Loss::SquaredHinge] {
-        let problem = problem(loss, 1.0);
-        let trained = train(
-            problem,
-            &examples,
-            settings(PLENTY, Scale::None, Threads::One),
-        );
-        assert_certified(&trained, &problem, &examples);
+        certified_primal(problem(loss, 1.0), &examples, PLENTY);
     }
 }
 
@@ -76,13 +65,7 @@ fn separable_values_far_from_one_in_size() {
 fn counts_with_a_few_values_thousands_of_times_as_large() {
     let examples = counts(6000);
     for c in [0.01, 1.0, 100.0] {
-        let problem = problem(Loss::Hinge, c);
-        let trained = train(
-            problem,
-            &examples,
-            settings(PLENTY, Scale::None, Threads::One),
-        );
-        assert_certified(&trained, &problem, &examples);
+        certified_primal(problem(Loss::Hinge, c), &examples, PLENTY);
     }
 }
 
@@ -91,21 +74,10 @@ fn several_trainers_and_rows_that_stream_learn_the_same_metric() {
     let examples = counts(40_000);
     let problem = problem(Loss::Hinge, 100.0);
     let bytes = 40_000 * 20 * 4;
-    let primal = |problem: Problem, bytes: usize| {
-        let trained = train(
-            problem,
-            &examples,
-            settings(bytes, Scale::None, Threads::One),
-        );
-        assert_certified(&trained, &problem, &examples);
-        let head = trained.trainer.report().heads[0];
-        assert_eq!(head.stop, Some(StopReason::Tolerance));
-        head.certificate.primal
-    };
-    let alone = primal(problem, PLENTY);
-    let two = primal(problem.with_trainers(2).expect("valid"), PLENTY);
-    let streamed = primal(problem, bytes / 5);
-    for other in [two, streamed] {
+    let with_two = problem.with_trainers(2).expect("valid");
+    let alone = certified_primal(problem, &examples, PLENTY);
+    for (problem, cache_bytes) in [(with_two, PLENTY), (problem, bytes / 5)] {
+        let other = certified_primal(problem, &examples, cache_bytes);
         assert!((other - alone).abs() <= 1e-3 * alone, "{other} {alone}");
     }
 }

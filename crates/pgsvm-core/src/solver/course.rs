@@ -277,9 +277,9 @@ impl Course {
         self.rule.first_in_metric(metric.mean_norm)
     }
 
-    /// Whether its shift is to be measured in a metric that follows the dual variables.
+    /// Whether its shift is to be measured in a metric that follows the dual variables; once it is, it stays so.
     pub(super) fn wants_dual_metric(&self) -> bool {
-        self.follows_duals || self.rule.is_lost()
+        self.rule.is_lost()
     }
 
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that

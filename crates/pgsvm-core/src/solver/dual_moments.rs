@@ -100,14 +100,17 @@ impl DualMoments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::row_words;
+    use crate::row::{row_words, write, RowHead};
 
     /// A row of one dense and one sparse value (of feature 2).
     fn words(dense: f32, sparse: f32) -> Vec<u32> {
+        let head = RowHead {
+            ordinal: 0,
+            group: 0,
+            cost: 1.0,
+        };
         let mut words = vec![0; row_words(1, 1)];
-        words[1] = 1;
-        words[5] = dense.to_bits();
-        words[6..8].copy_from_slice(&[2, sparse.to_bits()]);
+        write(&mut words, head, 1, [(2, sparse)].into_iter())[0] = dense.to_bits();
         words
     }
 

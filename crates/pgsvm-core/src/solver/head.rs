@@ -230,12 +230,10 @@ impl<T: Real> Head<T> {
             }
             (shift, _) => self.shift(shift),
         }
-        if let (None, true, Some(squares)) = (
-            &self.dual_moments,
-            self.course.wants_dual_metric(),
-            mean_squares,
-        ) {
-            self.dual_moments = Some(DualMoments::new(squares.len())?);
+        if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
+            if self.course.wants_dual_metric() {
+                self.dual_moments = Some(DualMoments::new(squares.len())?);
+            }
         }
         Ok(())
     }

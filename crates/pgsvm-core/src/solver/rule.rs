@@ -11,10 +11,10 @@
 
 use crate::problem::Proximal;
 
-/// Stalls: a full pass that shrinks the best gap by less than this is slow,
+/// Stalls: a full pass that shrinks the best gap by less than this is slow.
 const SLOW_PROGRESS: f64 = 1.6;
-/// unless that is still beyond this and the present gap shrinks by as much: where |v - w| is far from small the dual is below 0
-/// and the best gap stands still, however fast the other falls.
+/// With a best gap beyond this it is not, if the present gap shrinks by as much: where |v - w| is far from small the dual is
+/// below 0 and the best gap stands still, however fast the present one falls.
 const FAR: f64 = 0.3;
 
 /// So many corrections of the balance say that the constants do not suit the problem.
@@ -35,6 +35,14 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Before the first full pass.
+    const NOTHING: Measured = Measured {
+        inner: f64::INFINITY,
+        outer: 0.0,
+        gap: f64::INFINITY,
+        mean_aq: 0.0,
+    };
+
     /// The gap at the start of the pass.
     fn present(self) -> f64 {
         self.inner + self.outer
@@ -61,8 +69,8 @@ pub(crate) struct Rule {
     slow: u32,
     /// Corrections of the boost so far.
     corrections: u32,
-    /// The best relative gap and the present gap of the last full pass.
-    last: (f64, f64),
+    /// What the last full pass measured.
+    last: Measured,
     /// Gap and age of the stall watch.
     watched: (f64, u32),
 }
@@ -98,7 +106,7 @@ impl Rule {
             passes: 0,
             slow: 0,
             corrections: 0,
-            last: (f64::INFINITY, f64::INFINITY),
+            last: Measured::NOTHING,
             watched: (f64::INFINITY, 0),
         }
     }
@@ -143,7 +151,7 @@ impl Rule {
     /// new kappa.
     pub(crate) fn begin_metric_at(&mut self, mean_norm: f64, mean_a: f64) -> f64 {
         self.begin_metric(mean_norm);
-        let wanted = self.factor * mean_a * mean_norm / METRIC_TARGET;
+        let wanted = self.in_metric(mean_norm, mean_a);
         if wanted.is_finite() {
             self.kappa = wanted.clamp(self.floor, 1e12);
         }
@@ -157,7 +165,12 @@ impl Rule {
 
     /// The kappa to start with in a metric.
     pub(crate) fn first_in_metric(&self, mean_norm: f64) -> f64 {
-        self.factor * self.c * mean_norm / METRIC_TARGET
+        self.in_metric(mean_norm, self.c)
+    }
+
+    /// The kappa that suits dual variables of this size in a metric.
+    fn in_metric(&self, mean_norm: f64, mean_a: f64) -> f64 {
+        self.factor * mean_a * mean_norm / METRIC_TARGET
     }
 
     /// Counts a pass (over all rows or over those awake); true when the centre is to move now.
@@ -195,11 +208,10 @@ impl Rule {
     }
 
     fn balance(&mut self, share: f64, measured: Measured) {
-        let (best, present) = (measured.gap, measured.present());
-        let comes_near = best > FAR && self.last.1 >= SLOW_PROGRESS * present;
-        let slow = self.last.0 < SLOW_PROGRESS * best && !comes_near;
+        let last = std::mem::replace(&mut self.last, measured);
+        let comes_near = measured.gap > FAR && last.present() >= SLOW_PROGRESS * measured.present();
+        let slow = last.gap < SLOW_PROGRESS * measured.gap && !comes_near;
         self.slow = if slow { self.slow + 1 } else { 0 };
-        self.last = (best, present);
         if self.slow < 2 || self.kappa == 0.0 {
             return;
         }

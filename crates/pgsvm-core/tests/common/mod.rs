@@ -42,8 +42,11 @@ pub fn clouds(rows: usize, features: usize, distance: f64, seed: u64) -> Vec<Own
             (0..features).map(|_| numbers.normal() + shift).collect(),
         )
     };
-    let mut rows: Vec<_> = (0..rows).map(row).collect();
-    // class ids are given by first appearance
+    by_first_appearance((0..rows).map(row).collect())
+}
+
+/// Rows of two classes with the class ids that they are given, by first appearance.
+pub fn by_first_appearance(mut rows: Vec<OwnedExample>) -> Vec<OwnedExample> {
     if rows[0].group == 1 {
         rows.iter_mut().for_each(|row| row.group = 1 - row.group);
     }
