@@ -2,8 +2,8 @@
 //!
 //! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
 //! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which the dense loops
-//! are those of [`avx2`] (NEON is part of every aarch64 target), and for many heads those of [`avx512`] where it has that
-//! too. Lanes are summed in a fixed order, so a level gives the same bits every time.
+//! are those of [`avx2`] and some sparse ones those of [`gather`] (NEON is part of every aarch64 target), and for many
+//! heads those of [`avx512`] where it has that too. Lanes are summed in a fixed order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
 macro_rules! fuse {
@@ -21,6 +21,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(crate) mod eight;
+#[cfg(target_arch = "x86_64")]
+mod gather;
 pub(crate) mod lanes;
 
 use crate::zeros::Zero;
@@ -138,7 +140,7 @@ pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
 }
 
 macro_rules! real {
-    ($type:ty, $lanes:literal, $loops:ident) => {
+    ($type:ty, $lanes:literal, $loops:ident $(, $sparse:ident)?) => {
         impl Real for $type {
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -257,6 +259,13 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self]) -> f64 {
+                $(
+                    // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                    #[cfg(target_arch = "x86_64")]
+                    if K::AVX2 && x.len() >= $sparse::WIDTH {
+                        return unsafe { $sparse::dot(x, u) };
+                    }
+                )?
                 let (wide, rest) = x.as_chunks::<4>();
                 let mut sum = [0.0 as Self; 4];
                 for entries in wide {
@@ -274,6 +283,13 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot2_sparse<K: Kernel>(x: &[[u32; 2]], u: &[Self], w: &[Self]) -> (f64, f64) {
+                $(
+                    // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                    #[cfg(target_arch = "x86_64")]
+                    if K::AVX2 && x.len() >= $sparse::WIDTH {
+                        return unsafe { $sparse::dot2(x, u, w) };
+                    }
+                )?
                 let (wide, rest) = x.as_chunks::<2>();
                 let mut sum = [[0.0 as Self; 2]; 2];
                 for entries in wide {
@@ -327,7 +343,7 @@ macro_rules! real {
 }
 
 real!(f64, 16, wide);
-real!(f32, 32, narrow);
+real!(f32, 32, narrow, gather);
 
 /// The value of an entry, from its bits.
 #[inline(always)]

@@ -69,32 +69,74 @@ fn vector_code_equals_the_scalar_reference() {
     agree::<f32>(1e-5);
 }
 
+/// What the loops of a sparse row make of it: the products with two vectors, and the first after an addition.
+struct Sparse<'a, T>(&'a [[u32; 2]], &'a [T], &'a [T]);
+
+impl<T: Real> Work for Sparse<'_, T> {
+    type Output = (f64, (f64, f64), (f64, f64), f64);
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> Self::Output {
+        let Sparse(x, u, w) = self;
+        let mut sum = u.to_vec();
+        T::add_sparse::<K>(&mut sum, 2.0, x);
+        (
+            T::dot_sparse::<K>(x, u),
+            T::dot2_sparse::<K>(x, u, w),
+            T::dot_damped_sparse::<K>(x, w, u),
+            T::dot_sparse::<K>(x, &sum),
+        )
+    }
+}
+
+fn sparse_agree<T: Real>(relative: f64) {
+    const FEATURES: u32 = 200;
+    let numbers = |step: f64| -> Vec<T> {
+        (0..FEATURES)
+            .map(|j| T::of((f64::from(j) * step).sin()))
+            .collect()
+    };
+    let (u, w) = (numbers(0.7), numbers(0.3));
+    for length in 0..60u32 {
+        // the last entry is the last feature
+        let x: Vec<[u32; 2]> = (0..length)
+            .map(|k| (FEATURES - 1 - 3 * k, (k as f32).cos()))
+            .map(|(feature, value)| [feature, value.to_bits()])
+            .rev()
+            .collect();
+        let sum = |term: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
+            let terms = x.iter().map(|&[feature, bits]| {
+                let (u, w) = (u[feature as usize].to(), w[feature as usize].to());
+                term(f64::from(f32::from_bits(bits)), u, w)
+            });
+            terms.sum()
+        };
+        let close = |found: f64, exact: f64| {
+            assert!((found - exact).abs() <= relative * f64::from(1 + length));
+        };
+        for level in [Level::PLAIN, Level::best()] {
+            let (dot, dot2, damped, after) = level.run(Sparse(&x, &u, &w));
+            close(dot, sum(&|x, u, _| x * u));
+            close(dot2.0, sum(&|x, u, _| x * u));
+            close(dot2.1, sum(&|x, _, w| x * w));
+            close(damped.0, sum(&|x, u, w| w * u * x));
+            close(damped.1, sum(&|x, _, w| w * x * x));
+            close(after, sum(&|x, u, _| x * (u + 2.0 * x)));
+        }
+    }
+}
+
 #[test]
 fn sparse_loops_equal_the_scalar_reference() {
-    struct Sparse<'a>(&'a [[u32; 2]], &'a mut [f64]);
-    impl Work for Sparse<'_> {
-        type Output = f64;
-        #[inline(always)]
-        fn run<K: Kernel>(self) -> f64 {
-            f64::add_sparse::<K>(self.1, 2.0, self.0);
-            f64::dot_sparse::<K>(self.0, self.1)
-        }
-    }
-    for length in 0..20u32 {
-        let x: Vec<[u32; 2]> = (0..length)
-            .map(|k| [3 * k, (k as f32 / 3.0).to_bits()])
-            .collect();
-        for level in [Level::PLAIN, Level::best()] {
-            let mut u = vec![1.0; 64];
-            let dot = level.run(Sparse(&x, &mut u));
-            let exact: f64 = x
-                .iter()
-                .map(|e| f64::from(f32::from_bits(e[1])))
-                .map(|v| v * (1.0 + 2.0 * v))
-                .sum();
-            assert!((dot - exact).abs() <= 1e-12 * (1.0 + exact.abs()));
-        }
-    }
+    sparse_agree::<f64>(1e-14);
+    sparse_agree::<f32>(1e-6);
+}
+
+#[test]
+#[should_panic]
+fn a_feature_beyond_the_weights_is_not_read() {
+    let mut x = [[0, 1.0f32.to_bits()]; 16];
+    x[15][0] = 8;
+    Level::best().run(Sparse(&x, &[0.0f32; 8], &[0.0f32; 8]));
 }
 
 /// What the loops for many heads make of a row: scores in two matrices, squares, the first matrix after two additions.
