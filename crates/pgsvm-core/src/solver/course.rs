@@ -290,7 +290,7 @@ impl Course {
                 self.wake();
                 Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
             }
-            Some(metric) if !self.follows_duals => {
+            Some(metric) if !self.follows_duals || self.rule.goes_round() => {
                 self.follows_duals = true;
                 self.wake();
                 let mean = self.sums.alpha / self.support_vectors.max(1) as f64;

@@ -17,8 +17,12 @@ const SLOW_PROGRESS: f64 = 1.6;
 /// below 0 and the best gap stands still, however fast the present one falls.
 const FAR: f64 = 0.3;
 
-/// So many corrections of the balance say that the constants do not suit the problem.
+/// So many corrections of the balance say that the constants do not suit the problem; and so many that undo the one before
+/// say that neither does the kappa at which they turn round and round.
 const MANY_CORRECTIONS: u32 = 6;
+
+/// Shares of the inner part in the gap between which the balance is right.
+const BALANCED: (f64, f64) = (0.18, 0.6);
 
 /// The constant s0 in a metric.
 const METRIC_TARGET: f64 = 0.5;
@@ -67,8 +71,10 @@ pub(crate) struct Rule {
     need: u32,
     passes: u32,
     slow: u32,
-    /// Corrections of the boost so far.
+    /// Corrections of the boost so far, how many turned the other way than the one before, and whether the last raised it.
     corrections: u32,
+    turns: u32,
+    raised: bool,
     /// What the last full pass measured.
     last: Measured,
     /// Gap and age of the stall watch.
@@ -106,6 +112,8 @@ impl Rule {
             passes: 0,
             slow: 0,
             corrections: 0,
+            turns: 0,
+            raised: false,
             last: Measured::NOTHING,
             watched: (f64::INFINITY, 0),
         }
@@ -151,6 +159,7 @@ impl Rule {
     /// new kappa.
     pub(crate) fn begin_metric_at(&mut self, mean_norm: f64, mean_a: f64) -> f64 {
         self.begin_metric(mean_norm);
+        (self.corrections, self.turns) = (0, 0);
         let wanted = self.in_metric(mean_norm, mean_a);
         if wanted.is_finite() {
             self.kappa = wanted.clamp(self.floor, 1e12);
@@ -161,6 +170,11 @@ impl Rule {
     /// Whether the boost had to be corrected so often that the constants do not suit the problem.
     pub(crate) fn is_lost(&self) -> bool {
         self.corrections >= MANY_CORRECTIONS
+    }
+
+    /// Whether the boost goes up and down without end, as it does where it was brought down while far from the optimum.
+    pub(crate) fn goes_round(&self) -> bool {
+        self.turns >= MANY_CORRECTIONS
     }
 
     /// The kappa to start with in a metric.
@@ -215,13 +229,16 @@ impl Rule {
         if self.slow < 2 || self.kappa == 0.0 {
             return;
         }
-        if share > 0.6 {
+        if share > BALANCED.1 {
             self.boost = (2.0 * self.boost).min(16.0);
-        } else if share < 0.18 {
-            self.boost /= if share < 0.045 { 4.0 } else { 2.0 };
+        } else if share < BALANCED.0 {
+            self.boost /= if share < 0.25 * BALANCED.0 { 4.0 } else { 2.0 };
         } else {
             return;
         }
+        let raises = share > BALANCED.1;
+        self.turns += u32::from(self.corrections > 0 && raises != self.raised);
+        self.raised = raises;
         self.slow = 0;
         self.corrections += 1;
     }
@@ -240,5 +257,48 @@ impl Rule {
             };
             self.watched = (gap, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full pass that closed nothing of the gap, of which the inner part is this share.
+    fn stood_still(rule: &mut Rule, share: f64) {
+        rule.adapt(Measured {
+            inner: share,
+            outer: 1.0 - share,
+            gap: 0.1,
+            mean_aq: 1.0,
+        });
+    }
+
+    #[test]
+    fn corrections_that_undo_one_another_are_counted_until_it_starts_again() {
+        let mut rule = Rule::new(Proximal::Auto, 1.0, 1.0, 10.0, 10_000, 10);
+        rule.begin_metric_at(1.0, 1.0);
+        // the first pass has none before it, and of the others every second is the second slow one
+        let mut corrections = 0;
+        for pass in 0.. {
+            let before = rule.corrections;
+            stood_still(&mut rule, if corrections % 2 == 0 { 0.01 } else { 0.9 });
+            corrections += rule.corrections - before;
+            assert_eq!(rule.goes_round(), corrections > MANY_CORRECTIONS);
+            if rule.goes_round() {
+                assert!(pass >= 2 * MANY_CORRECTIONS);
+                break;
+            }
+        }
+        rule.begin_metric_at(1.0, 1.0);
+        assert!(!rule.goes_round() && !rule.is_lost());
+    }
+
+    #[test]
+    fn corrections_one_way_do_not_go_round() {
+        let mut rule = Rule::new(Proximal::Auto, 1.0, 1.0, 10.0, 10_000, 10);
+        rule.begin_metric_at(1.0, 1.0);
+        (0..40).for_each(|_| stood_still(&mut rule, 0.01));
+        assert!(rule.is_lost() && !rule.goes_round());
     }
 }
