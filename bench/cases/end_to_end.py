@@ -49,7 +49,7 @@ def measure(run):
         others = peers(connection, problem, mode)
         left_out = [name for name in others if run.quick and name not in QUICK_PEERS]
         systems |= {name: others[name] for name in others if name not in left_out}
-        found = rounds(run, systems, problem, bound, 3 if run.quick else 7)
+        found = rounds(run, systems, problem, bound, 2 if run.quick else 7)
         found += plpython(run, connection, problem, bound)
     return {"bound": bound, "runs": found, "left_out": left_out}
 

@@ -22,8 +22,8 @@ GENERATED = {
     "54 columns, 12 nonzero": lambda share: problems.cover_like(581_012 // share),
     "500 columns, dense": lambda share: problems.unit_rows(100_000 // share),
 }
-REAL = [("a9a", "raw"), ("ijcnn1", "std"), ("reuters_moneyfx", "raw"), ("cover_2v4", "raw")]
-FULL_ONLY = [("mnist", "std"), ("kddcup99", "std")]
+REAL = [("a9a", "raw"), ("reuters_moneyfx", "raw")]
+FULL_ONLY = [("ijcnn1", "std"), ("cover_2v4", "raw"), ("mnist", "std"), ("kddcup99", "std")]
 # of 300 rows: one is deleted, one comes later, one takes the place of another
 PERIOD, DELETED, LATER, UPDATED, REPLACEMENT = 300, 1, 2, 3, 4
 # longer calls are repeated less often

@@ -17,7 +17,7 @@ from solvers import Liblinear, ours
 TITLE = "Solver alone"
 TOLERANCES = [1e-2, 1e-3, 1e-4]
 REFERENCE_TOLERANCE = 1e-5
-EPSILONS = {"quick": [10, 1.5, 0.6, 0.1, 0.01], "full": [10, 1.5, 1, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]}
+EPSILONS = {"quick": [10, 1, 0.1, 0.01], "full": [10, 1.5, 1, 0.6, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001]}
 
 # name, how to make it, cost parameters, and the ratio to reach at 1e-3 (at least, aim) for some of them
 CELLS = [

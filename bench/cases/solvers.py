@@ -26,7 +26,7 @@ PRIMAL_DIFFERENCE = 1e-2
 # of a curve in a picture
 MOST_POINTS = 60
 TOLERANCE = {"quick": 1e-4, "full": 1e-5}
-PASSES = {"quick": 15, "full": 60}
+PASSES = {"quick": 8, "full": 60}
 # StreamSVM's paper: its own solver, ours and the two it compares with
 STREAM = {
     "pgsvm": {},
@@ -48,8 +48,8 @@ ORDERS = {
     "random split, perm": ("random", "random"),
 }
 COSTS = {"quick": [0.01, 1.0], "full": [0.0001, 0.01, 1.0, 100.0]}
-SHARES = {"quick": [0.05, 0.2, 0.8], "full": [0.02, 0.05, 0.2, 0.5, 0.8]}
-BLOCKS = {"quick": [5, 20, 80], "full": [5, 40, 400]}
+SHARES = {"quick": [0.05, 0.8], "full": [0.02, 0.05, 0.2, 0.5, 0.8]}
+BLOCKS = {"quick": [5, 80], "full": [5, 40, 400]}
 
 
 class Data:
@@ -113,10 +113,10 @@ def made(mode):
     quick = mode == "quick"
     yield (
         "dense unit rows",
-        lambda: problems.unit_rows(*((25_000, 200) if quick else (100_000, 500))),
+        lambda: problems.unit_rows(*((10_000, 200) if quick else (100_000, 500))),
         40 if quick else 100,
     )
-    yield "54 columns, 12 nonzero", lambda: problems.cover_like(100_000 if quick else 581_012), 40 if quick else 100
+    yield "54 columns, 12 nonzero", lambda: problems.cover_like(40_000 if quick else 581_012), 40 if quick else 100
     if not quick:
         yield "text, 1M columns", lambda: problems.text_like(300_000), 100
         for name in ("mnist", "kddcup99"):
