@@ -3,7 +3,8 @@
 //! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
 //! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which the dense loops
 //! are those of [`avx2`] and some sparse ones those of [`gather`] (NEON is part of every aarch64 target), and for many
-//! heads those of [`avx512`] where it has that too. Lanes are summed in a fixed order, so a level gives the same bits every time.
+//! heads those of [`avx512`] where it has that too. Lanes are summed in a fixed order, so a level gives the same bits
+//! every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
 macro_rules! fuse {

@@ -131,12 +131,29 @@ fn sparse_loops_equal_the_scalar_reference() {
     sparse_agree::<f32>(1e-6);
 }
 
+/// The products alone, with one vector or two, which are all that reads weights by gathering.
+struct Products<'a>(&'a [[u32; 2]], &'a [f32], bool);
+
+impl Work for Products<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> f64 {
+        let Products(x, u, two) = self;
+        match two {
+            true => f32::dot2_sparse::<K>(x, u, u).1,
+            false => f32::dot_sparse::<K>(x, u),
+        }
+    }
+}
+
 #[test]
-#[should_panic]
 fn a_feature_beyond_the_weights_is_not_read() {
-    let mut x = [[0, 1.0f32.to_bits()]; 16];
-    x[15][0] = 8;
-    Level::best().run(Sparse(&x, &[0.0f32; 8], &[0.0f32; 8]));
+    for (beyond, two) in [(8, false), (8, true), (u32::MAX, false), (u32::MAX, true)] {
+        let mut x = [[0, 1.0f32.to_bits()]; 16];
+        x[15][0] = beyond;
+        let read = std::panic::catch_unwind(|| Level::best().run(Products(&x, &[0.0; 8], two)));
+        assert!(read.is_err(), "{beyond} {two}");
+    }
 }
 
 /// What the loops for many heads make of a row: scores in two matrices, squares, the first matrix after two additions.

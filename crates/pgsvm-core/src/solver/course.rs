@@ -277,7 +277,7 @@ impl Course {
         self.rule.first_in_metric(metric.mean_norm)
     }
 
-    /// Whether its shift is to be measured in a metric that follows the dual variables; once it is, it stays so.
+    /// Whether its shift is to be measured in a metric that follows the dual variables; asked until it is.
     pub(super) fn wants_dual_metric(&self) -> bool {
         self.rule.is_lost()
     }

@@ -229,14 +229,14 @@ impl Rule {
         if self.slow < 2 || self.kappa == 0.0 {
             return;
         }
-        if share > BALANCED.1 {
+        let raises = share > BALANCED.1;
+        if raises {
             self.boost = (2.0 * self.boost).min(16.0);
         } else if share < BALANCED.0 {
             self.boost /= if share < 0.25 * BALANCED.0 { 4.0 } else { 2.0 };
         } else {
             return;
         }
-        let raises = share > BALANCED.1;
         self.turns += u32::from(self.corrections > 0 && raises != self.raised);
         self.raised = raises;
         self.slow = 0;
