@@ -37,7 +37,7 @@ torture: ## faults, limits, memory, hostile input, many users and soak for four 
 bench: ## ours and peers side by side, small sizes and few repeats, writes bench/results.md; CASE=name for one
 	scripts/bench quick $(CASE)
 
-bench-full: ## the same with more rows, settings and repeats (hours)
+bench-full: ## the same with more rows, settings and repeats (an hour and a half)
 	scripts/bench full $(CASE)
 
 lint: ## formatting, clippy, rustdoc, dependency policy, scripts

@@ -49,20 +49,20 @@ def measure(run):
         others = peers(connection, problem, mode)
         left_out = [name for name in others if run.quick and name not in QUICK_PEERS]
         systems |= {name: others[name] for name in others if name not in left_out}
-        found = rounds(run, systems, problem, bound, 2 if run.quick else 7)
+        found = rounds(run, systems, problem, bound)
         found += plpython(run, connection, problem, bound)
     return {"bound": bound, "runs": found, "left_out": left_out}
 
 
-def rounds(run, systems, problem, bound, repeats):
-    """Everything in turns; a setting that took more than `long_seconds` at first is run once in quick mode."""
-    long_seconds = 20 if run.quick else 200
+def rounds(run, systems, problem, bound):
+    """Everything in turns; a setting that took long at first is run less often."""
+    often, seldom, long_seconds = (2, 1, 7.0) if run.quick else (5, 1, 20.0)
     runs = {}
-    for repeat in range(repeats):
+    for repeat in range(often):
         for name, (train, settings) in systems.items():
             for setting in settings:
                 before = runs.setdefault((name, str(setting)), [])
-                if repeat > 0 and before[0]["wall"] > long_seconds:
+                if repeat >= seldom and before[0]["wall"] > long_seconds:
                     continue
                 parts, w, b = train(setting)
                 before.append(record(parts, gap_of(problem, bound, w, b)))
@@ -180,7 +180,7 @@ model = LinearSVC(C={C}, loss="hinge", tol=tolerance, max_iter={MAX_ITERATIONS})
 return model.coef_[0].tolist() + [float(model.intercept_[0])]
 $$""")
     points = []
-    for _ in range(1 if run.quick else 3):
+    for _ in range(1 if run.quick else 2):
         with server.connect() as own, ServerWatch(own) as watch:
             w = np.array(own.execute("SELECT train_in_python(0.1)").fetchone()[0])
         points.append(record({"train": watch.usage}, gap_of(problem, bound, w[:-1], w[-1])))

@@ -34,7 +34,7 @@ def measure(run):
     found = []
     for c in COSTS:
         together, apart = [], []
-        for seed in range(1 if run.quick else 5):
+        for seed in range(1 if run.quick else 3):
             settings = {"c": c, "tolerance": TOLERANCE, "seconds": SECONDS[mode], "seed": seed, "passes": 100_000}
             together.append(at_once(problem, labels, settings))
             apart.append(one_by_one(problem, labels, settings))

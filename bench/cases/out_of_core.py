@@ -27,9 +27,11 @@ CASES = [
     ("text, 1M columns", lambda share: problems.text_like(300_000 // share), 100),
 ]
 # a training ends at this difference, the curves with it
-END = {"quick": 0.99e-3, "full": 1e-5}
+END = {"quick": 0.99e-3, "full": 1e-4}
 # or after so many times the seconds of `stream` on the same device
-PATIENCE = {"quick": 13, "full": 40}
+PATIENCE = 13
+# a training that takes so many is not repeated
+LONG_SECONDS = 20.0
 FULL_ONLY = ["paper"]
 
 
@@ -58,14 +60,17 @@ def measure_case(run, name, problem, slow):
             run.say(f"  {name}, {solver}, {throttle} MB/s: {reached}")
             found.append({"solver": solver, "throttle": throttle, "wall": wall, "runs": runs})
             if solver == "stream":
-                wall = PATIENCE[mode] * max(said["wall"] for said in runs)
+                wall = PATIENCE * max(said["wall"] for said in runs)
     return {"problem": f"{name}, {problem.rows} rows", "slow": slow, "best_dual": best, "runs": found}
 
 
 def trained(run, problem, settings, repeats):
     """What each of the repeats said; nothing where this build has no such schedule."""
     try:
-        return [measured(problem, seed=seed, **settings) for seed in range(repeats)]
+        runs = []
+        while len(runs) < repeats and not (runs and runs[0]["wall"] > LONG_SECONDS):
+            runs.append(measured(problem, seed=len(runs), **settings))
+        return runs
     except NotAvailable as missing:
         run.say(f"  {settings['solver']}: not available ({missing})")
         return []
@@ -99,15 +104,17 @@ def report(found):
 
 def case_verdicts(case, reached):
     name, slow = case["problem"], case["slow"]
-    mine = [reached["stream", math.inf], reached["stream", slow]]
-    passes = max(arrived[0] for arrived in mine) if all(mine) else math.inf
-    yield f"cache a tenth, {name}: passes to a dual difference of 1e-3", passes, 4, 2, True
+    for throttle, device in [(slow, "disk-bound"), (math.inf, "spool in memory")]:
+        mine = reached["stream", throttle]
+        passes = mine[0] if mine else math.inf
+        yield f"cache a tenth, {device}, {name}: passes to a dual difference of 1e-3", passes, 4, 2, True
+    mine = reached["stream", slow]
     for entry in case["runs"]:
-        if entry["solver"] in PEERS and entry["throttle"] == slow and entry["runs"] and mine[1]:
+        if entry["solver"] in PEERS and entry["throttle"] == slow and entry["runs"] and mine:
             short, least, aim = PEERS[entry["solver"]]
             theirs = reached[entry["solver"], slow]
             name = f"cache a tenth, disk-bound, {case['problem']}: {short} / ours" + ("" if theirs else " (given up)")
-            yield name, (theirs[1] if theirs else entry["wall"]) / mine[1][1], least, aim
+            yield name, (theirs[1] if theirs else entry["wall"]) / mine[1], least, aim
 
 
 def line(case, entry, reached):
