@@ -2,7 +2,8 @@
 //!
 //! Blocks are visited in shuffled order, and no processor guesses where the next one lies. A short row is asked for a
 //! block ahead, while the same place of the block before it is visited; of a long row the processor guesses the rest
-//! once it has seen the beginning, so it is asked for one row ahead.
+//! once it has seen the beginning, so it is asked for one row ahead, the first of a block while the last of the block before
+//! it is visited.
 
 use crate::kernel::prefetch;
 use crate::page::Page;
@@ -18,6 +19,8 @@ pub(super) struct Ahead<'a> {
     /// The next block: its first row, and those of its rows that are still to be asked for.
     first: usize,
     left: u32,
+    /// Whether the first of those, a long row, was asked for.
+    asked: bool,
 }
 
 impl<'a> Ahead<'a> {
@@ -26,6 +29,7 @@ impl<'a> Ahead<'a> {
             page,
             first: 0,
             left: 0,
+            asked: false,
         }
     }
 
@@ -34,6 +38,7 @@ impl<'a> Ahead<'a> {
     pub(super) fn begin(&mut self, first: usize, rows: u32) {
         self.first = first;
         self.left = rows;
+        self.asked = false;
     }
 
     /// Asks for something while `row` is visited; `left` are the rows after it in the block that begins at `first`.
@@ -44,7 +49,16 @@ impl<'a> Ahead<'a> {
         } else if left != 0 {
             let next = first + left.trailing_zeros() as usize;
             prefetch(self.page.peek_words(next), LINES);
+        } else if self.left != 0 {
+            self.first_one();
         }
+    }
+
+    #[inline(always)]
+    fn first_one(&mut self) {
+        let slot = self.first + self.left.trailing_zeros() as usize;
+        prefetch(self.page.peek_words(slot), LINES);
+        self.asked = true;
     }
 
     #[inline(always)]
@@ -64,7 +78,9 @@ impl<'a> Ahead<'a> {
         }
         let slot = self.first + self.left.trailing_zeros() as usize;
         if self.page.peek_words(slot).len() > SHORT_WORDS {
-            prefetch(self.page.peek_words(slot), LINES);
+            if !self.asked {
+                self.first_one();
+            }
             return;
         }
         while self.left != 0 {
