@@ -65,7 +65,7 @@ def cell(run, name, connection, problem, c):
     runs = {"anew": [], "refreshed": []}
     columns = ["x"] if problem.is_dense else ["idx", "val"]
     features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
-    while len(runs["anew"]) < (2 if run.quick else 5):
+    while len(runs["anew"]) < (2 if run.quick else 3):
         seed = len(runs["anew"])
         begin(connection)
         call(train("followed", features, c, seed), "followed")
