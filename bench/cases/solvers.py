@@ -184,7 +184,7 @@ def bound(log):
 def dual_curve(log, best):
     """(seconds, relative difference of the dual to the best one known), as in StreamSVM's figures."""
     pairs = zip(log["seconds"], log["dual"])
-    return [(time, (best - dual) / best) for time, dual in pairs if dual is not None and 0 < dual < best]
+    return [(time, (best - dual) / best) for time, dual in pairs if dual is not None and 0 < dual <= best]
 
 
 def primal_curve(log, best):
@@ -192,7 +192,7 @@ def primal_curve(log, best):
     finds out is that of the weights it began with."""
     ends = [at for at, event in enumerate(log["event"]) if event in ("load", "pass", "verify")]
     pairs = [(log["seconds"][before], log["primal"][at]) for before, at in zip(ends, ends[1:])]
-    return [(time, (primal - best) / best) for time, primal in pairs if primal is not None and primal > best]
+    return [(time, (primal - best) / best) for time, primal in pairs if primal is not None and primal >= best]
 
 
 # of each kind of curve: its bound, and the difference that is asked for
