@@ -50,23 +50,23 @@ impl<'a> Ahead<'a> {
             let next = first + left.trailing_zeros() as usize;
             prefetch(self.page.peek_words(next), LINES);
         } else if self.left != 0 {
-            self.first_one();
+            prefetch(self.next(), LINES);
+            self.asked = true;
         }
     }
 
+    /// The words of the first row that is still to be asked for; there is one.
     #[inline(always)]
-    fn first_one(&mut self) {
+    fn next(&self) -> &'a [u32] {
         let slot = self.first + self.left.trailing_zeros() as usize;
-        prefetch(self.page.peek_words(slot), LINES);
-        self.asked = true;
+        self.page.peek_words(slot)
     }
 
     #[inline(always)]
     fn one(&mut self) {
         if self.left != 0 {
-            let slot = self.first + self.left.trailing_zeros() as usize;
+            prefetch(self.next(), LINES);
             self.left &= self.left - 1;
-            prefetch(self.page.peek_words(slot), LINES);
         }
     }
 
@@ -76,10 +76,10 @@ impl<'a> Ahead<'a> {
         if self.left == 0 {
             return;
         }
-        let slot = self.first + self.left.trailing_zeros() as usize;
-        if self.page.peek_words(slot).len() > SHORT_WORDS {
+        let next = self.next();
+        if next.len() > SHORT_WORDS {
             if !self.asked {
-                self.first_one();
+                prefetch(next, LINES);
             }
             return;
         }
