@@ -55,14 +55,14 @@ def measure(run):
 
 
 def rounds(run, systems, problem, bound):
-    """Everything in turns; a setting that took long at first is run less often."""
-    often, seldom, long_seconds = (2, 1, 7.0) if run.quick else (5, 1, 20.0)
+    """Everything in turns; a setting that took more than `long_seconds` at first is run once."""
+    repeats, long_seconds = (2, 7.0) if run.quick else (5, 20.0)
     runs = {}
-    for repeat in range(often):
+    for repeat in range(repeats):
         for name, (train, settings) in systems.items():
             for setting in settings:
                 before = runs.setdefault((name, str(setting)), [])
-                if repeat >= seldom and before[0]["wall"] > long_seconds:
+                if repeat > 0 and before[0]["wall"] > long_seconds:
                     continue
                 parts, w, b = train(setting)
                 before.append(record(parts, gap_of(problem, bound, w, b)))

@@ -68,8 +68,10 @@ def trained(run, problem, settings, repeats):
     """What each of the repeats said; nothing where this build has no such schedule."""
     try:
         runs = []
-        while len(runs) < repeats and not (runs and runs[0]["wall"] > LONG_SECONDS):
-            runs.append(measured(problem, seed=len(runs), **settings))
+        for seed in range(repeats):
+            runs.append(measured(problem, seed=seed, **settings))
+            if runs[-1]["wall"] > LONG_SECONDS:
+                break
         return runs
     except NotAvailable as missing:
         run.say(f"  {settings['solver']}: not available ({missing})")
@@ -105,8 +107,8 @@ def report(found):
 def case_verdicts(case, reached):
     name, slow = case["problem"], case["slow"]
     for throttle, device in [(slow, "disk-bound"), (math.inf, "spool in memory")]:
-        mine = reached["stream", throttle]
-        passes = mine[0] if mine else math.inf
+        arrived = reached["stream", throttle]
+        passes = arrived[0] if arrived else math.inf
         yield f"cache a tenth, {device}, {name}: passes to a dual difference of 1e-3", passes, 4, 2, True
     mine = reached["stream", slow]
     for entry in case["runs"]:

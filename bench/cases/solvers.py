@@ -20,6 +20,8 @@ TITLE = "Solvers as their papers show them"
 DOCUMENT = ROOT / "docs" / "solver-comparison.md"
 FIGURES = ROOT / "docs" / "figures"
 SHARE = 0.1
+# megabytes a second of the slow device
+RATE = 40
 # relative differences to the optimum that count as arrived
 DUAL_DIFFERENCE = 1e-3
 PRIMAL_DIFFERENCE = 1e-2
@@ -53,10 +55,10 @@ BLOCKS = {"quick": [5, 80], "full": [5, 40, 400]}
 
 
 class Data:
-    """A problem in a table. `rate`: megabytes a second of the slow device."""
+    """A problem in a table."""
 
-    def __init__(self, connection, name, problem, rate):
-        self.name, self.rate = f"{name}, {problem.rows} rows", rate
+    def __init__(self, connection, name, problem):
+        self.name = f"{name}, {problem.rows} rows"
         self.table, self.problem = problem.name.replace(".", "_"), problem
         if problem.is_dense:
             server.load_arrays(connection, self.table, problem.y, problem.x)
@@ -70,57 +72,49 @@ class Data:
 def measure(run):
     mode = "quick" if run.quick else "full"
     with server.connect() as connection:
-        data = [Data(connection, name, make(), rate) for name, make, rate in made(mode)]
+        data = [Data(connection, name, make()) for name, make in made(mode)]
         first = data[0]
         order = np.argsort(first.problem.y, kind="stable")
         mixed = first.problem
         # a problem of its own only to be loaded; the rows are the same
         grouped = problems.Problem(f"{mixed.name}_sorted", mixed.y[order], mixed.x[order])
-        grouped = Data(connection, "sorted by class", grouped, first.rate)
+        grouped = Data(connection, "sorted by class", grouped)
     trainings = Trainings(run, mode)
     found = {"mode": mode, "data": [one.name for one in data], "figures": {}}
     figures = found["figures"]
-    figures["costs"] = [
-        trainings.panel(first, STREAM, c, first.rate, f"C = {c:g}, {on(first, first.rate)}") for c in COSTS[mode]
-    ]
-    figures["sets"] = [trainings.panel(one, STREAM, 1.0, rate, on(one, rate)) for one in data for rate in (0, one.rate)]
+    figures["costs"] = [trainings.panel(first, STREAM, c, RATE, f"C = {c:g}, {on(first, RATE)}") for c in COSTS[mode]]
+    figures["sets"] = [trainings.panel(one, STREAM, 1.0, rate, on(one, rate)) for one in data for rate in (0, RATE)]
     figures["shares"] = [
-        trainings.panel(
-            one, {f"cache {share:g}": {"share": share} for share in SHARES[mode]}, 1.0, one.rate, on(one, one.rate)
-        )
+        trainings.panel(one, {f"cache {share:g}": {"share": share} for share in SHARES[mode]}, 1.0, RATE, on(one, RATE))
         for one in data
     ]
-    figures["inner"] = [trainings.panel(one, BLOCK, 1.0, rate, on(one, rate)) for one in data for rate in (0, one.rate)]
+    figures["inner"] = [trainings.panel(one, BLOCK, 1.0, rate, on(one, rate)) for one in data for rate in (0, RATE)]
     split = {
         name: {"solver": "block", "options": {"inner_rounds": "converged", "split": split, "block_order": block_order}}
         for name, (split, block_order) in ORDERS.items()
     }
-    figures["orders"] = [trainings.panel(grouped, split, 1.0, grouped.rate, on(grouped, grouped.rate))]
+    figures["orders"] = [trainings.panel(grouped, split, 1.0, RATE, on(grouped, RATE))]
     sizes = {
         f"about {count} blocks": {"solver": "block", "options": {"inner_rounds": "converged"}, "share": 1 / count}
         for count in BLOCKS[mode]
     }
-    figures["blocks"] = [trainings.panel(one, sizes, 1.0, one.rate, on(one, one.rate)) for one in data]
+    figures["blocks"] = [trainings.panel(one, sizes, 1.0, RATE, on(one, RATE)) for one in data]
     packed = {
         word: {"solver": "block", "options": {"inner_rounds": "converged", "compression": word}}
         for word in ("on", "off", "auto")
     }
-    figures["compression"] = [trainings.panel(one, packed, 1.0, one.rate, on(one, one.rate)) for one in data]
+    figures["compression"] = [trainings.panel(one, packed, 1.0, RATE, on(one, RATE)) for one in data]
     return found
 
 
 def made(mode):
     quick = mode == "quick"
-    yield (
-        "dense unit rows",
-        lambda: problems.unit_rows(*((10_000, 200) if quick else (40_000, 200))),
-        40,
-    )
-    yield "54 columns, 12 nonzero", lambda: problems.cover_like(40_000 if quick else 200_000), 40
+    yield "dense unit rows", lambda: problems.unit_rows(10_000 if quick else 40_000, 200)
+    yield "54 columns, 12 nonzero", lambda: problems.cover_like(40_000 if quick else 200_000)
     if not quick:
-        yield "text, 1M columns", lambda: problems.text_like(75_000), 40
+        yield "text, 1M columns", lambda: problems.text_like(75_000)
         if datasets.available("a9a"):
-            yield "a9a", lambda: datasets.problem("a9a", "raw"), 40
+            yield "a9a", lambda: datasets.problem("a9a", "raw")
 
 
 def on(data, rate):
