@@ -18,13 +18,14 @@
 //!
 //! [`pegasos`] takes the place of coordinate descent where the primal is to be solved. [`moments`] finds out
 //! whether columns differ so much in scale that the shift needs a metric, [`dual_moments`] makes one from the rows that hold
-//! the weights where a head does not get on.
+//! the weights where a head does not get on; [`intercept`] finds the best intercept for weights whose primal is taken.
 
 mod ahead;
 mod bank;
 mod course;
 mod dual_moments;
 pub(crate) mod head;
+mod intercept;
 mod iterate;
 mod moments;
 mod pegasos;
@@ -636,6 +637,11 @@ impl<T: Real> Solver<T> {
     pub(crate) fn mean_active_visits(&self) -> usize {
         let running = self.running().count().max(1) as u64;
         (self.visits() - self.visits_before) as usize / running as usize
+    }
+
+    /// How many times as long as at first active passes may go on until the next full one.
+    pub(crate) fn patience(&self) -> usize {
+        self.running().map(Course::patience).min().unwrap_or(1)
     }
 
     /// Whether a verifying pass is due at the end of an active pass over all rows that are awake.

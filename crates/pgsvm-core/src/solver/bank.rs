@@ -305,7 +305,7 @@ impl Bank {
         let lanes: Vec<_> = self.running().collect();
         let mut better = vec![0.0; self.kappa.len()];
         for (lane, head) in lanes {
-            if self.courses[head].end_full(self.start_norm[lane], norms[lane]) {
+            if self.courses[head].end_full(self.start_norm[lane], None, norms[lane]) {
                 better[lane] = 1.0;
             }
         }

@@ -6,6 +6,7 @@
 
 use crate::cache::Facts;
 use crate::problem::{Loss, Policy, Problem, Proximal};
+use crate::solver::intercept::Shifted;
 use crate::solver::iterate::Norms;
 use crate::solver::moments::Metric;
 use crate::solver::proof::shrunk_dual;
@@ -15,8 +16,21 @@ use crate::trainer::{Certificate, HeadReport, HeadSpec, StopReason};
 
 /// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
 const SLEEP_SHARE: f64 = 0.5;
+/// The same at first, while much is still to be learned from few rows: until the gap is near, or a full pass finds that
+/// rows which slept left more than some share of it.
+const EAGER_SHARE: f64 = 0.25;
+const EAGER_GAP: f64 = 0.01;
+const OVERSLEPT: f64 = 0.1;
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
+
+/// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
+const NEAR: f64 = 30.0;
+
+/// Where rows that slept left less than this share of the gap, active passes may go on for twice as long as before, up to
+/// so many times as long as at first.
+const SLEPT_WELL: f64 = 0.01;
+const MOST_PATIENCE: usize = 4;
 
 /// What is to happen to the centre of the proximal shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,6 +95,9 @@ pub(crate) struct Course {
     verifies_primal: bool,
     certificate: Option<Certificate>,
     support_vectors: u64,
+    /// Whether rows sleep eagerly, and how many times as long as at first active passes may go on.
+    eager: bool,
+    patience: usize,
     /// Gap and number of full passes at which it ends.
     tolerance: f64,
     max_passes: u32,
@@ -141,6 +158,8 @@ impl Course {
             verifies_primal: false,
             certificate: None,
             support_vectors: 0,
+            eager: true,
+            patience: 1,
             tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
             max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
             full_passes: 0,
@@ -171,6 +190,11 @@ impl Course {
         self.full_passes >= self.max_passes
     }
 
+    /// Whether the next full pass may prove the gap.
+    pub(super) fn is_near(&self) -> bool {
+        self.gap() <= NEAR * self.tolerance
+    }
+
     pub(crate) fn kappa(&self) -> f64 {
         self.rule.kappa()
     }
@@ -188,11 +212,13 @@ impl Course {
         self.sums.forget_pass();
     }
 
-    /// Ends a full pass. `start`: |w|^2 of the weights it began with; true when those are the best so far.
-    pub(super) fn end_full(&mut self, start: f64, norms: Norms) -> bool {
+    /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them. True when
+    /// those are the best so far.
+    pub(super) fn end_full(&mut self, start: f64, shifted: Option<Shifted>, norms: Norms) -> bool {
         self.full_passes += 1;
         let full = self.sums.full;
-        let (primal, is_best) = self.take_primal(start);
+        let (primal, is_best) = self.take_primal(start, shifted);
+        self.judge_sleep(self.sums.open / (primal - self.start_dual));
         self.note_limits();
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.squared);
@@ -210,15 +236,36 @@ impl Course {
         is_best
     }
 
-    /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest.
-    fn take_primal(&mut self, norm: f64) -> (f64, bool) {
+    /// Learns from a full pass: `share` is what rows that slept left of the gap at its start.
+    fn judge_sleep(&mut self, share: f64) {
+        if share > OVERSLEPT || self.gap() <= EAGER_GAP {
+            self.eager = false;
+        }
+        // the first has no rows that slept, and with a shift a full pass also corrects its strength
+        let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < SLEPT_WELL;
+        self.patience = if well {
+            (2 * self.patience).min(MOST_PATIENCE)
+        } else {
+            1
+        };
+    }
+
+    /// How many times as long as at first active passes may go on until the next full one.
+    pub(super) fn patience(&self) -> usize {
+        self.patience
+    }
+
+    /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest, with a better
+    /// intercept if there is one.
+    fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let full = self.sums.full;
         let primal = 0.5 * norm + self.terms.c * full.start_loss;
-        let is_best = primal < self.best.primal;
+        let (gain, turned) = shifted.map_or((0.0, 0), |shifted| (shifted.gain, shifted.turned));
+        let is_best = primal - gain < self.best.primal;
         if is_best {
             self.best = Best {
-                primal,
-                correct: full.correct,
+                primal: primal - gain,
+                correct: full.correct.saturating_add_signed(turned),
                 rows: full.rows,
             };
         }
@@ -231,13 +278,17 @@ impl Course {
         if !self.sleeps {
             return;
         }
+        let share = match self.eager {
+            true => EAGER_SHARE,
+            false => SLEEP_SHARE,
+        };
         self.terms.sleep_above = if high > 0.0 {
-            SLEEP_SHARE * high
+            share * high
         } else {
             f64::INFINITY
         };
         self.terms.sleep_below = if low < 0.0 {
-            SLEEP_SHARE * low
+            share * low
         } else {
             f64::NEG_INFINITY
         };
@@ -285,6 +336,8 @@ impl Course {
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
     pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
+        // where columns differ in scale, gradients say little about how firmly a row is held
+        self.eager &= metric.is_none();
         match metric {
             Some(metric) if !metric.follows_duals => {
                 self.wake();
@@ -383,9 +436,10 @@ impl Course {
         self.verifies_primal
     }
 
-    /// Takes the primal at the newest weights, with this |w|^2, if it was verified; true when they are the best.
-    pub(super) fn end_verify_primal(&mut self, norm: f64) -> bool {
-        self.verifies_primal && self.take_primal(norm).1
+    /// Takes the primal at the newest weights, with this |w|^2 and perhaps a better intercept, if it was verified; true
+    /// when they are the best.
+    pub(super) fn end_verify_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> bool {
+        self.verifies_primal && self.take_primal(norm, shifted).1
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.

@@ -12,12 +12,13 @@ use crate::row::Row;
 use crate::solver::ahead::Ahead;
 use crate::solver::course::{Course, Shift};
 use crate::solver::dual_moments::DualMoments;
+use crate::solver::intercept::{Kinks, Shifted};
 use crate::solver::iterate::Iterate;
 use crate::solver::moments::Metric;
 use crate::solver::pegasos::Descent;
 use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
-use crate::solver::visit::{Lent, Outcome, Visitor};
+use crate::solver::visit::{Lent, Outcome, Terms, Visitor};
 use crate::trainer::{HeadSpec, Start, TrainError};
 use crate::zeros::zeros;
 
@@ -51,6 +52,8 @@ pub(crate) struct Head<T> {
     pub(super) start_is_zero: bool,
     /// Weights of the best primal.
     pub(super) best_w: Vec<T>,
+    /// In a full pass, where a better intercept is found for the weights of its start, if one is looked for.
+    pub(super) kinks: Option<Kinks>,
     /// Rows that active passes leave out.
     pub(crate) asleep: Asleep,
     pub(super) proof: Option<Box<Proof>>,
@@ -76,6 +79,7 @@ impl<T: Real> Head<T> {
             start: zeros(length)?,
             start_is_zero: true,
             best_w: zeros(length)?,
+            kinks: None,
             asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
@@ -93,9 +97,9 @@ impl<T: Real> Head<T> {
         }
     }
 
-    /// u, and what visits need beside it.
+    /// u, what visits need beside it, and where full passes find a better intercept.
     #[inline(always)]
-    pub(super) fn lend(&mut self) -> (&mut [T], Lent<'_, T>) {
+    pub(super) fn lend(&mut self) -> (&mut [T], Lent<'_, T>, Option<&mut Kinks>) {
         let (u, form) = self.iterate.lend();
         let lent = Lent {
             signs: &self.signs,
@@ -105,7 +109,7 @@ impl<T: Real> Head<T> {
             start: (!self.start_is_zero).then_some(&self.start),
             form,
         };
-        (u, lent)
+        (u, lent, self.kinks.as_mut())
     }
 
     /// Lets Pegasos train this head from the start.
@@ -117,8 +121,8 @@ impl<T: Real> Head<T> {
     #[inline(always)]
     pub(super) fn visitor(&mut self) -> Visitor<'_, T> {
         let sums = self.course.sums;
-        let (u, lent) = self.lend();
-        lent.visitor(u, 1.0, sums)
+        let (u, lent, kinks) = self.lend();
+        lent.visitor(u, 1.0, sums, kinks)
     }
 
     /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
@@ -186,6 +190,8 @@ impl<T: Real> Head<T> {
         self.start_is_zero = norms.w == 0.0;
         self.iterate.write_weights(&mut self.start);
         self.course.begin_full(norms);
+        let shifts = self.shifts() && self.course.is_near() && !self.start_is_zero;
+        self.kinks = shifts.then(Kinks::new);
         if let Some(moments) = &mut self.dual_moments {
             moments.clear();
         }
@@ -197,8 +203,29 @@ impl<T: Real> Head<T> {
             Some(_) => self.settle_descent(),
             None => self.iterate.norms(),
         };
-        if self.course.end_full(start, norms) {
-            std::mem::swap(&mut self.start, &mut self.best_w);
+        let shifted = self.kinks.take().and_then(|kinks| self.better(&kinks));
+        if self.course.end_full(start, shifted, norms) {
+            self.take_start(shifted);
+        }
+    }
+
+    /// Whether there is an intercept.
+    pub(super) fn shifts(&self) -> bool {
+        self.iterate.intercept() > 0.0
+    }
+
+    /// A better intercept for the weights of the start.
+    pub(super) fn better(&self, kinks: &Kinks) -> Option<Shifted> {
+        let Terms { c, squared, .. } = self.course.terms;
+        let from = self.start[self.start.len() - 1].to();
+        kinks.better(from, c, squared, |intercept| T::of(intercept).to())
+    }
+
+    /// The weights of the start, with their better intercept, are the best.
+    pub(super) fn take_start(&mut self, shifted: Option<Shifted>) {
+        std::mem::swap(&mut self.start, &mut self.best_w);
+        if let (Some(shifted), Some(intercept)) = (shifted, self.best_w.last_mut()) {
+            *intercept = T::of(shifted.intercept);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::kernel::{Kernel, Real};
 use crate::row::Row;
 use crate::solver::course::{Proved, Verdict};
 use crate::solver::head::Head;
+use crate::solver::intercept::Kinks;
 use crate::solver::visit::{right_side, score, Form, Lent, Tally};
 use crate::trainer::TrainError;
 use crate::zeros::zeros;
@@ -15,8 +16,9 @@ use crate::zeros::zeros;
 pub(super) struct Proof {
     pub(super) v: Vec<f64>,
     proved: Proved,
-    /// Losses at the newest weights, if `primal`.
+    /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
     tally: Tally,
+    kinks: Option<Kinks>,
     primal: bool,
     /// Whether rows that these weights hold at their bound are to sleep, and all others to be awake.
     sorts: bool,
@@ -33,13 +35,19 @@ pub(super) fn settled(alpha: f32, upper: f32, margin: f64) -> bool {
 }
 
 impl Proof {
-    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too; `sorts`:
-    /// says which rows sleep.
-    pub(super) fn new(length: usize, primal: bool, sorts: bool) -> Result<Self, TrainError> {
+    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too, and where
+    /// `shifts` at others of its intercept; `sorts`: says which rows sleep.
+    pub(super) fn new(
+        length: usize,
+        primal: bool,
+        shifts: bool,
+        sorts: bool,
+    ) -> Result<Self, TrainError> {
         Ok(Self {
             v: zeros(length)?,
             proved: Proved::default(),
             tally: Tally::EMPTY,
+            kinks: (primal && shifts).then(Kinks::new),
             primal,
             sorts,
         })
@@ -74,6 +82,9 @@ impl Proof {
         self.proved.diag += other.proved.diag;
         self.proved.support += other.proved.support;
         self.tally = self.tally.with(other.tally);
+        if let (Some(all), Some(some)) = (&mut self.kinks, &other.kinks) {
+            all.join(some);
+        }
     }
 
     pub(super) fn proved(&self) -> Proved {
@@ -112,6 +123,9 @@ impl<T: Real> Lent<'_, T> {
             tally.start_loss += cost * self.terms.loss(margin);
             tally.correct += u64::from(right_side(margin, y));
             tally.rows += 1;
+            if let Some(kinks) = &mut proof.kinks {
+                kinks.add(y, cost, y * margin);
+            }
             if proof.sorts {
                 let settled = settled(dual.get(), upper, margin);
                 self.asleep.set(row.ordinal(), settled);
@@ -128,7 +142,8 @@ impl<T: Real> Head<T> {
         self.make_feasible();
         let primal = self.course.begin_verify();
         let sorts = self.course.sorts_rows();
-        self.proof = Some(Box::new(Proof::new(self.iterate.len(), primal, sorts)?));
+        let proof = Proof::new(self.iterate.len(), primal, self.shifts(), sorts)?;
+        self.proof = Some(Box::new(proof));
         Ok(primal)
     }
 
@@ -142,7 +157,8 @@ impl<T: Real> Head<T> {
     pub(super) fn another_proof(&self) -> Result<Option<Box<Proof>>, TrainError> {
         match &self.proof {
             Some(proof) => {
-                let another = Proof::new(proof.v.len(), proof.primal, proof.sorts)?;
+                let shifts = proof.kinks.is_some();
+                let another = Proof::new(proof.v.len(), proof.primal, shifts, proof.sorts)?;
                 Ok(Some(Box::new(another)))
             }
             None => Ok(None),
@@ -163,8 +179,10 @@ impl<T: Real> Head<T> {
             return;
         };
         self.course.sums.full = proof.tally;
-        if self.course.end_verify_primal(self.start_norm()) {
-            std::mem::swap(&mut self.start, &mut self.best_w);
+        let shifted = proof.kinks.take().and_then(|kinks| self.better(&kinks));
+        let norm = self.start_norm();
+        if self.course.end_verify_primal(norm, shifted) {
+            self.take_start(shifted);
         }
         match self.course.end_verify(proof.proved()) {
             Verdict::Ended { shrink: 1.0 } => {}

@@ -20,6 +20,7 @@ use std::ops::Range;
 use crate::kernel::{Kernel, Real};
 use crate::solver::dual_moments::DualMoments;
 use crate::solver::head::{Blocks, Head};
+use crate::solver::intercept::Kinks;
 use crate::solver::moments::Moments;
 use crate::solver::proof::Proof;
 use crate::solver::visit::{Lent, Sums};
@@ -52,6 +53,7 @@ pub(crate) struct Member<T> {
 struct Part<T> {
     u: Vec<T>,
     sums: Sums,
+    kinks: Option<Kinks>,
     proof: Option<Box<Proof>>,
     dual_moments: Option<DualMoments>,
 }
@@ -72,6 +74,7 @@ impl<T: Real> Team<T> {
                 Ok(Part {
                     u: zeros(head.iterate.len())?,
                     sums: Sums::ZERO,
+                    kinks: None,
                     proof: None,
                     dual_moments: None,
                 })
@@ -111,6 +114,7 @@ impl<T: Real> Team<T> {
                 if let (Pass::Full, Some(moments)) = (pass, &head.dual_moments) {
                     part.dual_moments = Some(moments.another()?);
                 }
+                part.kinks = head.kinks.as_ref().map(|_| Kinks::new());
             }
         }
         Ok(())
@@ -158,6 +162,9 @@ impl<T: Real> Team<T> {
                 if let (Some(all), Some(some)) = (&mut head.dual_moments, part.dual_moments.take())
                 {
                     all.add(&some);
+                }
+                if let (Some(all), Some(some)) = (&mut head.kinks, part.kinks.take()) {
+                    all.join(&some);
                 }
             }
             if !matches!(pass, Pass::Verify { .. }) {
@@ -211,7 +218,8 @@ impl<T: Real> Member<T> {
                 if let (true, Some(moments)) = (FULL, &mut part.dual_moments) {
                     lent.learn_blocks(blocks, moments);
                 }
-                let mut visitor = lent.visitor(&mut part.u, *stretch, part.sums);
+                let mut visitor =
+                    lent.visitor(&mut part.u, *stretch, part.sums, part.kinks.as_mut());
                 values += visitor.visit_blocks::<K, FULL>(blocks);
                 part.sums = visitor.sums;
             }

@@ -11,6 +11,7 @@
 
 use crate::kernel::{Kernel, Real};
 use crate::row::Row;
+use crate::solver::intercept::Kinks;
 use crate::solver::per_row::{Asleep, Dual};
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
@@ -103,8 +104,8 @@ pub(super) struct Sums {
     pub(super) diag: f64,
     pub(super) visits: u64,
     pub(super) updates: u64,
-    /// In an active pass: sum of c C L + a (m - 1) + 1/2 diag a^2 at the margin m and the a of each visit, which is what
-    /// the rows visited leave of the subproblem's gap.
+    /// Sum of c C L + a (m - 1) + 1/2 diag a^2 at the margin m and the a of each visit, which is what the rows visited
+    /// leave of the subproblem's gap. In an active pass of all that it visits, in a full pass of those that slept.
     pub(super) open: f64,
 }
 
@@ -231,16 +232,25 @@ pub(super) struct Visitor<'a, T> {
     /// others train at the same time (see [`super::share`]).
     pub(super) stretch: f64,
     pub(super) sums: Sums,
+    /// Where full passes find a better intercept for the weights of their start.
+    pub(super) kinks: Option<&'a mut Kinks>,
 }
 
 impl<'a, T: Copy> Lent<'a, T> {
-    pub(super) fn visitor(self, u: &'a mut [T], stretch: f64, sums: Sums) -> Visitor<'a, T> {
+    pub(super) fn visitor(
+        self,
+        u: &'a mut [T],
+        stretch: f64,
+        sums: Sums,
+        kinks: Option<&'a mut Kinks>,
+    ) -> Visitor<'a, T> {
         let form = self.form;
         Visitor {
             lent: self,
             view: View { u, form },
             stretch,
             sums,
+            kinks,
         }
     }
 }
@@ -287,6 +297,9 @@ impl<T: Real> Visitor<'_, T> {
         full.correct += u64::from(right_side(margin, y));
         full.rows += 1;
         full.visit_loss += cost * self.lent.terms.loss(y * score);
+        if let Some(kinks) = &mut self.kinks {
+            kinks.add(y, cost, at_start);
+        }
     }
 
     /// A visit that changes nothing, at the weights times `scale`; gives back sign, cost and score of one of the head's
@@ -330,12 +343,7 @@ impl<T: Real> Visitor<'_, T> {
             .lent
             .start
             .map_or(0.0, |w| self.view.score::<K>(row, w));
-        let loss = f64::from(row.cost()) * self.lent.terms.loss(y * at_start);
-        let full = &mut self.sums.full;
-        full.start_loss += loss;
-        full.visit_loss += loss;
-        full.correct += u64::from(right_side(y * at_start, y));
-        full.rows += 1;
+        self.tally(y, f64::from(row.cost()), at_start, at_start);
     }
 
     /// The coordinate step.
@@ -363,7 +371,7 @@ impl<T: Real> Visitor<'_, T> {
         self.sums.visits += 1;
         self.sums.high = self.sums.high.max(projected);
         self.sums.low = self.sums.low.min(projected);
-        if !FULL {
+        if !FULL || self.lent.asleep.get(row.ordinal()) {
             self.sums.open += self.lent.terms.c * cost * self.lent.terms.loss(y * score)
                 + old * (beyond + 0.5 * diag * old);
         }

@@ -20,7 +20,7 @@ const SMALL_BLOCK: usize = 4;
 /// Visits of awake rows between full passes, as a multiple of the rows.
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
-const ACTIVE_PASSES: u32 = 20;
+const ACTIVE_PASSES: usize = 20;
 /// A training that begins from elsewhere begins with active passes where one row in so many is awake, or fewer.
 const FEW: usize = 2;
 /// A pass is divided when each trainer gets so many values at least, and so many for each feature: waking a thread
@@ -45,7 +45,7 @@ pub(super) struct Resident<T> {
     /// Rows of this pass.
     pass_rows: usize,
     pass: Pass,
-    active_passes: u32,
+    active_passes: usize,
     /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
@@ -343,8 +343,9 @@ impl<T: Real> Resident<T> {
 
     /// Begins an active pass, or a full one when enough of them are done.
     fn begin_active(&mut self) -> Result<(), TrainError> {
-        let enough = self.active_passes >= ACTIVE_PASSES
-            || self.active_visits >= ACTIVE_VISITS * self.facts.rows;
+        let patience = self.solver.patience();
+        let enough = self.active_passes >= ACTIVE_PASSES * patience
+            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows;
         if !enough {
             self.order_awake();
             let row_words = self.facts.mean_row_words.max(1);

@@ -160,7 +160,7 @@ impl Block {
     }
 
     /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes for which it will sleep
-    /// are noted in `asleep`. Between full passes what it leaves of the gap is summed.
+    /// are noted in `asleep`. What it leaves of the gap is summed, in full passes where it slept.
     #[inline(always)]
     pub(super) fn look<E: Eight, const FULL: bool>(
         &mut self,
@@ -186,7 +186,12 @@ impl Block {
         on.pick(projected.most(high), high).store(&mut sums.high);
         on.pick(projected.least(low), low).store(&mut sums.low);
         on.count_in(&mut sums.visits);
-        if !FULL {
+        let counts = if FULL {
+            on.and(E::where_set(*asleep))
+        } else {
+            on
+        };
+        if !FULL || counts.bits() != 0 {
             let slack = zero.minus(beyond).most(zero);
             let loss = if self.squared {
                 // c C = 1 / (2 diag)
@@ -196,7 +201,7 @@ impl Block {
             };
             let half = bend.times(E::splat(0.5));
             let open = loss.plus(old.times(beyond.plus(half)));
-            on.and(open).add_to(&mut sums.open);
+            counts.and(open).add_to(&mut sums.open);
         }
         let above = E::load(&self.sleep_above).below(gradient);
         let below = gradient.below(E::load(&self.sleep_below));

@@ -35,7 +35,7 @@ impl Bank {
             let course = &mut self.courses[head];
             if course.wants_proof() {
                 everything |= course.begin_verify();
-                let proof = Proof::new(self.facts.features + 1, false, course.sorts_rows())?;
+                let proof = Proof::new(self.facts.features + 1, false, false, course.sorts_rows())?;
                 self.proofs.push((head, proof));
             }
         }
@@ -106,7 +106,7 @@ impl Bank {
     pub(in crate::solver) fn end_verify(&mut self) -> Result<(), TrainError> {
         for (head, proof) in std::mem::take(&mut self.proofs) {
             let lane = self.lane_of[head];
-            if self.courses[head].end_verify_primal(self.start_norm[lane]) {
+            if self.courses[head].end_verify_primal(self.start_norm[lane], None) {
                 let mut better = vec![0.0; self.kappa.len()];
                 better[lane] = 1.0;
                 self.take_start(&better);
