@@ -238,9 +238,7 @@ impl Course {
 
     /// Learns from a full pass: `share` is what rows that slept left of the gap at its start.
     fn judge_sleep(&mut self, share: f64) {
-        if share > OVERSLEPT || self.gap() <= EAGER_GAP {
-            self.eager = false;
-        }
+        self.eager &= share <= OVERSLEPT && self.gap() > EAGER_GAP;
         // the first has no rows that slept, and with a shift a full pass also corrects its strength
         let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < SLEPT_WELL;
         self.patience = if well {
@@ -450,6 +448,7 @@ impl Course {
         self.certificate = Some(certificate);
         self.support_vectors = proved.support;
         self.best_dual = self.best_dual.max(dual);
+        self.eager &= self.gap() > EAGER_GAP;
         let arrived = certificate.gap <= self.tolerance;
         if arrived || self.is_last() {
             self.stop = Some(if arrived {
