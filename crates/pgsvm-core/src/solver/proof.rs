@@ -8,7 +8,7 @@ use crate::row::Row;
 use crate::solver::course::{Proved, Verdict};
 use crate::solver::head::Head;
 use crate::solver::intercept::Kinks;
-use crate::solver::visit::{right_side, score, Form, Lent, Tally};
+use crate::solver::visit::{score, Form, Lent, Tally};
 use crate::trainer::TrainError;
 use crate::zeros::zeros;
 
@@ -118,16 +118,13 @@ impl<T: Real> Lent<'_, T> {
             proof.add::<K>(row, y, alpha, diag, intercept);
         }
         if let (true, Some(start)) = (proof.primal, self.start) {
-            let margin = y * score::<K, T>(row, start, dense, intercept);
-            let tally = &mut proof.tally;
-            tally.start_loss += cost * self.terms.loss(margin);
-            tally.correct += u64::from(right_side(margin, y));
-            tally.rows += 1;
-            if let Some(kinks) = &mut proof.kinks {
-                kinks.add(y, cost, y * margin);
-            }
+            let score = score::<K, T>(row, start, dense, intercept);
+            let kinks = proof.kinks.as_mut();
+            proof
+                .tally
+                .add_at_start(&self.terms, (y, cost, score), kinks);
             if proof.sorts {
-                let settled = settled(dual.get(), upper, margin);
+                let settled = settled(dual.get(), upper, y * score);
                 self.asleep.set(row.ordinal(), settled);
             }
         }

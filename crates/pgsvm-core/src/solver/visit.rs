@@ -78,6 +78,23 @@ impl Tally {
         aq_rows: 0,
     };
 
+    /// Adds a row with label `y` and this score at the weights of the pass's start.
+    #[inline(always)]
+    pub(super) fn add_at_start(
+        &mut self,
+        terms: &Terms,
+        (y, cost, score): (f64, f64, f64),
+        kinks: Option<&mut Kinks>,
+    ) {
+        let margin = y * score;
+        self.start_loss += cost * terms.loss(margin);
+        self.correct += u64::from(right_side(margin, y));
+        self.rows += 1;
+        if let Some(kinks) = kinks {
+            kinks.add(y, cost, score);
+        }
+    }
+
     /// These and those of more rows.
     pub(super) fn with(self, more: Tally) -> Tally {
         Tally {
@@ -291,15 +308,10 @@ impl<T: Real> Visitor<'_, T> {
     /// Sums the losses at the weights of the pass's start and of the visit.
     #[inline(always)]
     fn tally(&mut self, y: f64, cost: f64, score: f64, at_start: f64) {
-        let margin = y * at_start;
+        let terms = &self.lent.terms;
         let full = &mut self.sums.full;
-        full.start_loss += cost * self.lent.terms.loss(margin);
-        full.correct += u64::from(right_side(margin, y));
-        full.rows += 1;
-        full.visit_loss += cost * self.lent.terms.loss(y * score);
-        if let Some(kinks) = &mut self.kinks {
-            kinks.add(y, cost, at_start);
-        }
+        full.add_at_start(terms, (y, cost, at_start), self.kinks.as_deref_mut());
+        full.visit_loss += cost * terms.loss(y * score);
     }
 
     /// A visit that changes nothing, at the weights times `scale`; gives back sign, cost and score of one of the head's
