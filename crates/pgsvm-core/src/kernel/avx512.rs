@@ -1,5 +1,8 @@
 //! Loops for AVX-512 over the dense part of a row that many heads look at: there the weights lie in the processor's own
 //! caches, and vectors twice as wide pay. A row that one head looks at comes from memory, which is no faster for them.
+//!
+//! What is left behind the last whole vector is one more vector, masked: one number at a time it would take as long as
+//! twenty vectors.
 
 use std::arch::x86_64::*;
 
@@ -15,34 +18,48 @@ pub(super) fn suits(length: usize) -> bool {
         && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// sum x u for each of four u of the same length, reading x once.
+/// Numbers of the last vector, the first `count`.
+#[inline(always)]
+fn first(count: usize) -> __mmask16 {
+    ((1u32 << count) - 1) as __mmask16
+}
+
+/// sum x u for each of N u of the same length, reading x once; S sums each, in turns, hide the latency of the addition.
 #[target_feature(enable = "avx512f,fma")]
-pub(super) fn four_dots(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
+pub(super) fn dots<const N: usize, const S: usize>(x: &[f32], u: [&[f32]; N]) -> [f32; N] {
     let n = u.iter().map(|u| u.len()).fold(x.len(), usize::min);
-    let mut sums = [[_mm512_setzero_ps(); 4]; 2];
+    let mut sums = [[_mm512_setzero_ps(); N]; S];
     let mut at = 0;
-    // SAFETY: every access lies below n, the length of the shortest slice.
+    // SAFETY: every access lies below n, the length of the shortest slice; what a mask leaves out is not accessed.
     unsafe {
-        while at + 2 * WIDTH <= n {
-            for (half, sums) in sums.iter_mut().enumerate() {
-                let place = at + half * WIDTH;
+        while at + S * WIDTH <= n {
+            for (part, sums) in sums.iter_mut().enumerate() {
+                let place = at + part * WIDTH;
                 let value = _mm512_loadu_ps(x.as_ptr().add(place));
                 for (sum, u) in sums.iter_mut().zip(u) {
                     let other = _mm512_loadu_ps(u.as_ptr().add(place));
                     *sum = _mm512_fmadd_ps(value, other, *sum);
                 }
             }
-            at += 2 * WIDTH;
+            at += S * WIDTH;
+        }
+        for sums in &mut sums {
+            let mask = first((n - at).min(WIDTH));
+            let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
+            for (sum, u) in sums.iter_mut().zip(u) {
+                let other = _mm512_maskz_loadu_ps(mask, u.as_ptr().add(at));
+                *sum = _mm512_fmadd_ps(value, other, *sum);
+            }
+            at = n.min(at + WIDTH);
         }
     }
-    let mut out: [f32; 4] =
-        std::array::from_fn(|k| _mm512_reduce_add_ps(_mm512_add_ps(sums[0][k], sums[1][k])));
-    for (out, u) in out.iter_mut().zip(u) {
-        for j in at..n {
-            *out = x[j].mul_add(u[j], *out);
+    let mut total = sums[0];
+    for sums in &sums[1..] {
+        for (total, sum) in total.iter_mut().zip(sums) {
+            *total = _mm512_add_ps(*total, *sum);
         }
     }
-    out
+    total.map(|total| _mm512_reduce_add_ps(total))
 }
 
 /// u += scale x
@@ -51,7 +68,7 @@ pub(super) fn add(u: &mut [f32], scale: f32, x: &[f32]) {
     let n = x.len().min(u.len());
     let scales = _mm512_set1_ps(scale);
     let mut at = 0;
-    // SAFETY: every access lies below n, the length of the shorter slice.
+    // SAFETY: every access lies below n, the length of the shorter slice; what the mask leaves out is not accessed.
     unsafe {
         while at + WIDTH <= n {
             let place = u.as_mut_ptr().add(at);
@@ -62,8 +79,9 @@ pub(super) fn add(u: &mut [f32], scale: f32, x: &[f32]) {
             );
             at += WIDTH;
         }
-    }
-    for (u, x) in u[at..n].iter_mut().zip(&x[at..n]) {
-        *u = x.mul_add(scale, *u);
+        let (mask, place) = (first(n - at), u.as_mut_ptr().add(at));
+        let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
+        let sum = _mm512_fmadd_ps(value, scales, _mm512_maskz_loadu_ps(mask, place));
+        _mm512_mask_storeu_ps(place, mask, sum);
     }
 }

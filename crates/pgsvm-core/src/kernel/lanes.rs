@@ -199,20 +199,38 @@ unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
     unsafe { &mut *matrix.as_mut_ptr().add(at).cast() }
 }
 
-/// sum x u for each of four u of the same length, reading x once.
+/// Products of the same x that are taken at once.
+pub(crate) const AT_ONCE: usize = 4;
+
+/// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them.
 #[inline(always)]
-pub(crate) fn four_dots<K: Kernel>(x: &[f32], u: [&[f32]; 4]) -> [f32; 4] {
+pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]]) -> [f32; AT_ONCE] {
+    let mut out = [0.0; AT_ONCE];
     // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones are looked for.
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 {
-        return unsafe {
-            match avx512::suits(x.len()) {
-                true => avx512::four_dots(x, u),
-                false => four_dots_avx2(x, u),
+        let wide = avx512::suits(x.len());
+        unsafe {
+            match *u {
+                [a] if wide => out[..1].copy_from_slice(&avx512::dots::<1, 4>(x, [a])),
+                [a, b] if wide => out[..2].copy_from_slice(&avx512::dots::<2, 4>(x, [a, b])),
+                [a, b, c] if wide => out[..3].copy_from_slice(&avx512::dots::<3, 2>(x, [a, b, c])),
+                [a, b, c, d] if wide => out = avx512::dots::<4, 2>(x, [a, b, c, d]),
+                [a, b, c, d] => out = four_dots_avx2(x, [a, b, c, d]),
+                _ => each_dot::<K>(x, u, &mut out),
             }
-        };
+        }
+        return out;
     }
-    u.map(|u| f32::dot_dense::<K>(x, u) as f32)
+    each_dot::<K>(x, u, &mut out);
+    out
+}
+
+#[inline(always)]
+fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32; AT_ONCE]) {
+    for (out, u) in out.iter_mut().zip(u) {
+        *out = f32::dot_dense::<K>(x, u) as f32;
+    }
 }
 
 /// u += scale x, for weights of one head among many.

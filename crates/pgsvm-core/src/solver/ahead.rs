@@ -5,7 +5,7 @@
 //! once it has seen the beginning, so it is asked for one row ahead, the first of a block while the last of the block before
 //! it is visited.
 
-use crate::kernel::prefetch;
+use crate::kernel::{prefetch, LINE_BYTES};
 use crate::page::Page;
 use crate::row::Row;
 
@@ -13,6 +13,7 @@ use crate::row::Row;
 const SHORT_WORDS: usize = 192;
 /// Cache lines of a long row to ask for.
 const LINES: usize = 64;
+const LINE_WORDS: usize = LINE_BYTES / size_of::<u32>();
 
 pub(super) struct Ahead<'a> {
     page: Page<'a>,
@@ -44,15 +45,22 @@ impl<'a> Ahead<'a> {
     /// Asks for something while `row` is visited; `left` are the rows after it in the block that begins at `first`.
     #[inline(always)]
     pub(super) fn fetch(&mut self, row: &Row<'_>, first: usize, left: u32) {
+        self.coming(row, first, left).rest();
+    }
+
+    /// The same, but a long row is still to be asked for: the caller does so.
+    #[inline(always)]
+    pub(super) fn coming(&mut self, row: &Row<'_>, first: usize, left: u32) -> Coming<'a> {
         if row.values() <= SHORT_WORDS {
             self.one();
         } else if left != 0 {
             let next = first + left.trailing_zeros() as usize;
-            prefetch(self.page.peek_words(next), LINES);
+            return Coming::new(self.page.peek_words(next));
         } else if self.left != 0 {
-            prefetch(self.next(), LINES);
             self.asked = true;
+            return Coming::new(self.next());
         }
+        Coming::none()
     }
 
     /// The words of the first row that is still to be asked for; there is one.
@@ -86,5 +94,40 @@ impl<'a> Ahead<'a> {
         while self.left != 0 {
             self.one();
         }
+    }
+}
+
+/// A long row that is asked for part by part, between other work: the processor waits for some lines at a time only, and
+/// whoever asks for more than those waits as well.
+pub(super) struct Coming<'a> {
+    words: &'a [u32],
+}
+
+impl<'a> Coming<'a> {
+    /// No row.
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        Self { words: &[] }
+    }
+
+    fn new(words: &'a [u32]) -> Self {
+        let words = &words[..words.len().min(LINES * LINE_WORDS)];
+        Self { words }
+    }
+
+    /// Asks for one of so many parts of what is left.
+    #[inline(always)]
+    pub(super) fn part(&mut self, parts: usize) {
+        let lines = self.words.len().div_ceil(LINE_WORDS).div_ceil(parts);
+        let words = self.words.len().min(lines * LINE_WORDS);
+        let (part, rest) = self.words.split_at(words);
+        prefetch(part, lines);
+        self.words = rest;
+    }
+
+    /// Asks for what is left.
+    #[inline(always)]
+    pub(super) fn rest(&mut self) {
+        self.part(1);
     }
 }

@@ -430,10 +430,6 @@ impl Course {
         self.verifies_primal
     }
 
-    pub(super) fn verifies_primal(&self) -> bool {
-        self.verifies_primal
-    }
-
     /// Takes the primal at the newest weights, with this |w|^2 and perhaps a better intercept, if it was verified; true
     /// when they are the best.
     pub(super) fn end_verify_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> bool {

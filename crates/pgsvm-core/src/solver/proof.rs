@@ -7,8 +7,8 @@ use crate::kernel::{Kernel, Real};
 use crate::row::Row;
 use crate::solver::course::{Proved, Verdict};
 use crate::solver::head::Head;
-use crate::solver::intercept::Kinks;
-use crate::solver::visit::{score, Form, Lent, Tally};
+use crate::solver::intercept::{Kinks, Shifted};
+use crate::solver::visit::{score, Form, Lent, Tally, Terms};
 use crate::trainer::TrainError;
 use crate::zeros::zeros;
 
@@ -24,12 +24,20 @@ pub(super) struct Proof {
     sorts: bool,
 }
 
+/// What the check of a row says.
+pub(super) struct Checked {
+    /// Its dual variable, within its bounds.
+    pub(super) alpha: f32,
+    /// Whether it is to sleep, if the proof sorts rows.
+    pub(super) settled: Option<bool>,
+}
+
 /// Weights hold a row at its bound by so much when its gradient is that far from 0, as margins are from 1.
 const SETTLED: f64 = 0.1;
 
 /// Whether active passes may leave a row out at first where weights came from elsewhere, and it stands like this there.
 #[inline(always)]
-pub(super) fn settled(alpha: f32, upper: f32, margin: f64) -> bool {
+fn settled(alpha: f32, upper: f32, margin: f64) -> bool {
     let gradient = margin - 1.0;
     (alpha <= 0.0 && gradient > SETTLED) || (alpha >= upper && gradient < -SETTLED)
 }
@@ -53,16 +61,46 @@ impl Proof {
         })
     }
 
-    /// Adds a row with sign `y` and dual variable `alpha`.
+    /// Checks a row with sign `y`, this dual variable and, if the primal is summed, this score at the newest weights.
     #[inline(always)]
-    pub(super) fn add<K: Kernel>(
+    pub(super) fn check<K: Kernel>(
         &mut self,
         row: &Row<'_>,
-        y: f64,
-        alpha: f64,
-        diag: f64,
+        terms: &Terms,
+        (y, alpha, score): (f64, f32, Option<f64>),
         intercept: f64,
-    ) {
+    ) -> Checked {
+        let cost = f64::from(row.cost());
+        let (diag, upper) = terms.diag_and_upper(cost);
+        // one that came from elsewhere may be beyond its bound
+        let alpha = alpha.min(upper);
+        if alpha > 0.0 {
+            self.add::<K>(row, y, alpha.into(), diag, intercept);
+        }
+        let settled = score.and_then(|score| {
+            let kinks = self.kinks.as_mut();
+            self.tally.add_at_start(terms, (y, cost, score), kinks);
+            self.sorts.then(|| settled(alpha, upper, y * score))
+        });
+        Checked { alpha, settled }
+    }
+
+    /// Whether the primal at the newest weights is summed.
+    pub(super) fn primal(&self) -> bool {
+        self.primal
+    }
+
+    /// What was summed at the newest weights, and what `better` makes of where the losses have their kinks.
+    pub(super) fn losses(
+        &mut self,
+        better: impl FnOnce(&Kinks) -> Option<Shifted>,
+    ) -> (Tally, Option<Shifted>) {
+        (self.tally, self.kinks.take().as_ref().and_then(better))
+    }
+
+    /// Adds a row with sign `y` and dual variable `alpha`.
+    #[inline(always)]
+    fn add<K: Kernel>(&mut self, row: &Row<'_>, y: f64, alpha: f64, diag: f64, intercept: f64) {
         let last = self.v.len() - 1;
         let dense = row.dense();
         f64::add_dense::<K>(&mut self.v[..dense.len()], y * alpha, dense);
@@ -106,27 +144,18 @@ impl<T: Real> Lent<'_, T> {
         let Form {
             dense, intercept, ..
         } = self.form;
-        let cost = f64::from(row.cost());
         let dual = &self.alpha[row.ordinal()];
-        let (diag, upper) = self.terms.diag_and_upper(cost);
-        if dual.get() > 0.0 {
-            // one that came from elsewhere may be beyond its bound
-            if dual.get() > upper {
-                dual.set(upper);
-            }
-            let alpha = f64::from(dual.get());
-            proof.add::<K>(row, y, alpha, diag, intercept);
+        let before = dual.get();
+        let score = match (proof.primal, self.start) {
+            (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
+            _ => None,
+        };
+        let checked = proof.check::<K>(row, &self.terms, (y, before, score), intercept);
+        if checked.alpha != before {
+            dual.set(checked.alpha);
         }
-        if let (true, Some(start)) = (proof.primal, self.start) {
-            let score = score::<K, T>(row, start, dense, intercept);
-            let kinks = proof.kinks.as_mut();
-            proof
-                .tally
-                .add_at_start(&self.terms, (y, cost, score), kinks);
-            if proof.sorts {
-                let settled = settled(dual.get(), upper, y * score);
-                self.asleep.set(row.ordinal(), settled);
-            }
+        if let Some(settled) = checked.settled {
+            self.asleep.set(row.ordinal(), settled);
         }
     }
 }
@@ -175,8 +204,8 @@ impl<T: Real> Head<T> {
         let Some(mut proof) = self.proof.take() else {
             return;
         };
-        self.course.sums.full = proof.tally;
-        let shifted = proof.kinks.take().and_then(|kinks| self.better(&kinks));
+        let (tally, shifted) = proof.losses(|kinks| self.better(kinks));
+        self.course.sums.full = tally;
         let norm = self.start_norm();
         if self.course.end_verify_primal(norm, shifted) {
             self.take_start(shifted);

@@ -4,9 +4,10 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{add_dense, four_dots, Entries, Lanes, Place, LANES};
+use crate::kernel::lanes::{add_dense, dots, Entries, Lanes, Place, AT_ONCE, LANES};
 use crate::kernel::{Kernel, Real, LINE_BYTES};
 use crate::row::Row;
+use crate::solver::ahead::Coming;
 use crate::trainer::TrainError;
 use crate::zeros::{zeros, Lined};
 
@@ -110,30 +111,6 @@ impl Matrix {
         sums
     }
 
-    /// <m, x> of one head, summed in 64 bits.
-    #[inline(always)]
-    pub(super) fn score(&self, row: &Row<'_>, intercept: f64, lane: usize) -> f64 {
-        let last = self.rest.len() - self.stride + lane;
-        let mut sum = intercept * f64::from(self.rest[last]);
-        let (x, w) = (row.dense(), self.front(lane));
-        let ((x_wide, x), (w_wide, w)) = (x.as_chunks::<LANES>(), w.as_chunks::<LANES>());
-        let mut sums = [0.0; LANES];
-        for (x, w) in x_wide.iter().zip(w_wide) {
-            for k in 0..LANES {
-                sums[k] += f64::from(x[k]) * f64::from(w[k]);
-            }
-        }
-        sum += sums.iter().sum::<f64>();
-        for (x, w) in x.iter().zip(w) {
-            sum += f64::from(*x) * f64::from(*w);
-        }
-        for &[feature, bits] in row.sparse() {
-            let w = self.rest[(feature as usize - self.dense) * self.stride + lane];
-            sum += f64::from(f32::from_bits(bits)) * f64::from(w);
-        }
-        sum
-    }
-
     /// Sets one head's values.
     pub(super) fn put(&mut self, lane: usize, values: impl IntoIterator<Item = f64>) {
         let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
@@ -141,6 +118,12 @@ impl Matrix {
         for (own, value) in front.chain(rest).zip(values) {
             *own = value as f32;
         }
+    }
+
+    /// Sets one head's value of the intercept.
+    pub(super) fn put_intercept(&mut self, lane: usize, value: f32) {
+        let last = self.rest.len() - self.stride + lane;
+        self.rest[last] = value;
     }
 
     /// Sets one head's w to that of v and z: w (1 + kappa m) = v + kappa m z, m = 1 without `moment`.
@@ -300,7 +283,7 @@ impl<'a> Column<'a> {
 }
 
 /// <m, x> in each of M matrices for the lanes of the N blocks from `block`; of the dense part, only for lanes whose bit
-/// in `wanted` is set.
+/// in `wanted` is set. Asks for the row that is `coming` meanwhile.
 #[inline(always)]
 pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
     matrices: [&Matrix; M],
@@ -308,6 +291,7 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
     intercept: f32,
     block: usize,
     wanted: [u8; N],
+    coming: &mut Coming<'_>,
 ) -> [[Lanes; N]; M] {
     let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
     let rest = matrices.map(|matrix| matrix.rest.as_slice());
@@ -319,33 +303,32 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
             *score += intercept * last;
         }
     }
-    if dense > 0 {
-        // the products wanted, as places of scores, four at a time
-        let mut places = [(0, 0, 0); 4];
-        let mut count = 0;
-        let front = |(m, n, k): (usize, usize, usize)| {
-            let matrix: &Matrix = matrices[m];
-            matrix.front(from + n * LANES + k)
-        };
-        for m in 0..M {
-            for (n, mut left) in wanted.into_iter().enumerate() {
-                while left != 0 {
-                    places[count] = (m, n, left.trailing_zeros() as usize);
-                    left &= left - 1;
-                    count += 1;
-                    if count == 4 {
-                        let dots = four_dots::<K>(row.dense(), places.map(front));
-                        for ((m, n, k), dot) in places.into_iter().zip(dots) {
-                            scores[m][n][k] += dot;
-                        }
-                        count = 0;
+    if dense == 0 {
+        coming.rest();
+        return scores;
+    }
+    // the products wanted, as places of scores
+    let mut places = [(0, 0, 0); AT_ONCE];
+    let mut count = 0;
+    let lanes: u32 = wanted.into_iter().map(u8::count_ones).sum();
+    let mut to_take = M * lanes as usize;
+    for m in 0..M {
+        for (n, mut left) in wanted.into_iter().enumerate() {
+            while left != 0 {
+                places[count] = (m, n, left.trailing_zeros() as usize);
+                left &= left - 1;
+                count += 1;
+                if count == AT_ONCE.min(to_take) {
+                    coming.part(to_take.div_ceil(AT_ONCE));
+                    let fronts = places.map(|(m, n, k)| matrices[m].front(from + n * LANES + k));
+                    let dots = dots::<K>(row.dense(), &fronts[..count]);
+                    for (&(m, n, k), dot) in places[..count].iter().zip(dots) {
+                        scores[m][n][k] += dot;
                     }
+                    to_take -= count;
+                    count = 0;
                 }
             }
-        }
-        for &place in &places[..count] {
-            let dot = f32::dot_dense::<K>(row.dense(), front(place));
-            scores[place.0][place.1][place.2] += dot as f32;
         }
     }
     scores

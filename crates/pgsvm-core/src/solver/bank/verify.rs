@@ -5,8 +5,8 @@ use crate::kernel::lanes::LANES;
 use crate::kernel::{Kernel, Work};
 use crate::row::Row;
 use crate::solver::course::Verdict;
-use crate::solver::proof::{settled, Proof};
-use crate::solver::visit::right_side;
+use crate::solver::proof::Proof;
+use crate::solver::visit::Terms;
 use crate::trainer::TrainError;
 use crate::zeros::zeros;
 
@@ -34,8 +34,10 @@ impl Bank {
         for (_, head) in lanes {
             let course = &mut self.courses[head];
             if course.wants_proof() {
-                everything |= course.begin_verify();
-                let proof = Proof::new(self.facts.features + 1, false, false, course.sorts_rows())?;
+                let primal = course.begin_verify();
+                everything |= primal;
+                let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
+                let proof = Proof::new(length, primal, shifts, course.sorts_rows())?;
                 self.proofs.push((head, proof));
             }
         }
@@ -64,34 +66,41 @@ impl Bank {
     fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
         let mut proofs = std::mem::take(&mut self.proofs);
         let (mut sorted, mut awake) = (false, false);
-        for (head, proof) in &mut proofs {
-            let y = f64::from(self.specs[*head].signs[row.group()]);
-            if y == 0.0 {
-                continue;
-            }
-            let lane = self.lane_of[*head];
-            let cost = f64::from(row.cost());
-            let course = &mut self.courses[*head];
-            let place = row.ordinal() * self.width + lane / LANES;
-            let alpha = &mut self.alpha[place][lane % LANES];
-            let (diag, upper) = course.terms.diag_and_upper(cost);
-            if *alpha > 0.0 {
-                // one that came from elsewhere may be beyond its bound
-                *alpha = alpha.min(upper);
-                let alpha = f64::from(*alpha);
-                proof.add::<K>(row, y, alpha, diag, self.intercept.into());
-            }
-            if course.verifies_primal() {
-                let margin = y * self.start.score(row, self.intercept.into(), lane);
-                let loss = cost * course.terms.loss(margin);
-                let full = &mut course.sums.full;
-                full.start_loss += loss;
-                full.correct += u64::from(right_side(margin, y));
-                full.rows += 1;
-                if course.sorts_rows() {
-                    let settled = settled(*alpha, upper, margin);
+        // heads come in the order of their lanes
+        let mut rest = proofs.as_mut_slice();
+        while let Some((head, _)) = rest.first() {
+            let block = self.lane_of[*head] / LANES;
+            let same = |(head, _): &(usize, Proof)| self.lane_of[*head] / LANES == block;
+            let count = rest.iter().take_while(|proof| same(proof)).count();
+            let (of_block, others) = rest.split_at_mut(count);
+            rest = others;
+            let wanted = |(head, proof): &(usize, Proof)| match proof.primal() {
+                true => 1 << (self.lane_of[*head] % LANES),
+                false => 0,
+            };
+            let wanted = of_block.iter().fold(0, |all, proof| all | wanted(proof));
+            let scores = match wanted {
+                0 => [0.0; LANES],
+                _ => self.score_start::<K>(row, block, wanted),
+            };
+            for (head, proof) in of_block {
+                let y = f64::from(self.specs[*head].signs[row.group()]);
+                if y == 0.0 {
+                    continue;
+                }
+                let (k, place) = (
+                    self.lane_of[*head] % LANES,
+                    row.ordinal() * self.width + block,
+                );
+                let alpha = &mut self.alpha[place][k];
+                let score = proof.primal().then(|| f64::from(scores[k]));
+                let terms = &self.courses[*head].terms;
+                let checked =
+                    proof.check::<K>(row, terms, (y, *alpha, score), self.intercept.into());
+                *alpha = checked.alpha;
+                if let Some(settled) = checked.settled {
                     let lanes = &mut self.asleep[place];
-                    *lanes = *lanes & !(1 << (lane % LANES)) | u8::from(settled) << (lane % LANES);
+                    *lanes = *lanes & !(1 << k) | u8::from(settled) << k;
                     (sorted, awake) = (true, awake | !settled);
                 }
             }
@@ -104,12 +113,20 @@ impl Bank {
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(in crate::solver) fn end_verify(&mut self) -> Result<(), TrainError> {
-        for (head, proof) in std::mem::take(&mut self.proofs) {
+        for (head, mut proof) in std::mem::take(&mut self.proofs) {
             let lane = self.lane_of[head];
-            if self.courses[head].end_verify_primal(self.start_norm[lane], None) {
+            let Terms { c, squared, .. } = self.courses[head].terms;
+            let from = f64::from(self.start.column(lane).get(self.facts.features));
+            let round = |intercept: f64| f64::from(intercept as f32);
+            let (tally, shifted) = proof.losses(|kinks| kinks.better(from, c, squared, round));
+            self.courses[head].sums.full = tally;
+            if self.courses[head].end_verify_primal(self.start_norm[lane], shifted) {
                 let mut better = vec![0.0; self.kappa.len()];
                 better[lane] = 1.0;
                 self.take_start(&better);
+                if let Some(shifted) = shifted {
+                    self.best.put_intercept(lane, shifted.intercept as f32);
+                }
             }
             match self.courses[head].end_verify(proof.proved()) {
                 Verdict::Ended { shrink } => self.end(head, shrink)?,

@@ -5,7 +5,7 @@ use crate::kernel::eight::Eight;
 use crate::kernel::lanes::{Lanes, LANES};
 use crate::kernel::{prefetch, Kernel, Real, Work};
 use crate::row::Row;
-use crate::solver::ahead::Ahead;
+use crate::solver::ahead::{Ahead, Coming};
 use crate::solver::bank::lanes::Facing;
 use crate::solver::bank::matrix::scores;
 use crate::solver::head::Blocks;
@@ -45,7 +45,7 @@ impl<const FULL: bool> Work for VisitRow<'_, FULL> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) -> f32 {
-        let held = self.bank.visit::<K, FULL>(self.row);
+        let held = self.bank.visit::<K, FULL>(self.row, &mut Coming::none());
         held.into_iter().fold(f32::INFINITY, f32::min)
     }
 }
@@ -128,17 +128,22 @@ impl Bank {
                     &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
                     1,
                 );
-                ahead.fetch(&row, first, left);
-                self.visit::<K, FULL>(&row);
+                let mut coming = ahead.coming(&row, first, left);
+                self.visit::<K, FULL>(&row, &mut coming);
+                coming.rest();
             }
             ahead.finish();
         }
         values
     }
 
-    /// Visits a row; see [`Seen::held`] for what comes back.
+    /// Visits a row and asks for the one that is `coming` meanwhile; see [`Seen::held`] for what comes back.
     #[inline(always)]
-    fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Lanes {
+    fn visit<K: Kernel, const FULL: bool>(
+        &mut self,
+        row: &Row<'_>,
+        coming: &mut Coming<'_>,
+    ) -> Lanes {
         let mut seen = Seen {
             awake: false,
             held: [f32::INFINITY; LANES],
@@ -150,11 +155,11 @@ impl Bank {
             match (self.wanted::<FULL>(row, block), two) {
                 (0, _) => block += 1,
                 (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, norm, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 2>(row, norm, block, &mut seen, coming);
                     block += 2;
                 }
                 _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, norm, block, &mut seen);
+                    self.visit_lanes::<K, FULL, 1>(row, norm, block, &mut seen, coming);
                     block += 1;
                 }
             }
@@ -182,15 +187,16 @@ impl Bank {
         norm: Option<f32>,
         block: usize,
         seen: &mut Seen,
+        coming: &mut Coming<'_>,
     ) {
         let first = row.ordinal() * self.width + block;
         let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
         let one = self.intercept;
         let (score, at_start) = if FULL && !self.start_is_zero {
-            let both = scores::<K, N, 2>([&self.w, &self.start], row, one, block, wanted);
+            let both = scores::<K, N, 2>([&self.w, &self.start], row, one, block, wanted, coming);
             (both[0], both[1])
         } else {
-            let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted);
+            let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
             (score, [[0.0; LANES]; N])
         };
         for n in 0..N {
@@ -250,6 +256,14 @@ impl Bank {
         Some(norm)
     }
 
+    /// Scores of a row at the weights of the pass's start, or at those being verified.
+    #[inline(always)]
+    pub(super) fn score_start<K: Kernel>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
+        let (start, one) = (&self.start, self.intercept);
+        let [[scores]] = scores::<K, 1, 1>([start], row, one, block, [wanted], &mut Coming::none());
+        scores
+    }
+
     #[inline(always)]
     fn measure_row<K: Kernel>(&mut self, row: &Row<'_>) {
         for block in 0..self.blocks.len() {
@@ -257,7 +271,7 @@ impl Bank {
             let at_start = if self.start_is_zero {
                 [0.0; LANES]
             } else {
-                scores::<K, 1, 1>([&self.start], row, self.intercept, block, [wanted])[0][0]
+                self.score_start::<K>(row, block, wanted)
             };
             let facing = Facing {
                 signs: &self.signs[row.group() * self.blocks.len() + block],
