@@ -498,6 +498,11 @@ pub(crate) struct WorkingSetRegion {
 }
 
 impl WorkingSetRegion {
+    /// How many words there are.
+    pub(crate) fn len(&self) -> usize {
+        self.cache.working_set_words()
+    }
+
     #[inline]
     pub(crate) fn words(&mut self) -> &mut [u32] {
         // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.

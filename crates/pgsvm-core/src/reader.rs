@@ -579,6 +579,7 @@ impl Seen {
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
+            together: self.rows as usize,
             dense,
             features: dense + self.learner.sparse(),
             occurring,

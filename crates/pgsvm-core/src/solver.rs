@@ -310,6 +310,11 @@ impl<T: Real> Solver<T> {
         }
     }
 
+    /// What the rows visited between full passes since the last one began have left of the subproblems' gaps.
+    pub(crate) fn open(&self) -> f64 {
+        self.running_sums().map(|sums| sums.open).sum()
+    }
+
     /// The largest range of projected gradients of the active pass so far.
     pub(crate) fn violation(&self) -> f64 {
         self.running_sums().map(Sums::violation).fold(0.0, f64::max)

@@ -20,6 +20,7 @@
 //! dual variables of H of them, from which the final ones begin.
 
 mod block;
+mod grades;
 mod held_out;
 mod log;
 mod paper;

@@ -124,7 +124,7 @@ impl Course {
             factor,
             spec.c,
             facts.mean_q + intercept,
-            facts.rows,
+            facts.together,
             facts.occurring,
         );
         Self {

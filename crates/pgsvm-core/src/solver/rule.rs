@@ -82,7 +82,8 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// `mean_q`: mean squared norm, intercept included; `occurring`: features that occur.
+    /// `mean_q`: mean squared norm, intercept included; `rows`: those trained with one another between two passes over all;
+    /// `occurring`: features that occur.
     pub(crate) fn new(
         proximal: Proximal,
         factor: f64,

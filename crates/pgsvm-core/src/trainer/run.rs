@@ -14,7 +14,7 @@ use crate::trainer::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::trainer::log::{Log, LogEntry};
 use crate::trainer::pegasos::Pegasos;
 use crate::trainer::resident::Resident;
-use crate::trainer::streaming::Streaming;
+use crate::trainer::streaming::{kept_rows, Streaming};
 use crate::trainer::{HeadReport, HeadSpec, Start, Tallies, TrainError, TrainerReport, Validation};
 use crate::Step;
 
@@ -67,7 +67,11 @@ impl<T: Real> Run<T> {
         started: Instant,
     ) -> Result<Self, TrainError> {
         let facts = match &side {
-            TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) => *facts,
+            TrainerSide::Resident(facts, _) => *facts,
+            TrainerSide::Streaming(facts, region, _) => Facts {
+                together: kept_rows(region.len(), facts),
+                ..*facts
+            },
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
         let resident = matches!(side, TrainerSide::Resident(..));
@@ -119,7 +123,7 @@ impl<T: Real> Run<T> {
                 problem.trainers(),
                 log,
             )?)),
-            TrainerSide::Streaming(facts, region, consumer) => match problem.policy() {
+            TrainerSide::Streaming(_, region, consumer) => match problem.policy() {
                 Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
                     solver, facts, region, consumer, problem, random, log,
                 )?)),

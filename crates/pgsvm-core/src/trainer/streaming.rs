@@ -4,6 +4,11 @@
 //! row waits (timed), and in any case a certain number of times for each fresh row, without which a fast reader would
 //! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
 //! of the solver; sweeps of the working set are its active passes, in between.
+//!
+//! A sweep grades the rows (see [`super::grades`]), and from how many words each grade has follows which rows the next
+//! one drops, so that room remains for the fresh rows to come. A sweep that leaves little of the gap which fresh rows
+//! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
+//! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
 use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
 use crate::kernel::{prefetch, Kernel, Level, Real, Work};
@@ -12,6 +17,7 @@ use crate::problem::{Policy, Problem, Schedule};
 use crate::random::Random;
 use crate::row::Row;
 use crate::solver::Solver;
+use crate::trainer::grades::{limit, margins, Words, GRADES};
 use crate::trainer::held_out::HeldOut;
 use crate::trainer::log::{Event, Log};
 use crate::trainer::paper::Threshold;
@@ -26,15 +32,14 @@ const CACHED_VISITS: f64 = 2.0;
 /// Sweeps of the working set in a pass.
 const SWEEPS: f64 = 20.0;
 /// While it waits for a slow reader a trainer may do this many times as much again.
-const SPARE: f64 = 4.0;
-/// The working set rests once its gradients are within this share of the tolerance.
-const REST_SHARE: f64 = 0.1;
-/// How the threshold for keeping a row adapts, and between which fills.
-const MARGIN_DOWN: f64 = 0.7;
-const MARGIN_UP: f64 = 1.15;
-const FULL_ABOVE: f64 = 0.9;
-const SPACIOUS_BELOW: f64 = 0.7;
-const MARGIN_RANGE: (f64, f64) = (1e-4, 10.0);
+const SPARE: f64 = 10.0;
+/// The working set is settled once its rows leave this share of what they left of the gap at most since fresh rows came,
+/// or this share of the tolerance.
+const SETTLED: f64 = 0.05;
+/// Share of the working set's room that sweeps leave to the rows seen.
+const KEPT: f64 = 0.6;
+/// Rows at a bound that the published form keeps when they come: those within this of it.
+const PAPER_MARGIN: f64 = 1.0;
 /// A sweep counts as an active pass, after which the centre of the proximal shift may move, when the working set holds
 /// this share of the rows that still move, and room for those that are held at their bounds by less than so much of the
 /// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
@@ -55,8 +60,11 @@ pub(super) struct Streaming<T> {
     /// The threshold of the published form.
     pub(super) threshold: Threshold,
     passes: Passes,
-    /// Rows are kept at a bound when their gradient is within this of it.
-    margin: f64,
+    /// Rows up to this grade are kept, and the largest gradient of each.
+    cut: usize,
+    margins: [f64; GRADES],
+    /// Words of the rows that the sweep has seen, by grade.
+    words: Words,
     sweep: Vec<(u32, u32)>,
     cursor: usize,
     /// Cached visits owed for the rows of this pass so far.
@@ -66,10 +74,21 @@ pub(super) struct Streaming<T> {
     /// Fresh rows of this pass that were worth keeping, and how many the last pass had.
     relevant: usize,
     last_relevant: Option<usize>,
+    /// The most that a sweep's rows have left of the gap since fresh rows came, and whether some came since the last sweep.
+    most_open: f64,
+    refreshed: bool,
     /// Nothing to gain from another sweep before fresh rows come.
-    rested: bool,
+    settled: bool,
+    /// The last row of the pass has come.
+    ending: bool,
     /// Flags of the rows of a batch or group to keep.
     keep: Vec<bool>,
+}
+
+/// Rows that a working set in a cache with so many words aims to keep.
+pub(super) fn kept_rows(words: usize, facts: &Facts) -> usize {
+    let rows = KEPT * words as f64 / facts.mean_row_words.max(1) as f64;
+    (rows as usize).clamp(1, facts.rows.max(1))
 }
 
 impl<T: Real> Streaming<T> {
@@ -94,14 +113,19 @@ impl<T: Real> Streaming<T> {
             schedule: problem.schedule(),
             policy: problem.policy(),
             threshold: Threshold::new(),
-            margin: 1.0,
+            cut: GRADES,
+            margins: margins(),
+            words: [0; GRADES + 1],
             sweep: Vec::new(),
             cursor: 0,
             owed: 0.0,
             spare: 0.0,
             relevant: 0,
             last_relevant: None,
-            rested: false,
+            most_open: 0.0,
+            refreshed: false,
+            settled: false,
+            ending: false,
             keep: Vec::new(),
         })
     }
@@ -112,12 +136,13 @@ impl<T: Real> Streaming<T> {
         self.passes.restart(&mut solver)?;
         self.solver = solver;
         self.threshold = Threshold::new();
-        self.margin = 1.0;
+        self.cut = GRADES;
+        self.words = [0; GRADES + 1];
         self.sweep.clear();
         self.cursor = 0;
         (self.owed, self.spare) = (0.0, 0.0);
         (self.relevant, self.last_relevant) = (0, None);
-        self.rested = false;
+        (self.settled, self.ending) = (false, false);
         Ok(())
     }
 
@@ -143,7 +168,14 @@ impl<T: Real> Streaming<T> {
             if self.solver.done() {
                 return Ok(Step::Done);
             }
-            let values = if self.may_sweep(self.owed) {
+            let values = if self.ending {
+                if self.waits() && self.may_sweep(self.spare) {
+                    self.sweep_some()?
+                } else {
+                    self.end_pass()?;
+                    self.facts.features
+                }
+            } else if self.may_sweep(self.owed) {
                 self.sweep_some()?
             } else if let Some(values) = self.take_batch()? {
                 took = true;
@@ -163,15 +195,33 @@ impl<T: Real> Streaming<T> {
     }
 
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current == Pass::Full && visits >= GROUP as f64 && !self.rested
+        self.passes.current == Pass::Full && visits >= GROUP as f64 && !self.settled
+    }
+
+    /// Whether the end of a pass may wait for the working set: no row of the next pass has come. (The published form knows
+    /// nothing of that.)
+    fn waits(&mut self) -> bool {
+        self.schedule == Schedule::Timed
+            && self.policy != Policy::Paper
+            && self.consumer.front().is_none()
+    }
+
+    /// Rows at a bound are kept when their gradient is within this of it.
+    fn margin(&self) -> f64 {
+        let margin = self.margins.get(self.cut);
+        margin.copied().unwrap_or(f64::INFINITY)
     }
 
     /// Visits the oldest batch of fresh rows; None when there is none.
     fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
+        let margin = match self.policy {
+            Policy::Paper => PAPER_MARGIN,
+            _ => self.margin(),
+        };
         let Some(batch) = self.consumer.front() else {
             return Ok(None);
         };
-        let last = batch.ends == Ends::Pass;
+        self.ending = batch.ends == Ends::Pass;
         let values = batch.words.len();
         let dense = self.facts.dense;
         self.keep.clear();
@@ -179,7 +229,7 @@ impl<T: Real> Streaming<T> {
             solver: &mut self.solver,
             words: batch.words,
             dense,
-            margin: self.margin,
+            margin,
             pass: self.passes.current,
             policy: self.policy,
             keep: &mut self.keep,
@@ -194,7 +244,8 @@ impl<T: Real> Streaming<T> {
                 if keep {
                     self.relevant += 1;
                     self.set.insert(&row, &mut self.random);
-                    self.rested = false;
+                    (self.settled, self.refreshed) = (false, true);
+                    self.most_open = 0.0;
                 }
             }
             let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
@@ -203,17 +254,13 @@ impl<T: Real> Streaming<T> {
             self.spare += SPARE * visits;
         }
         self.consumer.release();
-        if last {
-            self.end_pass()?;
-            return Ok(Some(values + self.facts.features));
-        }
         Ok(Some(values))
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
         self.owed = 0.0;
         self.spare = 0.0;
-        self.rested = false;
+        (self.settled, self.ending) = (false, false);
         if self.passes.current == Pass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
@@ -229,7 +276,7 @@ impl<T: Real> Streaming<T> {
         if self.cursor >= self.sweep.len() {
             self.begin_sweep()?;
             if self.sweep.is_empty() {
-                self.rested = true;
+                self.settled = true;
                 return Ok(0);
             }
         }
@@ -259,7 +306,9 @@ impl<T: Real> Streaming<T> {
             solver: &mut self.solver,
             page: self.set.read(page),
             first,
-            margin: self.margin,
+            margins: &self.margins,
+            cut: self.cut,
+            words: &mut self.words,
             keep: &mut self.keep,
         };
         let values = self.level.run(group);
@@ -290,22 +339,32 @@ impl<T: Real> Streaming<T> {
 
     fn end_sweep(&mut self) {
         self.note_sweep();
-        self.rested = self.solver.violation() < REST_SHARE * self.solver.tolerance();
-        let covering = self.margin >= COVERING_MARGIN * self.solver.violation().min(1.0)
+        let open = self.solver.open();
+        self.most_open = self.most_open.max(open);
+        let tolerated = self.solver.tolerance() * self.solver.known_dual();
+        self.settled = open <= SETTLED * self.most_open.max(tolerated);
+        let covering = self.margin() >= COVERING_MARGIN * self.solver.violation().min(1.0)
             && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
         let values = self.set.len() * self.facts.mean_row_words;
-        if covering && values * FEATURES_PER_VALUE >= self.facts.features {
+        // what is settled has no more to say about this centre
+        if (covering || self.settled) && values * FEATURES_PER_VALUE >= self.facts.features {
             self.solver.end_active();
         }
-        let fill = self.set.fill();
-        let factor = if fill > FULL_ABOVE {
-            MARGIN_DOWN
-        } else if fill < SPACIOUS_BELOW {
-            MARGIN_UP
-        } else {
-            1.0
-        };
-        self.margin = (self.margin * factor).clamp(MARGIN_RANGE.0, MARGIN_RANGE.1);
+        self.choose_cut();
+    }
+
+    /// Has the next sweep drop the rows that are held most firmly, beyond the room they may take.
+    fn choose_cut(&mut self) {
+        let words = std::mem::replace(&mut self.words, [0; GRADES + 1]);
+        let room = (KEPT * self.set.capacity_words() as f64) as usize;
+        let (cut, _) = limit(&words, room);
+        if cut < self.cut {
+            self.cut = cut;
+        } else if self.refreshed {
+            // without fresh rows there are fewer because the others were dropped
+            self.cut = cut.min(self.cut + 1);
+        }
+        self.refreshed = false;
     }
 
     /// Notes a sweep of the working set, or as many picks as there are rows.
@@ -362,7 +421,9 @@ struct Group<'a, T> {
     solver: &'a mut Solver<T>,
     page: Page<'a>,
     first: usize,
-    margin: f64,
+    margins: &'a [f64; GRADES],
+    cut: usize,
+    words: &'a mut Words,
     keep: &'a mut Vec<bool>,
 }
 
@@ -378,7 +439,9 @@ impl<T: Real> Work for Group<'_, T> {
             let keep = match self.page.row(slot) {
                 Some(row) => {
                     values += row.values();
-                    self.solver.visit_active::<K>(&row, self.margin)
+                    let grade = self.solver.visit_graded::<K>(&row, self.margins);
+                    self.words[grade] += row.values();
+                    grade <= self.cut
                 }
                 None => true,
             };

@@ -33,7 +33,6 @@ pub(super) struct WorkingSet {
     /// Ordinals of members.
     members: Bits,
     live_words: usize,
-    /// Of as many rows of mean length as the pages hold.
     capacity_words: usize,
     pub(super) replaced: u64,
     pub(super) evicted: u64,
@@ -93,6 +92,11 @@ impl WorkingSet {
     /// Share of the room taken by live rows.
     pub(super) fn fill(&self) -> f64 {
         self.live_words as f64 / self.capacity_words as f64
+    }
+
+    /// Words of as many rows of mean length as there is room for.
+    pub(super) fn capacity_words(&self) -> usize {
+        self.capacity_words
     }
 
     /// Keeps a row unless it is a member already.
