@@ -137,9 +137,8 @@ impl<T: Real> Streaming<T> {
         self.solver = solver;
         self.threshold = Threshold::new();
         self.cut = GRADES;
-        self.words = [0; GRADES + 1];
-        self.sweep.clear();
-        self.cursor = 0;
+        self.forget_sweep();
+        self.most_open = 0.0;
         (self.owed, self.spare) = (0.0, 0.0);
         (self.relevant, self.last_relevant) = (0, None);
         (self.settled, self.ending) = (false, false);
@@ -261,6 +260,8 @@ impl<T: Real> Streaming<T> {
         self.owed = 0.0;
         self.spare = 0.0;
         (self.settled, self.ending) = (false, false);
+        // the solver begins its sums anew, and those of half a sweep say nothing
+        self.forget_sweep();
         if self.passes.current == Pass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
@@ -335,6 +336,12 @@ impl<T: Real> Streaming<T> {
         self.cursor = 0;
         self.solver.begin_active();
         Ok(())
+    }
+
+    fn forget_sweep(&mut self) {
+        self.words = [0; GRADES + 1];
+        self.sweep.clear();
+        self.cursor = 0;
     }
 
     fn end_sweep(&mut self) {
