@@ -68,8 +68,9 @@ pub(super) struct Bank {
     best: Matrix,
     /// The same of heads that have ended.
     final_w: Vec<Vec<f32>>,
-    /// Heads being verified.
+    /// Heads being verified, and by block the lanes of those whose primal is summed.
     proofs: Vec<(usize, Proof)>,
+    proving: Vec<u8>,
 }
 
 /// The metric M of the shift (see [`super::iterate`]).
@@ -125,6 +126,7 @@ impl Bank {
             best: matrix()?,
             final_w: vec![Vec::new(); courses.len()],
             proofs: Vec::new(),
+            proving: vec![0; width],
             specs: specs.to_vec(),
             facts: *facts,
             level: Level::best(),

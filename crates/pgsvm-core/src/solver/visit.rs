@@ -545,7 +545,7 @@ pub(super) fn score<K: Kernel, T: Real>(
 
 /// A margin of 0 counts for the positive side, as in prediction.
 #[inline(always)]
-pub(super) fn right_side(margin: f64, y: f64) -> bool {
+fn right_side(margin: f64, y: f64) -> bool {
     margin > 0.0 || (margin == 0.0 && y > 0.0)
 }
 

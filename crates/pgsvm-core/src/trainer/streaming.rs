@@ -38,8 +38,6 @@ const SPARE: f64 = 10.0;
 const SETTLED: f64 = 0.05;
 /// Share of the working set's room that sweeps leave to the rows seen.
 const KEPT: f64 = 0.6;
-/// Rows at a bound that the published form keeps when they come: those within this of it.
-const PAPER_MARGIN: f64 = 1.0;
 /// A sweep counts as an active pass, after which the centre of the proximal shift may move, when the working set holds
 /// this share of the rows that still move, and room for those that are held at their bounds by less than so much of the
 /// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
@@ -137,11 +135,9 @@ impl<T: Real> Streaming<T> {
         self.solver = solver;
         self.threshold = Threshold::new();
         self.cut = GRADES;
-        self.forget_sweep();
         self.most_open = 0.0;
-        (self.owed, self.spare) = (0.0, 0.0);
         (self.relevant, self.last_relevant) = (0, None);
-        (self.settled, self.ending) = (false, false);
+        self.forget_pass();
         Ok(())
     }
 
@@ -213,10 +209,7 @@ impl<T: Real> Streaming<T> {
 
     /// Visits the oldest batch of fresh rows; None when there is none.
     fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
-        let margin = match self.policy {
-            Policy::Paper => PAPER_MARGIN,
-            _ => self.margin(),
-        };
+        let margin = self.margin();
         let Some(batch) = self.consumer.front() else {
             return Ok(None);
         };
@@ -257,11 +250,7 @@ impl<T: Real> Streaming<T> {
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
-        self.owed = 0.0;
-        self.spare = 0.0;
-        (self.settled, self.ending) = (false, false);
-        // the solver begins its sums anew, and those of half a sweep say nothing
-        self.forget_sweep();
+        self.forget_pass();
         if self.passes.current == Pass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
@@ -334,12 +323,15 @@ impl<T: Real> Streaming<T> {
     fn begin_sweep(&mut self) -> Result<(), TrainError> {
         self.set.order(&mut self.sweep, &mut self.random)?;
         self.cursor = 0;
+        self.words = [0; GRADES + 1];
         self.solver.begin_active();
         Ok(())
     }
 
-    fn forget_sweep(&mut self) {
-        self.words = [0; GRADES + 1];
+    /// Forgets what is of one pass, half a sweep too: the solver begins its sums anew.
+    fn forget_pass(&mut self) {
+        (self.owed, self.spare) = (0.0, 0.0);
+        (self.settled, self.ending) = (false, false);
         self.sweep.clear();
         self.cursor = 0;
     }
@@ -362,9 +354,8 @@ impl<T: Real> Streaming<T> {
 
     /// Has the next sweep drop the rows that are held most firmly, beyond the room they may take.
     fn choose_cut(&mut self) {
-        let words = std::mem::replace(&mut self.words, [0; GRADES + 1]);
         let room = (KEPT * self.set.capacity_words() as f64) as usize;
-        let (cut, _) = limit(&words, room);
+        let (cut, _) = limit(&self.words, room);
         if cut < self.cut {
             self.cut = cut;
         } else if self.refreshed {

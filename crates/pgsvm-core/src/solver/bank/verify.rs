@@ -31,11 +31,13 @@ impl Bank {
         self.write_start();
         let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
-        for (_, head) in lanes {
+        self.proving.fill(0);
+        for (lane, head) in lanes {
             let course = &mut self.courses[head];
             if course.wants_proof() {
                 let primal = course.begin_verify();
                 everything |= primal;
+                self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
                 let proof = Proof::new(length, primal, shifts, course.sorts_rows())?;
                 self.proofs.push((head, proof));
@@ -66,43 +68,28 @@ impl Bank {
     fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
         let mut proofs = std::mem::take(&mut self.proofs);
         let (mut sorted, mut awake) = (false, false);
-        // heads come in the order of their lanes
-        let mut rest = proofs.as_mut_slice();
-        while let Some((head, _)) = rest.first() {
-            let block = self.lane_of[*head] / LANES;
-            let same = |(head, _): &(usize, Proof)| self.lane_of[*head] / LANES == block;
-            let count = rest.iter().take_while(|proof| same(proof)).count();
-            let (of_block, others) = rest.split_at_mut(count);
-            rest = others;
-            let wanted = |(head, proof): &(usize, Proof)| match proof.primal() {
-                true => 1 << (self.lane_of[*head] % LANES),
-                false => 0,
-            };
-            let wanted = of_block.iter().fold(0, |all, proof| all | wanted(proof));
-            let scores = match wanted {
-                0 => [0.0; LANES],
-                _ => self.score_start::<K>(row, block, wanted),
-            };
-            for (head, proof) in of_block {
-                let y = f64::from(self.specs[*head].signs[row.group()]);
-                if y == 0.0 {
-                    continue;
-                }
-                let (k, place) = (
-                    self.lane_of[*head] % LANES,
-                    row.ordinal() * self.width + block,
-                );
-                let alpha = &mut self.alpha[place][k];
-                let score = proof.primal().then(|| f64::from(scores[k]));
-                let terms = &self.courses[*head].terms;
-                let checked =
-                    proof.check::<K>(row, terms, (y, *alpha, score), self.intercept.into());
-                *alpha = checked.alpha;
-                if let Some(settled) = checked.settled {
-                    let lanes = &mut self.asleep[place];
-                    *lanes = *lanes & !(1 << k) | u8::from(settled) << k;
-                    (sorted, awake) = (true, awake | !settled);
-                }
+        // heads come in the order of their lanes: a block's scores serve one after the other
+        let (mut scored, mut scores) = (None, [0.0; LANES]);
+        for (head, proof) in &mut proofs {
+            let y = f64::from(self.specs[*head].signs[row.group()]);
+            if y == 0.0 {
+                continue;
+            }
+            let (block, k) = (self.lane_of[*head] / LANES, self.lane_of[*head] % LANES);
+            if proof.primal() && scored != Some(block) {
+                scores = self.score_start::<K>(row, block, self.proving[block]);
+                scored = Some(block);
+            }
+            let score = proof.primal().then(|| f64::from(scores[k]));
+            let place = row.ordinal() * self.width + block;
+            let alpha = &mut self.alpha[place][k];
+            let terms = &self.courses[*head].terms;
+            let checked = proof.check::<K>(row, terms, (y, *alpha, score), self.intercept.into());
+            *alpha = checked.alpha;
+            if let Some(settled) = checked.settled {
+                let lanes = &mut self.asleep[place];
+                *lanes = *lanes & !(1 << k) | u8::from(settled) << k;
+                (sorted, awake) = (true, awake | !settled);
             }
         }
         self.proofs = proofs;
