@@ -1,7 +1,7 @@
 """The benchmark: `run.py quick|full [CASE...]`, started by scripts/bench inside a private server.
 
-Each case measures ours and theirs in turns and leaves what it found in target/bench/found; then results.md and the
-pictures are written from all that lies there. A section says when and on what it was measured.
+Each case measures ours and theirs in turns and leaves what it found in bench/found; then results.md and the pictures are
+written from all that lies there. A section says when and on what it was measured.
 """
 
 import importlib
@@ -33,8 +33,8 @@ CASES = [
     "following",
     "prediction",
 ]
-FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"
+FOUND = RESULTS / "found"
 
 
 class Run:
@@ -83,12 +83,11 @@ def write():
 
 
 def introduction():
-    about = machine.description()
-    return f"""# Benchmark results
+    return """# Benchmark results
 
-Written by `make bench` or `make bench-full`; see [README.md](README.md) for what is measured and how. Machine: {about["cpu"]},
-{about["cores"]} cores, {about["memory_gb"]} GB. Ours and theirs ran in turns in one run; where others used the machine
-at the same time (see the load averages) the ratios count, not the seconds.
+Written by `make bench` or `make bench-full`; see [README.md](README.md) for what is measured and how. Ours and theirs ran in
+turns in one run; where others used the machine at the same time (see the load averages) the ratios count, not the
+seconds.
 """
 
 
@@ -109,7 +108,8 @@ def targets(verdicts):
 def circumstances(about):
     return (
         f"Measured {about['at']} ({about['mode']}, {about['seconds']:.0f} s) at {about['commit']}, load average "
-        f"{about['load']:.1f} before and {about['load_after']:.1f} after on {about['cores']} cores."
+        f"{about['load']:.1f} before and {about['load_after']:.1f} after.\n\n"
+        f"Machine: {about['cpu']}, {about['cores']} cores, {about['memory_gb']} GB."
     )
 
 

@@ -640,13 +640,17 @@ impl<T: Real> Solver<T> {
 
     /// Visits of the active pass that is at its end, a running head.
     pub(crate) fn mean_active_visits(&self) -> usize {
-        let running = self.running().count().max(1) as u64;
+        let running = match self.in_turns() {
+            true => 1,
+            false => self.running().count().max(1) as u64,
+        };
         (self.visits() - self.visits_before) as usize / running as usize
     }
 
     /// How many times as long as at first active passes may go on until the next full one.
     pub(crate) fn patience(&self) -> usize {
-        self.running().map(Course::patience).min().unwrap_or(1)
+        let least = || self.running().map(Course::patience).min().unwrap_or(1);
+        self.turn().map_or_else(least, Course::patience)
     }
 
     /// Whether a verifying pass is due at the end of an active pass over all rows that are awake.
@@ -655,7 +659,38 @@ impl<T: Real> Solver<T> {
             Form::Apart(heads) => running(heads).for_each(Head::estimate_active),
             Form::Together(bank) => bank.estimate_active(),
         }
-        self.wants_proof()
+        self.turn()
+            .map_or_else(|| self.wants_proof(), Course::wants_proof)
+    }
+
+    /// Whether heads do better to take turns in the active passes from here to the next full one; `awake`: rows that some
+    /// head is awake for.
+    pub(crate) fn better_in_turns(&self, awake: usize) -> bool {
+        match &self.form {
+            Form::Apart(_) => false,
+            Form::Together(bank) => bank.better_in_turns(awake),
+        }
+    }
+
+    /// Whether heads take turns in active passes.
+    pub(crate) fn in_turns(&self) -> bool {
+        self.turn().is_some()
+    }
+
+    /// The course of the head whose turn it is.
+    fn turn(&self) -> Option<&Course> {
+        match &self.form {
+            Form::Apart(_) => None,
+            Form::Together(bank) => bank.turn(),
+        }
+    }
+
+    /// Makes it the next head's turn; false where all have had theirs.
+    pub(crate) fn next_turn(&mut self) -> bool {
+        match &mut self.form {
+            Form::Apart(_) => false,
+            Form::Together(bank) => bank.next_turn(),
+        }
     }
 
     pub(crate) fn end_active(&mut self) {

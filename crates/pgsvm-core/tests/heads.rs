@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
+use pgsvm_core::{Event, HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
 
 const PLENTY: usize = 16 << 20;
 /// Less than the rows of these tests take, which then stream.
@@ -122,6 +122,25 @@ fn heads_are_certified_as_by_themselves_whatever_their_number() {
             }
         }
     }
+}
+
+/// Heads whose rows near the margin are different ones: more active passes follow one full pass than all heads together
+/// may take.
+#[test]
+fn heads_that_have_little_in_common_take_turns() {
+    let examples = classes(20_000, 40, 10, 3);
+    let heads = one_against_rest(10, 1.0);
+    let trained = assert_heads(problem(Loss::Hinge, 1.0), &heads, &examples, PLENTY);
+    let (mut most, mut in_row) = (0, 0);
+    for entry in trained.trainer.log() {
+        in_row = if entry.event == Event::Active {
+            in_row + 1
+        } else {
+            0
+        };
+        most = most.max(in_row);
+    }
+    assert!(most > 80, "{most}");
 }
 
 #[test]

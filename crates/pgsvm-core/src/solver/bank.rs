@@ -25,10 +25,14 @@ use crate::zeros::zeros;
 use anew::Anew;
 use lanes::Block;
 use matrix::{Column, Matrix};
+use std::ops::Range;
 
 /// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
 /// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
 const MOST_KAPPA: f64 = 1e10;
+
+/// Heads take turns in active passes where a row that is awake is awake for fewer of them than so many.
+const MOST_TOGETHER: u64 = 2;
 
 pub(super) struct Bank {
     courses: Vec<Course>,
@@ -51,6 +55,8 @@ pub(super) struct Bank {
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
     all_asleep: Asleep,
+    /// The lane that active passes visit, where heads take turns in them.
+    turn: Option<usize>,
     /// In a full pass.
     anew: Option<Anew>,
     /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
@@ -115,6 +121,7 @@ impl Bank {
             all_asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
+            turn: None,
             anew: None,
             w: matrix()?,
             z: matrix()?,
@@ -208,6 +215,63 @@ impl Bank {
         lanes.filter(|&(_, head)| self.courses[head].runs())
     }
 
+    /// The same of those that active passes visit.
+    fn in_turn(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let turn = self.turn;
+        self.running()
+            .filter(move |&(lane, _)| turn.is_none_or(|turn| turn == lane))
+    }
+
+    fn lanes_in_turn(&self) -> Range<usize> {
+        match self.turn {
+            Some(lane) => lane..lane + 1,
+            None => 0..self.blocks.len() * LANES,
+        }
+    }
+
+    /// Whether heads do better to take turns in active passes, where so many rows are awake for some head: when few are for
+    /// several, little is read for all at once, and what one alone reads stays in the processor's caches from one pass to
+    /// the next. Of a sparse row's features the weights of all heads stand together, and one head's take as long to change
+    /// as all of them.
+    pub(super) fn better_in_turns(&self, awake_rows: usize) -> bool {
+        if self.facts.dense * 2 < self.facts.features || self.running().count() < 2 {
+            return false;
+        }
+        let rows = self.asleep.chunks_exact(self.width);
+        let awake = |row: &[u8]| -> u32 {
+            let lanes = self.blocks.iter().zip(row);
+            lanes
+                .map(|(block, asleep)| (block.running & !asleep).count_ones())
+                .sum()
+        };
+        let visits: u64 = rows.map(|row| u64::from(awake(row))).sum();
+        visits < MOST_TOGETHER * awake_rows as u64
+    }
+
+    /// The next head's turn, or nobody's behind the last: false then.
+    pub(super) fn next_turn(&mut self) -> bool {
+        let after = self.turn.map_or(0, |turn| turn + 1);
+        let next = self
+            .running()
+            .map(|(lane, _)| lane)
+            .find(|&lane| lane >= after);
+        self.turn = next;
+        self.arm();
+        if let Some(lane) = next {
+            let (width, block, bit) = (self.width, lane / LANES, lane % LANES);
+            let asleep = &self.asleep;
+            self.all_asleep.set_all(self.facts.rows, |row| {
+                asleep[row * width + block] >> bit & 1 != 0
+            });
+        }
+        next.is_some()
+    }
+
+    /// The course of the head whose turn it is.
+    pub(super) fn turn(&self) -> Option<&Course> {
+        self.turn.map(|lane| &self.courses[self.head_of[lane]])
+    }
+
     /// What visits have summed for a head since its course last heard of it.
     pub(super) fn pending(&self, head: usize) -> Sums {
         let lane = self.lane_of[head];
@@ -235,6 +299,13 @@ impl Bank {
             if course.runs() {
                 self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
             }
+        }
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.in_turn = match self.turn {
+                None => block.running,
+                Some(turn) if turn / LANES == n => 1 << (turn % LANES),
+                Some(_) => 0,
+            };
         }
     }
 
@@ -273,11 +344,19 @@ impl Bank {
     }
 
     fn norms(&mut self) -> Vec<Norms> {
+        self.norms_of(0..self.blocks.len() * LANES)
+    }
+
+    /// The norms of these lanes; those of others mean nothing.
+    fn norms_of(&mut self, lanes: Range<usize>) -> Vec<Norms> {
         let moment = self.metric.as_ref().map(|metric| &metric.moment);
         let given: [&[f64]; 1] = [&self.kappa];
-        let norms = self
-            .w
-            .sweep(&mut self.z, moment, given, |[kappa], m, sums, w, z| {
+        let norms = self.w.sweep_lanes(
+            lanes,
+            &mut self.z,
+            moment,
+            given,
+            |[kappa], m, sums, w, z| {
                 for k in 0..LANES {
                     let (w, z) = (f64::from(w[k]), f64::from(z[k]));
                     let apart = kappa[k] * f64::from(m[k]) * (w - z);
@@ -285,7 +364,8 @@ impl Bank {
                     sums[1][k] += w * w;
                     sums[2][k] += apart * apart;
                 }
-            });
+            },
+        );
         let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
         norms.collect()
     }
@@ -364,12 +444,12 @@ impl Bank {
     /// Estimates the gaps at the end of an active pass.
     pub(super) fn estimate_active(&mut self) {
         self.settle();
-        let lanes: Vec<_> = self.running().collect();
+        let lanes: Vec<_> = self.in_turn().collect();
         // norms cost a look at every weight
         let far = |&(_, head): &(usize, usize)| self.courses[head].leaves_much();
         let norms = match lanes.iter().all(far) {
             true => Vec::new(),
-            false => self.norms(),
+            false => self.norms_of(self.lanes_in_turn()),
         };
         for (lane, head) in lanes {
             self.courses[head].estimate_active(|| norms[lane]);
@@ -386,7 +466,7 @@ impl Bank {
         let from = self.kappa.clone();
         // kappa from now on; below 0 where the centre stays
         let mut to = vec![-1.0; from.len()];
-        let lanes: Vec<_> = self.running().collect();
+        let lanes: Vec<_> = self.in_turn().collect();
         for (lane, head) in lanes {
             if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
             {
@@ -394,11 +474,16 @@ impl Bank {
                 self.kappa[lane] = kappa;
             }
         }
+        let in_turn = self.lanes_in_turn();
         if to.iter().any(|to| *to >= 0.0) {
             let moment = self.metric.as_ref().map(|metric| &metric.moment);
             let given: [&[f64]; 2] = [&from, &to];
-            self.w
-                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
+            self.w.sweep_lanes(
+                in_turn,
+                &mut self.z,
+                moment,
+                given,
+                |[from, to], m, [], w, z| {
                     for k in 0..LANES {
                         let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
                         let m = f64::from(m[k]);
@@ -409,7 +494,8 @@ impl Bank {
                         z[k] = if moves { w[k] } else { z[k] };
                         w[k] = if moves { new_w } else { w[k] };
                     }
-                });
+                },
+            );
         }
         self.set_damp();
         self.arm();
@@ -417,9 +503,11 @@ impl Bank {
 
     /// In a metric: 1 / (1 + kappa m).
     fn set_damp(&mut self) {
+        let in_turn = self.lanes_in_turn();
         if let Some(metric) = &mut self.metric {
             let given: [&[f64]; 1] = [&self.kappa];
-            metric.damp.sweep(
+            metric.damp.sweep_lanes(
+                in_turn,
                 &mut metric.moment,
                 None,
                 given,

@@ -45,6 +45,16 @@ impl Asleep {
         Ok(Self { words })
     }
 
+    /// Sets every row's bit anew.
+    pub(super) fn set_all(&mut self, rows: usize, sleeps: impl Fn(usize) -> bool) {
+        for (n, word) in self.words.iter_mut().enumerate() {
+            let rows = 64 * n..rows.min(64 * (n + 1));
+            *word.get_mut() = rows
+                .rev()
+                .fold(0, |word, row| word << 1 | u64::from(sleeps(row)));
+        }
+    }
+
     #[inline]
     pub(super) fn get(&self, row: usize) -> bool {
         self.group(row, 1) == 1

@@ -49,7 +49,10 @@ pub(super) struct Resident<T> {
     /// A head's share of the visits of active passes since the last full pass.
     active_visits: usize,
     passes: u32,
-    /// Heads that ran before the verifying pass in progress, if it follows an active one.
+    /// The same two when heads began to take turns.
+    before_turns: (usize, usize),
+    /// Heads that ran before the verifying pass in progress, if it follows an active one: where some end in it, active
+    /// passes go on. 0 where enough of those are done.
     between: Option<usize>,
     /// With more than one trainer.
     team: Option<Team<T>>,
@@ -94,6 +97,7 @@ impl<T: Real> Resident<T> {
             pass: Pass::Full,
             active_passes: 0,
             active_visits: 0,
+            before_turns: (0, 0),
             passes: 0,
             between: None,
             team,
@@ -206,7 +210,7 @@ impl<T: Real> Resident<T> {
                     return Ok(());
                 }
                 if let Some(before) = self.between.take() {
-                    if self.solver.running_heads() == before {
+                    if self.solver.running_heads() >= before {
                         return self.begin_full();
                     }
                     self.end_active();
@@ -221,11 +225,14 @@ impl<T: Real> Resident<T> {
             }
             Pass::Active => {
                 self.note(Event::Active);
-                if self.solver.seems_to_arrive() {
-                    self.between = Some(self.solver.running_heads());
-                    return self.begin_verify();
+                match (self.solver.seems_to_arrive(), self.solver.in_turns()) {
+                    (true, true) => self.next_turn(),
+                    (true, false) => {
+                        self.between = Some(self.solver.running_heads());
+                        return self.begin_verify();
+                    }
+                    (false, _) => self.end_active(),
                 }
-                self.end_active();
             }
         }
         self.begin_active()
@@ -325,40 +332,69 @@ impl<T: Real> Resident<T> {
         }
     }
 
+    /// Leaves out blocks whose rows all sleep: active passes wake none, so the order holds all others.
     fn order_awake(&mut self) {
-        self.order.clear();
+        let (solver, width) = (&self.solver, self.block);
+        let mut rows = 0;
+        self.order.retain(|block| {
+            let awake = solver.awake(*block as usize * width, width).count_ones();
+            rows += awake as usize;
+            awake > 0
+        });
+        // shuffled from here, an order depends on the rows alone and not on the pass before
+        self.order.sort_unstable();
         self.cursor = 0;
-        self.pass_rows = 0;
-        for block in 0..self.facts.rows.div_ceil(self.block) {
-            let awake = self
-                .solver
-                .awake(block * self.block, self.block)
-                .count_ones() as usize;
-            if awake > 0 {
-                self.order.push(block as u32);
-                self.pass_rows += awake;
-            }
-        }
+        self.pass_rows = rows;
     }
 
-    /// Begins an active pass, or a full one when enough of them are done.
+    /// Begins an active pass, or a full or verifying one when enough of them are done.
     fn begin_active(&mut self) -> Result<(), TrainError> {
-        let patience = self.solver.patience();
-        let enough = self.active_passes >= ACTIVE_PASSES * patience
-            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows;
-        if !enough {
-            self.order_awake();
-            let row_words = self.facts.mean_row_words.max(1);
-            if self.pass_rows * row_words * FEATURES_PER_VALUE >= self.facts.features
-                && self.pass_rows > 0
-            {
-                self.random.shuffle(&mut self.order);
-                self.solver.begin_active();
-                self.pass = Pass::Active;
-                return Ok(());
+        while !self.order_active() {
+            if self.solver.in_turns() {
+                self.next_turn();
+                continue;
             }
+            if self.solver.wants_proof() {
+                self.between = Some(0);
+                return self.begin_verify();
+            }
+            return self.begin_full();
         }
-        self.begin_full()
+        self.random.shuffle(&mut self.order);
+        self.solver.begin_active();
+        self.pass = Pass::Active;
+        Ok(())
+    }
+
+    /// Orders the rows of an active pass; false when one is no longer due.
+    fn order_active(&mut self) -> bool {
+        let patience = self.solver.patience();
+        if self.active_passes >= ACTIVE_PASSES * patience
+            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows
+        {
+            return false;
+        }
+        self.order_awake();
+        let values = self.pass_rows * self.facts.mean_row_words.max(1);
+        if self.pass_rows == 0 || values * FEATURES_PER_VALUE < self.facts.features {
+            return false;
+        }
+        if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
+            self.before_turns = (self.active_passes, self.active_visits);
+            self.next_turn();
+            return self.order_active();
+        }
+        true
+    }
+
+    /// Makes it the next head's turn; behind the last no active pass is due.
+    fn next_turn(&mut self) {
+        if self.solver.next_turn() {
+            (self.active_passes, self.active_visits) = self.before_turns;
+            self.order_all();
+        } else {
+            self.active_passes = usize::MAX;
+        }
     }
 
     pub(super) fn solver(&self) -> &Solver<T> {

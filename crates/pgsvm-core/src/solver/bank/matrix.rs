@@ -10,6 +10,7 @@ use crate::row::Row;
 use crate::solver::ahead::Coming;
 use crate::trainer::TrainError;
 use crate::zeros::{zeros, Lined};
+use std::ops::Range;
 
 const ONES: Lanes = [1.0; LANES];
 
@@ -69,12 +70,25 @@ impl Matrix {
         given: [&[f64]; G],
         change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
     ) -> Vec<[f64; S]> {
-        let mut sums = Vec::new();
+        self.sweep_lanes(0..self.stride, other, beside, given, change)
+    }
+
+    /// The same where only these `lanes` matter: others may be passed over.
+    #[inline(always)]
+    pub(super) fn sweep_lanes<const G: usize, const S: usize>(
+        &mut self,
+        lanes: Range<usize>,
+        other: &mut Matrix,
+        beside: Option<&Matrix>,
+        given: [&[f64]; G],
+        change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
+    ) -> Vec<[f64; S]> {
         let blocks = given.map(|given| given.as_chunks::<LANES>().0);
         let block = |n: usize| blocks.map(|given| given[n]);
         // features of one head
         let pitch = self.pitch.max(1);
-        for lane in 0..self.stride {
+        let mut sums = vec![[0.0; S]; self.stride];
+        for lane in lanes {
             let given = given.map(|given| [given[lane]; LANES]);
             let mut sum = [[0.0; LANES]; S];
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
@@ -87,25 +101,25 @@ impl Matrix {
                 });
                 change(given, beside, &mut sum, own, other);
             }
-            sums.push(sum.map(|sum| sum.iter().sum()));
+            sums[lane] = sum.map(|sum| sum.iter().sum());
         }
         // lanes of one feature
         let width = self.stride / LANES;
         let (own, others) = (&mut self.rest, &mut other.rest);
         let own = own.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
-        let mut lanes = vec![[[0.0; LANES]; S]; width];
+        let mut by_lane = vec![[[0.0; LANES]; S]; width];
         for (feature, (own, other)) in own.zip(others).enumerate() {
             for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
                 let beside = beside.map_or(&ONES, |beside| {
                     &beside.rest.as_chunks::<LANES>().0[feature * width + n]
                 });
-                change(block(n), beside, &mut lanes[n], own, other);
+                change(block(n), beside, &mut by_lane[n], own, other);
             }
         }
         for (lane, sums) in sums.iter_mut().enumerate() {
             for (s, sum) in sums.iter_mut().enumerate() {
-                *sum += lanes[lane / LANES][s][lane % LANES];
+                *sum += by_lane[lane / LANES][s][lane % LANES];
             }
         }
         sums

@@ -117,6 +117,9 @@ impl Bank {
             if place + 1 < blocks.numbers.len() {
                 let (first, rows) = to_visit(self, place + 1);
                 ahead.begin(first, rows);
+                if !FULL {
+                    self.prefetch_alpha(first, rows);
+                }
             }
             while left != 0 {
                 let offset = left.trailing_zeros();
@@ -124,10 +127,12 @@ impl Bank {
                 let slot = first + offset as usize;
                 let row = blocks.page.peek_row(slot);
                 values += row.values();
-                prefetch(
-                    &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
-                    1,
-                );
+                if FULL {
+                    prefetch(
+                        &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
+                        1,
+                    );
+                }
                 let mut coming = ahead.coming(&row, first, left);
                 self.visit::<K, FULL>(&row, &mut coming);
                 coming.rest();
@@ -135,6 +140,16 @@ impl Bank {
             ahead.finish();
         }
         values
+    }
+
+    /// Asks for the dual variables of these rows.
+    #[inline(always)]
+    fn prefetch_alpha(&self, first: usize, mut rows: u32) {
+        while rows != 0 {
+            let slot = first + rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            prefetch(&self.alpha[slot * self.width..], 1);
+        }
     }
 
     /// Visits a row and asks for the one that is `coming` meanwhile; see [`Seen::held`] for what comes back.
@@ -171,11 +186,10 @@ impl Bank {
     /// The lanes of a block that are to visit a row.
     #[inline(always)]
     fn wanted<const FULL: bool>(&self, row: &Row<'_>, block: usize) -> u8 {
-        let running = self.blocks[block].running;
         if FULL {
-            running
+            self.blocks[block].running
         } else {
-            running & !self.asleep[row.ordinal() * self.width + block]
+            self.blocks[block].in_turn & !self.asleep[row.ordinal() * self.width + block]
         }
     }
 
@@ -211,7 +225,8 @@ impl Bank {
             let standing = own.look::<K::Eight, FULL>(facing, &score[n], alpha, asleep);
             let held = K::Eight::load(&seen.held);
             held.least(standing.held).store(&mut seen.held);
-            seen.awake |= own.running & !*asleep != 0;
+            let visiting = if FULL { own.running } else { own.in_turn };
+            seen.awake |= visiting & !*asleep != 0;
             if standing.moving != 0 {
                 let damp = self.metric.as_ref().map(|metric| &metric.damp);
                 let curvature = match damp {
