@@ -1,12 +1,14 @@
 """The benchmark: `run.py quick|full [CASE...]`, started by scripts/bench inside a private server.
 
-Each case measures ours and theirs in turns and leaves what it found in bench/found; then results.md and the pictures are
-written from all that lies there. A section says when and on what it was measured.
+Each case measures ours and theirs in turns and leaves what it found in target/bench/found; then results.md and the
+pictures are written from all that lies there. Cases that were measured elsewhere keep their sections, targets and
+pictures as they stand. A section says when and on what it was measured.
 """
 
 import importlib
 import json
 import os
+import re
 import sys
 import time
 
@@ -33,8 +35,8 @@ CASES = [
     "following",
     "prediction",
 ]
+FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"
-FOUND = RESULTS / "found"
 
 
 class Run:
@@ -60,26 +62,57 @@ def main():
 
 
 def write():
-    sections, verdicts, images, missing = [], [], [], []
+    document = RESULTS / "results.md"
+    kept = Kept(document.read_text() if document.exists() else "")
+    sections, rows, images, missing = [], [], [], []
     for name in CASES:
         case = importlib.import_module(f"cases.{name}")
-        if not (FOUND / f"{name}.json").exists():
-            missing.append(case.TITLE)
-            continue
-        stored = json.loads((FOUND / f"{name}.json").read_text())
-        body, reached, pictures = case.report(stored["found"])
-        verdicts += reached
-        for picture in pictures:
-            picture.save(RESULTS)
-            images.append(f"![{case.TITLE}]({picture.name}.svg)\n\n{case.TITLE}: [below](#{anchor(case.TITLE)}).\n")
-        sections.append(f"## {case.TITLE}\n\n{case.__doc__.strip()}\n\n{body}\n\n{circumstances(stored['about'])}\n")
-    head = introduction() + "\n## Targets\n\n" + targets(verdicts) + "\n"
+        title = case.TITLE
+        if (FOUND / f"{name}.json").exists():
+            stored = json.loads((FOUND / f"{name}.json").read_text())
+            body, reached, pictures = case.report(stored["found"])
+            for picture in pictures:
+                picture.save(RESULTS)
+            sections.append(f"## {title}\n\n{case.__doc__.strip()}\n\n{body}\n\n{circumstances(stored['about'])}\n")
+            rows += [target(title, *reached_one) for reached_one in reached]
+            images += [image(title, picture.name) for picture in pictures]
+        elif title in kept.sections:
+            sections.append(kept.sections[title])
+            rows += kept.targets(title)
+            images += kept.images(title)
+        else:
+            missing.append(title)
+    head = introduction() + "\n## Targets\n\n" + table(["case", "reached", "at least", "aim", "", "section"], rows) + "\n"
     if missing:
         head += f"\nNot measured: {', '.join(missing)}.\n"
     if images:
         head += "\n## Pictures\n\n" + "\n".join(images)
-    (RESULTS / "results.md").write_text(head + "\n" + "\n".join(sections))
-    print(f"wrote {RESULTS / 'results.md'}")
+    document.write_text(head + "\n" + "\n".join(sections))
+    print(f"wrote {document}")
+
+
+class Kept:
+    """The parts of a document that was written before."""
+
+    def __init__(self, text):
+        parts = [part.strip() for part in text.split("\n## ")[1:]]
+        self.sections = {part.split("\n", 1)[0]: f"## {part}\n" for part in parts}
+
+    def targets(self, title):
+        lines = self.sections.get("Targets", "").splitlines()
+        cells = [line.strip("| ").split(" | ") for line in lines if line.endswith(f"| {link(title)} |")]
+        return [[cell.strip() for cell in row] for row in cells]
+
+    def images(self, title):
+        return [image(title, name) for name in re.findall(rf"!\[{re.escape(title)}\]\((\w+)\.svg\)", self.sections["Pictures"])]
+
+
+def image(title, name):
+    return f"![{title}]({name}.svg)\n\n{title}: {link(title)}.\n"
+
+
+def link(title):
+    return f"[below](#{anchor(title)})"
 
 
 def introduction():
@@ -91,18 +124,11 @@ seconds.
 """
 
 
-def targets(verdicts):
-    rows = [
-        [
-            name,
-            f"{value:.2f}",
-            f"{sign(down)} {least:g}",
-            f"{sign(down)} {aim:g}" if aim else "",
-            verdict(value, least, aim, down),
-        ]
-        for name, value, least, aim, down in (tuple(v) + (False,) * (5 - len(v)) for v in verdicts)
-    ]
-    return table(["case", "reached", "at least", "aim", ""], rows)
+def target(title, name, value, least, aim, smaller_is_better=False):
+    sign = "<=" if smaller_is_better else ">="
+    aims = f"{sign} {aim:g}" if aim else ""
+    reached = verdict(value, least, aim, smaller_is_better)
+    return [name, f"{value:.2f}", f"{sign} {least:g}", aims, reached, link(title)]
 
 
 def circumstances(about):
@@ -116,10 +142,6 @@ def circumstances(about):
 def anchor(title):
     """The name under which a heading can be linked."""
     return "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter == "-")
-
-
-def sign(smaller_is_better):
-    return "<=" if smaller_is_better else ">="
 
 
 if __name__ == "__main__":
