@@ -579,7 +579,6 @@ impl Seen {
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
-            together: self.rows as usize,
             dense,
             features: dense + self.learner.sparse(),
             occurring,

@@ -94,10 +94,12 @@ pub(crate) enum Found<'a, T> {
 }
 
 impl<T: Real> Solver<T> {
+    /// `together`: rows that are trained with one another between two passes over all.
     pub(crate) fn new(
         problem: &Problem,
         specs: &[HeadSpec],
         facts: &Facts,
+        together: usize,
     ) -> Result<Self, TrainError> {
         for (index, spec) in specs.iter().enumerate() {
             if spec.signs.len() < facts.groups {
@@ -105,7 +107,9 @@ impl<T: Real> Solver<T> {
             }
         }
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
-        let courses = specs.iter().map(|spec| Course::new(problem, spec, facts));
+        let courses = specs
+            .iter()
+            .map(|spec| Course::new(problem, spec, facts, together));
         let courses: Vec<Course> = courses.collect();
         let form = if problem.pegasos().is_none() && Bank::suits(&courses) {
             Form::Together(Box::new(Bank::new(specs, courses, intercept, facts)?))

@@ -70,8 +70,6 @@ impl Control {
 pub(crate) struct Facts {
     /// Rows in all.
     pub(crate) rows: usize,
-    /// Rows that are trained with one another between two passes over all: all of them, unless the trainer knows better.
-    pub(crate) together: usize,
     /// Length of the dense part.
     pub(crate) dense: usize,
     /// Largest feature id + 1.
@@ -117,7 +115,6 @@ impl Facts {
         let get = |k: usize| fields[k].load(Ordering::Relaxed);
         Self {
             rows: get(0) as usize,
-            together: get(0) as usize,
             dense: get(1) as usize,
             features: get(2) as usize,
             occurring: get(3) as usize,

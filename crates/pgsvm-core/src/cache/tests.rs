@@ -110,7 +110,6 @@ fn the_trainer_reaches_nothing_before_a_phase_is_published() {
     loading.arena()[17] = 99;
     let facts = Facts {
         rows: 3,
-        together: 3,
         mean_q: 1.5,
         ..Facts::default()
     };

@@ -110,7 +110,7 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    pub(super) fn new(problem: &Problem, spec: &HeadSpec, facts: &Facts) -> Self {
+    pub(super) fn new(problem: &Problem, spec: &HeadSpec, facts: &Facts, together: usize) -> Self {
         let squared = problem.loss() == Loss::SquaredHinge;
         let factor = if squared { 2.0 } else { 1.0 };
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
@@ -124,7 +124,7 @@ impl Course {
             factor,
             spec.c,
             facts.mean_q + intercept,
-            facts.together,
+            together,
             facts.occurring,
         );
         Self {

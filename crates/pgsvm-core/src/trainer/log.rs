@@ -196,7 +196,6 @@ mod tests {
     fn log() -> Log {
         let facts = Facts {
             rows: 10,
-            together: 10,
             dense: 0,
             features: 1,
             occurring: 1,

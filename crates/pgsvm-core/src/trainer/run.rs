@@ -21,6 +21,8 @@ use crate::Step;
 pub(super) struct Run<T> {
     form: Form<T>,
     facts: Facts,
+    /// Rows that are trained with one another between two passes over all.
+    together: usize,
     /// Whether all rows are in the cache.
     resident: bool,
     problem: Problem,
@@ -66,12 +68,9 @@ impl<T: Real> Run<T> {
         side: TrainerSide,
         started: Instant,
     ) -> Result<Self, TrainError> {
-        let facts = match &side {
-            TrainerSide::Resident(facts, _) => *facts,
-            TrainerSide::Streaming(facts, region, _) => Facts {
-                together: kept_rows(region.len(), facts),
-                ..*facts
-            },
+        let (facts, together) = match &side {
+            TrainerSide::Resident(facts, _) => (*facts, facts.rows),
+            TrainerSide::Streaming(facts, region, _) => (*facts, kept_rows(region.len(), facts)),
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
         let resident = matches!(side, TrainerSide::Resident(..));
@@ -95,7 +94,7 @@ impl<T: Real> Run<T> {
             }
         }
         let random = Random::new(problem.seed(), Stream::Trainer);
-        let mut solver = Solver::new(problem, &specs, &facts)?;
+        let mut solver = Solver::new(problem, &specs, &facts, together)?;
         if !start.is_empty() && start.len() != finals {
             return Err(TrainError::Start { head: start.len() });
         }
@@ -136,6 +135,7 @@ impl<T: Real> Run<T> {
         Ok(Self {
             form,
             facts,
+            together,
             resident,
             problem: *problem,
             specs,
@@ -269,11 +269,11 @@ impl<T: Real> Run<T> {
         self.updates = self.form.solver().updates();
         self.form.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
-        *self.form.solver_mut() = Solver::new(&self.problem, &[], &self.facts)?;
+        *self.form.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
         self.specs.clear();
         verdict.layout.add_final(verdict.c, &mut self.specs)?;
         self.finals = self.specs.len();
-        let mut solver = Solver::new(&self.problem, &self.specs, &self.facts)?;
+        let mut solver = Solver::new(&self.problem, &self.specs, &self.facts, self.together)?;
         let begun = match self.problem.pegasos() {
             None => duals,
             Some(_) => Vec::new(),
