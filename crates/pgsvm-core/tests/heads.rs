@@ -124,6 +124,18 @@ fn heads_are_certified_as_by_themselves_whatever_their_number() {
     }
 }
 
+/// Where the processor has vectors of sixteen, full passes over rows this wide take four at a time, the last ones singly.
+#[test]
+fn wide_dense_rows_are_certified() {
+    for (rows, features) in [(2003, 150), (4001, 321)] {
+        let examples = classes(rows, features, 10, 5);
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            let heads = one_against_rest(10, 0.1);
+            assert_heads(problem(loss, 0.1), &heads, &examples, PLENTY);
+        }
+    }
+}
+
 /// Heads whose rows near the margin are different ones: more active passes follow one full pass than all heads together
 /// may take.
 #[test]

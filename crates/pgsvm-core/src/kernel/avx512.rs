@@ -62,6 +62,41 @@ pub(super) fn dots<const N: usize, const S: usize>(x: &[f32], u: [&[f32]; N]) ->
     total.map(|total| _mm512_reduce_add_ps(total))
 }
 
+/// <x, u> for each of R x and each of N u, all of the same length, reading each once. Asks for `next` meanwhile, as far as
+/// the others are long.
+#[target_feature(enable = "avx512f,fma")]
+pub(super) fn tile<const R: usize, const N: usize>(
+    x: [&[f32]; R],
+    u: [&[f32]; N],
+    next: &[u32],
+) -> [[f32; N]; R] {
+    let length = x.iter().chain(&u).map(|all| all.len()).min();
+    let n = length.unwrap_or(0);
+    let mut sums = [[_mm512_setzero_ps(); N]; R];
+    let mut at = 0;
+    // SAFETY: every access lies below n, the length of the shortest slice; what the mask leaves out is not accessed.
+    unsafe {
+        while at < n {
+            if at < next.len() {
+                _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(at).cast());
+            }
+            let mask = first((n - at).min(WIDTH));
+            let mut others = [_mm512_setzero_ps(); N];
+            for (other, u) in others.iter_mut().zip(u) {
+                *other = _mm512_maskz_loadu_ps(mask, u.as_ptr().add(at));
+            }
+            for (x, sums) in x.into_iter().zip(&mut sums) {
+                let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
+                for (sum, other) in sums.iter_mut().zip(others) {
+                    *sum = _mm512_fmadd_ps(value, other, *sum);
+                }
+            }
+            at += WIDTH;
+        }
+    }
+    sums.map(|sums| sums.map(|sum| _mm512_reduce_add_ps(sum)))
+}
+
 /// u += scale x
 #[target_feature(enable = "avx512f,fma")]
 pub(super) fn add(u: &mut [f32], scale: f32, x: &[f32]) {

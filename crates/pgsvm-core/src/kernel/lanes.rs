@@ -226,6 +226,49 @@ pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]]) -> [f32; AT_ONCE] {
     out
 }
 
+/// Rows that [`tile`] takes at once.
+pub(crate) const TILE: usize = 4;
+
+/// Whether [`tile`] is faster than row by row for rows of this length: where vectors are wide enough that weights come
+/// too slowly from the processor's caches.
+#[inline(always)]
+pub(crate) fn tiles(length: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let suits = avx512::suits(length);
+    #[cfg(not(target_arch = "x86_64"))]
+    let suits = false;
+    suits
+}
+
+/// <x, u> for each x and each of up to [`AT_ONCE`] u of the same length, reading each u once; 0 behind them. Asks for `next`
+/// meanwhile, as far as the others are long.
+#[inline(always)]
+pub(crate) fn tile<K: Kernel>(
+    x: [&[f32]; TILE],
+    u: &[&[f32]],
+    next: &[u32],
+) -> [[f32; AT_ONCE]; TILE] {
+    #[cfg(target_arch = "x86_64")]
+    if K::AVX2 && x.iter().all(|x| avx512::suits(x.len())) {
+        // SAFETY: the features have been looked for.
+        return unsafe {
+            match *u {
+                [a] => avx512::tile(x, [a], next).map(widened),
+                [a, b] => avx512::tile(x, [a, b], next).map(widened),
+                [a, b, c] => avx512::tile(x, [a, b, c], next).map(widened),
+                [a, b, c, d] => avx512::tile(x, [a, b, c, d], next),
+                _ => x.map(|x| dots::<K>(x, u)),
+            }
+        };
+    }
+    x.map(|x| dots::<K>(x, u))
+}
+
+/// The same numbers, 0 behind them.
+fn widened<const N: usize>(numbers: [f32; N]) -> [f32; AT_ONCE] {
+    std::array::from_fn(|n| numbers.get(n).copied().unwrap_or(0.0))
+}
+
 #[inline(always)]
 fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32; AT_ONCE]) {
     for (out, u) in out.iter_mut().zip(u) {

@@ -235,12 +235,18 @@ fn loops_for_many_heads_equal_the_scalar_reference() {
 fn dense_loops_for_many_heads_equal_the_scalar_reference() {
     struct Some<'a>(&'a [f32], [&'a [f32]; 4], usize);
     impl Work for Some<'_> {
-        type Output = ([f32; 4], Vec<f32>);
+        type Output = ([f32; 4], [[f32; 4]; 4], Vec<f32>);
         #[inline(always)]
         fn run<K: Kernel>(self) -> Self::Output {
             let mut sum = self.1[0].to_vec();
             lanes::add_dense::<K>(&mut sum, -0.75, self.0);
-            (lanes::dots::<K>(self.0, &self.1[..self.2]), sum)
+            let u = &self.1[..self.2];
+            let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
+            (
+                lanes::dots::<K>(self.0, u),
+                lanes::tile::<K>(rows, u, &[0; 40]),
+                sum,
+            )
         }
     }
     for length in (0..40).chain([127, 128, 129, 143, 144, 500, 781]) {
@@ -252,16 +258,26 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
         let u = [53, 29, 11, 7].map(numbers);
         for level in [Level::PLAIN, Level::best()] {
             for count in 0..=4 {
-                let (dots, sum) = level.run(Some(&x, u.each_ref().map(Vec::as_slice), count));
+                let (dots, tile, sum) = level.run(Some(&x, u.each_ref().map(Vec::as_slice), count));
                 for ((sum, x), u) in sum.into_iter().zip(&x).zip(&u[0]) {
                     assert!((sum - (u - 0.75 * x)).abs() <= 1e-6, "{level:?} {length}");
                 }
-                for (dot, u) in dots.into_iter().zip(&u[..count]) {
-                    let products = || x.iter().zip(u).map(|(x, u)| f64::from(*x) * f64::from(*u));
-                    let bound = 1e-5 * (1.0 + products().map(f64::abs).sum::<f64>());
-                    assert!((f64::from(dot) - products().sum::<f64>()).abs() <= bound);
+                let rows = [
+                    (dots, &x),
+                    (tile[0], &x),
+                    (tile[1], &u[1]),
+                    (tile[2], &u[2]),
+                    (tile[3], &u[3]),
+                ];
+                for (dots, x) in rows {
+                    for (dot, u) in dots.into_iter().zip(&u[..count]) {
+                        let products =
+                            || x.iter().zip(u).map(|(x, u)| f64::from(*x) * f64::from(*u));
+                        let bound = 1e-5 * (1.0 + products().map(f64::abs).sum::<f64>());
+                        assert!((f64::from(dot) - products().sum::<f64>()).abs() <= bound);
+                    }
+                    assert_eq!(dots[count..], [0.0; 4][count..]);
                 }
-                assert_eq!(dots[count..], [0.0; 4][count..]);
             }
         }
     }

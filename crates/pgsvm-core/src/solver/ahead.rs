@@ -110,7 +110,15 @@ impl<'a> Coming<'a> {
         Self { words: &[] }
     }
 
-    fn new(words: &'a [u32]) -> Self {
+    /// All that is left, to be asked for by the caller.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> &'a [u32] {
+        std::mem::take(&mut self.words)
+    }
+
+    /// A row of these words.
+    #[inline(always)]
+    pub(super) fn new(words: &'a [u32]) -> Self {
         let words = &words[..words.len().min(LINES * LINE_WORDS)];
         Self { words }
     }

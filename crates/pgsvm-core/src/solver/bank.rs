@@ -57,6 +57,10 @@ pub(super) struct Bank {
     all_asleep: Asleep,
     /// The lane that active passes visit, where heads take turns in them.
     turn: Option<usize>,
+    /// Lanes of each block whose weights have changed since the rows of a tile began to be visited.
+    moved: Vec<u8>,
+    /// Whether few visits of the last tiles moved a dual variable.
+    calm: bool,
     /// In a full pass.
     anew: Option<Anew>,
     /// The weights, and the centre of the shift as in [`super::iterate`]: v = w (1 + kappa m) - kappa m z.
@@ -122,6 +126,8 @@ impl Bank {
                 bytes: facts.rows as u64 / 8,
             })?,
             turn: None,
+            moved: vec![0; width],
+            calm: false,
             anew: None,
             w: matrix()?,
             z: matrix()?,

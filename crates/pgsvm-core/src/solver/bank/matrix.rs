@@ -4,7 +4,7 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{add_dense, dots, Entries, Lanes, Place, AT_ONCE, LANES};
+use crate::kernel::lanes::{add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE};
 use crate::kernel::{Kernel, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::solver::ahead::Coming;
@@ -252,6 +252,44 @@ impl Matrix {
             }
         }
         sums
+    }
+}
+
+/// <m, x> of [`TILE`] rows, as [`scores`]: of each row for one block after the other; of the dense part, for these lanes
+/// only. Asks for rows that are `coming` meanwhile, one with each product of four lanes.
+#[inline(always)]
+pub(super) fn tile_scores<K: Kernel>(
+    matrix: &Matrix,
+    rows: &[Row<'_>; TILE],
+    intercept: f32,
+    lanes: &[usize],
+    coming: &mut [Coming<'_>],
+    out: &mut [Lanes],
+) {
+    let stride = matrix.stride;
+    let blocks = stride / LANES;
+    let last = &matrix.rest[matrix.rest.len() - stride..];
+    for (row, out) in rows.iter().zip(out.chunks_exact_mut(blocks)) {
+        let entries = matrix.entries(row);
+        for (block, out) in out.iter_mut().enumerate() {
+            let from = block * LANES;
+            let [[scores]] = entries.scores::<K, 1, 1>([&matrix.rest], Place { stride, from });
+            *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k]);
+        }
+    }
+    let x = rows.each_ref().map(|row| row.dense());
+    for (n, lanes) in lanes.chunks(AT_ONCE).enumerate() {
+        let next = coming.get_mut(n).map_or(&[][..], Coming::take);
+        let mut fronts = [&[][..]; AT_ONCE];
+        for (front, &lane) in fronts.iter_mut().zip(lanes) {
+            *front = matrix.front(lane);
+        }
+        let sums = tile::<K>(x, &fronts[..lanes.len()], next);
+        for (sums, out) in sums.iter().zip(out.chunks_exact_mut(blocks)) {
+            for (sum, lane) in sums.iter().zip(lanes) {
+                out[lane / LANES][lane % LANES] += sum;
+            }
+        }
     }
 }
 

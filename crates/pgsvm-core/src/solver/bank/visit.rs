@@ -2,14 +2,17 @@
 
 use super::Bank;
 use crate::kernel::eight::Eight;
-use crate::kernel::lanes::{Lanes, LANES};
+use crate::kernel::lanes::{tiles, Lanes, LANES, TILE};
 use crate::kernel::{prefetch, Kernel, Real, Work};
 use crate::row::Row;
 use crate::solver::ahead::{Ahead, Coming};
 use crate::solver::bank::lanes::Facing;
-use crate::solver::bank::matrix::scores;
+use crate::solver::bank::matrix::{scores, tile_scores};
 use crate::solver::head::Blocks;
 use crate::solver::visit::NORM_SAMPLE;
+
+/// Where no more than one of so many visits moves a dual variable, the scores of a tile's visits are taken beforehand.
+const SELDOM: usize = 8;
 
 /// What the visits of a row by several blocks found.
 struct Seen {
@@ -17,6 +20,17 @@ struct Seen {
     awake: bool,
     /// The least of what holds it at a bound, see [`super::lanes::Standing`].
     held: Lanes,
+}
+
+/// What is known of a row when it is visited.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// See [`Bank::norm`].
+    norm: Option<f32>,
+    /// Its scores at the weights of the full pass's start, block by block.
+    at_start: Option<&'a [Lanes]>,
+    /// The same at the present weights, but for lanes in [`Bank::moved`].
+    at_visit: Option<&'a [Lanes]>,
 }
 
 /// The work of [`Bank::visit_blocks`].
@@ -30,7 +44,10 @@ impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) -> usize {
-        self.bank.visit_each::<K, FULL>(self.blocks)
+        match FULL && self.bank.tiles() {
+            true => self.bank.visit_tiles::<K>(self.blocks),
+            false => self.bank.visit_each::<K, FULL>(self.blocks),
+        }
     }
 }
 
@@ -45,7 +62,10 @@ impl<const FULL: bool> Work for VisitRow<'_, FULL> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) -> f32 {
-        let held = self.bank.visit::<K, FULL>(self.row, &mut Coming::none());
+        let known = self.bank.known::<K, FULL>(self.row);
+        let held = self
+            .bank
+            .visit::<K, FULL>(self.row, known, &mut Coming::none());
         held.into_iter().fold(f32::INFINITY, f32::min)
     }
 }
@@ -128,18 +148,99 @@ impl Bank {
                 let row = blocks.page.peek_row(slot);
                 values += row.values();
                 if FULL {
-                    prefetch(
-                        &self.alpha[(slot + 1).min(self.facts.rows - 1) * self.width..],
-                        1,
-                    );
+                    self.prefetch_next_alpha(slot);
                 }
                 let mut coming = ahead.coming(&row, first, left);
-                self.visit::<K, FULL>(&row, &mut coming);
+                let known = self.known::<K, FULL>(&row);
+                self.visit::<K, FULL>(&row, known, &mut coming);
                 coming.rest();
             }
             ahead.finish();
         }
         values
+    }
+
+    /// Whether rows of a full pass are taken [`TILE`] at a time: their scores at the weights of its start do not depend on
+    /// what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
+    /// processor's first cache holds.
+    fn tiles(&self) -> bool {
+        !self.start_is_zero && tiles(self.facts.dense)
+    }
+
+    /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
+    #[inline(always)]
+    fn visit_tiles<K: Kernel>(&mut self, blocks: Blocks<'_>) -> usize {
+        let lanes: Vec<_> = self.running().map(|(lane, _)| lane).collect();
+        let each = self.blocks.len();
+        let mut at_start = vec![[0.0; LANES]; TILE * each];
+        let mut at_visit = at_start.clone();
+        let calm = self.calm;
+        let (mut visits, mut moves) = (0, 0);
+        let rows_of = |place: usize| match blocks.numbers.get(place) {
+            Some(_) => {
+                let (first, rows) = blocks.rows(place);
+                first..first + rows.count_ones() as usize
+            }
+            None => 0..0,
+        };
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            if place + 2 < blocks.numbers.len() {
+                blocks.page.prefetch_entry(rows_of(place + 2).start);
+            }
+            let (mut slots, after) = (rows_of(place), rows_of(place + 1));
+            while slots.len() >= TILE {
+                let first = slots.start;
+                let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.peek_row(first + n));
+                slots.start += TILE;
+                // the rows in the same places of the next tile
+                let mut coming: [_; TILE] = std::array::from_fn(|n| {
+                    let next = slots.clone().nth(n).or(after.clone().nth(n));
+                    let words = |slot| Coming::new(blocks.page.peek_words(slot));
+                    next.map_or(Coming::none(), words)
+                });
+                let (now, later) = coming.split_at_mut(TILE / 2);
+                let one = self.intercept;
+                tile_scores::<K>(&self.start, &rows, one, &lanes, now, &mut at_start);
+                if calm {
+                    tile_scores::<K>(&self.w, &rows, one, &lanes, later, &mut at_visit);
+                }
+                self.moved.fill(0);
+                for (n, row) in rows.iter().enumerate() {
+                    values += row.values();
+                    self.prefetch_next_alpha(first + n);
+                    let own = n * each..(n + 1) * each;
+                    let known = Known {
+                        norm: self.norm::<K>(row),
+                        at_start: Some(&at_start[own.clone()]),
+                        at_visit: calm.then_some(&at_visit[own]),
+                    };
+                    self.visit::<K, true>(row, known, &mut coming[n]);
+                    coming[n].rest();
+                }
+                visits += TILE * lanes.len();
+                moves += self
+                    .moved
+                    .iter()
+                    .map(|moved| moved.count_ones() as usize)
+                    .sum::<usize>();
+            }
+            for slot in slots {
+                let row = blocks.page.peek_row(slot);
+                values += row.values();
+                let known = self.known::<K, true>(&row);
+                self.visit::<K, true>(&row, known, &mut Coming::none());
+            }
+        }
+        self.calm = SELDOM * moves <= visits;
+        values
+    }
+
+    /// Asks for the dual variables of the row behind this one.
+    #[inline(always)]
+    fn prefetch_next_alpha(&self, slot: usize) {
+        let next = (slot + 1).min(self.facts.rows - 1);
+        prefetch(&self.alpha[next * self.width..], 1);
     }
 
     /// Asks for the dual variables of these rows.
@@ -152,29 +253,39 @@ impl Bank {
         }
     }
 
+    /// What is known of a row by itself.
+    #[inline(always)]
+    fn known<K: Kernel, const FULL: bool>(&self, row: &Row<'_>) -> Known<'static> {
+        Known {
+            norm: if FULL { self.norm::<K>(row) } else { None },
+            at_start: None,
+            at_visit: None,
+        }
+    }
+
     /// Visits a row and asks for the one that is `coming` meanwhile; see [`Seen::held`] for what comes back.
     #[inline(always)]
     fn visit<K: Kernel, const FULL: bool>(
         &mut self,
         row: &Row<'_>,
+        known: Known<'_>,
         coming: &mut Coming<'_>,
     ) -> Lanes {
         let mut seen = Seen {
             awake: false,
             held: [f32::INFINITY; LANES],
         };
-        let norm = if FULL { self.norm::<K>(row) } else { None };
         let mut block = 0;
         while block < self.blocks.len() {
             let two = block + 1 < self.blocks.len();
             match (self.wanted::<FULL>(row, block), two) {
                 (0, _) => block += 1,
                 (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, norm, block, &mut seen, coming);
+                    self.visit_lanes::<K, FULL, 2>(row, known, block, &mut seen, coming);
                     block += 2;
                 }
                 _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, norm, block, &mut seen, coming);
+                    self.visit_lanes::<K, FULL, 1>(row, known, block, &mut seen, coming);
                     block += 1;
                 }
             }
@@ -198,7 +309,7 @@ impl Bank {
     fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
         &mut self,
         row: &Row<'_>,
-        norm: Option<f32>,
+        known: Known<'_>,
         block: usize,
         seen: &mut Seen,
         coming: &mut Coming<'_>,
@@ -206,12 +317,30 @@ impl Bank {
         let first = row.ordinal() * self.width + block;
         let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
         let one = self.intercept;
-        let (score, at_start) = if FULL && !self.start_is_zero {
-            let both = scores::<K, N, 2>([&self.w, &self.start], row, one, block, wanted, coming);
-            (both[0], both[1])
-        } else {
-            let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
-            (score, [[0.0; LANES]; N])
+        let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
+        let (score, at_start) = match (known.at_start, known.at_visit) {
+            (None, _) if FULL && !self.start_is_zero => {
+                let both = [&self.w, &self.start];
+                let both = scores::<K, N, 2>(both, row, one, block, wanted, coming);
+                (both[0], both[1])
+            }
+            (start, None) => {
+                let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
+                (score, start.map_or([[0.0; LANES]; N], of))
+            }
+            (start, Some(at_visit)) => {
+                let mut score = of(at_visit);
+                let stale: [u8; N] = std::array::from_fn(|n| wanted[n] & self.moved[block + n]);
+                if stale != [0; N] {
+                    let [anew] = scores::<K, N, 1>([&self.w], row, one, block, stale, coming);
+                    for n in 0..N {
+                        for k in (0..LANES).filter(|k| stale[n] >> k & 1 != 0) {
+                            score[n][k] = anew[n][k];
+                        }
+                    }
+                }
+                (score, start.map_or([[0.0; LANES]; N], of))
+            }
         };
         for n in 0..N {
             let facing = Facing {
@@ -228,6 +357,7 @@ impl Bank {
             let visiting = if FULL { own.running } else { own.in_turn };
             seen.awake |= visiting & !*asleep != 0;
             if standing.moving != 0 {
+                self.moved[block + n] |= standing.moving;
                 let damp = self.metric.as_ref().map(|metric| &metric.damp);
                 let curvature = match damp {
                     None => own.curvature(row.q() + one),
@@ -243,7 +373,7 @@ impl Bank {
                 self.w.add::<K>(row, one, block + n, &scales, damp);
             }
             if FULL {
-                own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, norm);
+                own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, known.norm);
                 if let Some(anew) = &mut self.anew {
                     let held = facing.signed::<K::Eight>(alpha);
                     anew.add_row::<K>(row, one, block + n, &held);
