@@ -82,7 +82,9 @@ def write():
             images += kept.images(title)
         else:
             missing.append(title)
-    head = introduction() + "\n## Targets\n\n" + table(["case", "reached", "at least", "aim", "", "section"], rows) + "\n"
+    head = (
+        introduction() + "\n## Targets\n\n" + table(["case", "reached", "at least", "aim", "", "section"], rows) + "\n"
+    )
     if missing:
         head += f"\nNot measured: {', '.join(missing)}.\n"
     if images:
@@ -104,7 +106,10 @@ class Kept:
         return [[cell.strip() for cell in row] for row in cells]
 
     def images(self, title):
-        return [image(title, name) for name in re.findall(rf"!\[{re.escape(title)}\]\((\w+)\.svg\)", self.sections["Pictures"])]
+        return [
+            image(title, name)
+            for name in re.findall(rf"!\[{re.escape(title)}\]\((\w+)\.svg\)", self.sections["Pictures"])
+        ]
 
 
 def image(title, name):
