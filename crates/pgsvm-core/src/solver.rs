@@ -50,8 +50,9 @@ use visit::Sums;
 /// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
 const BLOCKS_AT_A_TIME: usize = 128;
 
-/// The same for a bank, in which all heads visit a row together: few, because hundreds of heads take their time.
-const BANK_BLOCKS_AT_A_TIME: usize = 8;
+/// The same for a bank, in which all heads visit a row together, so many times as many heads: hundreds of them take their
+/// time.
+const BANK_BLOCKS_AT_A_TIME: usize = 1024;
 
 /// Full passes that a head waits for others before it is verified without them.
 const PATIENCE: u32 = 2;
@@ -374,7 +375,10 @@ impl<T: Real> Solver<T> {
         let (mut done, mut values) = (0, 0);
         let at_a_time = match self.form {
             Form::Apart(_) => BLOCKS_AT_A_TIME,
-            Form::Together(_) => BANK_BLOCKS_AT_A_TIME,
+            Form::Together(_) => match self.in_turns() && !FULL {
+                true => BLOCKS_AT_A_TIME,
+                false => (BANK_BLOCKS_AT_A_TIME / self.len()).clamp(1, BLOCKS_AT_A_TIME),
+            },
         };
         while done < blocks.numbers.len() && (done == 0 || values < budget) {
             let end = (done + at_a_time).min(blocks.numbers.len());

@@ -25,8 +25,13 @@ fn first(count: usize) -> __mmask16 {
 }
 
 /// sum x u for each of N u of the same length, reading x once; S sums each, in turns, hide the latency of the addition.
+/// Asks for `next` meanwhile, as far as the others are long.
 #[target_feature(enable = "avx512f,fma")]
-pub(super) fn dots<const N: usize, const S: usize>(x: &[f32], u: [&[f32]; N]) -> [f32; N] {
+pub(super) fn dots<const N: usize, const S: usize>(
+    x: &[f32],
+    u: [&[f32]; N],
+    next: &[u32],
+) -> [f32; N] {
     let n = u.iter().map(|u| u.len()).fold(x.len(), usize::min);
     let mut sums = [[_mm512_setzero_ps(); N]; S];
     let mut at = 0;
@@ -35,6 +40,9 @@ pub(super) fn dots<const N: usize, const S: usize>(x: &[f32], u: [&[f32]; N]) ->
         while at + S * WIDTH <= n {
             for (part, sums) in sums.iter_mut().enumerate() {
                 let place = at + part * WIDTH;
+                if place < next.len() {
+                    _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(place).cast());
+                }
                 let value = _mm512_loadu_ps(x.as_ptr().add(place));
                 for (sum, u) in sums.iter_mut().zip(u) {
                     let other = _mm512_loadu_ps(u.as_ptr().add(place));

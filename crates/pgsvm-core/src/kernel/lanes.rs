@@ -6,7 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
-use super::{Kernel, Real};
+use super::{prefetch, Kernel, Real};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -202,26 +202,31 @@ unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
 /// Products of the same x that are taken at once.
 pub(crate) const AT_ONCE: usize = 4;
 
-/// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them.
+/// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them. Asks for `next` meanwhile, as
+/// far as the others are long.
 #[inline(always)]
-pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]]) -> [f32; AT_ONCE] {
+pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT_ONCE] {
     let mut out = [0.0; AT_ONCE];
     // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones are looked for.
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 {
         let wide = avx512::suits(x.len());
+        if !wide {
+            prefetch(next, usize::MAX);
+        }
         unsafe {
             match *u {
-                [a] if wide => out[..1].copy_from_slice(&avx512::dots::<1, 4>(x, [a])),
-                [a, b] if wide => out[..2].copy_from_slice(&avx512::dots::<2, 4>(x, [a, b])),
-                [a, b, c] if wide => out[..3].copy_from_slice(&avx512::dots::<3, 2>(x, [a, b, c])),
-                [a, b, c, d] if wide => out = avx512::dots::<4, 2>(x, [a, b, c, d]),
+                [a] if wide => out = widened(avx512::dots::<1, 4>(x, [a], next)),
+                [a, b] if wide => out = widened(avx512::dots::<2, 4>(x, [a, b], next)),
+                [a, b, c] if wide => out = widened(avx512::dots::<3, 2>(x, [a, b, c], next)),
+                [a, b, c, d] if wide => out = avx512::dots::<4, 2>(x, [a, b, c, d], next),
                 [a, b, c, d] => out = four_dots_avx2(x, [a, b, c, d]),
                 _ => each_dot::<K>(x, u, &mut out),
             }
         }
         return out;
     }
+    prefetch(next, usize::MAX);
     each_dot::<K>(x, u, &mut out);
     out
 }
@@ -257,11 +262,11 @@ pub(crate) fn tile<K: Kernel>(
                 [a, b] => avx512::tile(x, [a, b], next).map(widened),
                 [a, b, c] => avx512::tile(x, [a, b, c], next).map(widened),
                 [a, b, c, d] => avx512::tile(x, [a, b, c, d], next),
-                _ => x.map(|x| dots::<K>(x, u)),
+                _ => x.map(|x| dots::<K>(x, u, &[])),
             }
         };
     }
-    x.map(|x| dots::<K>(x, u))
+    x.map(|x| dots::<K>(x, u, &[]))
 }
 
 /// The same numbers, 0 behind them.

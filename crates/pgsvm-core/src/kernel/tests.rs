@@ -243,7 +243,7 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
             let u = &self.1[..self.2];
             let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
             (
-                lanes::dots::<K>(self.0, u),
+                lanes::dots::<K>(self.0, u, &[0; 40]),
                 lanes::tile::<K>(rows, u, &[0; 40]),
                 sum,
             )

@@ -110,12 +110,6 @@ impl<'a> Coming<'a> {
         Self { words: &[] }
     }
 
-    /// All that is left, to be asked for by the caller.
-    #[inline(always)]
-    pub(super) fn take(&mut self) -> &'a [u32] {
-        std::mem::take(&mut self.words)
-    }
-
     /// A row of these words.
     #[inline(always)]
     pub(super) fn new(words: &'a [u32]) -> Self {
@@ -123,19 +117,19 @@ impl<'a> Coming<'a> {
         Self { words }
     }
 
-    /// Asks for one of so many parts of what is left.
+    /// One of so many parts of what is left, to be asked for by the caller.
     #[inline(always)]
-    pub(super) fn part(&mut self, parts: usize) {
+    pub(super) fn part(&mut self, parts: usize) -> &'a [u32] {
         let lines = self.words.len().div_ceil(LINE_WORDS).div_ceil(parts);
         let words = self.words.len().min(lines * LINE_WORDS);
         let (part, rest) = self.words.split_at(words);
-        prefetch(part, lines);
         self.words = rest;
+        part
     }
 
     /// Asks for what is left.
     #[inline(always)]
     pub(super) fn rest(&mut self) {
-        self.part(1);
+        prefetch(self.part(1), LINES);
     }
 }

@@ -33,6 +33,8 @@ const MOST_KAPPA: f64 = 1e10;
 
 /// Heads take turns in active passes where a row that is awake is awake for fewer of them than so many.
 const MOST_TOGETHER: u64 = 2;
+/// And where all their passes visit so many values for each pair of heads: every pass of one head also looks at all heads.
+const LEAST_VALUES: u64 = 1 << 10;
 
 pub(super) struct Bank {
     courses: Vec<Course>,
@@ -251,7 +253,9 @@ impl Bank {
                 .sum()
         };
         let visits: u64 = rows.map(|row| u64::from(awake(row))).sum();
-        visits < MOST_TOGETHER * awake_rows as u64
+        let least = LEAST_VALUES * (self.courses.len() * self.courses.len()) as u64;
+        let values = visits * self.facts.mean_row_words as u64;
+        visits < MOST_TOGETHER * awake_rows as u64 && values >= least
     }
 
     /// The next head's turn, or nobody's behind the last: false then.

@@ -279,7 +279,7 @@ pub(super) fn tile_scores<K: Kernel>(
     }
     let x = rows.each_ref().map(|row| row.dense());
     for (n, lanes) in lanes.chunks(AT_ONCE).enumerate() {
-        let next = coming.get_mut(n).map_or(&[][..], Coming::take);
+        let next = coming.get_mut(n).map_or(&[][..], |coming| coming.part(1));
         let mut fronts = [&[][..]; AT_ONCE];
         for (front, &lane) in fronts.iter_mut().zip(lanes) {
             *front = matrix.front(lane);
@@ -371,9 +371,9 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
                 left &= left - 1;
                 count += 1;
                 if count == AT_ONCE.min(to_take) {
-                    coming.part(to_take.div_ceil(AT_ONCE));
+                    let next = coming.part(to_take.div_ceil(AT_ONCE));
                     let fronts = places.map(|(m, n, k)| matrices[m].front(from + n * LANES + k));
-                    let dots = dots::<K>(row.dense(), &fronts[..count]);
+                    let dots = dots::<K>(row.dense(), &fronts[..count], next);
                     for (&(m, n, k), dot) in places[..count].iter().zip(dots) {
                         scores[m][n][k] += dot;
                     }
