@@ -122,10 +122,10 @@ unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
 pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
-    /// sum x u
-    fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
-    /// sum x u and sum x w, reading x once
-    fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64);
+    /// sum x u; asks for the words `next` meanwhile
+    fn dot_dense<K: Kernel>(x: &[f32], u: &[Self], next: &[u32]) -> f64;
+    /// sum x u and sum x w, reading x once; asks for `next` meanwhile
+    fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self], next: &[u32]) -> (f64, f64);
     /// sum d u x and sum d x^2
     fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
     /// u += scale x
@@ -154,12 +154,15 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
+            fn dot_dense<K: Kernel>(x: &[f32], u: &[Self], next: &[u32]) -> f64 {
                 // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::dot(x, u) };
+                    let dot = unsafe { avx2::$loops::dot(x, u, next) };
+                    prefetch_behind(next, x.len());
+                    return dot;
                 }
+                prefetch(next, usize::MAX);
                 let (x_wide, x) = x.as_chunks::<$lanes>();
                 let (u_wide, u) = u.as_chunks::<$lanes>();
                 let mut sum = [0.0 as Self; $lanes];
@@ -184,12 +187,15 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self]) -> (f64, f64) {
+            fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self], next: &[u32]) -> (f64, f64) {
                 // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::dot2(x, u, w) };
+                    let dots = unsafe { avx2::$loops::dot2(x, u, w, next) };
+                    prefetch_behind(next, x.len());
+                    return dots;
                 }
+                prefetch(next, usize::MAX);
                 const HALF: usize = $lanes / 2;
                 let (x_wide, x) = x.as_chunks::<HALF>();
                 let (u_wide, u) = u.as_chunks::<HALF>();
@@ -383,6 +389,14 @@ pub(crate) fn prefetch<W>(words: &[W], lines: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (words, lines);
+}
+
+/// Asks for what a loop over so many numbers, some at a time, has left of words that it asked for beside them.
+#[inline(always)]
+pub(crate) fn prefetch_behind(words: &[u32], numbers: usize) {
+    const MOST_AT_A_TIME: usize = 64;
+    let behind = numbers / MOST_AT_A_TIME * MOST_AT_A_TIME;
+    prefetch(words.get(behind..).unwrap_or_default(), usize::MAX);
 }
 
 /// The same bits as 32-bit floats.

@@ -4,6 +4,7 @@
 //! addition; what is left over goes four or eight at a time, then one at a time.
 //! Every function needs a processor with AVX2 and FMA, and slices of equal length.
 
+use super::LINE_BYTES;
 use std::arch::x86_64::*;
 
 macro_rules! loops {
@@ -38,10 +39,22 @@ macro_rules! loops {
                 sums[0]
             }
 
-            /// sum x u
+            /// Asks for the words of `next` that lie where a loop of four vectors is at.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(in crate::kernel) fn dot(x: &[f32], u: &[$type]) -> f64 {
+            fn ask(next: &[u32], at: usize) {
+                for line in (at..at + 4 * WIDTH).step_by(LINE_BYTES / size_of::<u32>()) {
+                    if line < next.len() {
+                        // SAFETY: the address is that of a word of the slice.
+                        unsafe { _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(line).cast()) };
+                    }
+                }
+            }
+
+            /// sum x u; asks for `next` meanwhile
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            pub(in crate::kernel) fn dot(x: &[f32], u: &[$type], next: &[u32]) -> f64 {
                 let n = x.len().min(u.len());
                 let (x, u) = (x.as_ptr(), u.as_ptr());
                 let mut sums = [$zero(); 4];
@@ -49,6 +62,7 @@ macro_rules! loops {
                 // SAFETY: every access lies below n, the length of the shorter slice.
                 unsafe {
                     while at + 4 * WIDTH <= n {
+                        ask(next, at);
                         for (k, sum) in sums.iter_mut().enumerate() {
                             let place = at + k * WIDTH;
                             *sum = $fmadd(wide(x.add(place)), $load(u.add(place)), *sum);
@@ -68,10 +82,15 @@ macro_rules! loops {
                 }
             }
 
-            /// sum x u and sum x w
+            /// sum x u and sum x w; asks for `next` meanwhile
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(in crate::kernel) fn dot2(x: &[f32], u: &[$type], w: &[$type]) -> (f64, f64) {
+            pub(in crate::kernel) fn dot2(
+                x: &[f32],
+                u: &[$type],
+                w: &[$type],
+                next: &[u32],
+            ) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(w.len());
                 let (x, u, w) = (x.as_ptr(), u.as_ptr(), w.as_ptr());
                 let mut sums = [[$zero(); 2]; 4];
@@ -79,6 +98,7 @@ macro_rules! loops {
                 // SAFETY: every access lies below n, the length of the shortest slice.
                 unsafe {
                     while at + 4 * WIDTH <= n {
+                        ask(next, at);
                         for (k, sum) in sums.iter_mut().enumerate() {
                             let place = at + k * WIDTH;
                             let value = wide(x.add(place));

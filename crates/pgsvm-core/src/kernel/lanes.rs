@@ -6,7 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
-use super::{prefetch, Kernel, Real};
+use super::{prefetch, prefetch_behind, Kernel, Real};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -202,8 +202,7 @@ unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
 /// Products of the same x that are taken at once.
 pub(crate) const AT_ONCE: usize = 4;
 
-/// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them. Asks for `next` meanwhile, as
-/// far as the others are long.
+/// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them. Asks for `next` meanwhile.
 #[inline(always)]
 pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT_ONCE] {
     let mut out = [0.0; AT_ONCE];
@@ -211,8 +210,9 @@ pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 {
         let wide = avx512::suits(x.len());
-        if !wide {
-            prefetch(next, usize::MAX);
+        match wide {
+            true => prefetch_behind(next, x.len()),
+            false => prefetch(next, usize::MAX),
         }
         unsafe {
             match *u {
@@ -246,7 +246,7 @@ pub(crate) fn tiles(length: usize) -> bool {
 }
 
 /// <x, u> for each x and each of up to [`AT_ONCE`] u of the same length, reading each u once; 0 behind them. Asks for `next`
-/// meanwhile, as far as the others are long.
+/// meanwhile.
 #[inline(always)]
 pub(crate) fn tile<K: Kernel>(
     x: [&[f32]; TILE],
@@ -255,6 +255,7 @@ pub(crate) fn tile<K: Kernel>(
 ) -> [[f32; AT_ONCE]; TILE] {
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 && x.iter().all(|x| avx512::suits(x.len())) {
+        prefetch_behind(next, x[0].len());
         // SAFETY: the features have been looked for.
         return unsafe {
             match *u {
@@ -277,7 +278,7 @@ fn widened<const N: usize>(numbers: [f32; N]) -> [f32; AT_ONCE] {
 #[inline(always)]
 fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32; AT_ONCE]) {
     for (out, u) in out.iter_mut().zip(u) {
-        *out = f32::dot_dense::<K>(x, u) as f32;
+        *out = f32::dot_dense::<K>(x, u, &[]) as f32;
     }
 }
 

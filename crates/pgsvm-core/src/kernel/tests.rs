@@ -8,8 +8,8 @@ impl<T: Real> Work for Dots<'_, T> {
         let mut sum = self.2.to_vec();
         T::add_dense::<K>(&mut sum, 0.25, self.0);
         (
-            T::dot_dense::<K>(self.0, self.1),
-            T::dot2_dense::<K>(self.0, self.1, self.2),
+            T::dot_dense::<K>(self.0, self.1, &[0; 40]),
+            T::dot2_dense::<K>(self.0, self.1, self.2, &[0; 40]),
             T::dot_damped_dense::<K>(self.0, self.2, self.1),
             sum,
         )

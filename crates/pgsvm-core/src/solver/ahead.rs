@@ -42,13 +42,8 @@ impl<'a> Ahead<'a> {
         self.asked = false;
     }
 
-    /// Asks for something while `row` is visited; `left` are the rows after it in the block that begins at `first`.
-    #[inline(always)]
-    pub(super) fn fetch(&mut self, row: &Row<'_>, first: usize, left: u32) {
-        self.coming(row, first, left).rest();
-    }
-
-    /// The same, but a long row is still to be asked for: the caller does so.
+    /// Asks for something while `row` is visited; `left` are the rows after it in the block that begins at `first`. A long
+    /// row is still to be asked for: the caller does so.
     #[inline(always)]
     pub(super) fn coming(&mut self, row: &Row<'_>, first: usize, left: u32) -> Coming<'a> {
         if row.values() <= SHORT_WORDS {

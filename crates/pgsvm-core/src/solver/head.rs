@@ -169,7 +169,7 @@ impl<T: Real> Head<T> {
     #[inline(always)]
     fn visit_one<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
         let mut visitor = self.visitor();
-        let outcome = visitor.visit::<K, FULL>(row);
+        let outcome = visitor.visit::<K, FULL>(row, &[]);
         visitor.lent.asleep.set(row.ordinal(), outcome.sleeps);
         let sums = visitor.sums;
         self.course.sums = sums;
@@ -344,8 +344,8 @@ impl<T: Real> Visitor<'_, T> {
                 left &= left - 1;
                 let row = blocks.page.peek_row(first + offset as usize);
                 values += row.values();
-                ahead.fetch(&row, first, left);
-                let outcome = self.visit::<K, FULL>(&row);
+                let next = ahead.coming(&row, first, left).part(1);
+                let outcome = self.visit::<K, FULL>(&row, next);
                 sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
             }
             ahead.finish();

@@ -9,7 +9,7 @@
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
-use crate::kernel::{Kernel, Real};
+use crate::kernel::{prefetch, Kernel, Real};
 use crate::row::Row;
 use crate::solver::intercept::Kinks;
 use crate::solver::per_row::{Asleep, Dual};
@@ -280,18 +280,28 @@ impl<T: Real> Visitor<'_, T> {
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too.
     #[inline(always)]
-    pub(super) fn visit<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
+    pub(super) fn visit<K: Kernel, const FULL: bool>(
+        &mut self,
+        row: &Row<'_>,
+        next: &[u32],
+    ) -> Outcome {
         let y = self.sign(row);
+        let between = y != 0.0 && self.view.asks_between();
+        if !between {
+            prefetch(next, usize::MAX);
+        }
+        let next = if between { next } else { &[] };
         if y == 0.0 {
             return Outcome::NONE;
         }
         let cost = f64::from(row.cost());
         let (score, curvature) = if FULL {
-            let (score, curvature, at_start) = self.view.place_beside::<K>(row, self.lent.start);
+            let (score, curvature, at_start) =
+                self.view.place_beside::<K>(row, self.lent.start, next);
             self.tally(y, cost, score, at_start);
             (score, curvature)
         } else {
-            self.view.place::<K>(row)
+            self.view.place::<K>(row, next)
         };
         let outcome = self.step::<K, FULL>(row, y, cost, score, curvature);
         if FULL && outcome.alpha > 0.0 {
@@ -323,7 +333,7 @@ impl<T: Real> Visitor<'_, T> {
             return None;
         }
         let cost = f64::from(row.cost());
-        let (at_u, _, at_start) = self.view.place_beside::<K>(row, self.lent.start);
+        let (at_u, _, at_start) = self.view.place_beside::<K>(row, self.lent.start, &[]);
         let score = scale * at_u;
         self.tally(y, cost, score, at_start);
         self.sums.visits += 1;
@@ -354,7 +364,7 @@ impl<T: Real> Visitor<'_, T> {
         let at_start = self
             .lent
             .start
-            .map_or(0.0, |w| self.view.score::<K>(row, w));
+            .map_or(0.0, |w| self.view.score::<K>(row, w, &[]));
         self.tally(y, f64::from(row.cost()), at_start, at_start);
     }
 
@@ -417,10 +427,10 @@ impl<T: Real> Visitor<'_, T> {
 impl<T: Real> View<'_, T> {
     /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
     #[inline(always)]
-    fn place<K: Kernel>(&self, row: &Row<'_>) -> (f64, f64) {
+    fn place<K: Kernel>(&self, row: &Row<'_>, next: &[u32]) -> (f64, f64) {
         match self.form.columns {
             None => {
-                let at_u = self.score::<K>(row, self.u);
+                let at_u = self.score::<K>(row, self.u, next);
                 (at_u * self.form.damp, self.curvature(row))
             }
             Some(columns) => self.place_in::<K>(row, columns.damp),
@@ -429,21 +439,32 @@ impl<T: Real> View<'_, T> {
 
     /// The same, and <start, x>.
     #[inline(always)]
-    fn place_beside<K: Kernel>(&self, row: &Row<'_>, start: Option<&[T]>) -> (f64, f64, f64) {
+    fn place_beside<K: Kernel>(
+        &self,
+        row: &Row<'_>,
+        start: Option<&[T]>,
+        next: &[u32],
+    ) -> (f64, f64, f64) {
         match (self.form.columns, start) {
             (_, None) => {
-                let (score, curvature) = self.place::<K>(row);
+                let (score, curvature) = self.place::<K>(row, next);
                 (score, curvature, 0.0)
             }
             (None, Some(start)) => {
-                let (at_u, at_start) = self.two_scores::<K>(row, start);
+                let (at_u, at_start) = self.two_scores::<K>(row, start, next);
                 (at_u * self.form.damp, self.curvature(row), at_start)
             }
             (Some(columns), Some(start)) => {
                 let (score, curvature) = self.place_in::<K>(row, columns.damp);
-                (score, curvature, self.score::<K>(row, start))
+                (score, curvature, self.score::<K>(row, start, &[]))
             }
         }
+    }
+
+    /// Whether the next row can be asked for by the products that a visit takes.
+    #[inline(always)]
+    fn asks_between(&self) -> bool {
+        self.form.dense > 0 && self.form.columns.is_none()
     }
 
     #[inline(always)]
@@ -453,12 +474,12 @@ impl<T: Real> View<'_, T> {
 
     /// <weights, x>
     #[inline(always)]
-    pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
-        score::<K, T>(row, weights, self.form.dense, self.form.intercept)
+    pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T], next: &[u32]) -> f64 {
+        score::<K, T>(row, weights, self.form.dense, self.form.intercept, next)
     }
 
     #[inline(always)]
-    fn two_scores<K: Kernel>(&self, row: &Row<'_>, start: &[T]) -> (f64, f64) {
+    fn two_scores<K: Kernel>(&self, row: &Row<'_>, start: &[T], next: &[u32]) -> (f64, f64) {
         let last = self.u.len() - 1;
         let (mut at_u, mut at_start) = (
             self.form.intercept * self.u[last].to(),
@@ -469,6 +490,7 @@ impl<T: Real> View<'_, T> {
                 row.dense(),
                 &self.u[..self.form.dense],
                 &start[..self.form.dense],
+                next,
             );
             at_u += dense.0;
             at_start += dense.1;
@@ -532,10 +554,11 @@ pub(super) fn score<K: Kernel, T: Real>(
     weights: &[T],
     dense: usize,
     intercept: f64,
+    next: &[u32],
 ) -> f64 {
     let mut sum = intercept * weights[weights.len() - 1].to();
     if dense > 0 {
-        sum += T::dot_dense::<K>(row.dense(), &weights[..dense]);
+        sum += T::dot_dense::<K>(row.dense(), &weights[..dense], next);
     }
     if !row.sparse().is_empty() {
         sum += T::dot_sparse::<K>(row.sparse(), weights);
