@@ -35,6 +35,8 @@ const MOST_KAPPA: f64 = 1e10;
 const MOST_TOGETHER: u64 = 2;
 /// And where all their passes visit so many values for each pair of heads: every pass of one head also looks at all heads.
 const LEAST_VALUES: u64 = 1 << 10;
+/// Rows looked at together for who is awake.
+const GROUP: usize = 16;
 
 pub(super) struct Bank {
     courses: Vec<Course>,
@@ -245,17 +247,24 @@ impl Bank {
         if self.facts.dense * 2 < self.facts.features || self.running().count() < 2 {
             return false;
         }
-        let rows = self.asleep.chunks_exact(self.width);
-        let awake = |row: &[u8]| -> u32 {
-            let lanes = self.blocks.iter().zip(row);
-            lanes
-                .map(|(block, asleep)| (block.running & !asleep).count_ones())
-                .sum()
-        };
-        let visits: u64 = rows.map(|row| u64::from(awake(row))).sum();
         let least = LEAST_VALUES * (self.courses.len() * self.courses.len()) as u64;
-        let values = visits * self.facts.mean_row_words as u64;
-        visits < MOST_TOGETHER * awake_rows as u64 && values >= least
+        let values = |visits: u64| visits * self.facts.mean_row_words as u64;
+        let most = MOST_TOGETHER * awake_rows as u64;
+        if values(most) < least {
+            return false;
+        }
+        let mut visits = 0;
+        for first in (0..self.facts.rows).step_by(GROUP) {
+            let mut awake = self.awake(first, GROUP);
+            while awake != 0 {
+                let row = first + awake.trailing_zeros() as usize;
+                awake &= awake - 1;
+                let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
+                let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
+                visits += u64::from(lanes.sum::<u32>());
+            }
+        }
+        visits < most && values(visits) >= least
     }
 
     /// The next head's turn, or nobody's behind the last: false then.
