@@ -108,7 +108,7 @@ class Kept:
     def images(self, title):
         return [
             image(title, name)
-            for name in re.findall(rf"!\[{re.escape(title)}\]\((\w+)\.svg\)", self.sections["Pictures"])
+            for name in re.findall(rf"!\[{re.escape(title)}\]\((\w+)\.svg\)", self.sections.get("Pictures", ""))
         ]
 
 

@@ -57,7 +57,7 @@ pub(super) struct Bank {
     alpha: Vec<Lanes>,
     /// Lanes for which a row sleeps, by row and block.
     asleep: Vec<u8>,
-    /// Rows that sleep for all heads that ran when they were visited last.
+    /// Rows that sleep for all heads that ran when they were visited last, or for the one whose turn it is.
     all_asleep: Asleep,
     /// The lane that active passes visit, where heads take turns in them.
     turn: Option<usize>,

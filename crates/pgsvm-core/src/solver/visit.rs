@@ -286,11 +286,12 @@ impl<T: Real> Visitor<'_, T> {
         next: &[u32],
     ) -> Outcome {
         let y = self.sign(row);
-        let between = y != 0.0 && self.view.asks_between();
-        if !between {
+        let next = if y != 0.0 && self.view.asks_between() {
+            next
+        } else {
             prefetch(next, usize::MAX);
-        }
-        let next = if between { next } else { &[] };
+            &[]
+        };
         if y == 0.0 {
             return Outcome::NONE;
         }

@@ -211,9 +211,9 @@ impl Bank {
                     self.prefetch_next_alpha(first + n);
                     let own = n * each..(n + 1) * each;
                     let known = Known {
-                        norm: self.norm::<K>(row),
                         at_start: Some(&at_start[own.clone()]),
                         at_visit: calm.then_some(&at_visit[own]),
+                        ..self.known::<K, true>(row)
                     };
                     self.visit::<K, true>(row, known, &mut coming[n]);
                     coming[n].rest();
