@@ -563,7 +563,12 @@ impl<T: Real> Solver<T> {
                 return (place, values);
             }
             let (first, rows) = blocks.rows(place);
-            for slot in first..first + rows.count_ones() as usize {
+            let slots = first..first + rows.count_ones() as usize;
+            if let (true, Form::Together(bank)) = (everything, &mut self.form) {
+                values += bank.check_rows(blocks.page, slots);
+                continue;
+            }
+            for slot in slots {
                 values += 1;
                 if everything || self.needs_check(slot) {
                     let row = blocks.page.peek_row(slot);
@@ -694,9 +699,9 @@ impl<T: Real> Solver<T> {
     }
 
     /// Makes it the next head's turn; false where all have had theirs.
-    pub(crate) fn next_turn(&mut self) -> bool {
+    pub(crate) fn next_turn(&mut self) -> Result<bool, TrainError> {
         match &mut self.form {
-            Form::Apart(_) => false,
+            Form::Apart(_) => Ok(false),
             Form::Together(bank) => bank.next_turn(),
         }
     }
@@ -710,6 +715,9 @@ impl<T: Real> Solver<T> {
 
     /// Ends every head where it stands.
     pub(crate) fn stop(&mut self) {
+        if let Form::Together(bank) = &mut self.form {
+            bank.end_turns();
+        }
         self.courses_mut()
             .filter(|course| course.runs())
             .for_each(|course| course.stop = Some(StopReason::Requested));

@@ -70,39 +70,96 @@ pub(super) fn dots<const N: usize, const S: usize>(
     total.map(|total| _mm512_reduce_add_ps(total))
 }
 
-/// <x, u> for each of R x and each of N u, all of the same length, reading each once. Asks for `next` meanwhile, as far as
-/// the others are long.
+/// <x, u> for each of R x (up to four) and each of N u (up to six, that all sums stay in registers), all of the same
+/// length, reading each once. Asks for `next` meanwhile, as far as the others are long.
 #[target_feature(enable = "avx512f,fma")]
 pub(super) fn tile<const R: usize, const N: usize>(
     x: [&[f32]; R],
     u: [&[f32]; N],
-    next: &[u32],
+    next: &[&[u32]],
 ) -> [[f32; N]; R] {
     let length = x.iter().chain(&u).map(|all| all.len()).min();
     let n = length.unwrap_or(0);
-    let mut sums = [[_mm512_setzero_ps(); N]; R];
-    let mut at = 0;
-    // SAFETY: every access lies below n, the length of the shortest slice; what the mask leaves out is not accessed.
-    unsafe {
-        while at < n {
-            if at < next.len() {
-                _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(at).cast());
+    let masked = |from: &[f32], at: usize| {
+        let mask = first((n - at).min(WIDTH));
+        // SAFETY: the access lies below n, the length of the shortest slice; what the mask leaves out is not accessed.
+        unsafe { _mm512_maskz_loadu_ps(mask, from.as_ptr().add(at)) }
+    };
+    let ask = |at: usize| {
+        for next in next {
+            if let Some(word) = next.get(at) {
+                _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
             }
-            let mask = first((n - at).min(WIDTH));
-            let mut others = [_mm512_setzero_ps(); N];
-            for (other, u) in others.iter_mut().zip(u) {
-                *other = _mm512_maskz_loadu_ps(mask, u.as_ptr().add(at));
+        }
+    };
+    ask(0);
+    // sums that begin as products and not as zeros: those a compiler keeps in the lower half of the registers
+    let others = u.map(|u| masked(u, 0));
+    let mut sums = x.map(|x| {
+        let value = masked(x, 0);
+        others.map(|other| _mm512_mul_ps(value, other))
+    });
+    let mut at = n.min(WIDTH);
+    while at + WIDTH <= n {
+        ask(at);
+        // SAFETY: the whole vector lies below n, the length of the shortest slice.
+        let whole = |from: &[f32]| unsafe { _mm512_loadu_ps(from.as_ptr().add(at)) };
+        let others = u.map(whole);
+        for (x, sums) in x.into_iter().zip(&mut sums) {
+            let value = whole(x);
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum = _mm512_fmadd_ps(value, other, *sum);
             }
-            for (x, sums) in x.into_iter().zip(&mut sums) {
-                let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
-                for (sum, other) in sums.iter_mut().zip(others) {
-                    *sum = _mm512_fmadd_ps(value, other, *sum);
-                }
-            }
-            at += WIDTH;
+        }
+        at += WIDTH;
+    }
+    let others = u.map(|u| masked(u, at));
+    for (x, sums) in x.into_iter().zip(&mut sums) {
+        let value = masked(x, at);
+        for (sum, other) in sums.iter_mut().zip(others) {
+            *sum = _mm512_fmadd_ps(value, other, *sum);
         }
     }
-    sums.map(|sums| sums.map(|sum| _mm512_reduce_add_ps(sum)))
+    let mut totals = [[0.0; N]; R];
+    for from in (0..N).step_by(4) {
+        let four = std::array::from_fn(|n| {
+            std::array::from_fn(|r| match sums.get(r).and_then(|sums| sums.get(from + n)) {
+                Some(sum) => *sum,
+                None => _mm512_setzero_ps(),
+            })
+        });
+        for (n, four) in each_total(four).iter().enumerate() {
+            for (totals, total) in totals.iter_mut().zip(four) {
+                if let Some(own) = totals.get_mut(from + n) {
+                    *own = *total;
+                }
+            }
+        }
+    }
+    totals
+}
+
+/// The sum of each vector.
+#[inline]
+#[target_feature(enable = "avx512f,fma")]
+fn each_total(of: [[__m512; 4]; 4]) -> [[f32; 4]; 4] {
+    // pairs of numbers, then of those, side by side with their neighbours'
+    let [a, b, c, d] = of.map(|[a, b, c, d]| {
+        let two = |a, b| _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let (ab, cd) = (_mm512_castps_pd(two(a, b)), _mm512_castps_pd(two(c, d)));
+        let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+        _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
+    });
+    // then quarters
+    let two = |a, b| {
+        let even = _mm512_shuffle_f32x4::<0x88>(a, b);
+        _mm512_add_ps(even, _mm512_shuffle_f32x4::<0xdd>(a, b))
+    };
+    let all = two(two(a, b), two(c, d));
+    let mut out = [[0.0; 4]; 4];
+    // SAFETY: there are sixteen of them.
+    unsafe { _mm512_storeu_ps(out.as_flattened_mut().as_mut_ptr(), all) };
+    out
 }
 
 /// u += scale x

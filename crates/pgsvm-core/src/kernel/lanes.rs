@@ -233,6 +233,8 @@ pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT
 
 /// Rows that [`tile`] takes at once.
 pub(crate) const TILE: usize = 4;
+/// Weights that it takes at most: the sums of four rows for six heads fill the registers.
+pub(crate) const TILE_HEADS: usize = 6;
 
 /// Whether [`tile`] is faster than row by row for rows of this length: where vectors are wide enough that weights come
 /// too slowly from the processor's caches.
@@ -245,38 +247,46 @@ pub(crate) fn tiles(length: usize) -> bool {
     suits
 }
 
-/// <x, u> for each x and each of up to [`AT_ONCE`] u of the same length, reading each u once; 0 behind them. Asks for `next`
+/// <x, u> for each x and each of up to [`TILE_HEADS`] u of the same length, reading each once; 0 behind them. Asks for `next`
 /// meanwhile.
 #[inline(always)]
 pub(crate) fn tile<K: Kernel>(
     x: [&[f32]; TILE],
     u: &[&[f32]],
-    next: &[u32],
-) -> [[f32; AT_ONCE]; TILE] {
+    next: &[&[u32]],
+) -> [[f32; TILE_HEADS]; TILE] {
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 && x.iter().all(|x| avx512::suits(x.len())) {
-        prefetch_behind(next, x[0].len());
+        for next in next {
+            prefetch_behind(next, x[0].len());
+        }
         // SAFETY: the features have been looked for.
         return unsafe {
             match *u {
                 [a] => avx512::tile(x, [a], next).map(widened),
                 [a, b] => avx512::tile(x, [a, b], next).map(widened),
                 [a, b, c] => avx512::tile(x, [a, b, c], next).map(widened),
-                [a, b, c, d] => avx512::tile(x, [a, b, c, d], next),
-                _ => x.map(|x| dots::<K>(x, u, &[])),
+                [a, b, c, d] => avx512::tile(x, [a, b, c, d], next).map(widened),
+                [a, b, c, d, e] => avx512::tile(x, [a, b, c, d, e], next).map(widened),
+                [a, b, c, d, e, f] => avx512::tile(x, [a, b, c, d, e, f], next),
+                _ => [[0.0; TILE_HEADS]; TILE],
             }
         };
     }
-    x.map(|x| dots::<K>(x, u, &[]))
+    let mut products = [[0.0; TILE_HEADS]; TILE];
+    for (x, products) in x.into_iter().zip(&mut products) {
+        each_dot::<K>(x, u, products);
+    }
+    products
 }
 
 /// The same numbers, 0 behind them.
-fn widened<const N: usize>(numbers: [f32; N]) -> [f32; AT_ONCE] {
+fn widened<const N: usize, const M: usize>(numbers: [f32; N]) -> [f32; M] {
     std::array::from_fn(|n| numbers.get(n).copied().unwrap_or(0.0))
 }
 
 #[inline(always)]
-fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32; AT_ONCE]) {
+fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32]) {
     for (out, u) in out.iter_mut().zip(u) {
         *out = f32::dot_dense::<K>(x, u, &[]) as f32;
     }

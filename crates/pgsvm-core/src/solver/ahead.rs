@@ -101,7 +101,7 @@ pub(super) struct Coming<'a> {
 impl<'a> Coming<'a> {
     /// No row.
     #[inline(always)]
-    pub(super) fn none() -> Self {
+    pub(super) const fn none() -> Self {
         Self { words: &[] }
     }
 

@@ -8,6 +8,7 @@ mod anew;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
+mod turn;
 mod verify;
 mod visit;
 
@@ -24,19 +25,12 @@ use crate::trainer::{HeadSpec, Start, TrainError};
 use crate::zeros::zeros;
 use anew::Anew;
 use lanes::Block;
-use matrix::{Column, Matrix};
-use std::ops::Range;
+use matrix::{Column, Matrix, Wide};
+use turn::Turn;
 
 /// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
 /// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
 const MOST_KAPPA: f64 = 1e10;
-
-/// Heads take turns in active passes where a row that is awake is awake for fewer of them than so many.
-const MOST_TOGETHER: u64 = 2;
-/// And where all their passes visit so many values for each pair of heads: every pass of one head also looks at all heads.
-const LEAST_VALUES: u64 = 1 << 10;
-/// Rows looked at together for who is awake.
-const GROUP: usize = 16;
 
 pub(super) struct Bank {
     courses: Vec<Course>,
@@ -57,10 +51,10 @@ pub(super) struct Bank {
     alpha: Vec<Lanes>,
     /// Lanes for which a row sleeps, by row and block.
     asleep: Vec<u8>,
-    /// Rows that sleep for all heads that ran when they were visited last, or for the one whose turn it is.
+    /// Rows that sleep for all heads that ran when they were visited last.
     all_asleep: Asleep,
-    /// The lane that active passes visit, where heads take turns in them.
-    turn: Option<usize>,
+    /// The head that active passes visit, where heads take turns in them.
+    turn: Option<Turn>,
     /// Lanes of each block whose weights have changed since the rows of a tile began to be visited.
     moved: Vec<u8>,
     /// Whether few visits of the last tiles moved a dual variable.
@@ -97,6 +91,13 @@ struct InMetric {
     inverse: Vec<f32>,
 }
 
+/// All of 0..rows awake.
+fn nobody_asleep(rows: usize) -> Result<Asleep, TrainError> {
+    Asleep::new(rows).map_err(|_| TrainError::OutOfMemory {
+        bytes: rows as u64 / 8,
+    })
+}
+
 fn most_kappa(course: &Course) -> f64 {
     MOST_KAPPA * course.tolerance() * course.tolerance()
 }
@@ -126,9 +127,7 @@ impl Bank {
             width,
             alpha: zeros(facts.rows * width)?,
             asleep: zeros(facts.rows * width)?,
-            all_asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
-                bytes: facts.rows as u64 / 8,
-            })?,
+            all_asleep: nobody_asleep(facts.rows)?,
             turn: None,
             moved: vec![0; width],
             calm: false,
@@ -225,72 +224,6 @@ impl Bank {
         lanes.filter(|&(_, head)| self.courses[head].runs())
     }
 
-    /// The same of those that active passes visit.
-    fn in_turn(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let turn = self.turn;
-        self.running()
-            .filter(move |&(lane, _)| turn.is_none_or(|turn| turn == lane))
-    }
-
-    fn lanes_in_turn(&self) -> Range<usize> {
-        match self.turn {
-            Some(lane) => lane..lane + 1,
-            None => 0..self.blocks.len() * LANES,
-        }
-    }
-
-    /// Whether heads do better to take turns in active passes, where so many rows are awake for some head: when few are for
-    /// several, little is read for all at once, and what one alone reads stays in the processor's caches from one pass to
-    /// the next. Of a sparse row's features the weights of all heads stand together, and one head's take as long to change
-    /// as all of them.
-    pub(super) fn better_in_turns(&self, awake_rows: usize) -> bool {
-        if self.facts.dense * 2 < self.facts.features || self.running().count() < 2 {
-            return false;
-        }
-        let least = LEAST_VALUES * (self.courses.len() * self.courses.len()) as u64;
-        let values = |visits: u64| visits * self.facts.mean_row_words as u64;
-        let most = MOST_TOGETHER * awake_rows as u64;
-        if values(most) < least {
-            return false;
-        }
-        let mut visits = 0;
-        for first in (0..self.facts.rows).step_by(GROUP) {
-            let mut awake = self.awake(first, GROUP);
-            while awake != 0 {
-                let row = first + awake.trailing_zeros() as usize;
-                awake &= awake - 1;
-                let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
-                let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
-                visits += u64::from(lanes.sum::<u32>());
-            }
-        }
-        visits < most && values(visits) >= least
-    }
-
-    /// The next head's turn, or nobody's behind the last: false then.
-    pub(super) fn next_turn(&mut self) -> bool {
-        let after = self.turn.map_or(0, |turn| turn + 1);
-        let next = self
-            .running()
-            .map(|(lane, _)| lane)
-            .find(|&lane| lane >= after);
-        self.turn = next;
-        self.arm();
-        if let Some(lane) = next {
-            let (width, block, bit) = (self.width, lane / LANES, lane % LANES);
-            let asleep = &self.asleep;
-            self.all_asleep.set_all(self.facts.rows, |row| {
-                asleep[row * width + block] >> bit & 1 != 0
-            });
-        }
-        next.is_some()
-    }
-
-    /// The course of the head whose turn it is.
-    pub(super) fn turn(&self) -> Option<&Course> {
-        self.turn.map(|lane| &self.courses[self.head_of[lane]])
-    }
-
     /// What visits have summed for a head since its course last heard of it.
     pub(super) fn pending(&self, head: usize) -> Sums {
         let lane = self.lane_of[head];
@@ -319,19 +252,16 @@ impl Bank {
                 self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
             }
         }
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            block.in_turn = match self.turn {
-                None => block.running,
-                Some(turn) if turn / LANES == n => 1 << (turn % LANES),
-                Some(_) => 0,
-            };
-        }
     }
 
-    /// Bits of the rows `first..first + width` that some head is awake for.
+    /// Bits of the rows `first..first + width` that some head is awake for, or the one whose turn it is.
     pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
+        let asleep = match &self.turn {
+            Some(turn) => &turn.asleep,
+            None => &self.all_asleep,
+        };
         let rows = width.min(self.facts.rows - first);
-        ((1u32 << rows) - 1) & !self.all_asleep.group(first, width)
+        ((1u32 << rows) - 1) & !asleep.group(first, width)
     }
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
@@ -363,19 +293,10 @@ impl Bank {
     }
 
     fn norms(&mut self) -> Vec<Norms> {
-        self.norms_of(0..self.blocks.len() * LANES)
-    }
-
-    /// The norms of these lanes; those of others mean nothing.
-    fn norms_of(&mut self, lanes: Range<usize>) -> Vec<Norms> {
         let moment = self.metric.as_ref().map(|metric| &metric.moment);
         let given: [&[f64]; 1] = [&self.kappa];
-        let norms = self.w.sweep_lanes(
-            lanes,
-            &mut self.z,
-            moment,
-            given,
-            |[kappa], m, sums, w, z| {
+        let change =
+            |[kappa]: [Wide; 1], m: &Lanes, sums: &mut [Wide; 3], w: &mut Lanes, z: &mut Lanes| {
                 for k in 0..LANES {
                     let (w, z) = (f64::from(w[k]), f64::from(z[k]));
                     let apart = kappa[k] * f64::from(m[k]) * (w - z);
@@ -383,10 +304,14 @@ impl Bank {
                     sums[1][k] += w * w;
                     sums[2][k] += apart * apart;
                 }
-            },
-        );
+            };
+        let norms = self.w.sweep(&mut self.z, moment, given, change);
         let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
-        norms.collect()
+        let mut norms: Vec<_> = norms.collect();
+        if let Some(turn) = &self.turn {
+            norms[turn.lane] = turn.iterate.norms();
+        }
+        norms
     }
 
     /// The duals at the present dual variables, summed over the heads.
@@ -462,13 +387,17 @@ impl Bank {
 
     /// Estimates the gaps at the end of an active pass.
     pub(super) fn estimate_active(&mut self) {
+        if let Some(turn) = &self.turn {
+            let course = &mut self.courses[self.head_of[turn.lane]];
+            return course.estimate_active(|| turn.iterate.norms());
+        }
         self.settle();
-        let lanes: Vec<_> = self.in_turn().collect();
+        let lanes: Vec<_> = self.running().collect();
         // norms cost a look at every weight
         let far = |&(_, head): &(usize, usize)| self.courses[head].leaves_much();
         let norms = match lanes.iter().all(far) {
             true => Vec::new(),
-            false => self.norms_of(self.lanes_in_turn()),
+            false => self.norms(),
         };
         for (lane, head) in lanes {
             self.courses[head].estimate_active(|| norms[lane]);
@@ -476,6 +405,14 @@ impl Bank {
     }
 
     pub(super) fn end_active(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            let course = &mut self.courses[self.head_of[turn.lane]];
+            if let Shift::Move(kappa) = course.end_active() {
+                turn.iterate.move_centre(kappa);
+                self.kappa[turn.lane] = kappa;
+            }
+            return;
+        }
         self.settle();
         self.shift_each(false, Course::end_active);
     }
@@ -485,7 +422,7 @@ impl Bank {
         let from = self.kappa.clone();
         // kappa from now on; below 0 where the centre stays
         let mut to = vec![-1.0; from.len()];
-        let lanes: Vec<_> = self.in_turn().collect();
+        let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {
             if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
             {
@@ -493,16 +430,11 @@ impl Bank {
                 self.kappa[lane] = kappa;
             }
         }
-        let in_turn = self.lanes_in_turn();
         if to.iter().any(|to| *to >= 0.0) {
             let moment = self.metric.as_ref().map(|metric| &metric.moment);
             let given: [&[f64]; 2] = [&from, &to];
-            self.w.sweep_lanes(
-                in_turn,
-                &mut self.z,
-                moment,
-                given,
-                |[from, to], m, [], w, z| {
+            self.w
+                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
                     for k in 0..LANES {
                         let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
                         let m = f64::from(m[k]);
@@ -513,8 +445,7 @@ impl Bank {
                         z[k] = if moves { w[k] } else { z[k] };
                         w[k] = if moves { new_w } else { w[k] };
                     }
-                },
-            );
+                });
         }
         self.set_damp();
         self.arm();
@@ -522,11 +453,9 @@ impl Bank {
 
     /// In a metric: 1 / (1 + kappa m).
     fn set_damp(&mut self) {
-        let in_turn = self.lanes_in_turn();
         if let Some(metric) = &mut self.metric {
             let given: [&[f64]; 1] = [&self.kappa];
-            metric.damp.sweep_lanes(
-                in_turn,
+            metric.damp.sweep(
                 &mut metric.moment,
                 None,
                 given,

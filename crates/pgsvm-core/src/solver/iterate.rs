@@ -95,10 +95,21 @@ impl<T: Real> Iterate<T> {
         }
     }
 
+    /// w
+    pub(super) fn weights(&self) -> impl Iterator<Item = f64> + '_ {
+        let all = self.u.iter().enumerate();
+        all.map(|(j, u)| u.to() * self.factors(j).0)
+    }
+
+    /// z
+    pub(super) fn centre(&self) -> impl Iterator<Item = f64> + '_ {
+        self.z.iter().map(|z| z.to())
+    }
+
     /// Writes w to `out`.
     pub(crate) fn write_weights(&self, out: &mut [T]) {
-        for (j, (out, u)) in out.iter_mut().zip(&self.u).enumerate() {
-            *out = T::of(u.to() * self.factors(j).0);
+        for (out, weight) in out.iter_mut().zip(self.weights()) {
+            *out = T::of(weight);
         }
     }
 

@@ -46,7 +46,7 @@ impl Asleep {
     }
 
     /// Sets every row's bit anew.
-    pub(super) fn set_all(&mut self, rows: usize, sleeps: impl Fn(usize) -> bool) {
+    pub(super) fn set_all(&mut self, rows: usize, mut sleeps: impl FnMut(usize) -> bool) {
         for (n, word) in self.words.iter_mut().enumerate() {
             let rows = 64 * n..rows.min(64 * (n + 1));
             *word.get_mut() = rows

@@ -226,7 +226,7 @@ impl<T: Real> Resident<T> {
             Pass::Active => {
                 self.note(Event::Active);
                 match (self.solver.seems_to_arrive(), self.solver.in_turns()) {
-                    (true, true) => self.next_turn(),
+                    (true, true) => self.next_turn()?,
                     (true, false) => {
                         self.between = Some(self.solver.running_heads());
                         return self.begin_verify();
@@ -349,9 +349,9 @@ impl<T: Real> Resident<T> {
 
     /// Begins an active pass, or a full or verifying one when enough of them are done.
     fn begin_active(&mut self) -> Result<(), TrainError> {
-        while !self.order_active() {
+        while !self.order_active()? {
             if self.solver.in_turns() {
-                self.next_turn();
+                self.next_turn()?;
                 continue;
             }
             if self.solver.wants_proof() {
@@ -367,34 +367,35 @@ impl<T: Real> Resident<T> {
     }
 
     /// Orders the rows of an active pass; false when one is no longer due.
-    fn order_active(&mut self) -> bool {
+    fn order_active(&mut self) -> Result<bool, TrainError> {
         let patience = self.solver.patience();
         if self.active_passes >= ACTIVE_PASSES * patience
             || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows
         {
-            return false;
+            return Ok(false);
         }
         self.order_awake();
         let values = self.pass_rows * self.facts.mean_row_words.max(1);
         if self.pass_rows == 0 || values * FEATURES_PER_VALUE < self.facts.features {
-            return false;
+            return Ok(false);
         }
         if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
             self.before_turns = (self.active_passes, self.active_visits);
-            self.next_turn();
+            self.next_turn()?;
             return self.order_active();
         }
-        true
+        Ok(true)
     }
 
     /// Makes it the next head's turn; behind the last no active pass is due.
-    fn next_turn(&mut self) {
-        if self.solver.next_turn() {
+    fn next_turn(&mut self) -> Result<(), TrainError> {
+        if self.solver.next_turn()? {
             (self.active_passes, self.active_visits) = self.before_turns;
             self.order_all();
         } else {
             self.active_passes = usize::MAX;
         }
+        Ok(())
     }
 
     pub(super) fn solver(&self) -> &Solver<T> {

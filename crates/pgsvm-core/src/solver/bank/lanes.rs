@@ -11,8 +11,6 @@ use crate::solver::visit::{bound, Sums, Tally, Terms};
 pub(super) struct Block {
     /// Lanes whose head runs.
     pub(super) running: u8,
-    /// Those of them that visit rows between full passes.
-    pub(super) in_turn: u8,
     squared: bool,
     /// 1 / (1 + kappa)
     damp: Lanes,
@@ -97,7 +95,6 @@ pub(super) struct Standing<E> {
 impl Block {
     pub(super) const EMPTY: Block = Block {
         running: 0,
-        in_turn: 0,
         squared: false,
         damp: [0.0; LANES],
         c: [0.0; LANES],

@@ -4,13 +4,14 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE};
+use crate::kernel::lanes::{
+    add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS,
+};
 use crate::kernel::{Kernel, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::solver::ahead::Coming;
 use crate::trainer::TrainError;
 use crate::zeros::{zeros, Lined};
-use std::ops::Range;
 
 const ONES: Lanes = [1.0; LANES];
 
@@ -70,25 +71,12 @@ impl Matrix {
         given: [&[f64]; G],
         change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
     ) -> Vec<[f64; S]> {
-        self.sweep_lanes(0..self.stride, other, beside, given, change)
-    }
-
-    /// The same where only these `lanes` matter: others may be passed over.
-    #[inline(always)]
-    pub(super) fn sweep_lanes<const G: usize, const S: usize>(
-        &mut self,
-        lanes: Range<usize>,
-        other: &mut Matrix,
-        beside: Option<&Matrix>,
-        given: [&[f64]; G],
-        change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
-    ) -> Vec<[f64; S]> {
         let blocks = given.map(|given| given.as_chunks::<LANES>().0);
         let block = |n: usize| blocks.map(|given| given[n]);
         // features of one head
         let pitch = self.pitch.max(1);
         let mut sums = vec![[0.0; S]; self.stride];
-        for lane in lanes {
+        for lane in 0..self.stride {
             let given = given.map(|given| [given[lane]; LANES]);
             let mut sum = [[0.0; LANES]; S];
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
@@ -278,13 +266,19 @@ pub(super) fn tile_scores<K: Kernel>(
         }
     }
     let x = rows.each_ref().map(|row| row.dense());
-    for (n, lanes) in lanes.chunks(AT_ONCE).enumerate() {
-        let next = coming.get_mut(n).map_or(&[][..], |coming| coming.part(1));
-        let mut fronts = [&[][..]; AT_ONCE];
+    let products = lanes.len().div_ceil(TILE_HEADS);
+    let share = TILE.div_ceil(products);
+    let mut asking = coming.chunks_mut(share);
+    for lanes in lanes.chunks(lanes.len().div_ceil(products)) {
+        let mut next = [&[][..]; TILE];
+        for (next, coming) in next.iter_mut().zip(asking.next().unwrap_or_default()) {
+            *next = coming.part(1);
+        }
+        let mut fronts = [&[][..]; TILE_HEADS];
         for (front, &lane) in fronts.iter_mut().zip(lanes) {
             *front = matrix.front(lane);
         }
-        let sums = tile::<K>(x, &fronts[..lanes.len()], next);
+        let sums = tile::<K>(x, &fronts[..lanes.len()], &next[..share]);
         for (sums, out) in sums.iter().zip(out.chunks_exact_mut(blocks)) {
             for (sum, lane) in sums.iter().zip(lanes) {
                 out[lane / LANES][lane % LANES] += sum;

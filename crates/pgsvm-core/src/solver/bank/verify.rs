@@ -1,14 +1,21 @@
 //! Verifying passes: as in [`crate::solver::proof`], of those heads that want one.
 
+use super::matrix::tile_scores;
 use super::Bank;
-use crate::kernel::lanes::LANES;
+use crate::kernel::lanes::{Lanes, LANES, TILE};
 use crate::kernel::{Kernel, Work};
+use crate::page::Page;
 use crate::row::Row;
 use crate::solver::course::Verdict;
 use crate::solver::proof::Proof;
 use crate::solver::visit::Terms;
 use crate::trainer::TrainError;
 use crate::zeros::zeros;
+use std::ops::Range;
+
+/// Scores of so many heads are taken for [`TILE`] rows at a time: rows come as they lie, and those of fewer heads wait for
+/// memory in any case.
+const LEAST_TILED: usize = 3;
 
 /// The work of [`Bank::check`].
 struct Check<'a> {
@@ -21,7 +28,23 @@ impl Work for Check<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) {
-        self.bank.check_row::<K>(self.row);
+        self.bank.check_row::<K>(self.row, None);
+    }
+}
+
+/// The work of [`Bank::check_rows`].
+struct CheckRows<'a> {
+    bank: &'a mut Bank,
+    page: Page<'a>,
+    slots: Range<usize>,
+}
+
+impl Work for CheckRows<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> usize {
+        self.bank.check_tiles::<K>(self.page, self.slots)
     }
 }
 
@@ -64,8 +87,46 @@ impl Bank {
         self.level.run(Check { bank: self, row });
     }
 
+    /// Checks these rows. Gives back the values looked at.
+    pub(in crate::solver) fn check_rows(&mut self, page: Page<'_>, slots: Range<usize>) -> usize {
+        self.level.run(CheckRows {
+            bank: self,
+            page,
+            slots,
+        })
+    }
+
+    /// The scores of [`TILE`] rows at a time are taken together.
     #[inline(always)]
-    fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
+    fn check_tiles<K: Kernel>(&mut self, page: Page<'_>, mut slots: Range<usize>) -> usize {
+        let proving = self.proofs.iter().filter(|(_, proof)| proof.primal());
+        let lanes: Vec<_> = proving.map(|(head, _)| self.lane_of[*head]).collect();
+        let each = self.blocks.len();
+        let mut scores = vec![[0.0; LANES]; TILE * each];
+        let mut values = 0;
+        let together = lanes.len() >= LEAST_TILED && self.tiles();
+        while together && slots.len() >= TILE {
+            let first = slots.start;
+            let rows: [_; TILE] = std::array::from_fn(|n| page.peek_row(first + n));
+            slots.start += TILE;
+            let one = self.intercept;
+            tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
+            for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
+                values += row.values();
+                self.check_row::<K>(row, Some(scores));
+            }
+        }
+        for slot in slots {
+            let row = page.peek_row(slot);
+            values += row.values();
+            self.check_row::<K>(&row, None);
+        }
+        values
+    }
+
+    /// `known`: its scores at the weights being verified, block by block.
+    #[inline(always)]
+    fn check_row<K: Kernel>(&mut self, row: &Row<'_>, known: Option<&[Lanes]>) {
         let mut proofs = std::mem::take(&mut self.proofs);
         let (mut sorted, mut awake) = (false, false);
         // heads come in the order of their lanes: a block's scores serve one after the other
@@ -77,7 +138,10 @@ impl Bank {
             }
             let (block, k) = (self.lane_of[*head] / LANES, self.lane_of[*head] % LANES);
             if proof.primal() && scored != Some(block) {
-                scores = self.score_start::<K>(row, block, self.proving[block]);
+                scores = match known {
+                    Some(known) => known[block],
+                    None => self.score_start::<K>(row, block, self.proving[block]),
+                };
                 scored = Some(block);
             }
             let score = proof.primal().then(|| f64::from(scores[k]));

@@ -44,9 +44,12 @@ impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
 
     #[inline(always)]
     fn run<K: Kernel>(self) -> usize {
-        match FULL && self.bank.tiles() {
-            true => self.bank.visit_tiles::<K>(self.blocks),
-            false => self.bank.visit_each::<K, FULL>(self.blocks),
+        if FULL && !self.bank.start_is_zero && self.bank.tiles() {
+            self.bank.visit_tiles::<K>(self.blocks)
+        } else if !FULL && self.bank.turn.is_some() {
+            self.bank.visit_in_turn::<K>(self.blocks)
+        } else {
+            self.bank.visit_each::<K, FULL>(self.blocks)
         }
     }
 }
@@ -163,8 +166,8 @@ impl Bank {
     /// Whether rows of a full pass are taken [`TILE`] at a time: their scores at the weights of its start do not depend on
     /// what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
     /// processor's first cache holds.
-    fn tiles(&self) -> bool {
-        !self.start_is_zero && tiles(self.facts.dense)
+    pub(super) fn tiles(&self) -> bool {
+        tiles(self.facts.dense)
     }
 
     /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
@@ -297,10 +300,11 @@ impl Bank {
     /// The lanes of a block that are to visit a row.
     #[inline(always)]
     fn wanted<const FULL: bool>(&self, row: &Row<'_>, block: usize) -> u8 {
+        let running = self.blocks[block].running;
         if FULL {
-            self.blocks[block].running
+            running
         } else {
-            self.blocks[block].in_turn & !self.asleep[row.ordinal() * self.width + block]
+            running & !self.asleep[row.ordinal() * self.width + block]
         }
     }
 
@@ -354,8 +358,7 @@ impl Bank {
             let standing = own.look::<K::Eight, FULL>(facing, &score[n], alpha, asleep);
             let held = K::Eight::load(&seen.held);
             held.least(standing.held).store(&mut seen.held);
-            let visiting = if FULL { own.running } else { own.in_turn };
-            seen.awake |= visiting & !*asleep != 0;
+            seen.awake |= own.running & !*asleep != 0;
             if standing.moving != 0 {
                 self.moved[block + n] |= standing.moving;
                 let damp = self.metric.as_ref().map(|metric| &metric.damp);

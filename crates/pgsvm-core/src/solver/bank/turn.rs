@@ -1,0 +1,162 @@
+//! A head's turn: its active passes without the others.
+//!
+//! Once a row that is awake is so for one head or two, little is read for all of them at once, and what one alone reads
+//! stays in the processor's caches from one pass to the next. For its turn a head is held as one by itself: weights, dual
+//! variables and who sleeps lie one after another, and [`crate::solver::visit`] visits rows. Behind the turn they go back
+//! to the head's lane.
+
+use super::{nobody_asleep, Bank};
+use crate::kernel::lanes::LANES;
+use crate::kernel::Kernel;
+use crate::solver::course::Course;
+use crate::solver::head::Blocks;
+use crate::solver::iterate::Iterate;
+use crate::solver::per_row::{Asleep, Dual};
+use crate::solver::visit::Lent;
+use crate::trainer::TrainError;
+use crate::zeros::zeros;
+
+/// Heads take turns where a row that is awake is awake for fewer of them than so many.
+const MOST_TOGETHER: u64 = 2;
+/// And where a pass of all of them visits a value for each row and so many for each feature, times the heads: before and
+/// behind a turn there is a look at all rows and at a head's weights.
+const VALUES_PER_FEATURE: u64 = 16;
+/// Rows looked at together for who is awake.
+const GROUP: usize = 16;
+
+pub(super) struct Turn {
+    pub(super) lane: usize,
+    pub(super) iterate: Iterate<f32>,
+    /// Dual variables by row; of rows that slept when the turn began, without meaning.
+    alpha: Vec<f32>,
+    pub(super) asleep: Asleep,
+}
+
+impl Bank {
+    /// Whether heads do better to take turns in active passes, where so many rows are awake for some head.
+    pub(in crate::solver) fn better_in_turns(&self, awake_rows: usize) -> bool {
+        let heads = self.running().count() as u64;
+        let least =
+            heads * (self.facts.rows as u64 + VALUES_PER_FEATURE * self.facts.features as u64);
+        let values = |visits: u64| visits * self.facts.mean_row_words as u64;
+        let most = MOST_TOGETHER * awake_rows as u64;
+        if heads < 2 || values(most) < least {
+            return false;
+        }
+        let mut visits = 0;
+        for first in (0..self.facts.rows).step_by(GROUP) {
+            let mut awake = self.awake(first, GROUP);
+            while awake != 0 {
+                let row = first + awake.trailing_zeros() as usize;
+                awake &= awake - 1;
+                let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
+                let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
+                visits += u64::from(lanes.sum::<u32>());
+            }
+        }
+        visits < most && values(visits) >= least
+    }
+
+    /// The next head's turn, or nobody's behind the last: false then.
+    pub(in crate::solver) fn next_turn(&mut self) -> Result<bool, TrainError> {
+        let after = self.turn.as_ref().map_or(0, |turn| turn.lane + 1);
+        let mut lanes = self.running().map(|(lane, _)| lane);
+        let next = lanes.find(|&lane| lane >= after);
+        drop(lanes);
+        let Some(lane) = next else {
+            self.end_turns();
+            return Ok(false);
+        };
+        let (alpha, asleep) = match self.put_back() {
+            Some(held) => (held.alpha, held.asleep),
+            None => (zeros(self.facts.rows)?, nobody_asleep(self.facts.rows)?),
+        };
+        let iterate = self.iterate(lane)?;
+        let mut turn = Turn {
+            lane,
+            iterate,
+            alpha,
+            asleep,
+        };
+        let (block, k) = (lane / LANES, lane % LANES);
+        let Turn { alpha, asleep, .. } = &mut turn;
+        asleep.set_all(self.facts.rows, |row| {
+            let place = row * self.width + block;
+            let sleeps = self.asleep[place] >> k & 1 != 0;
+            if !sleeps {
+                alpha[row] = self.alpha[place][k];
+            }
+            sleeps
+        });
+        self.turn = Some(turn);
+        Ok(true)
+    }
+
+    /// The weights of a lane as a head by itself holds them.
+    fn iterate(&self, lane: usize) -> Result<Iterate<f32>, TrainError> {
+        let (features, dense) = (self.facts.features, self.facts.dense);
+        let (one, kappa) = (self.intercept.into(), self.kappa[lane]);
+        let mut iterate = Iterate::new(features, dense, one, kappa)?;
+        if let Some(metric) = &self.metric {
+            let mut moment: Vec<f32> = zeros(features + 1)?;
+            metric.moment.column(lane).copy_to(&mut moment);
+            iterate.move_centre_in(kappa, &moment)?;
+        }
+        iterate.take_over([&self.w, &self.z].map(|matrix| matrix.column(lane).iter()));
+        Ok(iterate)
+    }
+
+    /// Brings what the turn has changed to its head's lane, and ends it.
+    fn put_back(&mut self) -> Option<Turn> {
+        let turn = self.turn.take()?;
+        let (block, k) = (turn.lane / LANES, turn.lane % LANES);
+        for (row, alpha) in turn.alpha.iter().enumerate() {
+            let place = row * self.width + block;
+            let lanes = &mut self.asleep[place];
+            if *lanes >> k & 1 == 0 {
+                *lanes |= u8::from(turn.asleep.get(row)) << k;
+                self.alpha[place][k] = *alpha;
+            }
+        }
+        self.w.put(turn.lane, turn.iterate.weights());
+        self.z.put(turn.lane, turn.iterate.centre());
+        Some(turn)
+    }
+
+    /// Nobody's turn any more.
+    pub(in crate::solver) fn end_turns(&mut self) {
+        if self.put_back().is_some() {
+            self.set_damp();
+            self.arm();
+        }
+    }
+
+    /// The course of the head whose turn it is.
+    pub(in crate::solver) fn turn(&self) -> Option<&Course> {
+        let turn = self.turn.as_ref()?;
+        Some(&self.courses[self.head_of[turn.lane]])
+    }
+
+    /// Visits the rows of these blocks that are awake for the head whose turn it is. Gives back the values visited.
+    #[inline(always)]
+    pub(super) fn visit_in_turn<K: Kernel>(&mut self, blocks: Blocks<'_>) -> usize {
+        let Some(turn) = &mut self.turn else {
+            return 0;
+        };
+        let head = self.head_of[turn.lane];
+        let course = &mut self.courses[head];
+        let (u, form) = turn.iterate.lend();
+        let lent = Lent {
+            signs: &self.specs[head].signs,
+            terms: course.terms,
+            alpha: Dual::share(&mut turn.alpha),
+            asleep: &turn.asleep,
+            start: None,
+            form,
+        };
+        let mut visitor = lent.visitor(u, 1.0, course.sums, None);
+        let values = visitor.visit_blocks::<K, false>(blocks);
+        course.sums = visitor.sums;
+        values
+    }
+}
