@@ -378,13 +378,27 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// Asks the processor to fetch the first lines of these words.
 #[inline(always)]
 pub(crate) fn prefetch<W>(words: &[W], lines: usize) {
+    fetch::<W, true>(words, lines);
+}
+
+/// The same into its second cache only: it waits for some tens of lines at once on their way to the first.
+#[inline(always)]
+pub(crate) fn prefetch_far<W>(words: &[W], lines: usize) {
+    fetch::<W, false>(words, lines);
+}
+
+#[inline(always)]
+fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in words.chunks(LINE_BYTES / size_of::<W>()).take(lines) {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0, _MM_HINT_T1};
+        let line = line.as_ptr().cast();
         // SAFETY: a prefetch reads nothing into the program and cannot fault; the address is that of a live slice.
         unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
-                line.as_ptr().cast(),
-            )
+            match NEAR {
+                true => _mm_prefetch::<_MM_HINT_T0>(line),
+                false => _mm_prefetch::<_MM_HINT_T1>(line),
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

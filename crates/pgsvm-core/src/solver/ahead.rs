@@ -3,9 +3,10 @@
 //! Blocks are visited in shuffled order, and no processor guesses where the next one lies. A short row is asked for a
 //! block ahead, while the same place of the block before it is visited; of a long row the processor guesses the rest
 //! once it has seen the beginning, so it is asked for one row ahead, the first of a block while the last of the block before
-//! it is visited.
+//! it is visited. Before that it has been asked for from farther away, some rows ahead and into the second cache: the first
+//! one's lines come a few at a time, and a row takes less time than its memory takes to answer.
 
-use crate::kernel::{prefetch, LINE_BYTES};
+use crate::kernel::{prefetch, prefetch_far, LINE_BYTES};
 use crate::page::Page;
 use crate::row::Row;
 
@@ -14,6 +15,9 @@ const SHORT_WORDS: usize = 192;
 /// Cache lines of a long row to ask for.
 const LINES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / size_of::<u32>();
+/// Long rows are asked for from farther away when so many words lie before them, at least two rows and at most so many.
+const FAR_WORDS: usize = 1536;
+const FAR_ROWS: usize = 8;
 
 pub(super) struct Ahead<'a> {
     page: Page<'a>,
@@ -48,7 +52,10 @@ impl<'a> Ahead<'a> {
     pub(super) fn coming(&mut self, row: &Row<'_>, first: usize, left: u32) -> Coming<'a> {
         if row.values() <= SHORT_WORDS {
             self.one();
-        } else if left != 0 {
+            return Coming::none();
+        }
+        self.ask_far(row, first, left);
+        if left != 0 {
             let next = first + left.trailing_zeros() as usize;
             return Coming::new(self.page.peek_words(next));
         } else if self.left != 0 {
@@ -56,6 +63,24 @@ impl<'a> Ahead<'a> {
             return Coming::new(self.next());
         }
         Coming::none()
+    }
+
+    /// Asks for a long row that lies some rows behind this one, if it is in this block or the next.
+    #[inline(always)]
+    fn ask_far(&self, row: &Row<'_>, first: usize, mut left: u32) {
+        let mut next = self.left;
+        for _ in 1..rows_far(row) {
+            match left {
+                0 => next &= next.wrapping_sub(1),
+                _ => left &= left - 1,
+            }
+        }
+        let slot = match (left, next) {
+            (0, 0) => return,
+            (0, next) => self.first + next.trailing_zeros() as usize,
+            (left, _) => first + left.trailing_zeros() as usize,
+        };
+        prefetch_far(self.page.peek_words(slot), LINES);
     }
 
     /// The words of the first row that is still to be asked for; there is one.
@@ -90,6 +115,12 @@ impl<'a> Ahead<'a> {
             self.one();
         }
     }
+}
+
+/// How many rows ahead a long row like this one is asked for from farther away.
+#[inline(always)]
+fn rows_far(row: &Row<'_>) -> usize {
+    (FAR_WORDS / row.values()).clamp(2, FAR_ROWS)
 }
 
 /// A long row that is asked for part by part, between other work: the processor waits for some lines at a time only, and

@@ -3,7 +3,7 @@
 use super::Bank;
 use crate::kernel::eight::Eight;
 use crate::kernel::lanes::{tiles, Lanes, LANES, TILE};
-use crate::kernel::{prefetch, Kernel, Real, Work};
+use crate::kernel::{prefetch, prefetch_far, Kernel, Real, Work};
 use crate::row::Row;
 use crate::solver::ahead::{Ahead, Coming};
 use crate::solver::bank::lanes::Facing;
@@ -212,6 +212,10 @@ impl Bank {
                 for (n, row) in rows.iter().enumerate() {
                     values += row.values();
                     self.prefetch_next_alpha(first + n);
+                    // the one in this place two tiles on
+                    if let Some(slot) = slots.clone().chain(after.clone()).nth(TILE + n) {
+                        prefetch_far(blocks.page.peek_words(slot), usize::MAX);
+                    }
                     let own = n * each..(n + 1) * each;
                     let known = Known {
                         at_start: Some(&at_start[own.clone()]),
