@@ -112,13 +112,13 @@ impl Bank {
             let one = self.intercept;
             tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
             for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
-                values += row.values();
+                values += 1 + row.values();
                 self.check_row::<K>(row, Some(scores));
             }
         }
         for slot in slots {
             let row = page.peek_row(slot);
-            values += row.values();
+            values += 1 + row.values();
             self.check_row::<K>(&row, None);
         }
         values
