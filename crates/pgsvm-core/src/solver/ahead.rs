@@ -132,7 +132,7 @@ pub(super) struct Coming<'a> {
 impl<'a> Coming<'a> {
     /// No row.
     #[inline(always)]
-    pub(super) const fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self { words: &[] }
     }
 

@@ -96,24 +96,25 @@ impl Bank {
         })
     }
 
-    /// The scores of [`TILE`] rows at a time are taken together.
+    /// The scores of [`TILE`] rows at a time are taken together, where heads are several.
     #[inline(always)]
     fn check_tiles<K: Kernel>(&mut self, page: Page<'_>, mut slots: Range<usize>) -> usize {
         let proving = self.proofs.iter().filter(|(_, proof)| proof.primal());
         let lanes: Vec<_> = proving.map(|(head, _)| self.lane_of[*head]).collect();
-        let each = self.blocks.len();
-        let mut scores = vec![[0.0; LANES]; TILE * each];
         let mut values = 0;
-        let together = lanes.len() >= LEAST_TILED && self.tiles();
-        while together && slots.len() >= TILE {
-            let first = slots.start;
-            let rows: [_; TILE] = std::array::from_fn(|n| page.peek_row(first + n));
-            slots.start += TILE;
-            let one = self.intercept;
-            tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
-            for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
-                values += 1 + row.values();
-                self.check_row::<K>(row, Some(scores));
+        if lanes.len() >= LEAST_TILED && self.tiles() {
+            let each = self.blocks.len();
+            let mut scores = vec![[0.0; LANES]; TILE * each];
+            while slots.len() >= TILE {
+                let first = slots.start;
+                let rows: [_; TILE] = std::array::from_fn(|n| page.peek_row(first + n));
+                slots.start += TILE;
+                let one = self.intercept;
+                tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
+                for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
+                    values += 1 + row.values();
+                    self.check_row::<K>(row, Some(scores));
+                }
             }
         }
         for slot in slots {
@@ -124,7 +125,7 @@ impl Bank {
         values
     }
 
-    /// `known`: its scores at the weights being verified, block by block.
+    /// Checks a row; `known`: its scores at the weights being verified, block by block.
     #[inline(always)]
     fn check_row<K: Kernel>(&mut self, row: &Row<'_>, known: Option<&[Lanes]>) {
         let mut proofs = std::mem::take(&mut self.proofs);

@@ -163,8 +163,8 @@ impl Bank {
         values
     }
 
-    /// Whether rows of a full pass are taken [`TILE`] at a time: their scores at the weights of its start do not depend on
-    /// what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
+    /// Whether rows of passes over all are taken [`TILE`] at a time: their scores at the weights of the pass's start do not
+    /// depend on what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
     /// processor's first cache holds.
     pub(super) fn tiles(&self) -> bool {
         tiles(self.facts.dense)
@@ -196,9 +196,10 @@ impl Bank {
                 let first = slots.start;
                 let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.peek_row(first + n));
                 slots.start += TILE;
+                let behind = slots.clone().chain(after.clone());
                 // the rows in the same places of the next tile
                 let mut coming: [_; TILE] = std::array::from_fn(|n| {
-                    let next = slots.clone().nth(n).or(after.clone().nth(n));
+                    let next = behind.clone().nth(n);
                     let words = |slot| Coming::new(blocks.page.peek_words(slot));
                     next.map_or(Coming::none(), words)
                 });
@@ -213,7 +214,7 @@ impl Bank {
                     values += row.values();
                     self.prefetch_next_alpha(first + n);
                     // the one in this place two tiles on
-                    if let Some(slot) = slots.clone().chain(after.clone()).nth(TILE + n) {
+                    if let Some(slot) = behind.clone().nth(TILE + n) {
                         prefetch_far(blocks.page.peek_words(slot), usize::MAX);
                     }
                     let own = n * each..(n + 1) * each;
