@@ -118,16 +118,95 @@ unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
     work.run::<Avx2>()
 }
 
+/// A step u += scale x over dense values that has yet to be taken. The next product with the same weights takes it on its
+/// way: weights then go through the registers once for each row and not twice.
+#[derive(Clone, Copy)]
+pub(crate) struct Deferred<'a> {
+    pub(crate) scale: f64,
+    /// As long as the dense part of every row; empty where there is no step to take.
+    pub(crate) x: &'a [f32],
+}
+
+impl Deferred<'_> {
+    pub(crate) const NONE: Deferred<'static> = Deferred { scale: 0.0, x: &[] };
+
+    #[inline(always)]
+    fn is_none(&self) -> bool {
+        self.x.is_empty()
+    }
+
+    #[inline(always)]
+    pub(crate) fn take<K: Kernel, T: Real>(self, u: &mut [T]) {
+        if !self.is_none() {
+            T::add_dense::<K>(u, self.scale, self.x);
+        }
+    }
+}
+
+/// Words to ask for while others are gone through, a line of each at a time: the processor waits for some lines only, and
+/// whoever asks for more at once waits as well.
+#[derive(Clone, Copy)]
+pub(crate) struct Next<'a> {
+    /// Those that come next.
+    pub(crate) near: &'a [u32],
+    /// Those of some rows behind them, for which the second cache is near enough.
+    pub(crate) far: &'a [u32],
+}
+
+impl Next<'_> {
+    pub(crate) const NONE: Next<'static> = Next {
+        near: &[],
+        far: &[],
+    };
+
+    /// Asks for the lines at these places of both.
+    #[inline(always)]
+    fn ask(self, places: std::ops::Range<usize>) {
+        for at in places.step_by(LINE_BYTES / size_of::<u32>()) {
+            prefetch(self.near.get(at..).unwrap_or_default(), 1);
+            prefetch_far(self.far.get(at..).unwrap_or_default(), 1);
+        }
+    }
+
+    /// Asks for all from this place on.
+    #[inline(always)]
+    pub(crate) fn ask_from(self, at: usize) {
+        prefetch(self.near.get(at..).unwrap_or_default(), usize::MAX);
+        prefetch_far(self.far.get(at..).unwrap_or_default(), usize::MAX);
+    }
+}
+
 /// The precision weights are kept in.
 pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
-    /// sum x u; asks for the words `next` meanwhile
-    fn dot_dense<K: Kernel>(x: &[f32], u: &[Self], next: &[u32]) -> f64;
-    /// sum x u and sum x w, reading x once; asks for `next` meanwhile
-    fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self], next: &[u32]) -> (f64, f64);
+    /// sum x u
+    fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
+    /// Takes the step, then sum x u; asks for `next` meanwhile
+    fn step_dot_dense<K: Kernel>(
+        step: Deferred<'_>,
+        x: &[f32],
+        u: &mut [Self],
+        next: Next<'_>,
+    ) -> f64;
+    /// Takes the step, then sum x u and sum x w, reading x once; asks for `next` meanwhile
+    fn step_dot2_dense<K: Kernel>(
+        step: Deferred<'_>,
+        x: &[f32],
+        u: &mut [Self],
+        w: &[Self],
+        next: Next<'_>,
+    ) -> (f64, f64);
     /// sum d u x and sum d x^2
     fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
+    /// Takes the step, then the same; asks for `next` meanwhile
+    fn step_dot_damped_dense<K: Kernel>(
+        step: Deferred<'_>,
+        x: &[f32],
+        d: &[Self],
+        u: &mut [Self],
+        next: Next<'_>,
+    ) -> (f64, f64);
     /// u += scale x
     fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
     /// sum x u over pairs of feature id and value bits
@@ -154,15 +233,12 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn dot_dense<K: Kernel>(x: &[f32], u: &[Self], next: &[u32]) -> f64 {
+            fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
                 // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    let dot = unsafe { avx2::$loops::dot(x, u, next) };
-                    prefetch_behind(next, x.len());
-                    return dot;
+                    return unsafe { avx2::$loops::dot(x, u) };
                 }
-                prefetch(next, usize::MAX);
                 let (x_wide, x) = x.as_chunks::<$lanes>();
                 let (u_wide, u) = u.as_chunks::<$lanes>();
                 let mut sum = [0.0 as Self; $lanes];
@@ -187,15 +263,37 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn dot2_dense<K: Kernel>(x: &[f32], u: &[Self], w: &[Self], next: &[u32]) -> (f64, f64) {
+            fn step_dot_dense<K: Kernel>(
+                step: Deferred<'_>,
+                x: &[f32],
+                u: &mut [Self],
+                next: Next<'_>,
+            ) -> f64 {
                 // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    let dots = unsafe { avx2::$loops::dot2(x, u, w, next) };
-                    prefetch_behind(next, x.len());
-                    return dots;
+                    return unsafe { avx2::$loops::step_dot(step, x, u, next) };
                 }
-                prefetch(next, usize::MAX);
+                next.ask_from(0);
+                step.take::<K, Self>(u);
+                Self::dot_dense::<K>(x, u)
+            }
+
+            #[inline(always)]
+            fn step_dot2_dense<K: Kernel>(
+                step: Deferred<'_>,
+                x: &[f32],
+                u: &mut [Self],
+                w: &[Self],
+                next: Next<'_>,
+            ) -> (f64, f64) {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::step_dot2(step, x, u, w, next) };
+                }
+                next.ask_from(0);
+                step.take::<K, Self>(u);
                 const HALF: usize = $lanes / 2;
                 let (x_wide, x) = x.as_chunks::<HALF>();
                 let (u_wide, u) = u.as_chunks::<HALF>();
@@ -249,6 +347,24 @@ macro_rules! real {
                     fold(&sum_u) + Self::to(last_u),
                     fold(&sum_x) + Self::to(last_x),
                 )
+            }
+
+            #[inline(always)]
+            fn step_dot_damped_dense<K: Kernel>(
+                step: Deferred<'_>,
+                x: &[f32],
+                d: &[Self],
+                u: &mut [Self],
+                next: Next<'_>,
+            ) -> (f64, f64) {
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                #[cfg(target_arch = "x86_64")]
+                if K::AVX2 {
+                    return unsafe { avx2::$loops::step_dot_damped(step, x, d, u, next) };
+                }
+                next.ask_from(0);
+                step.take::<K, Self>(u);
+                Self::dot_damped_dense::<K>(x, d, u)
             }
 
             #[inline(always)]

@@ -62,6 +62,12 @@ impl<'a> Page<'a> {
         &words[..(length / 4).min(words.len())]
     }
 
+    /// Words of a row, on average over the slots; there is one.
+    #[inline(always)]
+    pub(crate) fn mean_words(&self) -> usize {
+        self.words[USED] as usize * QUAD / self.slots()
+    }
+
     /// Asks the processor for a slot's entry.
     #[inline(always)]
     pub(crate) fn prefetch_entry(&self, slot: usize) {

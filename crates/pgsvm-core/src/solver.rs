@@ -734,7 +734,7 @@ fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
 #[inline(always)]
 fn decision<K: Kernel, V: Real>(weights: &[V], row: &Row<'_>, intercept: f64) -> f32 {
     let dense = row.dense();
-    let mut sum = V::dot_dense::<K>(dense, &weights[..dense.len()], &[]);
+    let mut sum = V::dot_dense::<K>(dense, &weights[..dense.len()]);
     sum += V::dot_sparse::<K>(row.sparse(), weights);
     sum += intercept * weights.last().map_or(0.0, |last| last.to());
     sum as f32

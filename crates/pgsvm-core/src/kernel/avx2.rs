@@ -4,12 +4,12 @@
 //! addition; what is left over goes four or eight at a time, then one at a time.
 //! Every function needs a processor with AVX2 and FMA, and slices of equal length.
 
-use super::LINE_BYTES;
+use super::{Deferred, Next};
 use std::arch::x86_64::*;
 
 macro_rules! loops {
     ($name:ident, $type:ty, $width:literal, $vector:ty, $zero:ident, $set:ident, $load:ident, $store:ident, $fmadd:ident,
-     $mul:ident, |$pointer:ident| $load_x:expr) => {
+     $add:ident, $mul:ident, |$pointer:ident| $load_x:expr) => {
         pub(in crate::kernel) mod $name {
             use super::*;
 
@@ -39,93 +39,190 @@ macro_rules! loops {
                 sums[0]
             }
 
-            /// Asks for the words of `next` that lie where a loop of four vectors is at.
+            /// The sum of all numbers of these.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            fn ask(next: &[u32], at: usize) {
-                for line in (at..at + 4 * WIDTH).step_by(LINE_BYTES / size_of::<u32>()) {
-                    if line < next.len() {
-                        // SAFETY: the address is that of a word of the slice.
-                        unsafe { _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(line).cast()) };
+            fn total([a, b, c, d]: [$vector; 4]) -> f64 {
+                sum($add($add(a, c), $add(b, d)))
+            }
+
+            /// A step to take over slices as long as those of the loop, or none.
+            #[derive(Clone, Copy)]
+            struct Step {
+                scale: $type,
+                x: *const f32,
+            }
+
+            impl Step {
+                fn new(step: Deferred<'_>) -> Self {
+                    Self {
+                        scale: step.scale as $type,
+                        x: step.x.as_ptr(),
+                    }
+                }
+
+                /// The vector of weights at this place, after the step.
+                #[inline]
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn wide<const STEP: bool>(self, u: *mut $type, at: usize) -> $vector {
+                    // SAFETY: the caller's place has WIDTH weights behind it, and as many values of the step.
+                    unsafe {
+                        let before = $load(u.add(at));
+                        if !STEP {
+                            return before;
+                        }
+                        let after = $fmadd(wide(self.x.add(at)), $set(self.scale), before);
+                        $store(u.add(at), after);
+                        after
+                    }
+                }
+
+                /// The weight at this place, after the step.
+                #[inline]
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn one<const STEP: bool>(self, u: *mut $type, at: usize) -> $type {
+                    // SAFETY: the caller's place is that of a weight, and of a value of the step.
+                    unsafe {
+                        if STEP {
+                            *u.add(at) = (*self.x.add(at) as $type).mul_add(self.scale, *u.add(at));
+                        }
+                        *u.add(at)
                     }
                 }
             }
 
-            /// sum x u; asks for `next` meanwhile
+            /// sum x u
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(in crate::kernel) fn dot(x: &[f32], u: &[$type], next: &[u32]) -> f64 {
+            pub(in crate::kernel) fn dot(x: &[f32], u: &[$type]) -> f64 {
                 let n = x.len().min(u.len());
-                let (x, u) = (x.as_ptr(), u.as_ptr());
+                // SAFETY: both have n numbers; without a step nothing is written.
+                unsafe {
+                    let u = u.as_ptr().cast_mut();
+                    dot_over::<false>(Step::new(Deferred::NONE), x.as_ptr(), u, n, Next::NONE)
+                }
+            }
+
+            /// Takes the step, then sum x u; asks for `next` meanwhile
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            pub(in crate::kernel) fn step_dot(
+                step: Deferred<'_>,
+                x: &[f32],
+                u: &mut [$type],
+                next: Next<'_>,
+            ) -> f64 {
+                let n = x.len().min(u.len());
+                let (x, u, taken) = (x.as_ptr(), u.as_mut_ptr(), Step::new(step));
+                // SAFETY: all have n numbers.
+                unsafe {
+                    match step.x.len() < n {
+                        true => dot_over::<false>(taken, x, u, n, next),
+                        false => dot_over::<true>(taken, x, u, n, next),
+                    }
+                }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn dot_over<const STEP: bool>(
+                step: Step,
+                x: *const f32,
+                u: *mut $type,
+                n: usize,
+                next: Next<'_>,
+            ) -> f64 {
                 let mut sums = [$zero(); 4];
                 let mut at = 0;
-                // SAFETY: every access lies below n, the length of the shorter slice.
+                // SAFETY: every access lies below n.
                 unsafe {
                     while at + 4 * WIDTH <= n {
-                        ask(next, at);
+                        next.ask(at..at + 4 * WIDTH);
                         for (k, sum) in sums.iter_mut().enumerate() {
                             let place = at + k * WIDTH;
-                            *sum = $fmadd(wide(x.add(place)), $load(u.add(place)), *sum);
+                            *sum = $fmadd(wide(x.add(place)), step.wide::<STEP>(u, place), *sum);
                         }
                         at += 4 * WIDTH;
                     }
+                    next.ask_from(at);
                     while at + WIDTH <= n {
-                        sums[0] = $fmadd(wide(x.add(at)), $load(u.add(at)), sums[0]);
+                        sums[0] = $fmadd(wide(x.add(at)), step.wide::<STEP>(u, at), sums[0]);
                         at += WIDTH;
                     }
                     let mut last = 0.0 as $type;
                     while at < n {
-                        last = (*x.add(at) as $type).mul_add(*u.add(at), last);
+                        last = (*x.add(at) as $type).mul_add(step.one::<STEP>(u, at), last);
                         at += 1;
                     }
-                    (sum(sums[0]) + sum(sums[2])) + (sum(sums[1]) + sum(sums[3])) + f64::from(last)
+                    total(sums) + f64::from(last)
                 }
             }
 
-            /// sum x u and sum x w; asks for `next` meanwhile
+            /// Takes the step, then sum x u and sum x w; asks for `next` meanwhile
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(in crate::kernel) fn dot2(
+            pub(in crate::kernel) fn step_dot2(
+                step: Deferred<'_>,
                 x: &[f32],
-                u: &[$type],
+                u: &mut [$type],
                 w: &[$type],
-                next: &[u32],
+                next: Next<'_>,
             ) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(w.len());
-                let (x, u, w) = (x.as_ptr(), u.as_ptr(), w.as_ptr());
-                let mut sums = [[$zero(); 2]; 4];
+                let (x, u, w) = (x.as_ptr(), u.as_mut_ptr(), w.as_ptr());
+                let taken = Step::new(step);
+                // SAFETY: all have n numbers.
+                unsafe {
+                    match step.x.len() < n {
+                        true => dot2_over::<false>(taken, x, u, w, n, next),
+                        false => dot2_over::<true>(taken, x, u, w, n, next),
+                    }
+                }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn dot2_over<const STEP: bool>(
+                step: Step,
+                x: *const f32,
+                u: *mut $type,
+                w: *const $type,
+                n: usize,
+                next: Next<'_>,
+            ) -> (f64, f64) {
+                let mut at_u = [$zero(); 4];
+                let mut at_w = [$zero(); 4];
                 let mut at = 0;
-                // SAFETY: every access lies below n, the length of the shortest slice.
+                // SAFETY: every access lies below n.
                 unsafe {
                     while at + 4 * WIDTH <= n {
-                        ask(next, at);
-                        for (k, sum) in sums.iter_mut().enumerate() {
+                        next.ask(at..at + 4 * WIDTH);
+                        for k in 0..4 {
                             let place = at + k * WIDTH;
                             let value = wide(x.add(place));
-                            sum[0] = $fmadd(value, $load(u.add(place)), sum[0]);
-                            sum[1] = $fmadd(value, $load(w.add(place)), sum[1]);
+                            at_u[k] = $fmadd(value, step.wide::<STEP>(u, place), at_u[k]);
+                            at_w[k] = $fmadd(value, $load(w.add(place)), at_w[k]);
                         }
                         at += 4 * WIDTH;
                     }
+                    next.ask_from(at);
                     while at + WIDTH <= n {
                         let value = wide(x.add(at));
-                        sums[0][0] = $fmadd(value, $load(u.add(at)), sums[0][0]);
-                        sums[0][1] = $fmadd(value, $load(w.add(at)), sums[0][1]);
+                        at_u[0] = $fmadd(value, step.wide::<STEP>(u, at), at_u[0]);
+                        at_w[0] = $fmadd(value, $load(w.add(at)), at_w[0]);
                         at += WIDTH;
                     }
                     let mut last = [0.0 as $type; 2];
                     while at < n {
                         let value = *x.add(at) as $type;
-                        last[0] = value.mul_add(*u.add(at), last[0]);
+                        last[0] = value.mul_add(step.one::<STEP>(u, at), last[0]);
                         last[1] = value.mul_add(*w.add(at), last[1]);
                         at += 1;
                     }
-                    let total = |k: usize| {
-                        (sum(sums[0][k]) + sum(sums[2][k]))
-                            + (sum(sums[1][k]) + sum(sums[3][k]))
-                            + f64::from(last[k])
-                    };
-                    (total(0), total(1))
+                    (
+                        total(at_u) + f64::from(last[0]),
+                        total(at_w) + f64::from(last[1]),
+                    )
                 }
             }
 
@@ -134,31 +231,82 @@ macro_rules! loops {
             #[target_feature(enable = "avx2,fma")]
             pub(in crate::kernel) fn dot_damped(x: &[f32], d: &[$type], u: &[$type]) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(d.len());
-                let (x, d, u) = (x.as_ptr(), d.as_ptr(), u.as_ptr());
-                let mut sums = [[$zero(); 2]; 2];
-                let mut at = 0;
-                // SAFETY: every access lies below n, the length of the shortest slice.
+                let (step, next) = (Step::new(Deferred::NONE), Next::NONE);
+                // SAFETY: all have n numbers; without a step nothing is written.
                 unsafe {
-                    while at + 2 * WIDTH <= n {
-                        for (k, sum) in sums.iter_mut().enumerate() {
+                    let u = u.as_ptr().cast_mut();
+                    damped_over::<false>(step, x.as_ptr(), d.as_ptr(), u, n, next)
+                }
+            }
+
+            /// Takes the step, then the same; asks for `next` meanwhile
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            pub(in crate::kernel) fn step_dot_damped(
+                step: Deferred<'_>,
+                x: &[f32],
+                d: &[$type],
+                u: &mut [$type],
+                next: Next<'_>,
+            ) -> (f64, f64) {
+                let n = x.len().min(u.len()).min(d.len());
+                let (x, d, u) = (x.as_ptr(), d.as_ptr(), u.as_mut_ptr());
+                let taken = Step::new(step);
+                // SAFETY: all have n numbers.
+                unsafe {
+                    match step.x.len() < n {
+                        true => damped_over::<false>(taken, x, d, u, n, next),
+                        false => damped_over::<true>(taken, x, d, u, n, next),
+                    }
+                }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn damped_over<const STEP: bool>(
+                step: Step,
+                x: *const f32,
+                d: *const $type,
+                u: *mut $type,
+                n: usize,
+                next: Next<'_>,
+            ) -> (f64, f64) {
+                let mut at_u = [$zero(); 4];
+                let mut at_x = [$zero(); 4];
+                let mut at = 0;
+                // SAFETY: every access lies below n.
+                unsafe {
+                    while at + 4 * WIDTH <= n {
+                        next.ask(at..at + 4 * WIDTH);
+                        for k in 0..4 {
                             let place = at + k * WIDTH;
                             let value = wide(x.add(place));
                             let damped = $mul(value, $load(d.add(place)));
-                            sum[0] = $fmadd(damped, $load(u.add(place)), sum[0]);
-                            sum[1] = $fmadd(damped, value, sum[1]);
+                            at_u[k] = $fmadd(damped, step.wide::<STEP>(u, place), at_u[k]);
+                            at_x[k] = $fmadd(damped, value, at_x[k]);
                         }
-                        at += 2 * WIDTH;
+                        at += 4 * WIDTH;
+                    }
+                    next.ask_from(at);
+                    while at + WIDTH <= n {
+                        let value = wide(x.add(at));
+                        let damped = $mul(value, $load(d.add(at)));
+                        at_u[0] = $fmadd(damped, step.wide::<STEP>(u, at), at_u[0]);
+                        at_x[0] = $fmadd(damped, value, at_x[0]);
+                        at += WIDTH;
                     }
                     let mut last = [0.0 as $type; 2];
                     while at < n {
                         let value = *x.add(at) as $type;
                         let damped = value * *d.add(at);
-                        last[0] = damped.mul_add(*u.add(at), last[0]);
+                        last[0] = damped.mul_add(step.one::<STEP>(u, at), last[0]);
                         last[1] = damped.mul_add(value, last[1]);
                         at += 1;
                     }
-                    let total = |k: usize| sum(sums[0][k]) + sum(sums[1][k]) + f64::from(last[k]);
-                    (total(0), total(1))
+                    (
+                        total(at_u) + f64::from(last[0]),
+                        total(at_x) + f64::from(last[1]),
+                    )
                 }
             }
 
@@ -200,6 +348,7 @@ loops!(
     _mm256_loadu_pd,
     _mm256_storeu_pd,
     _mm256_fmadd_pd,
+    _mm256_add_pd,
     _mm256_mul_pd,
     |x| _mm256_cvtps_pd(_mm_loadu_ps(x))
 );
@@ -213,6 +362,7 @@ loops!(
     _mm256_loadu_ps,
     _mm256_storeu_ps,
     _mm256_fmadd_ps,
+    _mm256_add_ps,
     _mm256_mul_ps,
     |x| _mm256_loadu_ps(x)
 );

@@ -288,7 +288,7 @@ fn widened<const N: usize, const M: usize>(numbers: [f32; N]) -> [f32; M] {
 #[inline(always)]
 fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32]) {
     for (out, u) in out.iter_mut().zip(u) {
-        *out = f32::dot_dense::<K>(x, u, &[]) as f32;
+        *out = f32::dot_dense::<K>(x, u) as f32;
     }
 }
 

@@ -307,12 +307,7 @@ impl Work for Take<'_> {
                 bad |= u32::from(bits & EXPONENT == EXPONENT);
                 *out = bits;
                 *square += x * x;
-                let magnitude = x.abs();
-                *largest = if magnitude > *largest {
-                    magnitude
-                } else {
-                    *largest
-                };
+                *largest = largest.max(x.abs());
             }
         } else {
             for ((((x, out), square), first), sum) in

@@ -1,126 +1,122 @@
 //! Rows asked for in advance, so that they are in the processor's cache when their turn comes.
 //!
-//! Blocks are visited in shuffled order, and no processor guesses where the next one lies. A short row is asked for a
-//! block ahead, while the same place of the block before it is visited; of a long row the processor guesses the rest
-//! once it has seen the beginning, so it is asked for one row ahead, the first of a block while the last of the block before
-//! it is visited. Before that it has been asked for from farther away, some rows ahead and into the second cache: the first
-//! one's lines come a few at a time, and a row takes less time than its memory takes to answer.
+//! Blocks are visited in shuffled order, and of many only some rows: no processor guesses where the next one lies. A short row
+//! is asked for some visits ahead, all of it. A long row is asked for one visit ahead, between the numbers of that visit.
+//! Before that it has been asked for from farther away, some visits ahead and into the second cache: the first one's lines
+//! come a few at a time, and a row takes less time than its memory takes to answer.
 
-use crate::kernel::{prefetch, prefetch_far, LINE_BYTES};
-use crate::page::Page;
-use crate::row::Row;
+use crate::kernel::{prefetch, prefetch_far, Next, LINE_BYTES};
+use crate::solver::head::Blocks;
 
 /// Rows up to this many words are short.
 const SHORT_WORDS: usize = 192;
+/// Visits from a short row's request to its own.
+const SHORT_AHEAD: usize = 16;
 /// Cache lines of a long row to ask for.
 const LINES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / size_of::<u32>();
 /// Long rows are asked for from farther away when so many words lie before them, at least two rows and at most so many.
-const FAR_WORDS: usize = 1536;
+const FAR_WORDS: usize = 3072;
 const FAR_ROWS: usize = 8;
+/// Blocks from the walk to the one that it will look up rows of.
+const ENTRIES_AHEAD: usize = 1;
 
+/// A walk over the rows that are visited, some visits ahead of these.
+///
+/// `to_visit` says of the block at a place which row is its first, and has a bit for each that will be visited. Visits may
+/// change that only for blocks that they have come to.
 pub(super) struct Ahead<'a> {
-    page: Page<'a>,
-    /// The next block: its first row, and those of its rows that are still to be asked for.
+    blocks: Blocks<'a>,
+    /// The next block of the walk, and of the one before it the first row and a bit for each row that is left.
+    place: usize,
     first: usize,
     left: u32,
-    /// Whether the first of those, a long row, was asked for.
-    asked: bool,
+    short: bool,
+    /// The row of the n-th visit, at n modulo their number, from those begun to those that the walk has come to.
+    rows: [&'a [u32]; SHORT_AHEAD],
+    begun: usize,
+    walked: usize,
 }
 
 impl<'a> Ahead<'a> {
-    pub(super) fn new(page: Page<'a>) -> Self {
-        Self {
-            page,
+    #[inline(always)]
+    pub(super) fn new(blocks: Blocks<'a>, to_visit: impl Fn(usize) -> (usize, u32)) -> Self {
+        let words = blocks.page.mean_words();
+        let short = words <= SHORT_WORDS;
+        let ahead = match short {
+            true => SHORT_AHEAD,
+            false => (FAR_WORDS / words).clamp(2, FAR_ROWS),
+        };
+        let mut this = Self {
+            blocks,
+            place: 0,
             first: 0,
             left: 0,
-            asked: false,
-        }
-    }
-
-    /// The next block begins at row `first`; a bit for each row that will be visited.
-    #[inline(always)]
-    pub(super) fn begin(&mut self, first: usize, rows: u32) {
-        self.first = first;
-        self.left = rows;
-        self.asked = false;
-    }
-
-    /// Asks for something while `row` is visited; `left` are the rows after it in the block that begins at `first`. A long
-    /// row is still to be asked for: the caller does so.
-    #[inline(always)]
-    pub(super) fn coming(&mut self, row: &Row<'_>, first: usize, left: u32) -> Coming<'a> {
-        if row.values() <= SHORT_WORDS {
-            self.one();
-            return Coming::none();
-        }
-        self.ask_far(row, first, left);
-        if left != 0 {
-            let next = first + left.trailing_zeros() as usize;
-            return Coming::new(self.page.peek_words(next));
-        } else if self.left != 0 {
-            self.asked = true;
-            return Coming::new(self.next());
-        }
-        Coming::none()
-    }
-
-    /// Asks for a long row that lies some rows behind this one, if it is in this block or the next.
-    #[inline(always)]
-    fn ask_far(&self, row: &Row<'_>, first: usize, mut left: u32) {
-        let mut next = self.left;
-        for _ in 1..rows_far(row) {
-            match left {
-                0 => next &= next.wrapping_sub(1),
-                _ => left &= left - 1,
-            }
-        }
-        let slot = match (left, next) {
-            (0, 0) => return,
-            (0, next) => self.first + next.trailing_zeros() as usize,
-            (left, _) => first + left.trailing_zeros() as usize,
+            short,
+            rows: [&[]; SHORT_AHEAD],
+            begun: 0,
+            walked: 0,
         };
-        prefetch_far(self.page.peek_words(slot), LINES);
-    }
-
-    /// The words of the first row that is still to be asked for; there is one.
-    #[inline(always)]
-    fn next(&self) -> &'a [u32] {
-        let slot = self.first + self.left.trailing_zeros() as usize;
-        self.page.peek_words(slot)
-    }
-
-    #[inline(always)]
-    fn one(&mut self) {
-        if self.left != 0 {
-            prefetch(self.next(), LINES);
-            self.left &= self.left - 1;
+        for _ in 0..ahead {
+            this.walk(&to_visit);
         }
+        this
     }
 
-    /// Asks for what is left of the next block: all of it if its rows are short, else its first row.
+    /// One row farther, if there is one.
     #[inline(always)]
-    pub(super) fn finish(&mut self) {
-        if self.left == 0 {
-            return;
-        }
-        let next = self.next();
-        if next.len() > SHORT_WORDS {
-            if !self.asked {
-                prefetch(next, LINES);
+    fn walk(&mut self, to_visit: impl Fn(usize) -> (usize, u32)) -> &'a [u32] {
+        while self.left == 0 {
+            if self.place == self.blocks.numbers.len() {
+                return &[];
             }
-            return;
+            (self.first, self.left) = to_visit(self.place);
+            self.place += 1;
+            let soon = self.place + ENTRIES_AHEAD;
+            if soon < self.blocks.numbers.len() {
+                let (slot, _) = self.blocks.rows(soon);
+                self.blocks.page.prefetch_entry(slot);
+            }
         }
-        while self.left != 0 {
-            self.one();
+        let slot = self.first + self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        let words = some(self.blocks.page.peek_words(slot));
+        if self.short {
+            prefetch(words, LINES);
         }
+        self.rows[self.walked % SHORT_AHEAD] = words;
+        self.walked += 1;
+        words
+    }
+
+    /// The next visit begins. Gives back what is to be asked for between the row's numbers.
+    #[inline(always)]
+    pub(super) fn next(&mut self, to_visit: impl Fn(usize) -> (usize, u32)) -> Next<'a> {
+        let far = self.walk(to_visit);
+        self.begun += 1;
+        if self.short {
+            return Next::NONE;
+        }
+        let near = match self.begun < self.walked {
+            true => self.rows[self.begun % SHORT_AHEAD],
+            false => &[],
+        };
+        Next { near, far }
+    }
+
+    /// The same for whoever asks for the next row part by part; what lies farther away is asked for at once.
+    #[inline(always)]
+    pub(super) fn coming(&mut self, to_visit: impl Fn(usize) -> (usize, u32)) -> Coming<'a> {
+        let Next { near, far } = self.next(to_visit);
+        prefetch_far(far, LINES);
+        Coming::new(near)
     }
 }
 
-/// How many rows ahead a long row like this one is asked for from farther away.
+/// As many of a row's words as are asked for.
 #[inline(always)]
-fn rows_far(row: &Row<'_>) -> usize {
-    (FAR_WORDS / row.values()).clamp(2, FAR_ROWS)
+fn some(words: &[u32]) -> &[u32] {
+    &words[..words.len().min(LINES * LINE_WORDS)]
 }
 
 /// A long row that is asked for part by part, between other work: the processor waits for some lines at a time only, and
@@ -139,8 +135,7 @@ impl<'a> Coming<'a> {
     /// A row of these words.
     #[inline(always)]
     pub(super) fn new(words: &'a [u32]) -> Self {
-        let words = &words[..words.len().min(LINES * LINE_WORDS)];
-        Self { words }
+        Self { words: some(words) }
     }
 
     /// One of so many parts of what is left, to be asked for by the caller.

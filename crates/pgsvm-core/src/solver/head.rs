@@ -6,7 +6,7 @@
 //! [`super::visit`] visits rows; here is what happens between visits, pass by pass.
 
 use crate::cache::Facts;
-use crate::kernel::{prefetch, Kernel, Real};
+use crate::kernel::{prefetch, Deferred, Kernel, Next, Real};
 use crate::page::Page;
 use crate::row::Row;
 use crate::solver::ahead::Ahead;
@@ -169,7 +169,9 @@ impl<T: Real> Head<T> {
     #[inline(always)]
     fn visit_one<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
         let mut visitor = self.visitor();
-        let outcome = visitor.visit::<K, FULL>(row, &[]);
+        let mut deferred = Deferred::NONE;
+        let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
+        visitor.catch_up::<K>(deferred);
         visitor.lent.asleep.set(row.ordinal(), outcome.sleeps);
         let sums = visitor.sums;
         self.course.sums = sums;
@@ -325,32 +327,30 @@ impl<T: Real> Visitor<'_, T> {
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks.page);
+        let alpha = self.lent.alpha;
+        let walk_to = |place: usize| {
+            let (first, rows) = to_visit(place);
+            prefetch(&alpha[first..], 1);
+            (first, rows)
+        };
+        let mut ahead = Ahead::new(blocks, walk_to);
+        let mut deferred = Deferred::NONE;
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(place);
-            if place + 2 < blocks.numbers.len() {
-                let (slot, _) = blocks.rows(place + 2);
-                blocks.page.prefetch_entry(slot);
-                prefetch(&self.lent.alpha[slot..], 1);
-            }
-            if place + 1 < blocks.numbers.len() {
-                let (first, rows) = to_visit(place + 1);
-                ahead.begin(first, rows);
-            }
             let mut sleeping = asleep.group(first, blocks.width);
             while left != 0 {
                 let offset = left.trailing_zeros();
                 left &= left - 1;
                 let row = blocks.page.peek_row(first + offset as usize);
                 values += row.values();
-                let next = ahead.coming(&row, first, left).part(1);
-                let outcome = self.visit::<K, FULL>(&row, next);
+                let next = ahead.next(walk_to);
+                let outcome = self.visit::<K, FULL>(&row, next, &mut deferred);
                 sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
             }
-            ahead.finish();
             asleep.set_group(first, blocks.width, sleeping);
         }
+        self.catch_up::<K>(deferred);
         values
     }
 }

@@ -147,7 +147,7 @@ impl<T: Real> Lent<'_, T> {
         let dual = &self.alpha[row.ordinal()];
         let before = dual.get();
         let score = match (proof.primal, self.start) {
-            (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept, &[])),
+            (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
         let checked = proof.check::<K>(row, &self.terms, (y, before, score), intercept);

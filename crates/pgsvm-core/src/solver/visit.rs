@@ -9,7 +9,7 @@
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
-use crate::kernel::{prefetch, Kernel, Real};
+use crate::kernel::{Deferred, Kernel, Next, Real};
 use crate::row::Row;
 use crate::solver::intercept::Kinks;
 use crate::solver::per_row::{Asleep, Dual};
@@ -278,33 +278,31 @@ impl<T: Real> Visitor<'_, T> {
         f64::from(self.lent.signs[row.group()])
     }
 
-    /// Visits a row; in a full pass the loss at the weights of its start is summed too.
+    /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred step, and leaves
+    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile.
     #[inline(always)]
-    pub(super) fn visit<K: Kernel, const FULL: bool>(
+    pub(super) fn visit<'r, K: Kernel, const FULL: bool>(
         &mut self,
-        row: &Row<'_>,
-        next: &[u32],
+        row: &Row<'r>,
+        next: Next<'_>,
+        deferred: &mut Deferred<'r>,
     ) -> Outcome {
         let y = self.sign(row);
-        let next = if y != 0.0 && self.view.asks_between() {
-            next
-        } else {
-            prefetch(next, usize::MAX);
-            &[]
-        };
         if y == 0.0 {
+            next.ask_from(0);
             return Outcome::NONE;
         }
         let cost = f64::from(row.cost());
         let (score, curvature) = if FULL {
             let (score, curvature, at_start) =
-                self.view.place_beside::<K>(row, self.lent.start, next);
+                self.view
+                    .place_beside::<K>(row, self.lent.start, next, deferred);
             self.tally(y, cost, score, at_start);
             (score, curvature)
         } else {
-            self.view.place::<K>(row, next)
+            self.view.place::<K>(row, next, deferred)
         };
-        let outcome = self.step::<K, FULL>(row, y, cost, score, curvature);
+        let outcome = self.step::<K, FULL>(row, (y, cost), (score, curvature), deferred);
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
@@ -314,6 +312,12 @@ impl<T: Real> Visitor<'_, T> {
             }
         }
         outcome
+    }
+
+    /// Takes the deferred step.
+    #[inline(always)]
+    pub(super) fn catch_up<K: Kernel>(&mut self, deferred: Deferred<'_>) {
+        deferred.take::<K, T>(&mut self.view.u[..self.view.form.dense]);
     }
 
     /// Sums the losses at the weights of the pass's start and of the visit.
@@ -334,7 +338,10 @@ impl<T: Real> Visitor<'_, T> {
             return None;
         }
         let cost = f64::from(row.cost());
-        let (at_u, _, at_start) = self.view.place_beside::<K>(row, self.lent.start, &[]);
+        let mut none = Deferred::NONE;
+        let (at_u, _, at_start) =
+            self.view
+                .place_beside::<K>(row, self.lent.start, Next::NONE, &mut none);
         let score = scale * at_u;
         self.tally(y, cost, score, at_start);
         self.sums.visits += 1;
@@ -351,7 +358,8 @@ impl<T: Real> Visitor<'_, T> {
         let after = (f64::from(before) + step) as f32;
         place.set(after);
         let delta = f64::from(after) - f64::from(before);
-        self.view.add::<K>(row, y * delta);
+        let step = self.view.add::<K>(row, y * delta);
+        self.catch_up::<K>(step);
         after
     }
 
@@ -365,19 +373,18 @@ impl<T: Real> Visitor<'_, T> {
         let at_start = self
             .lent
             .start
-            .map_or(0.0, |w| self.view.score::<K>(row, w, &[]));
+            .map_or(0.0, |w| self.view.score::<K>(row, w));
         self.tally(y, f64::from(row.cost()), at_start, at_start);
     }
 
-    /// The coordinate step.
+    /// The coordinate step; what it adds to the dense part is left for later.
     #[inline(always)]
-    fn step<K: Kernel, const FULL: bool>(
+    fn step<'r, K: Kernel, const FULL: bool>(
         &mut self,
-        row: &Row<'_>,
-        y: f64,
-        cost: f64,
-        score: f64,
-        curvature: f64,
+        row: &Row<'r>,
+        (y, cost): (f64, f64),
+        (score, curvature): (f64, f64),
+        deferred: &mut Deferred<'r>,
     ) -> Outcome {
         let (diag, upper) = self.lent.terms.diag_and_upper(cost);
         // known before the score is: the division does not wait for it
@@ -413,7 +420,7 @@ impl<T: Real> Visitor<'_, T> {
         let delta = f64::from(after) - old;
         if delta != 0.0 {
             place.set(after);
-            self.view.add::<K>(row, y * (self.stretch * delta));
+            *deferred = self.view.add::<K>(row, y * (self.stretch * delta));
             self.sums.alpha += delta;
             if self.lent.terms.squared {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
@@ -428,44 +435,52 @@ impl<T: Real> Visitor<'_, T> {
 impl<T: Real> View<'_, T> {
     /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
     #[inline(always)]
-    fn place<K: Kernel>(&self, row: &Row<'_>, next: &[u32]) -> (f64, f64) {
-        match self.form.columns {
-            None => {
-                let at_u = self.score::<K>(row, self.u, next);
-                (at_u * self.form.damp, self.curvature(row))
-            }
-            Some(columns) => self.place_in::<K>(row, columns.damp),
+    fn place<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        next: Next<'_>,
+        deferred: &mut Deferred<'_>,
+    ) -> (f64, f64) {
+        if let Some(columns) = self.form.columns {
+            return self.place_in::<K>(row, columns.damp, next, deferred);
         }
+        let last = self.u.len() - 1;
+        let mut at_u = self.form.intercept * self.u[last].to();
+        if self.form.dense > 0 {
+            let u = &mut self.u[..self.form.dense];
+            at_u += T::step_dot_dense::<K>(taken(deferred), row.dense(), u, next);
+        } else {
+            next.ask_from(0);
+        }
+        if !row.sparse().is_empty() {
+            at_u += T::dot_sparse::<K>(row.sparse(), self.u);
+        }
+        (at_u * self.form.damp, self.curvature(row))
     }
 
     /// The same, and <start, x>.
     #[inline(always)]
     fn place_beside<K: Kernel>(
-        &self,
+        &mut self,
         row: &Row<'_>,
         start: Option<&[T]>,
-        next: &[u32],
+        next: Next<'_>,
+        deferred: &mut Deferred<'_>,
     ) -> (f64, f64, f64) {
         match (self.form.columns, start) {
             (_, None) => {
-                let (score, curvature) = self.place::<K>(row, next);
+                let (score, curvature) = self.place::<K>(row, next, deferred);
                 (score, curvature, 0.0)
             }
             (None, Some(start)) => {
-                let (at_u, at_start) = self.two_scores::<K>(row, start, next);
+                let (at_u, at_start) = self.two_scores::<K>(row, start, next, deferred);
                 (at_u * self.form.damp, self.curvature(row), at_start)
             }
             (Some(columns), Some(start)) => {
-                let (score, curvature) = self.place_in::<K>(row, columns.damp);
-                (score, curvature, self.score::<K>(row, start, &[]))
+                let (score, curvature) = self.place_in::<K>(row, columns.damp, next, deferred);
+                (score, curvature, self.score::<K>(row, start))
             }
         }
-    }
-
-    /// Whether the next row can be asked for by the products that a visit takes.
-    #[inline(always)]
-    fn asks_between(&self) -> bool {
-        self.form.dense > 0 && self.form.columns.is_none()
     }
 
     #[inline(always)]
@@ -475,26 +490,35 @@ impl<T: Real> View<'_, T> {
 
     /// <weights, x>
     #[inline(always)]
-    pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T], next: &[u32]) -> f64 {
-        score::<K, T>(row, weights, self.form.dense, self.form.intercept, next)
+    pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
+        score::<K, T>(row, weights, self.form.dense, self.form.intercept)
     }
 
     #[inline(always)]
-    fn two_scores<K: Kernel>(&self, row: &Row<'_>, start: &[T], next: &[u32]) -> (f64, f64) {
+    fn two_scores<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        start: &[T],
+        next: Next<'_>,
+        deferred: &mut Deferred<'_>,
+    ) -> (f64, f64) {
         let last = self.u.len() - 1;
         let (mut at_u, mut at_start) = (
             self.form.intercept * self.u[last].to(),
             self.form.intercept * start[last].to(),
         );
         if self.form.dense > 0 {
-            let dense = T::dot2_dense::<K>(
+            let dense = T::step_dot2_dense::<K>(
+                taken(deferred),
                 row.dense(),
-                &self.u[..self.form.dense],
+                &mut self.u[..self.form.dense],
                 &start[..self.form.dense],
                 next,
             );
             at_u += dense.0;
             at_start += dense.1;
+        } else {
+            next.ask_from(0);
         }
         if !row.sparse().is_empty() {
             let sparse = T::dot2_sparse::<K>(row.sparse(), self.u, start);
@@ -506,18 +530,28 @@ impl<T: Real> View<'_, T> {
 
     /// sum damp u x and sum damp x^2, intercept included.
     #[inline(always)]
-    fn place_in<K: Kernel>(&self, row: &Row<'_>, damp: &[T]) -> (f64, f64) {
+    fn place_in<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        damp: &[T],
+        next: Next<'_>,
+        deferred: &mut Deferred<'_>,
+    ) -> (f64, f64) {
         let last = self.u.len() - 1;
         let damp_last = self.form.intercept * damp[last].to();
         let (mut score, mut curvature) = (damp_last * self.u[last].to(), damp_last);
         if self.form.dense > 0 {
-            let dense = T::dot_damped_dense::<K>(
+            let dense = T::step_dot_damped_dense::<K>(
+                taken(deferred),
                 row.dense(),
                 &damp[..self.form.dense],
-                &self.u[..self.form.dense],
+                &mut self.u[..self.form.dense],
+                next,
             );
             score += dense.0;
             curvature += dense.1;
+        } else {
+            next.ask_from(0);
         }
         if !row.sparse().is_empty() {
             let sparse = T::dot_damped_sparse::<K>(row.sparse(), damp, self.u);
@@ -532,20 +566,35 @@ impl<T: Real> View<'_, T> {
     fn norm<K: Kernel>(&self, row: &Row<'_>) -> f64 {
         match self.form.columns {
             None => f64::from(row.q()) + self.form.intercept,
-            Some(columns) => self.place_in::<K>(row, columns.inverse).1,
+            Some(Damping { inverse, .. }) => {
+                let mut norm = self.form.intercept * inverse[inverse.len() - 1].to();
+                if self.form.dense > 0 {
+                    let own = &inverse[..self.form.dense];
+                    norm += T::dot_damped_dense::<K>(row.dense(), own, own).1;
+                }
+                if !row.sparse().is_empty() {
+                    norm += T::dot_damped_sparse::<K>(row.sparse(), inverse, inverse).1;
+                }
+                norm
+            }
         }
     }
 
-    /// u += scale x, and so v.
+    /// u += scale x, and so v, but for the dense part: that step is given back.
     #[inline(always)]
-    fn add<K: Kernel>(&mut self, row: &Row<'_>, scale: f64) {
+    fn add<'r, K: Kernel>(&mut self, row: &Row<'r>, scale: f64) -> Deferred<'r> {
         let last = self.u.len() - 1;
-        if self.form.dense > 0 {
-            T::add_dense::<K>(&mut self.u[..self.form.dense], scale, row.dense());
-        }
         T::add_sparse::<K>(self.u, scale, row.sparse());
         self.u[last] = T::of(self.u[last].to() + self.form.intercept * scale);
+        let x = row.dense();
+        Deferred { scale, x }
     }
+}
+
+/// The deferred step, for whoever takes it now.
+#[inline(always)]
+fn taken<'r>(deferred: &mut Deferred<'r>) -> Deferred<'r> {
+    std::mem::replace(deferred, Deferred::NONE)
 }
 
 /// <weights, x>, the last weight being that of the constant feature `intercept`.
@@ -555,11 +604,10 @@ pub(super) fn score<K: Kernel, T: Real>(
     weights: &[T],
     dense: usize,
     intercept: f64,
-    next: &[u32],
 ) -> f64 {
     let mut sum = intercept * weights[weights.len() - 1].to();
     if dense > 0 {
-        sum += T::dot_dense::<K>(row.dense(), &weights[..dense], next);
+        sum += T::dot_dense::<K>(row.dense(), &weights[..dense]);
     }
     if !row.sparse().is_empty() {
         sum += T::dot_sparse::<K>(row.sparse(), weights);

@@ -129,20 +129,13 @@ impl Bank {
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks.page);
+        let mut ahead = Ahead::new(blocks, |place| to_visit(self, place));
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(self, place);
-            if place + 2 < blocks.numbers.len() {
-                let (slot, _) = blocks.rows(place + 2);
-                blocks.page.prefetch_entry(slot);
-            }
-            if place + 1 < blocks.numbers.len() {
+            if !FULL && place + 1 < blocks.numbers.len() {
                 let (first, rows) = to_visit(self, place + 1);
-                ahead.begin(first, rows);
-                if !FULL {
-                    self.prefetch_alpha(first, rows);
-                }
+                self.prefetch_alpha(first, rows);
             }
             while left != 0 {
                 let offset = left.trailing_zeros();
@@ -153,12 +146,11 @@ impl Bank {
                 if FULL {
                     self.prefetch_next_alpha(slot);
                 }
-                let mut coming = ahead.coming(&row, first, left);
+                let mut coming = ahead.coming(|place| to_visit(self, place));
                 let known = self.known::<K, FULL>(&row);
                 self.visit::<K, FULL>(&row, known, &mut coming);
                 coming.rest();
             }
-            ahead.finish();
         }
         values
     }
