@@ -27,6 +27,7 @@ mod gather;
 pub(crate) mod lanes;
 
 use crate::zeros::Zero;
+use std::ops::Range;
 
 /// What sets the builds apart.
 pub(crate) trait Kernel {
@@ -161,7 +162,7 @@ impl Next<'_> {
 
     /// Asks for the lines at these places of both.
     #[inline(always)]
-    fn ask(self, places: std::ops::Range<usize>) {
+    fn ask(self, places: Range<usize>) {
         for at in places.step_by(LINE_BYTES / size_of::<u32>()) {
             prefetch(self.near.get(at..).unwrap_or_default(), 1);
             prefetch_far(self.far.get(at..).unwrap_or_default(), 1);
@@ -519,14 +520,6 @@ fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (words, lines);
-}
-
-/// Asks for what a loop over so many numbers, some at a time, has left of words that it asked for beside them.
-#[inline(always)]
-pub(crate) fn prefetch_behind(words: &[u32], numbers: usize) {
-    const MOST_AT_A_TIME: usize = 64;
-    let behind = numbers / MOST_AT_A_TIME * MOST_AT_A_TIME;
-    prefetch(words.get(behind..).unwrap_or_default(), usize::MAX);
 }
 
 /// The same bits as 32-bit floats.

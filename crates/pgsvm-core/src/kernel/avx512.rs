@@ -4,6 +4,7 @@
 //! What is left behind the last whole vector is one more vector, masked: one number at a time it would take as long as
 //! twenty vectors.
 
+use super::Next;
 use std::arch::x86_64::*;
 
 const WIDTH: usize = 16;
@@ -25,12 +26,12 @@ fn first(count: usize) -> __mmask16 {
 }
 
 /// sum x u for each of N u of the same length, reading x once; S sums each, in turns, hide the latency of the addition.
-/// Asks for `next` meanwhile, as far as the others are long.
+/// Asks for `next` meanwhile.
 #[target_feature(enable = "avx512f,fma")]
 pub(super) fn dots<const N: usize, const S: usize>(
     x: &[f32],
     u: [&[f32]; N],
-    next: &[u32],
+    next: Next<'_>,
 ) -> [f32; N] {
     let n = u.iter().map(|u| u.len()).fold(x.len(), usize::min);
     let mut sums = [[_mm512_setzero_ps(); N]; S];
@@ -38,11 +39,9 @@ pub(super) fn dots<const N: usize, const S: usize>(
     // SAFETY: every access lies below n, the length of the shortest slice; what a mask leaves out is not accessed.
     unsafe {
         while at + S * WIDTH <= n {
+            next.ask(at..at + S * WIDTH);
             for (part, sums) in sums.iter_mut().enumerate() {
                 let place = at + part * WIDTH;
-                if place < next.len() {
-                    _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().add(place).cast());
-                }
                 let value = _mm512_loadu_ps(x.as_ptr().add(place));
                 for (sum, u) in sums.iter_mut().zip(u) {
                     let other = _mm512_loadu_ps(u.as_ptr().add(place));
@@ -51,6 +50,7 @@ pub(super) fn dots<const N: usize, const S: usize>(
             }
             at += S * WIDTH;
         }
+        next.ask_from(at);
         for sums in &mut sums {
             let mask = first((n - at).min(WIDTH));
             let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
@@ -71,12 +71,12 @@ pub(super) fn dots<const N: usize, const S: usize>(
 }
 
 /// <x, u> for each of R x (up to four) and each of N u (up to six, that all sums stay in registers), all of the same
-/// length, reading each once. Asks for `next` meanwhile, as far as the others are long.
+/// length, reading each once. Asks for each `next` meanwhile.
 #[target_feature(enable = "avx512f,fma")]
 pub(super) fn tile<const R: usize, const N: usize>(
     x: [&[f32]; R],
     u: [&[f32]; N],
-    next: &[&[u32]],
+    next: &[Next<'_>],
 ) -> [[f32; N]; R] {
     let length = x.iter().chain(&u).map(|all| all.len()).min();
     let n = length.unwrap_or(0);
@@ -85,14 +85,9 @@ pub(super) fn tile<const R: usize, const N: usize>(
         // SAFETY: the access lies below n, the length of the shortest slice; what the mask leaves out is not accessed.
         unsafe { _mm512_maskz_loadu_ps(mask, from.as_ptr().add(at)) }
     };
-    let ask = |at: usize| {
-        for next in next {
-            if let Some(word) = next.get(at) {
-                _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
-            }
-        }
-    };
-    ask(0);
+    for next in next {
+        next.ask(0..WIDTH);
+    }
     // sums that begin as products and not as zeros: those a compiler keeps in the lower half of the registers
     let others = u.map(|u| masked(u, 0));
     let mut sums = x.map(|x| {
@@ -101,7 +96,9 @@ pub(super) fn tile<const R: usize, const N: usize>(
     });
     let mut at = n.min(WIDTH);
     while at + WIDTH <= n {
-        ask(at);
+        for next in next {
+            next.ask(at..at + WIDTH);
+        }
         // SAFETY: the whole vector lies below n, the length of the shortest slice.
         let whole = |from: &[f32]| unsafe { _mm512_loadu_ps(from.as_ptr().add(at)) };
         let others = u.map(whole);
@@ -112,6 +109,9 @@ pub(super) fn tile<const R: usize, const N: usize>(
             }
         }
         at += WIDTH;
+    }
+    for next in next {
+        next.ask_from(at);
     }
     let others = u.map(|u| masked(u, at));
     for (x, sums) in x.into_iter().zip(&mut sums) {

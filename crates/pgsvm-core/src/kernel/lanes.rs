@@ -6,7 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
-use super::{prefetch, prefetch_behind, Kernel, Real};
+use super::{Kernel, Next, Real};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -204,15 +204,14 @@ pub(crate) const AT_ONCE: usize = 4;
 
 /// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them. Asks for `next` meanwhile.
 #[inline(always)]
-pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT_ONCE] {
+pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: Next<'_>) -> [f32; AT_ONCE] {
     let mut out = [0.0; AT_ONCE];
     // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones are looked for.
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 {
         let wide = avx512::suits(x.len());
-        match wide {
-            true => prefetch_behind(next, x.len()),
-            false => prefetch(next, usize::MAX),
+        if !wide {
+            next.ask_from(0);
         }
         unsafe {
             match *u {
@@ -226,7 +225,7 @@ pub(crate) fn dots<K: Kernel>(x: &[f32], u: &[&[f32]], next: &[u32]) -> [f32; AT
         }
         return out;
     }
-    prefetch(next, usize::MAX);
+    next.ask_from(0);
     each_dot::<K>(x, u, &mut out);
     out
 }
@@ -253,13 +252,10 @@ pub(crate) fn tiles(length: usize) -> bool {
 pub(crate) fn tile<K: Kernel>(
     x: [&[f32]; TILE],
     u: &[&[f32]],
-    next: &[&[u32]],
+    next: &[Next<'_>],
 ) -> [[f32; TILE_HEADS]; TILE] {
     #[cfg(target_arch = "x86_64")]
     if K::AVX2 && x.iter().all(|x| avx512::suits(x.len())) {
-        for next in next {
-            prefetch_behind(next, x[0].len());
-        }
         // SAFETY: the features have been looked for.
         return unsafe {
             match *u {

@@ -1,5 +1,11 @@
 use super::*;
 
+/// Shorter and longer than most of the rows.
+const NEXT: Next<'static> = Next {
+    near: &[0; 40],
+    far: &[0; 900],
+};
+
 /// What the loops over dense rows make of x, u, w: without a step to take, and with one of 0.25 x.
 struct Dots<'a, T>(&'a [f32], &'a [T], &'a [T]);
 
@@ -13,10 +19,7 @@ impl<T: Real> Work for Dots<'_, T> {
         let Dots(x, u, w) = self;
         let mut sum = u.to_vec();
         T::add_dense::<K>(&mut sum, 0.25, x);
-        let next = Next {
-            near: &[0; 40],
-            far: &[0; 100],
-        };
+        let next = NEXT;
         let products = [Deferred::NONE, Deferred { scale: 0.25, x }].map(|step| {
             let mut after = [u.to_vec(), u.to_vec(), u.to_vec()];
             let [a, b, c] = &mut after;
@@ -265,8 +268,8 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
             let u = &self.1[..self.2];
             let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
             (
-                lanes::dots::<K>(self.0, &u[..u.len().min(4)], &[0; 40]),
-                lanes::tile::<K>(rows, u, &[&[0; 40], &[0; 900]]),
+                lanes::dots::<K>(self.0, &u[..u.len().min(4)], NEXT),
+                lanes::tile::<K>(rows, u, &[NEXT, NEXT]),
                 sum,
             )
         }

@@ -5,7 +5,7 @@
 //! Before that it has been asked for from farther away, some visits ahead and into the second cache: the first one's lines
 //! come a few at a time, and a row takes less time than its memory takes to answer.
 
-use crate::kernel::{prefetch, prefetch_far, Next, LINE_BYTES};
+use crate::kernel::{prefetch, Next, LINE_BYTES};
 use crate::solver::head::Blocks;
 
 /// Rows up to this many words are short.
@@ -104,12 +104,10 @@ impl<'a> Ahead<'a> {
         Next { near, far }
     }
 
-    /// The same for whoever asks for the next row part by part; what lies farther away is asked for at once.
+    /// The same for whoever asks part by part.
     #[inline(always)]
     pub(super) fn coming(&mut self, to_visit: impl Fn(usize) -> (usize, u32)) -> Coming<'a> {
-        let Next { near, far } = self.next(to_visit);
-        prefetch_far(far, LINES);
-        Coming::new(near)
+        Coming(self.next(to_visit))
     }
 }
 
@@ -119,38 +117,47 @@ fn some(words: &[u32]) -> &[u32] {
     &words[..words.len().min(LINES * LINE_WORDS)]
 }
 
-/// A long row that is asked for part by part, between other work: the processor waits for some lines at a time only, and
-/// whoever asks for more than those waits as well.
-pub(super) struct Coming<'a> {
-    words: &'a [u32],
-}
+/// Long rows that are asked for part by part, between the numbers of several products.
+pub(super) struct Coming<'a>(Next<'a>);
 
 impl<'a> Coming<'a> {
     /// No row.
     #[inline(always)]
     pub(super) fn none() -> Self {
-        Self { words: &[] }
+        Self(Next::NONE)
     }
 
-    /// A row of these words.
+    /// The row of these words, and, from farther away, that of those.
     #[inline(always)]
-    pub(super) fn new(words: &'a [u32]) -> Self {
-        Self { words: some(words) }
+    pub(super) fn new(near: &'a [u32], far: &'a [u32]) -> Self {
+        Self(Next {
+            near: some(near),
+            far: some(far),
+        })
     }
 
     /// One of so many parts of what is left, to be asked for by the caller.
     #[inline(always)]
-    pub(super) fn part(&mut self, parts: usize) -> &'a [u32] {
-        let lines = self.words.len().div_ceil(LINE_WORDS).div_ceil(parts);
-        let words = self.words.len().min(lines * LINE_WORDS);
-        let (part, rest) = self.words.split_at(words);
-        self.words = rest;
-        part
+    pub(super) fn part(&mut self, parts: usize) -> Next<'a> {
+        let Next { near, far } = &mut self.0;
+        Next {
+            near: split(near, parts),
+            far: split(far, parts),
+        }
     }
 
     /// Asks for what is left.
     #[inline(always)]
     pub(super) fn rest(&mut self) {
-        prefetch(self.part(1), LINES);
+        self.part(1).ask_from(0);
     }
+}
+
+/// Takes one of so many parts of these words, in whole lines.
+#[inline(always)]
+fn split<'a>(words: &mut &'a [u32], parts: usize) -> &'a [u32] {
+    let lines = words.len().div_ceil(LINE_WORDS).div_ceil(parts);
+    let (part, rest) = words.split_at(words.len().min(lines * LINE_WORDS));
+    *words = rest;
+    part
 }

@@ -7,7 +7,7 @@
 use crate::kernel::lanes::{
     add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS,
 };
-use crate::kernel::{Kernel, Real, LINE_BYTES};
+use crate::kernel::{Kernel, Next, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::solver::ahead::Coming;
 use crate::trainer::TrainError;
@@ -270,7 +270,7 @@ pub(super) fn tile_scores<K: Kernel>(
     let share = TILE.div_ceil(products);
     let mut asking = coming.chunks_mut(share);
     for lanes in lanes.chunks(lanes.len().div_ceil(products)) {
-        let mut next = [&[][..]; TILE];
+        let mut next = [Next::NONE; TILE];
         for (next, coming) in next.iter_mut().zip(asking.next().unwrap_or_default()) {
             *next = coming.part(1);
         }

@@ -3,7 +3,7 @@
 use super::Bank;
 use crate::kernel::eight::Eight;
 use crate::kernel::lanes::{tiles, Lanes, LANES, TILE};
-use crate::kernel::{prefetch, prefetch_far, Kernel, Real, Work};
+use crate::kernel::{prefetch, Kernel, Real, Work};
 use crate::row::Row;
 use crate::solver::ahead::{Ahead, Coming};
 use crate::solver::bank::lanes::Facing;
@@ -189,11 +189,12 @@ impl Bank {
                 let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.peek_row(first + n));
                 slots.start += TILE;
                 let behind = slots.clone().chain(after.clone());
-                // the rows in the same places of the next tile
+                // the rows in the same places of the next tile, and of the one behind it
                 let mut coming: [_; TILE] = std::array::from_fn(|n| {
-                    let next = behind.clone().nth(n);
-                    let words = |slot| Coming::new(blocks.page.peek_words(slot));
-                    next.map_or(Coming::none(), words)
+                    let words = |slot| blocks.page.peek_words(slot);
+                    let [near, far] =
+                        [n, TILE + n].map(|n| behind.clone().nth(n).map_or(&[][..], words));
+                    Coming::new(near, far)
                 });
                 let (now, later) = coming.split_at_mut(TILE / 2);
                 let one = self.intercept;
@@ -205,10 +206,6 @@ impl Bank {
                 for (n, row) in rows.iter().enumerate() {
                     values += row.values();
                     self.prefetch_next_alpha(first + n);
-                    // the one in this place two tiles on
-                    if let Some(slot) = behind.clone().nth(TILE + n) {
-                        prefetch_far(blocks.page.peek_words(slot), usize::MAX);
-                    }
                     let own = n * each..(n + 1) * each;
                     let known = Known {
                         at_start: Some(&at_start[own.clone()]),
