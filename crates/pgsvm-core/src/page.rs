@@ -62,10 +62,10 @@ impl<'a> Page<'a> {
         &words[..(length / 4).min(words.len())]
     }
 
-    /// Words of a row, on average over the slots; there is one.
+    /// Words of a row, on average over the slots.
     #[inline(always)]
     pub(crate) fn mean_words(&self) -> usize {
-        self.words[USED] as usize * QUAD / self.slots()
+        self.words[USED] as usize * QUAD / self.slots().max(1)
     }
 
     /// Asks the processor for a slot's entry.

@@ -46,7 +46,7 @@ macro_rules! loops {
                 sum($add($add(a, c), $add(b, d)))
             }
 
-            /// A step to take over slices as long as those of the loop, or none.
+            /// A step to take over as many numbers as the loop's.
             #[derive(Clone, Copy)]
             struct Step {
                 scale: $type,
@@ -54,11 +54,18 @@ macro_rules! loops {
             }
 
             impl Step {
-                fn new(step: Deferred<'_>) -> Self {
-                    Self {
+                const NONE: Step = Step {
+                    scale: 0.0,
+                    x: std::ptr::null(),
+                };
+
+                /// The step over n numbers, if there is one.
+                fn new(step: Deferred<'_>, n: usize) -> Option<Self> {
+                    debug_assert!(step.is_none() || step.x.len() >= n);
+                    (!step.is_none() && step.x.len() >= n).then_some(Self {
                         scale: step.scale as $type,
                         x: step.x.as_ptr(),
-                    }
+                    })
                 }
 
                 /// The vector of weights at this place, after the step.
@@ -99,7 +106,7 @@ macro_rules! loops {
                 // SAFETY: both have n numbers; without a step nothing is written.
                 unsafe {
                     let u = u.as_ptr().cast_mut();
-                    dot_over::<false>(Step::new(Deferred::NONE), x.as_ptr(), u, n, Next::NONE)
+                    dot_over::<false>(Step::NONE, x.as_ptr(), u, n, Next::NONE)
                 }
             }
 
@@ -113,12 +120,12 @@ macro_rules! loops {
                 next: Next<'_>,
             ) -> f64 {
                 let n = x.len().min(u.len());
-                let (x, u, taken) = (x.as_ptr(), u.as_mut_ptr(), Step::new(step));
+                let (x, u) = (x.as_ptr(), u.as_mut_ptr());
                 // SAFETY: all have n numbers.
                 unsafe {
-                    match step.x.len() < n {
-                        true => dot_over::<false>(taken, x, u, n, next),
-                        false => dot_over::<true>(taken, x, u, n, next),
+                    match Step::new(step, n) {
+                        None => dot_over::<false>(Step::NONE, x, u, n, next),
+                        Some(step) => dot_over::<true>(step, x, u, n, next),
                     }
                 }
             }
@@ -170,12 +177,11 @@ macro_rules! loops {
             ) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(w.len());
                 let (x, u, w) = (x.as_ptr(), u.as_mut_ptr(), w.as_ptr());
-                let taken = Step::new(step);
                 // SAFETY: all have n numbers.
                 unsafe {
-                    match step.x.len() < n {
-                        true => dot2_over::<false>(taken, x, u, w, n, next),
-                        false => dot2_over::<true>(taken, x, u, w, n, next),
+                    match Step::new(step, n) {
+                        None => dot2_over::<false>(Step::NONE, x, u, w, n, next),
+                        Some(step) => dot2_over::<true>(step, x, u, w, n, next),
                     }
                 }
             }
@@ -231,7 +237,7 @@ macro_rules! loops {
             #[target_feature(enable = "avx2,fma")]
             pub(in crate::kernel) fn dot_damped(x: &[f32], d: &[$type], u: &[$type]) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(d.len());
-                let (step, next) = (Step::new(Deferred::NONE), Next::NONE);
+                let (step, next) = (Step::NONE, Next::NONE);
                 // SAFETY: all have n numbers; without a step nothing is written.
                 unsafe {
                     let u = u.as_ptr().cast_mut();
@@ -251,12 +257,11 @@ macro_rules! loops {
             ) -> (f64, f64) {
                 let n = x.len().min(u.len()).min(d.len());
                 let (x, d, u) = (x.as_ptr(), d.as_ptr(), u.as_mut_ptr());
-                let taken = Step::new(step);
                 // SAFETY: all have n numbers.
                 unsafe {
-                    match step.x.len() < n {
-                        true => damped_over::<false>(taken, x, d, u, n, next),
-                        false => damped_over::<true>(taken, x, d, u, n, next),
+                    match Step::new(step, n) {
+                        None => damped_over::<false>(Step::NONE, x, d, u, n, next),
+                        Some(step) => damped_over::<true>(step, x, d, u, n, next),
                     }
                 }
             }
