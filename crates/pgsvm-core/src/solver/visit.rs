@@ -288,8 +288,11 @@ impl<T: Real> Visitor<'_, T> {
         deferred: &mut Deferred<'r>,
     ) -> Outcome {
         let y = self.sign(row);
-        if y == 0.0 {
+        if y == 0.0 || self.view.form.dense == 0 {
+            // no product over dense values does
             next.ask_from(0);
+        }
+        if y == 0.0 {
             return Outcome::NONE;
         }
         let cost = f64::from(row.cost());
@@ -449,8 +452,6 @@ impl<T: Real> View<'_, T> {
         if self.form.dense > 0 {
             let u = &mut self.u[..self.form.dense];
             at_u += T::step_dot_dense::<K>(taken(deferred), row.dense(), u, next);
-        } else {
-            next.ask_from(0);
         }
         if !row.sparse().is_empty() {
             at_u += T::dot_sparse::<K>(row.sparse(), self.u);
@@ -517,8 +518,6 @@ impl<T: Real> View<'_, T> {
             );
             at_u += dense.0;
             at_start += dense.1;
-        } else {
-            next.ask_from(0);
         }
         if !row.sparse().is_empty() {
             let sparse = T::dot2_sparse::<K>(row.sparse(), self.u, start);
@@ -550,8 +549,6 @@ impl<T: Real> View<'_, T> {
             );
             score += dense.0;
             curvature += dense.1;
-        } else {
-            next.ask_from(0);
         }
         if !row.sparse().is_empty() {
             let sparse = T::dot_damped_sparse::<K>(row.sparse(), damp, self.u);
