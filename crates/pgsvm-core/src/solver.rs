@@ -284,17 +284,14 @@ impl<T: Real> Solver<T> {
         }
     }
 
-    /// Bits of the rows `first..first + width` that some head is awake for.
-    pub(crate) fn awake(&self, first: usize, width: usize) -> u32 {
+    /// Bits of the rows `64 n..64 (n + 1)` that some head is awake for, or the one whose turn it is.
+    pub(crate) fn awake(&self, n: usize) -> u64 {
         match &self.form {
             Form::Apart(heads) => {
-                let all = (1u32 << width) - 1;
                 let running = heads.iter().filter(|head| head.course.runs());
-                running.fold(0, |awake, head| {
-                    awake | (all & !head.asleep.group(first, width))
-                })
+                running.fold(0, |awake, head| awake | !head.asleep.word(n))
             }
-            Form::Together(bank) => bank.awake(first, width),
+            Form::Together(bank) => bank.awake_word(n),
         }
     }
 

@@ -254,14 +254,22 @@ impl Bank {
         }
     }
 
+    /// Rows that nobody is awake for; in a turn, but for the head whose turn it is.
+    fn sleepers(&self) -> &Asleep {
+        self.turn
+            .as_ref()
+            .map_or(&self.all_asleep, |turn| &turn.asleep)
+    }
+
     /// Bits of the rows `first..first + width` that some head is awake for, or the one whose turn it is.
     pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
-        let asleep = match &self.turn {
-            Some(turn) => &turn.asleep,
-            None => &self.all_asleep,
-        };
         let rows = width.min(self.facts.rows - first);
-        ((1u32 << rows) - 1) & !asleep.group(first, width)
+        ((1u32 << rows) - 1) & !self.sleepers().group(first, width)
+    }
+
+    /// The same of the rows `64 n..64 (n + 1)`.
+    pub(super) fn awake_word(&self, n: usize) -> u64 {
+        !self.sleepers().word(n)
     }
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.

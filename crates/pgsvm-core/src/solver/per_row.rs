@@ -55,6 +55,12 @@ impl Asleep {
         }
     }
 
+    /// The bits of the rows `64 n..64 (n + 1)`.
+    #[inline]
+    pub(super) fn word(&self, n: usize) -> u64 {
+        self.words[n].load(Ordering::Relaxed)
+    }
+
     #[inline]
     pub(super) fn get(&self, row: usize) -> bool {
         self.group(row, 1) == 1
@@ -68,8 +74,7 @@ impl Asleep {
     /// The bits of `width` (at most 16, dividing 64) rows from `first`, a multiple of `width`.
     #[inline]
     pub(crate) fn group(&self, first: usize, width: usize) -> u32 {
-        let word = self.words[first / 64].load(Ordering::Relaxed);
-        (word >> (first % 64)) as u32 & ((1 << width) - 1)
+        (self.word(first / 64) >> (first % 64)) as u32 & ((1 << width) - 1)
     }
 
     /// Replaces the bits of [`Self::group`]. Threads have blocks of their own but may meet in a word.

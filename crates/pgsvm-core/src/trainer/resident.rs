@@ -332,17 +332,23 @@ impl<T: Real> Resident<T> {
         }
     }
 
-    /// Leaves out blocks whose rows all sleep: active passes wake none, so the order holds all others.
+    /// Puts the blocks in order that have a row awake.
     fn order_awake(&mut self) {
-        let (solver, width) = (&self.solver, self.block);
+        let (all, width) = (self.facts.rows, self.block);
+        self.order.clear();
         let mut rows = 0;
-        self.order.retain(|block| {
-            let awake = solver.awake(*block as usize * width, width).count_ones();
-            rows += awake as usize;
-            awake > 0
-        });
-        // shuffled from here, an order depends on the rows alone and not on the pass before
-        self.order.sort_unstable();
+        for n in 0..all.div_ceil(64) {
+            let mut awake = self.solver.awake(n);
+            if let last @ 1..64 = all - 64 * n {
+                awake &= (1 << last) - 1;
+            }
+            rows += awake.count_ones() as usize;
+            while awake != 0 {
+                let block = awake.trailing_zeros() as usize / width;
+                self.order.push((64 * n / width + block) as u32);
+                awake &= !(((1 << width) - 1) << (block * width));
+            }
+        }
         self.cursor = 0;
         self.pass_rows = rows;
     }
@@ -391,7 +397,6 @@ impl<T: Real> Resident<T> {
     fn next_turn(&mut self) -> Result<(), TrainError> {
         if self.solver.next_turn()? {
             (self.active_passes, self.active_visits) = self.before_turns;
-            self.order_all();
         } else {
             self.active_passes = usize::MAX;
         }
