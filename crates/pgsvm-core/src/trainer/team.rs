@@ -5,15 +5,21 @@
 //! them, and a process that ends between steps without running destructors ends waiting threads only. They call
 //! nothing but the solver.
 //!
-//! A thread that waits works within some 25 microseconds. Fresh ones for every step were measured too: the system
-//! often queues them behind the thread that starts them, for as long as the step lasts.
+//! Who waits stays awake for a moment, since many a pass takes no more than a fifth of a millisecond and a thread that
+//! sleeps needs some 25 microseconds to work again. Fresh ones for every step were measured too: the system often queues
+//! them behind the thread that starts them, for as long as the step lasts.
 
 use std::any::Any;
+use std::hint::spin_loop;
 use std::io;
 use std::mem;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Who waits stays awake for so long.
+const AWAKE: Duration = Duration::from_micros(100);
 
 type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
@@ -78,7 +84,7 @@ impl Hand {
         let thread = thread::Builder::new()
             .name("trainer".into())
             .spawn(move || {
-                for task in inbox {
+                while let Some(task) = next(&inbox) {
                     let result = catch_unwind(AssertUnwindSafe(task));
                     if outbox.send(result).is_err() {
                         return;
@@ -112,6 +118,19 @@ impl Drop for Hand {
     }
 }
 
+/// The next message, waited for; None when none can come any more.
+fn next<M>(messages: &Receiver<M>) -> Option<M> {
+    let began = Instant::now();
+    while began.elapsed() < AWAKE {
+        match messages.try_recv() {
+            Ok(message) => return Some(message),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => spin_loop(),
+        }
+    }
+    messages.recv().ok()
+}
+
 /// Hands that have a task of the call under way.
 struct Busy<'a>(Vec<&'a Hand>);
 
@@ -121,7 +140,7 @@ impl Busy<'_> {
         let mut panic = None;
         while let Some(hand) = self.0.pop() {
             // a hand that is gone has no task any more
-            if let Ok(Err(found)) = hand.ended.recv() {
+            if let Some(Err(found)) = next(&hand.ended) {
                 panic = Some(found);
             }
         }
