@@ -9,7 +9,7 @@ use crate::kernel::{prefetch, Next, LINE_BYTES};
 use crate::solver::head::Blocks;
 
 /// Rows up to this many words are short.
-const SHORT_WORDS: usize = 192;
+const SHORT_WORDS: usize = 96;
 /// Visits from a short row's request to its own.
 const SHORT_AHEAD: usize = 16;
 /// Cache lines of a long row to ask for.
