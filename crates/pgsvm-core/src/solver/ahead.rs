@@ -32,8 +32,8 @@ pub(super) struct Ahead<'a> {
     first: usize,
     left: u32,
     short: bool,
-    /// The row of the n-th visit, at n modulo their number, from those begun to those that the walk has come to.
-    rows: [&'a [u32]; SHORT_AHEAD],
+    /// The long row of the n-th visit, at n modulo their number, from those begun to those that the walk has come to.
+    rows: [&'a [u32]; FAR_ROWS],
     begun: usize,
     walked: usize,
 }
@@ -53,7 +53,7 @@ impl<'a> Ahead<'a> {
             first: 0,
             left: 0,
             short,
-            rows: [&[]; SHORT_AHEAD],
+            rows: [&[]; FAR_ROWS],
             begun: 0,
             walked: 0,
         };
@@ -81,10 +81,10 @@ impl<'a> Ahead<'a> {
         let slot = self.first + self.left.trailing_zeros() as usize;
         self.left &= self.left - 1;
         let words = some(self.blocks.page.peek_words(slot));
-        if self.short {
-            prefetch(words, LINES);
+        match self.short {
+            true => prefetch(words, LINES),
+            false => self.rows[self.walked % FAR_ROWS] = words,
         }
-        self.rows[self.walked % SHORT_AHEAD] = words;
         self.walked += 1;
         words
     }
@@ -98,7 +98,7 @@ impl<'a> Ahead<'a> {
             return Next::NONE;
         }
         let near = match self.begun < self.walked {
-            true => self.rows[self.begun % SHORT_AHEAD],
+            true => self.rows[self.begun % FAR_ROWS],
             false => &[],
         };
         Next { near, far }
