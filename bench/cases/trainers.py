@@ -23,7 +23,7 @@ def measure(run):
             continue
         runs = {1: [], 2: []}
         try:
-            for seed in range(5 if run.quick else 15):
+            for seed in range(5 if run.quick else 60):
                 for trainers in runs:
                     said = measured(problem, c=1, tolerance=TOLERANCE, trainers=trainers, seed=seed)
                     runs[trainers].append(said)
