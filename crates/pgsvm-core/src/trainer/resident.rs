@@ -23,10 +23,12 @@ const ACTIVE_VISITS: usize = 2;
 const ACTIVE_PASSES: usize = 20;
 /// A training that begins from elsewhere begins with active passes where one row in so many is awake, or fewer.
 const FEW: usize = 2;
-/// A pass is divided when each trainer gets so many values at least, and so many for each feature: waking a thread that
-/// sleeps takes as long as some 50,000 values, adding up the changes of u as long as one or two for each feature, and of
-/// few rows many trainers need more visits (four with a quarter of this: a sixth more on mnist).
-const LEAST_VALUES: usize = 1 << 18;
+/// A pass is divided when each trainer gets so many values at least, times the number of trainers squared but no more than
+/// `MOST_VALUES`, and so many for each feature: calling a thread takes as long as some thousand values (50,000 where it
+/// sleeps), parts that do not see each other take more visits the more of them there are, and adding up the changes of u
+/// takes as long as one or two values for each feature.
+const LEAST_VALUES: usize = 1 << 14;
+const MOST_VALUES: usize = 1 << 18;
 const VALUES_PER_FEATURE: usize = 4;
 /// A step of a team is longer than one of a single trainer by this, for the threads that it wakes.
 const BUDGET_TIMES: usize = 4;
@@ -156,8 +158,9 @@ impl<T: Real> Resident<T> {
     fn divided(&self) -> bool {
         let values = self.pass_rows * self.facts.mean_row_words.max(1);
         self.team.as_ref().is_some_and(|team| {
-            let least = LEAST_VALUES.max(VALUES_PER_FEATURE * self.facts.features);
-            values >= team.members.len() * least
+            let members = team.members.len();
+            let least = MOST_VALUES.min(LEAST_VALUES * members * members);
+            values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
         })
     }
 
