@@ -342,10 +342,8 @@ impl<T: Real> Resident<T> {
         self.order.clear();
         let mut rows = 0;
         for n in 0..all.div_ceil(64) {
-            let mut awake = self.solver.awake(n);
-            if let last @ 1..64 = all - 64 * n {
-                awake &= (1 << last) - 1;
-            }
+            let behind_last = 64 - (all - 64 * n).min(64);
+            let mut awake = self.solver.awake(n) & (u64::MAX >> behind_last);
             rows += awake.count_ones() as usize;
             while awake != 0 {
                 let block = awake.trailing_zeros() as usize / width;
