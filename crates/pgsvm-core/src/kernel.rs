@@ -522,6 +522,32 @@ fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
     let _ = (words, lines);
 }
 
+/// Asks for the weights of these sparse entries, into the processor's second cache; those of a feature lie at its `place`.
+#[inline(always)]
+pub(crate) fn prefetch_weights<W>(
+    entries: &[[u32; 2]],
+    weights: &[W],
+    place: impl Fn(usize) -> usize,
+) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T1};
+        let fetch = |&[feature, _]: &[u32; 2]| {
+            let weight = weights.as_ptr().wrapping_add(place(feature as usize));
+            // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(weight.cast()) };
+        };
+        // rounds of a known number leave nothing to guess wrong
+        let (wide, rest) = entries.as_chunks::<16>();
+        for entries in wide {
+            entries.iter().for_each(fetch);
+        }
+        rest.iter().for_each(fetch);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (entries, weights, place);
+}
+
 /// The same bits as 32-bit floats.
 #[inline(always)]
 pub(crate) fn as_floats(words: &[u32]) -> &[f32] {

@@ -97,6 +97,14 @@ impl<'a> Row<'a> {
     }
 }
 
+/// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken for one
+/// more.
+#[inline(always)]
+pub(crate) fn entries_within(words: &[u32], dense: usize) -> &[[u32; 2]] {
+    let from = (HEADER_WORDS + dense).min(words.len());
+    words[from..].as_chunks::<2>().0
+}
+
 /// What goes into a row besides its features.
 #[derive(Clone, Copy)]
 pub(crate) struct RowHead {

@@ -434,6 +434,24 @@ impl<T: Real> Solver<T> {
         }
     }
 
+    /// Whether weights are scattered: to be asked for one visit ahead.
+    #[inline(always)]
+    pub(crate) fn scattered(&self) -> bool {
+        match &self.form {
+            Form::Apart(heads) => heads.first().is_some_and(Head::scattered),
+            Form::Together(bank) => bank.scattered(),
+        }
+    }
+
+    /// Asks for the weights that a visit of this row needs.
+    #[inline(always)]
+    pub(crate) fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(|head| head.ask::<FULL>(row)),
+            Form::Together(bank) => bank.ask::<FULL>(row.sparse()),
+        }
+    }
+
     /// Visits a row between full passes, asleep or not, and grades it: how many of `margins`, ascending, are too small for
     /// any head to learn from it within them.
     #[inline(always)]

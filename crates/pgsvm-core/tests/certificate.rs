@@ -377,6 +377,32 @@ fn heads_trained_together_reach_the_objectives_of_separate_ones() {
 }
 
 #[test]
+fn more_weights_than_near_caches_hold_certify_too() {
+    let examples = words(400, 450_000, 2, 5);
+    let heads = [vec![1, -1], vec![-1, 1]].map(|signs| HeadSpec::new(signs, 1.0));
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = problem(loss, 1.0);
+        for cache in [PLENTY, 16 * 1024] {
+            let settings = settings(cache, Scale::None, Threads::One);
+            let alone = train(problem, &examples, settings);
+            assert_eq!(alone.reader.resident, cache == PLENTY);
+            assert_certified(&alone, &problem, &examples);
+            let together =
+                pgsvm_core::engine::train_examples(problem, heads.to_vec(), &examples, settings)
+                    .expect("works");
+            let report = together.trainer.report();
+            for (k, head) in heads.iter().enumerate() {
+                let claimed = report.heads[k].certificate;
+                let found = recompute(&together, k, head, &problem, &examples);
+                assert!(claimed.gap <= 1e-3);
+                assert!((found.primal - claimed.primal).abs() <= 1e-5 * claimed.primal);
+                assert!((found.dual - claimed.dual).abs() <= 1e-5 * claimed.primal);
+            }
+        }
+    }
+}
+
+#[test]
 fn kkt_conditions_hold_at_a_small_tolerance() {
     let examples = clouds(800, 6, 1.5, 14);
     let problem = Problem::new(Loss::Hinge, 1.0, 1e-8).expect("valid");

@@ -4,6 +4,9 @@
 //! is asked for some visits ahead, all of it. A long row is asked for one visit ahead, between the numbers of that visit.
 //! Before that it has been asked for from farther away, some visits ahead and into the second cache: the first one's lines
 //! come a few at a time, and a row takes less time than its memory takes to answer.
+//!
+//! Where weights are scattered over memory ([`super::visit::scattered`]) every row goes the way of a long one: its weights can be
+//! asked for one visit ahead, since its words have come by then.
 
 use crate::kernel::{prefetch, Next, LINE_BYTES};
 use crate::solver::head::Blocks;
@@ -39,13 +42,18 @@ pub(super) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
+    /// `scattered`: weights are.
     #[inline(always)]
-    pub(super) fn new(blocks: Blocks<'a>, to_visit: impl Fn(usize) -> (usize, u32)) -> Self {
+    pub(super) fn new(
+        blocks: Blocks<'a>,
+        scattered: bool,
+        to_visit: impl Fn(usize) -> (usize, u32),
+    ) -> Self {
         let words = blocks.page.mean_words();
-        let short = words <= SHORT_WORDS;
+        let short = words <= SHORT_WORDS && !scattered;
         let ahead = match short {
             true => SHORT_AHEAD,
-            false => (FAR_WORDS / words).clamp(2, FAR_ROWS),
+            false => (FAR_WORDS / words.max(1)).clamp(2, FAR_ROWS),
         };
         let mut this = Self {
             blocks,
@@ -144,6 +152,12 @@ impl<'a> Coming<'a> {
             near: split(near, parts),
             far: split(far, parts),
         }
+    }
+
+    /// The words of the row that comes next, as far as they have not been asked for.
+    #[inline(always)]
+    pub(super) fn near(&self) -> &'a [u32] {
+        self.0.near
     }
 
     /// Asks for what is left.

@@ -18,7 +18,7 @@ use crate::solver::moments::Metric;
 use crate::solver::pegasos::Descent;
 use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
-use crate::solver::visit::{Lent, Outcome, Terms, Visitor};
+use crate::solver::visit::{scattered, Lent, Outcome, Terms, Visitor};
 use crate::trainer::{HeadSpec, Start, TrainError};
 use crate::zeros::zeros;
 
@@ -164,6 +164,19 @@ impl<T: Real> Head<T> {
             return Outcome::NONE;
         }
         self.visit_one::<K, false>(row)
+    }
+
+    /// Whether weights are scattered.
+    #[inline(always)]
+    pub(super) fn scattered(&self) -> bool {
+        scattered(&self.start)
+    }
+
+    /// Asks for the weights that a visit of this row needs.
+    #[inline(always)]
+    pub(super) fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
+        let (u, lent, _) = self.lend();
+        lent.ask::<FULL>(row.sparse(), u);
     }
 
     #[inline(always)]
@@ -333,7 +346,7 @@ impl<T: Real> Visitor<'_, T> {
             prefetch(&alpha[first..], 1);
             (first, rows)
         };
-        let mut ahead = Ahead::new(blocks, walk_to);
+        let mut ahead = Ahead::new(blocks, self.view.scattered(), walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;
         for place in 0..blocks.numbers.len() {

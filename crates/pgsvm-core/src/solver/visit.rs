@@ -9,13 +9,17 @@
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
-use crate::kernel::{Deferred, Kernel, Next, Real};
-use crate::row::Row;
+use crate::kernel::{prefetch_weights, Deferred, Kernel, Next, Real};
+use crate::row::{entries_within, Row};
 use crate::solver::intercept::Kinks;
 use crate::solver::per_row::{Asleep, Dual};
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
 pub(super) const NORM_SAMPLE: usize = 8;
+
+/// Weights of so many bytes at most are left to the processor: as long as its second cache holds them, asking costs more than
+/// it brings.
+const NEAR_BYTES: usize = 3 << 19;
 
 /// How a row stood when it was visited.
 #[derive(Clone, Copy)]
@@ -272,6 +276,20 @@ impl<'a, T: Copy> Lent<'a, T> {
     }
 }
 
+impl<T: Real> Lent<'_, T> {
+    /// Asks for the weights that a visit of a row with these sparse entries needs, where they are scattered.
+    #[inline(always)]
+    pub(super) fn ask<const FULL: bool>(&self, entries: &[[u32; 2]], u: &[T]) {
+        if !scattered(u) {
+            return;
+        }
+        prefetch_weights(entries, u, |feature| feature);
+        if let (true, Some(start)) = (FULL, self.start) {
+            prefetch_weights(entries, start, |feature| feature);
+        }
+    }
+}
+
 impl<T: Real> Visitor<'_, T> {
     #[inline(always)]
     pub(super) fn sign(&self, row: &Row<'_>) -> f64 {
@@ -279,7 +297,8 @@ impl<T: Real> Visitor<'_, T> {
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred step, and leaves
-    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile.
+    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile, and for its
+    /// weights where they are scattered.
     #[inline(always)]
     pub(super) fn visit<'r, K: Kernel, const FULL: bool>(
         &mut self,
@@ -292,6 +311,8 @@ impl<T: Real> Visitor<'_, T> {
             // no product over dense values does
             next.ask_from(0);
         }
+        let coming = entries_within(next.near, self.view.form.dense);
+        self.lent.ask::<FULL>(coming, self.view.u);
         if y == 0.0 {
             return Outcome::NONE;
         }
@@ -436,6 +457,12 @@ impl<T: Real> Visitor<'_, T> {
 }
 
 impl<T: Real> View<'_, T> {
+    /// Whether weights are scattered.
+    #[inline(always)]
+    pub(super) fn scattered(&self) -> bool {
+        scattered(self.u)
+    }
+
     /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
     #[inline(always)]
     fn place<K: Kernel>(
@@ -586,6 +613,13 @@ impl<T: Real> View<'_, T> {
         let x = row.dense();
         Deferred { scale, x }
     }
+}
+
+/// Whether the processor's near caches cannot hold these weights, so that sparse entries find theirs here and there in
+/// memory: those of a row are asked for one visit ahead.
+#[inline(always)]
+pub(super) fn scattered<W>(weights: &[W]) -> bool {
+    size_of_val(weights) > NEAR_BYTES
 }
 
 /// The deferred step, for whoever takes it now.

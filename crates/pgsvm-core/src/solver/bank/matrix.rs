@@ -7,11 +7,12 @@
 use crate::kernel::lanes::{
     add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS,
 };
-use crate::kernel::{Kernel, Next, Real, LINE_BYTES};
+use crate::kernel::{prefetch_weights, Kernel, Next, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::solver::ahead::Coming;
+use crate::solver::visit::scattered;
 use crate::trainer::TrainError;
-use crate::zeros::{zeros, Lined};
+use crate::zeros::Lined;
 
 const ONES: Lanes = [1.0; LANES];
 
@@ -26,7 +27,7 @@ pub(super) struct Matrix {
     /// Lane by lane.
     front: Lined<f32>,
     /// Feature by feature.
-    rest: Vec<f32>,
+    rest: Lined<f32>,
 }
 
 impl Matrix {
@@ -39,7 +40,7 @@ impl Matrix {
             pitch,
             stride,
             front: Lined::zeros(pitch * stride)?,
-            rest: zeros((features - dense + 1) * stride)?,
+            rest: Lined::zeros((features - dense + 1) * stride)?,
         })
     }
 
@@ -50,6 +51,21 @@ impl Matrix {
     #[inline(always)]
     fn entries<'a>(&self, row: &Row<'a>) -> Entries<'a> {
         Entries::new(row.sparse(), self.dense, self.rest.len() / self.stride)
+    }
+
+    /// Whether weights of sparse entries are scattered.
+    pub(super) fn scattered(&self) -> bool {
+        scattered(&self.rest)
+    }
+
+    /// Asks for the weights of these sparse entries, where they are scattered.
+    #[inline(always)]
+    pub(super) fn ask(&self, entries: &[[u32; 2]]) {
+        if self.scattered() {
+            prefetch_weights(entries, &self.rest, |feature| {
+                feature.wrapping_sub(self.dense).wrapping_mul(self.stride)
+            });
+        }
     }
 
     /// The weights of one head.
@@ -340,7 +356,7 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
     coming: &mut Coming<'_>,
 ) -> [[Lanes; N]; M] {
     let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
-    let rest = matrices.map(|matrix| matrix.rest.as_slice());
+    let rest = matrices.map(|matrix| &matrix.rest[..]);
     let entries = matrices[0].entries(row);
     let mut scores = entries.scores::<K, N, M>(rest, Place { stride, from });
     for m in 0..M {

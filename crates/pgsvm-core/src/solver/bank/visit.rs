@@ -4,7 +4,7 @@ use super::Bank;
 use crate::kernel::eight::Eight;
 use crate::kernel::lanes::{tiles, Lanes, LANES, TILE};
 use crate::kernel::{prefetch, Kernel, Real, Work};
-use crate::row::Row;
+use crate::row::{entries_within, Row};
 use crate::solver::ahead::{Ahead, Coming};
 use crate::solver::bank::lanes::Facing;
 use crate::solver::bank::matrix::{scores, tile_scores};
@@ -129,7 +129,7 @@ impl Bank {
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks, |place| to_visit(self, place));
+        let mut ahead = Ahead::new(blocks, self.scattered(), |place| to_visit(self, place));
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(self, place);
@@ -147,6 +147,7 @@ impl Bank {
                     self.prefetch_next_alpha(slot);
                 }
                 let mut coming = ahead.coming(|place| to_visit(self, place));
+                self.ask::<FULL>(entries_within(coming.near(), self.facts.dense));
                 let known = self.known::<K, FULL>(&row);
                 self.visit::<K, FULL>(&row, known, &mut coming);
                 coming.rest();
@@ -231,6 +232,21 @@ impl Bank {
         }
         self.calm = SELDOM * moves <= visits;
         values
+    }
+
+    /// Whether weights are scattered.
+    #[inline(always)]
+    pub(in crate::solver) fn scattered(&self) -> bool {
+        self.w.scattered()
+    }
+
+    /// Asks for the weights that a visit of a row with these sparse entries needs, where they are scattered.
+    #[inline(always)]
+    pub(in crate::solver) fn ask<const FULL: bool>(&self, entries: &[[u32; 2]]) {
+        self.w.ask(entries);
+        if FULL && !self.start_is_zero {
+            self.start.ask(entries);
+        }
     }
 
     /// Asks for the dual variables of the row behind this one.
