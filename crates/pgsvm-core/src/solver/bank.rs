@@ -263,8 +263,7 @@ impl Bank {
 
     /// Bits of the rows `first..first + width` that some head is awake for, or the one whose turn it is.
     pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
-        let rows = width.min(self.facts.rows - first);
-        ((1u32 << rows) - 1) & !self.sleepers().group(first, width)
+        ((1u32 << width) - 1) & !self.sleepers().group(first, width)
     }
 
     /// The same of the rows `64 n..64 (n + 1)`.

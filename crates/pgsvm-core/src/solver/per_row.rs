@@ -31,7 +31,7 @@ impl Dual {
     }
 }
 
-/// The rows that active passes leave out: a bit each.
+/// The rows that active passes leave out: a bit each, and those behind the last row sleep for ever.
 pub(crate) struct Asleep {
     words: Vec<AtomicU64>,
 }
@@ -42,6 +42,9 @@ impl Asleep {
         let mut words = Vec::new();
         words.try_reserve_exact(rows.div_ceil(64))?;
         words.resize_with(rows.div_ceil(64), AtomicU64::default);
+        if let (Some(last), 1..) = (words.last_mut(), rows % 64) {
+            *last.get_mut() = u64::MAX << (rows % 64);
+        }
         Ok(Self { words })
     }
 
@@ -51,7 +54,7 @@ impl Asleep {
             let rows = 64 * n..rows.min(64 * (n + 1));
             *word.get_mut() = rows
                 .rev()
-                .fold(0, |word, row| word << 1 | u64::from(sleeps(row)));
+                .fold(u64::MAX, |word, row| word << 1 | u64::from(sleeps(row)));
         }
     }
 
@@ -102,6 +105,20 @@ mod tests {
         asleep.set_group(16, 16, 0x00ff);
         assert_eq!((asleep.group(16, 16), asleep.group(0, 16)), (0x00ff, 0));
         assert!(asleep.get(32) && !asleep.get(31) && asleep.get(99));
+    }
+
+    #[test]
+    fn there_is_nobody_awake_behind_the_last_row() {
+        for rows in [0, 1, 63, 64, 65, 100, 128] {
+            let mut asleep = Asleep::new(rows).unwrap();
+            let words = rows.div_ceil(64);
+            let awake = |asleep: &Asleep| (0..words).map(|n| asleep.word(n).count_zeros()).sum();
+            let all: u32 = awake(&asleep);
+            asleep.set_all(rows, |row| row % 2 == 1);
+            let even: u32 = awake(&asleep);
+            assert_eq!((all as usize, even as usize), (rows, rows.div_ceil(2)));
+            assert!(rows == 0 || !asleep.get(0));
+        }
     }
 
     #[test]

@@ -338,12 +338,11 @@ impl<T: Real> Resident<T> {
 
     /// Puts the blocks in order that have a row awake.
     fn order_awake(&mut self) {
-        let (all, width) = (self.facts.rows, self.block);
+        let width = self.block;
         self.order.clear();
         let mut rows = 0;
-        for n in 0..all.div_ceil(64) {
-            let behind_last = 64 - (all - 64 * n).min(64);
-            let mut awake = self.solver.awake(n) & (u64::MAX >> behind_last);
+        for n in 0..self.facts.rows.div_ceil(64) {
+            let mut awake = self.solver.awake(n);
             rows += awake.count_ones() as usize;
             while awake != 0 {
                 let block = awake.trailing_zeros() as usize / width;

@@ -21,8 +21,6 @@ const MOST_TOGETHER: u64 = 2;
 /// And where a pass of all of them visits a value for each row and so many for each feature, times the heads: before and
 /// behind a turn there is a look at all rows and at a head's weights.
 const VALUES_PER_FEATURE: u64 = 16;
-/// Rows looked at together for who is awake.
-const GROUP: usize = 16;
 
 pub(super) struct Turn {
     pub(super) lane: usize,
@@ -44,10 +42,10 @@ impl Bank {
             return false;
         }
         let mut visits = 0;
-        for first in (0..self.facts.rows).step_by(GROUP) {
-            let mut awake = self.awake(first, GROUP);
+        for n in 0..self.facts.rows.div_ceil(64) {
+            let mut awake = self.awake_word(n);
             while awake != 0 {
-                let row = first + awake.trailing_zeros() as usize;
+                let row = 64 * n + awake.trailing_zeros() as usize;
                 awake &= awake - 1;
                 let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
                 let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
