@@ -183,11 +183,11 @@ impl<T: Real> Work for Fresh<'_, T> {
     #[inline(always)]
     fn run<K: Kernel>(self) {
         let mut at = 0;
-        let ahead = self.solver.scattered() && self.pass == Pass::Full;
+        let scattered = self.solver.scattered() && self.pass == Pass::Full;
         while at < self.words.len() {
             let row = Row::new(&self.words[at..], self.dense);
             at += row.values();
-            if ahead && at < self.words.len() {
+            if scattered && at < self.words.len() {
                 self.solver
                     .ask::<true>(&Row::new(&self.words[at..], self.dense));
             }

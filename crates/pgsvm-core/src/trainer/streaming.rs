@@ -432,9 +432,9 @@ impl<T: Real> Work for Group<'_, T> {
     fn run<K: Kernel>(self) -> usize {
         let mut values = 0;
         let end = (self.first + GROUP).min(self.page.slots());
-        let ahead = self.solver.scattered();
+        let scattered = self.solver.scattered();
         for slot in self.first..end {
-            if ahead && slot + 1 < end {
+            if scattered && slot + 1 < end {
                 self.solver.ask::<false>(&self.page.peek_row(slot + 1));
             }
             // a dead slot counts as kept: there is nothing to drop
