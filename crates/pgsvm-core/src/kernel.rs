@@ -506,46 +506,46 @@ pub(crate) fn prefetch_far<W>(words: &[W], lines: usize) {
 
 #[inline(always)]
 fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
-    #[cfg(target_arch = "x86_64")]
     for line in words.chunks(LINE_BYTES / size_of::<W>()).take(lines) {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0, _MM_HINT_T1};
-        let line = line.as_ptr().cast();
-        // SAFETY: a prefetch reads nothing into the program and cannot fault; the address is that of a live slice.
-        unsafe {
-            match NEAR {
-                true => _mm_prefetch::<_MM_HINT_T0>(line),
-                false => _mm_prefetch::<_MM_HINT_T1>(line),
-            }
-        }
+        fetch_line::<W, NEAR>(line.as_ptr());
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (words, lines);
 }
 
-/// Asks for the weights of these sparse entries, into the processor's second cache; those of a feature lie at its `place`.
+/// Asks for the weights of these sparse entries, into the processor's second cache; those of a feature lie at its
+/// `place`.
 #[inline(always)]
 pub(crate) fn prefetch_weights<W>(
     entries: &[[u32; 2]],
     weights: &[W],
     place: impl Fn(usize) -> usize,
 ) {
+    let fetch = |&[feature, _]: &[u32; 2]| {
+        fetch_line::<W, false>(weights.as_ptr().wrapping_add(place(feature as usize)));
+    };
+    // rounds of a known number leave nothing to guess wrong
+    let (wide, rest) = entries.as_chunks::<16>();
+    for entries in wide {
+        entries.iter().for_each(fetch);
+    }
+    rest.iter().for_each(fetch);
+}
+
+/// Asks for the line that holds this address, which may be any.
+#[inline(always)]
+fn fetch_line<W, const NEAR: bool>(address: *const W) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T1};
-        let fetch = |&[feature, _]: &[u32; 2]| {
-            let weight = weights.as_ptr().wrapping_add(place(feature as usize));
-            // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(weight.cast()) };
-        };
-        // rounds of a known number leave nothing to guess wrong
-        let (wide, rest) = entries.as_chunks::<16>();
-        for entries in wide {
-            entries.iter().for_each(fetch);
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0, _MM_HINT_T1};
+        // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the address.
+        unsafe {
+            match NEAR {
+                true => _mm_prefetch::<_MM_HINT_T0>(address.cast()),
+                false => _mm_prefetch::<_MM_HINT_T1>(address.cast()),
+            }
         }
-        rest.iter().for_each(fetch);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (entries, weights, place);
+    let _ = address;
 }
 
 /// The same bits as 32-bit floats.

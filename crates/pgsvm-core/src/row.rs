@@ -97,8 +97,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken for one
-/// more.
+/// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken
+/// for one more.
 #[inline(always)]
 pub(crate) fn entries_within(words: &[u32], dense: usize) -> &[[u32; 2]] {
     let from = (HEADER_WORDS + dense).min(words.len());

@@ -5,8 +5,8 @@
 //! Before that it has been asked for from farther away, some visits ahead and into the second cache: the first one's lines
 //! come a few at a time, and a row takes less time than its memory takes to answer.
 //!
-//! Where weights are scattered over memory ([`super::visit::scattered`]) every row goes the way of a long one: its weights can be
-//! asked for one visit ahead, since its words have come by then.
+//! Where weights are scattered over memory ([`super::visit::scattered`]) every row goes the way of a long one: its weights
+//! can be asked for one visit ahead, since its words have come by then.
 
 use crate::kernel::{prefetch, Next, LINE_BYTES};
 use crate::solver::head::Blocks;

@@ -17,8 +17,8 @@ use crate::solver::per_row::{Asleep, Dual};
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
 pub(super) const NORM_SAMPLE: usize = 8;
 
-/// Weights of so many bytes at most are left to the processor: as long as its second cache holds them, asking costs more than
-/// it brings.
+/// Weights of so many bytes at most are left to the processor: as long as its second cache holds them, asking costs more
+/// than it brings.
 const NEAR_BYTES: usize = 3 << 19;
 
 /// How a row stood when it was visited.
@@ -297,8 +297,8 @@ impl<T: Real> Visitor<'_, T> {
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred step, and leaves
-    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile, and for its
-    /// weights where they are scattered.
+    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile,
+    /// and for its weights where they are scattered.
     #[inline(always)]
     pub(super) fn visit<'r, K: Kernel, const FULL: bool>(
         &mut self,
