@@ -1,10 +1,10 @@
 //! The inner loops over one row, compiled once plainly and once for the processor's vector unit.
 //!
 //! Each loop is written over fixed arrays of lanes, from which the compiler makes vector code; [`Level::run`]
-//! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which the dense loops
-//! are those of [`avx2`] and some sparse ones those of [`gather`] (NEON is part of every aarch64 target), and for many
-//! heads those of [`avx512`] where it has that too. Lanes are summed in a fixed order, so a level gives the same bits
-//! every time.
+//! picks at run time the build for AVX2 with fused multiply-add where the processor has it, in which dense rows are gone
+//! through by the loops of [`dense`] (with the vectors of [`avx2`], or where rows are long and the processor has them of
+//! [`avx512`]) and some sparse ones by those of [`gather`]. NEON is part of every aarch64 target. Lanes are summed in a fixed
+//! order, so a level gives the same bits every time.
 //! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
 
 macro_rules! fuse {
@@ -21,13 +21,14 @@ macro_rules! fuse {
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod dense;
 pub(crate) mod eight;
 #[cfg(target_arch = "x86_64")]
 mod gather;
 pub(crate) mod lanes;
 
 use crate::zeros::Zero;
-use std::ops::Range;
 
 /// What sets the builds apart.
 pub(crate) trait Kernel {
@@ -35,6 +36,8 @@ pub(crate) trait Kernel {
     const FUSED: bool;
     /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
     const AVX2: bool = false;
+    /// Two dense rows are gone through faster together than one after the other.
+    const TWO_ROWS: bool = false;
     /// Eight numbers at a time.
     type Eight: eight::Eight;
 }
@@ -61,6 +64,7 @@ impl Kernel for Fused {
 impl Kernel for Avx2 {
     const FUSED: bool = true;
     const AVX2: bool = true;
+    const TWO_ROWS: bool = true;
     type Eight = eight::avx2::Vector;
 }
 
@@ -119,29 +123,80 @@ unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
     work.run::<Avx2>()
 }
 
-/// A step u += scale x over dense values that has yet to be taken. The next product with the same weights takes it on its
-/// way: weights then go through the registers once for each row and not twice.
+/// A step u += scale x over dense values.
 #[derive(Clone, Copy)]
-pub(crate) struct Deferred<'a> {
+pub(crate) struct Step<'a> {
     pub(crate) scale: f64,
-    /// As long as the dense part of every row; empty where there is no step to take.
     pub(crate) x: &'a [f32],
 }
 
-impl Deferred<'_> {
-    pub(crate) const NONE: Deferred<'static> = Deferred { scale: 0.0, x: &[] };
+/// Up to two steps that have yet to be taken, each over as many values as the dense part of a row has. The next products
+/// with the same weights take them on their way: weights then go through the registers once for each visit and not
+/// twice.
+#[derive(Clone, Copy)]
+pub(crate) struct Deferred<'a> {
+    steps: [Step<'a>; 2],
+    count: usize,
+}
+
+impl<'a> Deferred<'a> {
+    pub(crate) const NONE: Deferred<'static> = Deferred {
+        steps: [Step { scale: 0.0, x: &[] }; 2],
+        count: 0,
+    };
+
+    /// One step more, unless it is over nothing; panics where there are two.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, step: Step<'a>) {
+        if !step.x.is_empty() {
+            self.steps[self.count] = step;
+            self.count += 1;
+        }
+    }
+
+    /// They have been taken.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
 
     #[inline(always)]
-    fn is_none(&self) -> bool {
-        self.x.is_empty()
+    fn all(&self) -> &[Step<'a>] {
+        &self.steps[..self.count.min(2)]
     }
 
     #[inline(always)]
     pub(crate) fn take<K: Kernel, T: Real>(self, u: &mut [T]) {
-        if !self.is_none() {
-            T::add_dense::<K>(u, self.scale, self.x);
+        for step in self.all() {
+            T::add_dense::<K>(u, step.scale, step.x);
         }
     }
+}
+
+/// What the products of dense rows are taken with, besides the weights u.
+#[derive(Clone, Copy)]
+pub(crate) enum Beside<'a, T> {
+    Nothing,
+    /// Other weights w.
+    Weights(&'a [T]),
+    /// A factor for each column, d.
+    Damping(&'a [T]),
+}
+
+/// What is made of one dense row x, or of two, x and z.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Products<const ROWS: usize> {
+    /// Of each row sum x u and, with w beside, sum x w; with d beside sum d x u and sum d x^2.
+    pub(crate) each: [[f64; 2]; ROWS],
+    /// Of two rows sum x z; with d beside sum d x z.
+    pub(crate) cross: f64,
+}
+
+impl<const ROWS: usize> Products<ROWS> {
+    pub(crate) const ZERO: Self = Self {
+        each: [[0.0; 2]; ROWS],
+        cross: 0.0,
+    };
 }
 
 /// Words to ask for while others are gone through, a line of each at a time: the processor waits for some lines only, and
@@ -160,13 +215,19 @@ impl Next<'_> {
         far: &[],
     };
 
-    /// Asks for the lines at these places of both.
+    /// Where to ask for the lines of both while these numbers are gone through, and how many words there are. Where there is
+    /// nothing to ask for that is these numbers, which have come: so a loop asks at every place, whatever there is.
     #[inline(always)]
-    fn ask(self, places: Range<usize>) {
-        for at in places.step_by(LINE_BYTES / size_of::<u32>()) {
-            prefetch(self.near.get(at..).unwrap_or_default(), 1);
-            prefetch_far(self.far.get(at..).unwrap_or_default(), 1);
-        }
+    fn lines(self, meanwhile: &[f32]) -> (Lines, usize) {
+        let start = |words: &[u32]| match words.is_empty() {
+            true => meanwhile.as_ptr().cast(),
+            false => words.as_ptr(),
+        };
+        let lines = Lines {
+            near: start(self.near),
+            far: start(self.far),
+        };
+        (lines, self.near.len().max(self.far.len()))
     }
 
     /// Asks for all from this place on.
@@ -177,37 +238,80 @@ impl Next<'_> {
     }
 }
 
+/// Where the words of [`Next`] begin.
+#[derive(Clone, Copy)]
+struct Lines {
+    near: *const u32,
+    far: *const u32,
+}
+
+impl Lines {
+    /// Asks for the lines at this place, which may be any.
+    #[inline(always)]
+    fn ask(self, at: usize) {
+        fetch_line::<u32, true>(self.near.wrapping_add(at));
+        fetch_line::<u32, false>(self.far.wrapping_add(at));
+    }
+}
+
+/// The [`Lines`] of several rows.
+#[derive(Clone, Copy)]
+struct Asked<const ROWS: usize> {
+    lines: [Lines; ROWS],
+    /// Words of the longest.
+    words: usize,
+}
+
+impl<const ROWS: usize> Asked<ROWS> {
+    #[inline(always)]
+    fn new(next: [Next<'_>; ROWS], meanwhile: [&[f32]; ROWS]) -> Self {
+        let (first, mut words) = next[0].lines(meanwhile[0]);
+        let mut lines = [first; ROWS];
+        for row in 1..ROWS {
+            let (own, length) = next[row].lines(meanwhile[row]);
+            lines[row] = own;
+            words = words.max(length);
+        }
+        Self { lines, words }
+    }
+
+    /// Asks for the lines at this place; behind the last one for that again, which costs less than to look.
+    #[inline(always)]
+    fn ask(&self, at: usize) {
+        let at = at.min(self.words.saturating_sub(1));
+        for lines in &self.lines {
+            lines.ask(at);
+        }
+    }
+
+    /// Asks for all lines from this place on.
+    #[inline(always)]
+    fn rest(&self, mut at: usize) {
+        while at < self.words {
+            for lines in &self.lines {
+                lines.ask(at);
+            }
+            at += LINE_BYTES / size_of::<u32>();
+        }
+    }
+}
+
 /// The precision weights are kept in.
 pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
     /// sum x u
     fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64;
-    /// Takes the step, then sum x u; asks for `next` meanwhile
-    fn step_dot_dense<K: Kernel>(
-        step: Deferred<'_>,
-        x: &[f32],
-        u: &mut [Self],
-        next: Next<'_>,
-    ) -> f64;
-    /// Takes the step, then sum x u and sum x w, reading x once; asks for `next` meanwhile
-    fn step_dot2_dense<K: Kernel>(
-        step: Deferred<'_>,
-        x: &[f32],
-        u: &mut [Self],
-        w: &[Self],
-        next: Next<'_>,
-    ) -> (f64, f64);
     /// sum d u x and sum d x^2
     fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64);
-    /// Takes the step, then the same; asks for `next` meanwhile
-    fn step_dot_damped_dense<K: Kernel>(
-        step: Deferred<'_>,
-        x: &[f32],
-        d: &[Self],
+    /// Takes the steps, then the products of one row or two; asks for each `next` meanwhile
+    fn products_dense<K: Kernel, const ROWS: usize>(
+        steps: &Deferred<'_>,
+        x: [&[f32]; ROWS],
         u: &mut [Self],
-        next: Next<'_>,
-    ) -> (f64, f64);
+        beside: Beside<'_, Self>,
+        next: [Next<'_>; ROWS],
+    ) -> Products<ROWS>;
     /// u += scale x
     fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]);
     /// sum x u over pairs of feature id and value bits
@@ -221,7 +325,7 @@ pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
 }
 
 macro_rules! real {
-    ($type:ty, $lanes:literal, $loops:ident $(, $sparse:ident)?) => {
+    ($type:ty, $lanes:literal, $vector:ident $(, $sparse:ident)?) => {
         impl Real for $type {
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -235,10 +339,14 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones
+                // are looked for.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::dot(x, u) };
+                    return match avx512::suits(x.len()) {
+                        true => unsafe { avx512::product::<avx512::$vector>(x, u, Beside::Nothing)[0] },
+                        false => unsafe { avx2::product::<avx2::$vector>(x, u, Beside::Nothing)[0] },
+                    };
                 }
                 let (x_wide, x) = x.as_chunks::<$lanes>();
                 let (u_wide, u) = u.as_chunks::<$lanes>();
@@ -264,66 +372,16 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn step_dot_dense<K: Kernel>(
-                step: Deferred<'_>,
-                x: &[f32],
-                u: &mut [Self],
-                next: Next<'_>,
-            ) -> f64 {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
-                #[cfg(target_arch = "x86_64")]
-                if K::AVX2 {
-                    return unsafe { avx2::$loops::step_dot(step, x, u, next) };
-                }
-                next.ask_from(0);
-                step.take::<K, Self>(u);
-                Self::dot_dense::<K>(x, u)
-            }
-
-            #[inline(always)]
-            fn step_dot2_dense<K: Kernel>(
-                step: Deferred<'_>,
-                x: &[f32],
-                u: &mut [Self],
-                w: &[Self],
-                next: Next<'_>,
-            ) -> (f64, f64) {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
-                #[cfg(target_arch = "x86_64")]
-                if K::AVX2 {
-                    return unsafe { avx2::$loops::step_dot2(step, x, u, w, next) };
-                }
-                next.ask_from(0);
-                step.take::<K, Self>(u);
-                const HALF: usize = $lanes / 2;
-                let (x_wide, x) = x.as_chunks::<HALF>();
-                let (u_wide, u) = u.as_chunks::<HALF>();
-                let (w_wide, w) = w.as_chunks::<HALF>();
-                let mut sum_u = [0.0 as Self; HALF];
-                let mut sum_w = [0.0 as Self; HALF];
-                for ((x, u), w) in x_wide.iter().zip(u_wide).zip(w_wide) {
-                    for k in 0..HALF {
-                        sum_u[k] = fuse!(K, x[k] as Self, u[k], sum_u[k]);
-                        sum_w[k] = fuse!(K, x[k] as Self, w[k], sum_w[k]);
-                    }
-                }
-                let (mut last_u, mut last_w) = (0.0 as Self, 0.0 as Self);
-                for ((x, u), w) in x.iter().zip(u).zip(w) {
-                    last_u = fuse!(K, *x as Self, *u, last_u);
-                    last_w = fuse!(K, *x as Self, *w, last_w);
-                }
-                (
-                    fold(&sum_u) + Self::to(last_u),
-                    fold(&sum_w) + Self::to(last_w),
-                )
-            }
-
-            #[inline(always)]
             fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64) {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::dot_damped(x, d, u) };
+                    let damping = Beside::Damping(d);
+                    // SAFETY: as above.
+                    let [at_u, at_x] = match avx512::suits(x.len()) {
+                        true => unsafe { avx512::product::<avx512::$vector>(x, u, damping) },
+                        false => unsafe { avx2::product::<avx2::$vector>(x, u, damping) },
+                    };
+                    return (at_u, at_x);
                 }
                 const HALF: usize = $lanes / 2;
                 let (x_wide, x) = x.as_chunks::<HALF>();
@@ -351,29 +409,50 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn step_dot_damped_dense<K: Kernel>(
-                step: Deferred<'_>,
-                x: &[f32],
-                d: &[Self],
+            fn products_dense<K: Kernel, const ROWS: usize>(
+                steps: &Deferred<'_>,
+                x: [&[f32]; ROWS],
                 u: &mut [Self],
-                next: Next<'_>,
-            ) -> (f64, f64) {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
+                beside: Beside<'_, Self>,
+                next: [Next<'_>; ROWS],
+            ) -> Products<ROWS> {
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::step_dot_damped(step, x, d, u, next) };
+                    // SAFETY: as above.
+                    return match avx512::suits(x[0].len()) {
+                        true => unsafe {
+                            avx512::products::<avx512::$vector, ROWS>(steps, x, u, beside, next)
+                        },
+                        false => unsafe { avx2::products::<avx2::$vector, ROWS>(steps, x, u, beside, next) },
+                    };
                 }
-                next.ask_from(0);
-                step.take::<K, Self>(u);
-                Self::dot_damped_dense::<K>(x, d, u)
+                next.iter().for_each(|next| next.ask_from(0));
+                steps.take::<K, Self>(u);
+                Products {
+                    each: x.map(|x| match beside {
+                        Beside::Nothing => [Self::dot_dense::<K>(x, u), 0.0],
+                        Beside::Weights(w) => {
+                            [Self::dot_dense::<K>(x, u), Self::dot_dense::<K>(x, w)]
+                        }
+                        Beside::Damping(d) => Self::dot_damped_dense::<K>(x, d, u).into(),
+                    }),
+                    cross: match (ROWS, beside) {
+                        (1, _) => 0.0,
+                        (_, Beside::Damping(d)) => cross(x[0], x[ROWS - 1], |j| d[j].to()),
+                        _ => cross(x[0], x[ROWS - 1], |_| 1.0),
+                    },
+                }
             }
 
             #[inline(always)]
             fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]) {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return unsafe { avx2::$loops::add(u, scale as Self, x) };
+                    // SAFETY: as above.
+                    return match avx512::suits(x.len()) {
+                        true => unsafe { avx512::add::<avx512::$vector>(u, scale, x) },
+                        false => unsafe { avx2::add::<avx2::$vector>(u, scale, x) },
+                    };
                 }
                 let scale = scale as Self;
                 for (u, x) in u.iter_mut().zip(x) {
@@ -466,8 +545,17 @@ macro_rules! real {
     };
 }
 
-real!(f64, 16, wide);
-real!(f32, 32, narrow, gather);
+real!(f64, 16, Wide);
+real!(f32, 32, Narrow, gather);
+
+/// sum d x z
+#[inline(always)]
+fn cross(x: &[f32], z: &[f32], d: impl Fn(usize) -> f64) -> f64 {
+    let products = x.iter().zip(z).enumerate();
+    products
+        .map(|(j, (x, z))| d(j) * f64::from(*x) * f64::from(*z))
+        .sum()
+}
 
 /// The value of an entry, from its bits.
 #[inline(always)]

@@ -68,10 +68,13 @@ impl<'a> Page<'a> {
         self.words[USED] as usize * QUAD / self.slots().max(1)
     }
 
-    /// Asks the processor for a slot's entry.
+    /// Asks the processor for the entries of `count` slots, no more than a line holds, and of the one behind them, by which
+    /// the words of the last one end.
     #[inline(always)]
-    pub(crate) fn prefetch_entry(&self, slot: usize) {
-        prefetch(&self.words[self.words.len() - 1 - slot..], 1);
+    pub(crate) fn prefetch_entries(&self, first: usize, count: usize) {
+        let entry = self.words.len() - 1 - first;
+        prefetch(&self.words[entry..], 1);
+        prefetch(&self.words[entry.saturating_sub(count)..], 1);
     }
 
     /// The row in a slot, dead or not.

@@ -1,10 +1,11 @@
-//! Loops for AVX-512 over the dense part of a row that many heads look at: there the weights lie in the processor's own
-//! caches, and vectors twice as wide pay. A row that one head looks at comes from memory, which is no faster for them.
+//! AVX-512: its vectors for the loops of [`super::dense`], and loops over the dense part of a row for many heads that look
+//! at the same row.
 //!
 //! What is left behind the last whole vector is one more vector, masked: one number at a time it would take as long as
 //! twenty vectors.
 
-use super::Next;
+use super::dense::{builds, Vector};
+use super::{Asked, Next};
 use std::arch::x86_64::*;
 
 const WIDTH: usize = 16;
@@ -35,13 +36,14 @@ pub(super) fn dots<const N: usize, const S: usize>(
 ) -> [f32; N] {
     let n = u.iter().map(|u| u.len()).fold(x.len(), usize::min);
     let mut sums = [[_mm512_setzero_ps(); N]; S];
+    let asked = Asked::new([next], [x]);
     let mut at = 0;
     // SAFETY: every access lies below n, the length of the shortest slice; what a mask leaves out is not accessed.
     unsafe {
         while at + S * WIDTH <= n {
-            next.ask(at..at + S * WIDTH);
             for (part, sums) in sums.iter_mut().enumerate() {
                 let place = at + part * WIDTH;
+                asked.ask(place);
                 let value = _mm512_loadu_ps(x.as_ptr().add(place));
                 for (sum, u) in sums.iter_mut().zip(u) {
                     let other = _mm512_loadu_ps(u.as_ptr().add(place));
@@ -50,7 +52,7 @@ pub(super) fn dots<const N: usize, const S: usize>(
             }
             at += S * WIDTH;
         }
-        next.ask_from(at);
+        asked.rest(at);
         for sums in &mut sums {
             let mask = first((n - at).min(WIDTH));
             let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
@@ -85,9 +87,12 @@ pub(super) fn tile<const R: usize, const N: usize>(
         // SAFETY: the access lies below n, the length of the shortest slice; what the mask leaves out is not accessed.
         unsafe { _mm512_maskz_loadu_ps(mask, from.as_ptr().add(at)) }
     };
-    for next in next {
-        next.ask(0..WIDTH);
+    let mut all = [Next::NONE; R];
+    for (all, next) in all.iter_mut().zip(next) {
+        *all = *next;
     }
+    let asked = Asked::new(all, x);
+    asked.ask(0);
     // sums that begin as products and not as zeros: those a compiler keeps in the lower half of the registers
     let others = u.map(|u| masked(u, 0));
     let mut sums = x.map(|x| {
@@ -96,9 +101,7 @@ pub(super) fn tile<const R: usize, const N: usize>(
     });
     let mut at = n.min(WIDTH);
     while at + WIDTH <= n {
-        for next in next {
-            next.ask(at..at + WIDTH);
-        }
+        asked.ask(at);
         // SAFETY: the whole vector lies below n, the length of the shortest slice.
         let whole = |from: &[f32]| unsafe { _mm512_loadu_ps(from.as_ptr().add(at)) };
         let others = u.map(whole);
@@ -110,9 +113,7 @@ pub(super) fn tile<const R: usize, const N: usize>(
         }
         at += WIDTH;
     }
-    for next in next {
-        next.ask_from(at);
-    }
+    asked.rest(at);
     let others = u.map(|u| masked(u, at));
     for (x, sums) in x.into_iter().zip(&mut sums) {
         let value = masked(x, at);
@@ -162,26 +163,121 @@ fn each_total(of: [[__m512; 4]; 4]) -> [[f32; 4]; 4] {
     out
 }
 
-/// u += scale x
-#[target_feature(enable = "avx512f,fma")]
-pub(super) fn add(u: &mut [f32], scale: f32, x: &[f32]) {
-    let n = x.len().min(u.len());
-    let scales = _mm512_set1_ps(scale);
-    let mut at = 0;
-    // SAFETY: every access lies below n, the length of the shorter slice; what the mask leaves out is not accessed.
-    unsafe {
-        while at + WIDTH <= n {
-            let place = u.as_mut_ptr().add(at);
-            let value = _mm512_loadu_ps(x.as_ptr().add(at));
-            _mm512_storeu_ps(
-                place,
-                _mm512_fmadd_ps(value, scales, _mm512_loadu_ps(place)),
-            );
-            at += WIDTH;
+/// Eight 64-bit numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Wide(__m512d);
+/// Sixteen 32-bit numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Narrow(__m512);
+
+macro_rules! vector {
+    ($name:ident, $number:ty, $width:literal, $set:ident, $load:ident, $load_first:ident, $store:ident,
+     $store_first:ident, $add:ident, $mul:ident, $fmadd:ident, |$values:ident| $load_values:expr,
+     |$mask:ident, $some:ident| $load_some:expr, |$sum:ident| $total:expr) => {
+        // SAFETY of all below: the loops of these vectors run only where the processor was seen to have the features; what
+        // is loaded and stored is there, as the caller promises, and what a mask leaves out is not accessed.
+        impl Vector for $name {
+            type Number = $number;
+            const WIDTH: usize = $width;
+            const PARTS: bool = true;
+            const SUMS_OF_TWO: usize = 2;
+
+            #[inline(always)]
+            fn splat(value: $number) -> Self {
+                Self(unsafe { $set(value) })
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $number) -> Self {
+                Self(unsafe { $load(from) })
+            }
+
+            #[inline(always)]
+            unsafe fn load_values($values: *const f32) -> Self {
+                Self(unsafe { $load_values })
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $number) {
+                unsafe { $store(to, self.0) };
+            }
+
+            #[inline(always)]
+            unsafe fn load_first(from: *const $number, count: usize) -> Self {
+                Self(unsafe { $load_first(first(count) as _, from) })
+            }
+
+            #[inline(always)]
+            unsafe fn load_first_values($some: *const f32, count: usize) -> Self {
+                let $mask = first(count);
+                Self(unsafe { $load_some })
+            }
+
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $number, count: usize) {
+                unsafe { $store_first(to, first(count) as _, self.0) };
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                Self(unsafe { $add(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                Self(unsafe { $mul(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn times_plus(self, by: Self, more: Self) -> Self {
+                Self(unsafe { $fmadd(self.0, by.0, more.0) })
+            }
+
+            #[inline(always)]
+            fn total(self) -> f64 {
+                let $sum = self.0;
+                unsafe { $total }
+            }
         }
-        let (mask, place) = (first(n - at), u.as_mut_ptr().add(at));
-        let value = _mm512_maskz_loadu_ps(mask, x.as_ptr().add(at));
-        let sum = _mm512_fmadd_ps(value, scales, _mm512_maskz_loadu_ps(mask, place));
-        _mm512_mask_storeu_ps(place, mask, sum);
-    }
+    };
 }
+
+vector!(
+    Wide,
+    f64,
+    8,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_maskz_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_mask_storeu_pd,
+    _mm512_add_pd,
+    _mm512_mul_pd,
+    _mm512_fmadd_pd,
+    |values| _mm512_cvtps_pd(_mm256_loadu_ps(values)),
+    |mask, values| _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps(mask, values))),
+    |sum| _mm512_reduce_add_pd(sum)
+);
+vector!(
+    Narrow,
+    f32,
+    16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_maskz_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_mask_storeu_ps,
+    _mm512_add_ps,
+    _mm512_mul_ps,
+    _mm512_fmadd_ps,
+    |values| _mm512_loadu_ps(values),
+    |mask, values| _mm512_maskz_loadu_ps(mask, values),
+    |sum| {
+        let low = _mm512_cvtps_pd(_mm512_castps512_ps256(sum));
+        let high = _mm512_castps_pd(_mm512_shuffle_f32x4::<0b00_00_11_10>(sum, sum));
+        let high = _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_castpd_ps(high)));
+        _mm512_reduce_add_pd(_mm512_add_pd(low, high))
+    }
+);
+
+builds!("avx512f,avx2,fma");

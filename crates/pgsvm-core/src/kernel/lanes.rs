@@ -288,17 +288,6 @@ fn each_dot<K: Kernel>(x: &[f32], u: &[&[f32]], out: &mut [f32]) {
     }
 }
 
-/// u += scale x, for weights of one head among many.
-#[inline(always)]
-pub(crate) fn add_dense<K: Kernel>(u: &mut [f32], scale: f32, x: &[f32]) {
-    #[cfg(target_arch = "x86_64")]
-    if K::AVX2 && avx512::suits(x.len()) {
-        // SAFETY: the features have been looked for.
-        return unsafe { avx512::add(u, scale, x) };
-    }
-    f32::add_dense::<K>(u, scale.into(), x);
-}
-
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,fma")]

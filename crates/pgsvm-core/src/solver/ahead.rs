@@ -39,21 +39,25 @@ pub(super) struct Ahead<'a> {
     rows: [&'a [u32]; FAR_ROWS],
     begun: usize,
     walked: usize,
+    /// Visits from a long row's last request to its own.
+    near: usize,
 }
 
 impl<'a> Ahead<'a> {
-    /// `scattered`: weights are.
+    /// `scattered`: weights are; `two`: rows are visited two at a time.
     #[inline(always)]
     pub(super) fn new(
         blocks: Blocks<'a>,
         scattered: bool,
+        two: bool,
         to_visit: impl Fn(usize) -> (usize, u32),
     ) -> Self {
         let words = blocks.page.mean_words();
         let short = words <= SHORT_WORDS && !scattered;
+        let near = if two { 2 } else { 1 };
         let ahead = match short {
             true => SHORT_AHEAD,
-            false => (FAR_WORDS / words.max(1)).clamp(2, FAR_ROWS),
+            false => (FAR_WORDS / words.max(1)).clamp(2 * near, FAR_ROWS),
         };
         let mut this = Self {
             blocks,
@@ -64,6 +68,7 @@ impl<'a> Ahead<'a> {
             rows: [&[]; FAR_ROWS],
             begun: 0,
             walked: 0,
+            near,
         };
         for _ in 0..ahead {
             this.walk(&to_visit);
@@ -82,8 +87,9 @@ impl<'a> Ahead<'a> {
             self.place += 1;
             let soon = self.place + ENTRIES_AHEAD;
             if soon < self.blocks.numbers.len() {
-                let (slot, _) = self.blocks.rows(soon);
-                self.blocks.page.prefetch_entry(slot);
+                let (slot, rows) = self.blocks.rows(soon);
+                let count = rows.count_ones() as usize;
+                self.blocks.page.prefetch_entries(slot, count);
             }
         }
         let slot = self.first + self.left.trailing_zeros() as usize;
@@ -105,8 +111,9 @@ impl<'a> Ahead<'a> {
         if self.short {
             return Next::NONE;
         }
-        let near = match self.begun < self.walked {
-            true => self.rows[self.begun % FAR_ROWS],
+        let near = self.begun + self.near - 1;
+        let near = match near < self.walked {
+            true => self.rows[near % FAR_ROWS],
             false => &[],
         };
         Next { near, far }

@@ -343,10 +343,13 @@ impl<T: Real> Visitor<'_, T> {
         let alpha = self.lent.alpha;
         let walk_to = |place: usize| {
             let (first, rows) = to_visit(place);
+            // a line of them, which may lie across two
             prefetch(&alpha[first..], 1);
+            prefetch(&alpha[first + (rows | 1).ilog2() as usize..], 1);
             (first, rows)
         };
-        let mut ahead = Ahead::new(blocks, self.view.scattered(), walk_to);
+        let two = K::TWO_ROWS && self.view.all_dense();
+        let mut ahead = Ahead::new(blocks, self.view.scattered(), two, walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
@@ -358,8 +361,21 @@ impl<T: Real> Visitor<'_, T> {
                 let row = blocks.page.peek_row(first + offset as usize);
                 values += row.values();
                 let next = ahead.next(walk_to);
-                let outcome = self.visit::<K, FULL>(&row, next, &mut deferred);
-                sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
+                let mut note = |offset: u32, outcome: Outcome| {
+                    sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
+                };
+                if !two || left == 0 {
+                    note(offset, self.visit::<K, FULL>(&row, next, &mut deferred));
+                    continue;
+                }
+                let other = left.trailing_zeros();
+                left &= left - 1;
+                let second = blocks.page.peek_row(first + other as usize);
+                values += second.values();
+                let next = [next, ahead.next(walk_to)];
+                let outcomes = self.visit_two::<K, FULL>([&row, &second], next, &mut deferred);
+                note(offset, outcomes[0]);
+                note(other, outcomes[1]);
             }
             asleep.set_group(first, blocks.width, sleeping);
         }

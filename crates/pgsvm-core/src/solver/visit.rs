@@ -9,7 +9,7 @@
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
-use crate::kernel::{prefetch_weights, Deferred, Kernel, Next, Real};
+use crate::kernel::{prefetch_weights, Beside, Deferred, Kernel, Next, Products, Real, Step};
 use crate::row::{entries_within, Row};
 use crate::solver::intercept::Kinks;
 use crate::solver::per_row::{Asleep, Dual};
@@ -177,7 +177,7 @@ impl Sums {
 /// The weights as visits see them; the last entry of each slice is the intercept's.
 pub(super) struct View<'a, T> {
     u: &'a mut [T],
-    form: Form<'a, T>,
+    pub(super) form: Form<'a, T>,
 }
 
 /// How weights follow from u.
@@ -229,6 +229,17 @@ impl Terms {
             slack
         }
     }
+}
+
+/// Where a row stands when it is visited.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// <w, x>
+    score: f64,
+    /// The second derivative of the shifted dual along this row, without the loss's part.
+    curvature: f64,
+    /// <start, x>
+    at_start: f64,
 }
 
 /// What a head lends to visitors, of which there may be several at a time, each with rows of its own.
@@ -296,7 +307,7 @@ impl<T: Real> Visitor<'_, T> {
         f64::from(self.lent.signs[row.group()])
     }
 
-    /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred step, and leaves
+    /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred steps, and leaves
     /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile,
     /// and for its weights where they are scattered.
     #[inline(always)]
@@ -316,17 +327,51 @@ impl<T: Real> Visitor<'_, T> {
         if y == 0.0 {
             return Outcome::NONE;
         }
+        let start = self.lent.start.filter(|_| FULL);
+        let ([place], _) = self.view.places::<K, 1>([row], start, [next], deferred);
+        self.learn::<K, FULL>(row, y, place, deferred).0
+    }
+
+    /// Visits two rows without sparse entries: they are gone through together, and yet one after the other as far as anybody
+    /// can tell.
+    #[inline(always)]
+    pub(super) fn visit_two<'r, K: Kernel, const FULL: bool>(
+        &mut self,
+        rows: [&Row<'r>; 2],
+        next: [Next<'_>; 2],
+        deferred: &mut Deferred<'r>,
+    ) -> [Outcome; 2] {
+        let y = [self.sign(rows[0]), self.sign(rows[1])];
+        if y[0] == 0.0 || y[1] == 0.0 {
+            let [first, second] = rows;
+            return [
+                self.visit::<K, FULL>(first, next[0], deferred),
+                self.visit::<K, FULL>(second, next[1], deferred),
+            ];
+        }
+        let start = self.lent.start.filter(|_| FULL);
+        let ([first, mut second], cross) = self.view.places::<K, 2>(rows, start, next, deferred);
+        let (one, scale) = self.learn::<K, FULL>(rows[0], y[0], first, deferred);
+        second.score += scale * cross;
+        let (two, _) = self.learn::<K, FULL>(rows[1], y[1], second, deferred);
+        [one, two]
+    }
+
+    /// What a visit does with a row at this place. Leaves the step over the dense part to be taken, and gives back how many
+    /// times x it adds to u.
+    #[inline(always)]
+    fn learn<'r, K: Kernel, const FULL: bool>(
+        &mut self,
+        row: &Row<'r>,
+        y: f64,
+        place: Place,
+        deferred: &mut Deferred<'r>,
+    ) -> (Outcome, f64) {
         let cost = f64::from(row.cost());
-        let (score, curvature) = if FULL {
-            let (score, curvature, at_start) =
-                self.view
-                    .place_beside::<K>(row, self.lent.start, next, deferred);
-            self.tally(y, cost, score, at_start);
-            (score, curvature)
-        } else {
-            self.view.place::<K>(row, next, deferred)
-        };
-        let outcome = self.step::<K, FULL>(row, (y, cost), (score, curvature), deferred);
+        if FULL {
+            self.tally(y, cost, place.score, place.at_start);
+        }
+        let (outcome, scale) = self.step::<K, FULL>(row, (y, cost), place, deferred);
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
@@ -335,10 +380,10 @@ impl<T: Real> Visitor<'_, T> {
                 full.aq_rows += 1;
             }
         }
-        outcome
+        (outcome, scale)
     }
 
-    /// Takes the deferred step.
+    /// Takes the deferred steps.
     #[inline(always)]
     pub(super) fn catch_up<K: Kernel>(&mut self, deferred: Deferred<'_>) {
         deferred.take::<K, T>(&mut self.view.u[..self.view.form.dense]);
@@ -363,11 +408,12 @@ impl<T: Real> Visitor<'_, T> {
         }
         let cost = f64::from(row.cost());
         let mut none = Deferred::NONE;
-        let (at_u, _, at_start) =
-            self.view
-                .place_beside::<K>(row, self.lent.start, Next::NONE, &mut none);
-        let score = scale * at_u;
-        self.tally(y, cost, score, at_start);
+        let start = self.lent.start;
+        let ([place], _) = self
+            .view
+            .places::<K, 1>([row], start, [Next::NONE], &mut none);
+        let score = scale * place.score;
+        self.tally(y, cost, score, place.at_start);
         self.sums.visits += 1;
         let has_dual = self.lent.alpha[row.ordinal()].get() > 0.0;
         self.sums.full.support += u64::from(has_dual);
@@ -382,8 +428,9 @@ impl<T: Real> Visitor<'_, T> {
         let after = (f64::from(before) + step) as f32;
         place.set(after);
         let delta = f64::from(after) - f64::from(before);
-        let step = self.view.add::<K>(row, y * delta);
-        self.catch_up::<K>(step);
+        let mut deferred = Deferred::NONE;
+        deferred.push(self.view.add::<K>(row, y * delta));
+        self.catch_up::<K>(deferred);
         after
     }
 
@@ -407,9 +454,12 @@ impl<T: Real> Visitor<'_, T> {
         &mut self,
         row: &Row<'r>,
         (y, cost): (f64, f64),
-        (score, curvature): (f64, f64),
+        place: Place,
         deferred: &mut Deferred<'r>,
-    ) -> Outcome {
+    ) -> (Outcome, f64) {
+        let Place {
+            score, curvature, ..
+        } = place;
         let (diag, upper) = self.lent.terms.diag_and_upper(cost);
         // known before the score is: the division does not wait for it
         let inverse = 1.0 / (self.stretch * curvature + diag);
@@ -438,13 +488,15 @@ impl<T: Real> Visitor<'_, T> {
         };
         let wanted = old - gradient * inverse;
         if wanted.is_nan() {
-            return outcome;
+            return (outcome, 0.0);
         }
+        let mut scale = 0.0;
         let after = wanted.clamp(0.0, f64::from(upper)) as f32;
         let delta = f64::from(after) - old;
         if delta != 0.0 {
             place.set(after);
-            *deferred = self.view.add::<K>(row, y * (self.stretch * delta));
+            scale = y * (self.stretch * delta);
+            deferred.push(self.view.add::<K>(row, scale));
             self.sums.alpha += delta;
             if self.lent.terms.squared {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
@@ -452,7 +504,7 @@ impl<T: Real> Visitor<'_, T> {
             self.sums.updates += 1;
             outcome.alpha = after;
         }
-        outcome
+        (outcome, scale)
     }
 }
 
@@ -463,126 +515,104 @@ impl<T: Real> View<'_, T> {
         scattered(self.u)
     }
 
-    /// <w, x>, and the second derivative of the shifted dual along this row without the loss's part.
+    /// Whether rows have no sparse entries.
     #[inline(always)]
-    fn place<K: Kernel>(
+    pub(super) fn all_dense(&self) -> bool {
+        self.form.dense > 0 && self.form.dense + 1 == self.u.len()
+    }
+
+    /// Where rows stand. Two rows have no sparse entries, and beside them is how much the score of the second grows with the
+    /// step of the first.
+    #[inline(always)]
+    fn places<K: Kernel, const ROWS: usize>(
         &mut self,
-        row: &Row<'_>,
-        next: Next<'_>,
+        rows: [&Row<'_>; ROWS],
+        start: Option<&[T]>,
+        next: [Next<'_>; ROWS],
         deferred: &mut Deferred<'_>,
-    ) -> (f64, f64) {
-        if let Some(columns) = self.form.columns {
-            return self.place_in::<K>(row, columns.damp, next, deferred);
+    ) -> ([Place; ROWS], f64) {
+        let Form {
+            damp,
+            columns,
+            dense,
+            intercept,
+        } = self.form;
+        let beside = match (columns, start) {
+            (Some(columns), _) => Beside::Damping(&columns.damp[..dense]),
+            (None, Some(start)) => Beside::Weights(&start[..dense]),
+            (None, None) => Beside::Nothing,
+        };
+        let mut products = Products::ZERO;
+        if dense > 0 {
+            let mut x = [&[][..]; ROWS];
+            for (x, row) in x.iter_mut().zip(rows) {
+                *x = row.dense();
+            }
+            let u = &mut self.u[..dense];
+            products = T::products_dense::<K, ROWS>(deferred, x, u, beside, next);
+            deferred.clear();
+        }
+        let mut places = [Place::default(); ROWS];
+        for ((place, row), products) in places.iter_mut().zip(rows).zip(products.each) {
+            // two rows have no sparse entries
+            let sparse = if ROWS == 1 { row.sparse() } else { &[] };
+            *place = self.place::<K>((row, sparse), start, products);
         }
         let last = self.u.len() - 1;
-        let mut at_u = self.form.intercept * self.u[last].to();
-        if self.form.dense > 0 {
-            let u = &mut self.u[..self.form.dense];
-            at_u += T::step_dot_dense::<K>(taken(deferred), row.dense(), u, next);
-        }
-        if !row.sparse().is_empty() {
-            at_u += T::dot_sparse::<K>(row.sparse(), self.u);
-        }
-        (at_u * self.form.damp, self.curvature(row))
+        let cross = match columns {
+            Some(columns) => products.cross + intercept * columns.damp[last].to(),
+            None => (products.cross + intercept) * damp,
+        };
+        (places, cross)
     }
 
-    /// The same, and <start, x>.
+    /// Where a row stands, from the products over its dense part.
     #[inline(always)]
-    fn place_beside<K: Kernel>(
-        &mut self,
-        row: &Row<'_>,
+    fn place<K: Kernel>(
+        &self,
+        (row, sparse): (&Row<'_>, &[[u32; 2]]),
         start: Option<&[T]>,
-        next: Next<'_>,
-        deferred: &mut Deferred<'_>,
-    ) -> (f64, f64, f64) {
-        match (self.form.columns, start) {
-            (_, None) => {
-                let (score, curvature) = self.place::<K>(row, next, deferred);
-                (score, curvature, 0.0)
+        [mut at_u, mut second]: [f64; 2],
+    ) -> Place {
+        let last = self.u.len() - 1;
+        let intercept = self.form.intercept;
+        if let Some(columns) = self.form.columns {
+            let damp_last = intercept * columns.damp[last].to();
+            if !sparse.is_empty() {
+                let more = T::dot_damped_sparse::<K>(sparse, columns.damp, self.u);
+                at_u += more.0;
+                second += more.1;
             }
-            (None, Some(start)) => {
-                let (at_u, at_start) = self.two_scores::<K>(row, start, next, deferred);
-                (at_u * self.form.damp, self.curvature(row), at_start)
-            }
-            (Some(columns), Some(start)) => {
-                let (score, curvature) = self.place_in::<K>(row, columns.damp, next, deferred);
-                (score, curvature, self.score::<K>(row, start))
-            }
+            return Place {
+                score: at_u + damp_last * self.u[last].to(),
+                curvature: second + damp_last,
+                at_start: start.map_or(0.0, |start| self.score::<K>(row, start)),
+            };
         }
-    }
-
-    #[inline(always)]
-    fn curvature(&self, row: &Row<'_>) -> f64 {
-        (f64::from(row.q()) + self.form.intercept) * self.form.damp
+        at_u += intercept * self.u[last].to();
+        if let Some(start) = start {
+            second += intercept * start[last].to();
+        }
+        match start {
+            _ if sparse.is_empty() => {}
+            Some(start) => {
+                let more = T::dot2_sparse::<K>(sparse, self.u, start);
+                at_u += more.0;
+                second += more.1;
+            }
+            None => at_u += T::dot_sparse::<K>(sparse, self.u),
+        }
+        Place {
+            score: at_u * self.form.damp,
+            curvature: (f64::from(row.q()) + intercept) * self.form.damp,
+            at_start: second,
+        }
     }
 
     /// <weights, x>
     #[inline(always)]
     pub(super) fn score<K: Kernel>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
         score::<K, T>(row, weights, self.form.dense, self.form.intercept)
-    }
-
-    #[inline(always)]
-    fn two_scores<K: Kernel>(
-        &mut self,
-        row: &Row<'_>,
-        start: &[T],
-        next: Next<'_>,
-        deferred: &mut Deferred<'_>,
-    ) -> (f64, f64) {
-        let last = self.u.len() - 1;
-        let (mut at_u, mut at_start) = (
-            self.form.intercept * self.u[last].to(),
-            self.form.intercept * start[last].to(),
-        );
-        if self.form.dense > 0 {
-            let dense = T::step_dot2_dense::<K>(
-                taken(deferred),
-                row.dense(),
-                &mut self.u[..self.form.dense],
-                &start[..self.form.dense],
-                next,
-            );
-            at_u += dense.0;
-            at_start += dense.1;
-        }
-        if !row.sparse().is_empty() {
-            let sparse = T::dot2_sparse::<K>(row.sparse(), self.u, start);
-            at_u += sparse.0;
-            at_start += sparse.1;
-        }
-        (at_u, at_start)
-    }
-
-    /// sum damp u x and sum damp x^2, intercept included.
-    #[inline(always)]
-    fn place_in<K: Kernel>(
-        &mut self,
-        row: &Row<'_>,
-        damp: &[T],
-        next: Next<'_>,
-        deferred: &mut Deferred<'_>,
-    ) -> (f64, f64) {
-        let last = self.u.len() - 1;
-        let damp_last = self.form.intercept * damp[last].to();
-        let (mut score, mut curvature) = (damp_last * self.u[last].to(), damp_last);
-        if self.form.dense > 0 {
-            let dense = T::step_dot_damped_dense::<K>(
-                taken(deferred),
-                row.dense(),
-                &damp[..self.form.dense],
-                &mut self.u[..self.form.dense],
-                next,
-            );
-            score += dense.0;
-            curvature += dense.1;
-        }
-        if !row.sparse().is_empty() {
-            let sparse = T::dot_damped_sparse::<K>(row.sparse(), damp, self.u);
-            score += sparse.0;
-            curvature += sparse.1;
-        }
-        (score, curvature)
     }
 
     /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included.
@@ -606,12 +636,12 @@ impl<T: Real> View<'_, T> {
 
     /// u += scale x, and so v, but for the dense part: that step is given back.
     #[inline(always)]
-    fn add<'r, K: Kernel>(&mut self, row: &Row<'r>, scale: f64) -> Deferred<'r> {
+    fn add<'r, K: Kernel>(&mut self, row: &Row<'r>, scale: f64) -> Step<'r> {
         let last = self.u.len() - 1;
         T::add_sparse::<K>(self.u, scale, row.sparse());
         self.u[last] = T::of(self.u[last].to() + self.form.intercept * scale);
         let x = row.dense();
-        Deferred { scale, x }
+        Step { scale, x }
     }
 }
 
@@ -620,12 +650,6 @@ impl<T: Real> View<'_, T> {
 #[inline(always)]
 pub(super) fn scattered<W>(weights: &[W]) -> bool {
     size_of_val(weights) > NEAR_BYTES
-}
-
-/// The deferred step, for whoever takes it now.
-#[inline(always)]
-fn taken<'r>(deferred: &mut Deferred<'r>) -> Deferred<'r> {
-    std::mem::replace(deferred, Deferred::NONE)
 }
 
 /// <weights, x>, the last weight being that of the constant feature `intercept`.

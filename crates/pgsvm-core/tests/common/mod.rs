@@ -102,9 +102,13 @@ pub fn train(problem: Problem, examples: &[OwnedExample], settings: Settings) ->
 fn scaled(example: &OwnedExample, trained: &Trained) -> Vec<(usize, f64)> {
     let scaling = &trained.reader.scaling;
     let dense = example.dense.iter().enumerate().map(|(j, x)| {
-        let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
         let factor = scaling.factor.get(j).copied().unwrap_or(1.0);
-        (j, f64::from(((x - centre) * factor) as f32))
+        let moved = match scaling.centre.get(j) {
+            Some(centre) => x - centre,
+            // kept in 32 bits until the factor was known
+            None => f64::from(*x as f32),
+        };
+        (j, f64::from((moved * factor) as f32))
     });
     let offset = example.dense.len();
     let sparse = example

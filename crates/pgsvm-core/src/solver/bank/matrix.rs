@@ -4,9 +4,7 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
-use crate::kernel::lanes::{
-    add_dense, dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS,
-};
+use crate::kernel::lanes::{dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS};
 use crate::kernel::{prefetch_weights, Kernel, Next, Real, LINE_BYTES};
 use crate::row::Row;
 use crate::solver::ahead::Coming;
@@ -211,7 +209,7 @@ impl Matrix {
             {
                 let own = &mut self.front[(from + k) * self.pitch..][..dense];
                 match damp {
-                    None => add_dense::<K>(own, scale, row.dense()),
+                    None => f32::add_dense::<K>(own, scale.into(), row.dense()),
                     Some(damp) => {
                         let values = row.dense().iter().zip(damp.front(from + k));
                         for (own, (x, damp)) in own.iter_mut().zip(values) {

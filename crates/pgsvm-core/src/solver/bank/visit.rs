@@ -129,7 +129,9 @@ impl Bank {
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks, self.scattered(), |place| to_visit(self, place));
+        let mut ahead = Ahead::new(blocks, self.scattered(), false, |place| {
+            to_visit(self, place)
+        });
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(self, place);
@@ -182,7 +184,8 @@ impl Bank {
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             if place + 2 < blocks.numbers.len() {
-                blocks.page.prefetch_entry(rows_of(place + 2).start);
+                let soon = rows_of(place + 2);
+                blocks.page.prefetch_entries(soon.start, soon.len());
             }
             let (mut slots, after) = (rows_of(place), rows_of(place + 1));
             while slots.len() >= TILE {
