@@ -441,10 +441,7 @@ impl<T: Real> Visitor<'_, T> {
         if y == 0.0 {
             return;
         }
-        let at_start = self
-            .lent
-            .start
-            .map_or(0.0, |w| self.view.score::<K>(row, w));
+        let at_start = self.view.score_at::<K>(row, self.lent.start);
         self.tally(y, f64::from(row.cost()), at_start, at_start);
     }
 
@@ -586,7 +583,7 @@ impl<T: Real> View<'_, T> {
             return Place {
                 score: at_u + damp_last * self.u[last].to(),
                 curvature: second + damp_last,
-                at_start: start.map_or(0.0, |start| self.score::<K>(row, start)),
+                at_start: self.score_at::<K>(row, start),
             };
         }
         at_u += intercept * self.u[last].to();
@@ -606,6 +603,15 @@ impl<T: Real> View<'_, T> {
             score: at_u * self.form.damp,
             curvature: (f64::from(row.q()) + intercept) * self.form.damp,
             at_start: second,
+        }
+    }
+
+    /// <weights, x>, weights that are not given being 0. No closure, which need not be inlined.
+    #[inline(always)]
+    fn score_at<K: Kernel>(&self, row: &Row<'_>, weights: Option<&[T]>) -> f64 {
+        match weights {
+            Some(weights) => self.score::<K>(row, weights),
+            None => 0.0,
         }
     }
 
