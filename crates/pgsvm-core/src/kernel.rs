@@ -594,8 +594,12 @@ pub(crate) fn prefetch_far<W>(words: &[W], lines: usize) {
 
 #[inline(always)]
 fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
-    for line in words.chunks(LINE_BYTES / size_of::<W>()).take(lines) {
-        fetch_line::<W, NEAR>(line.as_ptr());
+    let line = LINE_BYTES / size_of::<W>();
+    let end = words.len().min(lines.saturating_mul(line));
+    let mut at = 0;
+    while at < end {
+        fetch_line::<W, NEAR>(words.as_ptr().wrapping_add(at));
+        at += line;
     }
 }
 
