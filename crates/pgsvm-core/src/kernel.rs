@@ -217,6 +217,7 @@ impl Next<'_> {
 
     /// Where to ask for the lines of both while these numbers are gone through, and how many words there are. Where there is
     /// nothing to ask for that is these numbers, which have come: so a loop asks at every place, whatever there is.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn lines(self, meanwhile: &[f32]) -> (Lines, usize) {
         let start = |words: &[u32]| match words.is_empty() {
@@ -239,12 +240,14 @@ impl Next<'_> {
 }
 
 /// Where the words of [`Next`] begin.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Lines {
     near: *const u32,
     far: *const u32,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Lines {
     /// Asks for the lines at this place, which may be any.
     #[inline(always)]
@@ -255,6 +258,7 @@ impl Lines {
 }
 
 /// The [`Lines`] of several rows.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Asked<const ROWS: usize> {
     lines: [Lines; ROWS],
@@ -262,6 +266,7 @@ struct Asked<const ROWS: usize> {
     words: usize,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<const ROWS: usize> Asked<ROWS> {
     #[inline(always)]
     fn new(next: [Next<'_>; ROWS], meanwhile: [&[f32]; ROWS]) -> Self {

@@ -1,7 +1,8 @@
 //! Rows asked for in advance, so that they are in the processor's cache when their turn comes.
 //!
 //! Blocks are visited in shuffled order, and of many only some rows: no processor guesses where the next one lies. A short row
-//! is asked for some visits ahead, all of it. A long row is asked for one visit ahead, between the numbers of that visit.
+//! is asked for some visits ahead, all of it. A long row is asked for one visit ahead, between the numbers of that visit, or
+//! two where rows are visited two at a time.
 //! Before that it has been asked for from farther away, some visits ahead and into the second cache: the first one's lines
 //! come a few at a time, and a row takes less time than its memory takes to answer.
 //!

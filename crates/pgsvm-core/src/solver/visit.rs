@@ -6,6 +6,9 @@
 //!
 //! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
 //!
+//! Two dense rows x and x2 in a row are gone through together, since <w, x2> after the step is
+//! <w, x2> + (a' - a) y sum damp x x2 ([`Visitor::visit_two`]).
+//!
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
@@ -690,5 +693,139 @@ pub(super) fn bound(value: f64) -> f32 {
         near.next_down()
     } else {
         near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Level, Work};
+    use crate::row::{parts_mut, row_words, write, RowHead};
+
+    const DENSE: usize = 21;
+
+    /// A row of numbers that differ from row to row.
+    fn words(ordinal: usize) -> Vec<u32> {
+        let mut words = vec![0; row_words(DENSE, 0)];
+        let head = RowHead {
+            ordinal: ordinal as u32,
+            group: (ordinal % 2) as u32,
+            cost: 1.0 + ordinal as f32,
+        };
+        let dense = write(&mut words, head, DENSE, std::iter::empty());
+        let mut q = 0.0;
+        for (j, bits) in dense.iter_mut().enumerate() {
+            let x = ((ordinal * 31 + j * 17) % 23) as f32 / 11.0 - 0.9;
+            (*bits, q) = (x.to_bits(), q + x * x);
+        }
+        *parts_mut(&mut words, DENSE).0 = q.to_bits();
+        words
+    }
+
+    /// Visits the rows twice over, one at a time or two; gives back dual variables, weights, and what was summed.
+    struct Visits<'a> {
+        rows: &'a [Vec<u32>],
+        two: bool,
+        squared: bool,
+        damping: Option<&'a [f64]>,
+        start: Option<&'a [f64]>,
+        signs: [i8; 2],
+    }
+
+    impl Work for Visits<'_> {
+        type Output = Vec<f64>;
+        #[inline(always)]
+        fn run<K: Kernel>(self) -> Vec<f64> {
+            let mut alpha = vec![0.0f32; self.rows.len()];
+            let asleep = Asleep::new(alpha.len()).unwrap();
+            let mut u: Vec<f64> = (0..=DENSE).map(|j| (j as f64).sin() / 9.0).collect();
+            let lent = Lent {
+                signs: &self.signs,
+                terms: Terms {
+                    c: 0.3,
+                    squared: self.squared,
+                    sleep_above: 0.2,
+                    sleep_below: -0.2,
+                },
+                alpha: Dual::share(&mut alpha),
+                asleep: &asleep,
+                start: self.start,
+                form: Form {
+                    damp: 0.8,
+                    columns: self.damping.map(|damp| Damping {
+                        damp,
+                        inverse: damp,
+                    }),
+                    dense: DENSE,
+                    intercept: 1.0,
+                },
+            };
+            let mut visitor = lent.visitor(&mut u, 1.5, Sums::ZERO, None);
+            let mut deferred = Deferred::NONE;
+            let mut sleeping = 0;
+            for _ in 0..2 {
+                for pair in self.rows.chunks_exact(2) {
+                    let [first, second] = [&pair[0], &pair[1]].map(|words| Row::new(words, DENSE));
+                    let next = [Next::NONE; 2];
+                    let outcomes = match self.two {
+                        true => {
+                            visitor.visit_two::<K, true>([&first, &second], next, &mut deferred)
+                        }
+                        false => [
+                            visitor.visit::<K, true>(&first, next[0], &mut deferred),
+                            visitor.visit::<K, true>(&second, next[1], &mut deferred),
+                        ],
+                    };
+                    for outcome in outcomes {
+                        sleeping = 2 * sleeping + u32::from(outcome.sleeps);
+                    }
+                }
+            }
+            visitor.catch_up::<K>(deferred);
+            let Sums {
+                full, high, low, ..
+            } = visitor.sums;
+            let (visits, updates) = (visitor.sums.visits as f64, visitor.sums.updates as f64);
+            let mut out = vec![f64::from(sleeping), visits, updates, high, low];
+            out.extend([
+                full.start_loss,
+                full.visit_loss,
+                full.aq,
+                full.support as f64,
+            ]);
+            out.extend(u);
+            out.extend(alpha.iter().map(|alpha| f64::from(*alpha)));
+            out
+        }
+    }
+
+    #[test]
+    fn two_rows_at_a_time_are_visited_as_one_after_the_other() {
+        let rows: Vec<_> = (0..12).map(words).collect();
+        let damping: Vec<f64> = (0..=DENSE).map(|j| 1.0 / (1.0 + j as f64)).collect();
+        let start: Vec<f64> = (0..=DENSE).map(|j| (j as f64).cos() / 7.0).collect();
+        for level in [Level::PLAIN, Level::best()] {
+            for (squared, damping) in [(false, None), (true, None), (false, Some(&damping))] {
+                for (start, signs) in [(None, [1, -1]), (Some(&start), [1, -1]), (None, [1, 0])] {
+                    let visits = |two| {
+                        level.run(Visits {
+                            rows: &rows,
+                            two,
+                            squared,
+                            damping: damping.map(Vec::as_slice),
+                            start: start.map(Vec::as_slice),
+                            signs,
+                        })
+                    };
+                    let (one, two) = (visits(false), visits(true));
+                    assert!(one[2] > 6.0, "nothing moved: {one:?}");
+                    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * (1.0 + a.abs());
+                    assert!(
+                        one.iter().zip(&two).all(close),
+                        "{level:?}\n{one:?}\n{two:?}"
+                    );
+                }
+            }
+        }
     }
 }
