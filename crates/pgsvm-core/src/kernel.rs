@@ -329,6 +329,21 @@ pub(crate) trait Real: Zero + Default + Send + Sync + 'static {
     fn add_sparse<K: Kernel>(u: &mut [Self], scale: f64, x: &[[u32; 2]]);
 }
 
+/// A loop of [`dense`] over so many numbers by the widest vectors that suit, in a build for AVX2.
+#[cfg(target_arch = "x86_64")]
+macro_rules! widest {
+    ($length:expr, $loop:ident::<$vector:ident $(, $rows:ident)?>($($argument:expr),*)) => {
+        // SAFETY: such a kernel runs only on a processor that was seen to have AVX2 and FMA; the wider vectors are looked
+        // for.
+        unsafe {
+            match avx512::suits($length) {
+                true => avx512::$loop::<avx512::$vector $(, $rows)?>($($argument),*),
+                false => avx2::$loop::<avx2::$vector $(, $rows)?>($($argument),*),
+            }
+        }
+    };
+}
+
 macro_rules! real {
     ($type:ty, $lanes:literal, $vector:ident $(, $sparse:ident)?) => {
         impl Real for $type {
@@ -344,14 +359,9 @@ macro_rules! real {
 
             #[inline(always)]
             fn dot_dense<K: Kernel>(x: &[f32], u: &[Self]) -> f64 {
-                // SAFETY: such a kernel runs only on a processor that was seen to have both features; the wider ones
-                // are looked for.
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    return match avx512::suits(x.len()) {
-                        true => unsafe { avx512::product::<avx512::$vector>(x, u, Beside::Nothing)[0] },
-                        false => unsafe { avx2::product::<avx2::$vector>(x, u, Beside::Nothing)[0] },
-                    };
+                    return widest!(x.len(), product::<$vector>(x, u, Beside::Nothing))[0];
                 }
                 let (x_wide, x) = x.as_chunks::<$lanes>();
                 let (u_wide, u) = u.as_chunks::<$lanes>();
@@ -380,13 +390,7 @@ macro_rules! real {
             fn dot_damped_dense<K: Kernel>(x: &[f32], d: &[Self], u: &[Self]) -> (f64, f64) {
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    let damping = Beside::Damping(d);
-                    // SAFETY: as above.
-                    let [at_u, at_x] = match avx512::suits(x.len()) {
-                        true => unsafe { avx512::product::<avx512::$vector>(x, u, damping) },
-                        false => unsafe { avx2::product::<avx2::$vector>(x, u, damping) },
-                    };
-                    return (at_u, at_x);
+                    return widest!(x.len(), product::<$vector>(x, u, Beside::Damping(d))).into();
                 }
                 const HALF: usize = $lanes / 2;
                 let (x_wide, x) = x.as_chunks::<HALF>();
@@ -423,13 +427,8 @@ macro_rules! real {
             ) -> Products<ROWS> {
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    // SAFETY: as above.
-                    return match avx512::suits(x[0].len()) {
-                        true => unsafe {
-                            avx512::products::<avx512::$vector, ROWS>(steps, x, u, beside, next)
-                        },
-                        false => unsafe { avx2::products::<avx2::$vector, ROWS>(steps, x, u, beside, next) },
-                    };
+                    let length = x[0].len();
+                    return widest!(length, products::<$vector, ROWS>(steps, x, u, beside, next));
                 }
                 next.iter().for_each(|next| next.ask_from(0));
                 steps.take::<K, Self>(u);
@@ -453,11 +452,7 @@ macro_rules! real {
             fn add_dense<K: Kernel>(u: &mut [Self], scale: f64, x: &[f32]) {
                 #[cfg(target_arch = "x86_64")]
                 if K::AVX2 {
-                    // SAFETY: as above.
-                    return match avx512::suits(x.len()) {
-                        true => unsafe { avx512::add::<avx512::$vector>(u, scale, x) },
-                        false => unsafe { avx2::add::<avx2::$vector>(u, scale, x) },
-                    };
+                    return widest!(x.len(), add::<$vector>(u, scale, x));
                 }
                 let scale = scale as Self;
                 for (u, x) in u.iter_mut().zip(x) {

@@ -2,7 +2,7 @@
 //!
 //! The compiler makes only half-width vectors of the portable loops.
 
-use super::dense::{builds, Vector};
+use super::dense::{builds, vector, Vector};
 use std::arch::x86_64::*;
 
 /// Four 64-bit numbers.
@@ -11,61 +11,6 @@ pub(super) struct Wide(__m256d);
 /// Eight 32-bit numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow(__m256);
-
-macro_rules! vector {
-    ($name:ident, $number:ty, $width:literal, $set:ident, $load:ident, $store:ident, $add:ident, $mul:ident, $fmadd:ident,
-     |$values:ident| $load_values:expr, |$sum:ident| $total:expr) => {
-        // SAFETY of all below: a build that uses these vectors runs only on a processor that was seen to have both
-        // features; what is loaded and stored is there, as the caller promises.
-        impl Vector for $name {
-            type Number = $number;
-            const WIDTH: usize = $width;
-            const PARTS: bool = false;
-            const SUMS_OF_TWO: usize = 2;
-
-            #[inline(always)]
-            fn splat(value: $number) -> Self {
-                Self(unsafe { $set(value) })
-            }
-
-            #[inline(always)]
-            unsafe fn load(from: *const $number) -> Self {
-                Self(unsafe { $load(from) })
-            }
-
-            #[inline(always)]
-            unsafe fn load_values($values: *const f32) -> Self {
-                Self(unsafe { $load_values })
-            }
-
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $number) {
-                unsafe { $store(to, self.0) };
-            }
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                Self(unsafe { $add(self.0, other.0) })
-            }
-
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                Self(unsafe { $mul(self.0, other.0) })
-            }
-
-            #[inline(always)]
-            fn times_plus(self, by: Self, more: Self) -> Self {
-                Self(unsafe { $fmadd(self.0, by.0, more.0) })
-            }
-
-            #[inline(always)]
-            fn total(self) -> f64 {
-                let $sum = self.0;
-                unsafe { $total }
-            }
-        }
-    };
-}
 
 vector!(
     Wide,

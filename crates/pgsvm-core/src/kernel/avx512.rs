@@ -4,7 +4,7 @@
 //! What is left behind the last whole vector is one more vector, masked: one number at a time it would take as long as
 //! twenty vectors.
 
-use super::dense::{builds, Vector};
+use super::dense::{builds, vector, Vector};
 use super::{Asked, Next};
 use std::arch::x86_64::*;
 
@@ -170,93 +170,21 @@ pub(super) struct Wide(__m512d);
 #[derive(Clone, Copy)]
 pub(super) struct Narrow(__m512);
 
-macro_rules! vector {
-    ($name:ident, $number:ty, $width:literal, $set:ident, $load:ident, $load_first:ident, $store:ident,
-     $store_first:ident, $add:ident, $mul:ident, $fmadd:ident, |$values:ident| $load_values:expr,
-     |$mask:ident, $some:ident| $load_some:expr, |$sum:ident| $total:expr) => {
-        // SAFETY of all below: the loops of these vectors run only where the processor was seen to have the features; what
-        // is loaded and stored is there, as the caller promises, and what a mask leaves out is not accessed.
-        impl Vector for $name {
-            type Number = $number;
-            const WIDTH: usize = $width;
-            const PARTS: bool = true;
-            const SUMS_OF_TWO: usize = 2;
-
-            #[inline(always)]
-            fn splat(value: $number) -> Self {
-                Self(unsafe { $set(value) })
-            }
-
-            #[inline(always)]
-            unsafe fn load(from: *const $number) -> Self {
-                Self(unsafe { $load(from) })
-            }
-
-            #[inline(always)]
-            unsafe fn load_values($values: *const f32) -> Self {
-                Self(unsafe { $load_values })
-            }
-
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $number) {
-                unsafe { $store(to, self.0) };
-            }
-
-            #[inline(always)]
-            unsafe fn load_first(from: *const $number, count: usize) -> Self {
-                Self(unsafe { $load_first(first(count) as _, from) })
-            }
-
-            #[inline(always)]
-            unsafe fn load_first_values($some: *const f32, count: usize) -> Self {
-                let $mask = first(count);
-                Self(unsafe { $load_some })
-            }
-
-            #[inline(always)]
-            unsafe fn store_first(self, to: *mut $number, count: usize) {
-                unsafe { $store_first(to, first(count) as _, self.0) };
-            }
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                Self(unsafe { $add(self.0, other.0) })
-            }
-
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                Self(unsafe { $mul(self.0, other.0) })
-            }
-
-            #[inline(always)]
-            fn times_plus(self, by: Self, more: Self) -> Self {
-                Self(unsafe { $fmadd(self.0, by.0, more.0) })
-            }
-
-            #[inline(always)]
-            fn total(self) -> f64 {
-                let $sum = self.0;
-                unsafe { $total }
-            }
-        }
-    };
-}
-
 vector!(
     Wide,
     f64,
     8,
     _mm512_set1_pd,
     _mm512_loadu_pd,
-    _mm512_maskz_loadu_pd,
     _mm512_storeu_pd,
-    _mm512_mask_storeu_pd,
     _mm512_add_pd,
     _mm512_mul_pd,
     _mm512_fmadd_pd,
     |values| _mm512_cvtps_pd(_mm256_loadu_ps(values)),
-    |mask, values| _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps(mask, values))),
-    |sum| _mm512_reduce_add_pd(sum)
+    |sum| _mm512_reduce_add_pd(sum),
+    parts: _mm512_maskz_loadu_pd,
+    _mm512_mask_storeu_pd,
+    |mask, values| _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps(mask, values)))
 );
 vector!(
     Narrow,
@@ -264,20 +192,20 @@ vector!(
     16,
     _mm512_set1_ps,
     _mm512_loadu_ps,
-    _mm512_maskz_loadu_ps,
     _mm512_storeu_ps,
-    _mm512_mask_storeu_ps,
     _mm512_add_ps,
     _mm512_mul_ps,
     _mm512_fmadd_ps,
     |values| _mm512_loadu_ps(values),
-    |mask, values| _mm512_maskz_loadu_ps(mask, values),
     |sum| {
         let low = _mm512_cvtps_pd(_mm512_castps512_ps256(sum));
         let high = _mm512_castps_pd(_mm512_shuffle_f32x4::<0b00_00_11_10>(sum, sum));
         let high = _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_castpd_ps(high)));
         _mm512_reduce_add_pd(_mm512_add_pd(low, high))
-    }
+    },
+    parts: _mm512_maskz_loadu_ps,
+    _mm512_mask_storeu_ps,
+    |mask, values| _mm512_maskz_loadu_ps(mask, values)
 );
 
 builds!("avx512f,avx2,fma");

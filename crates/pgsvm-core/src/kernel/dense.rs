@@ -13,9 +13,7 @@ pub(super) trait Vector: Copy {
     const WIDTH: usize;
     /// Whether a part of a vector can be loaded and stored ([`Self::load_first`] and its like); where not, what is left
     /// behind the last whole vector goes one number at a time.
-    const PARTS: bool;
-    /// Sums of each product for which there are registers when two rows are gone through.
-    const SUMS_OF_TWO: usize;
+    const PARTS: bool = false;
 
     fn splat(value: Self::Number) -> Self;
 
@@ -59,6 +57,82 @@ pub(super) trait Vector: Copy {
     fn total(self) -> f64;
 }
 
+/// A vector of so many numbers by these instructions; where there are `parts`, by those too.
+macro_rules! vector {
+    ($name:ident, $number:ty, $width:literal, $set:ident, $load:ident, $store:ident, $add:ident, $mul:ident, $fmadd:ident,
+     |$values:ident| $load_values:expr, |$sum:ident| $total:expr
+     $(, parts: $load_first:ident, $store_first:ident, |$mask:ident, $some:ident| $load_some:expr)?) => {
+        // SAFETY of all below: a build that uses these vectors runs only on a processor that was seen to have the features;
+        // what is loaded and stored is there, as the caller promises, and what a mask leaves out is not accessed.
+        impl Vector for $name {
+            type Number = $number;
+            const WIDTH: usize = $width;
+
+            #[inline(always)]
+            fn splat(value: $number) -> Self {
+                Self(unsafe { $set(value) })
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $number) -> Self {
+                Self(unsafe { $load(from) })
+            }
+
+            #[inline(always)]
+            unsafe fn load_values($values: *const f32) -> Self {
+                Self(unsafe { $load_values })
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $number) {
+                unsafe { $store(to, self.0) };
+            }
+
+            $(
+                const PARTS: bool = true;
+
+                #[inline(always)]
+                unsafe fn load_first(from: *const $number, count: usize) -> Self {
+                    Self(unsafe { $load_first(first(count) as _, from) })
+                }
+
+                #[inline(always)]
+                unsafe fn load_first_values($some: *const f32, count: usize) -> Self {
+                    let $mask = first(count);
+                    Self(unsafe { $load_some })
+                }
+
+                #[inline(always)]
+                unsafe fn store_first(self, to: *mut $number, count: usize) {
+                    unsafe { $store_first(to, first(count) as _, self.0) };
+                }
+            )?
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                Self(unsafe { $add(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                Self(unsafe { $mul(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn times_plus(self, by: Self, more: Self) -> Self {
+                Self(unsafe { $fmadd(self.0, by.0, more.0) })
+            }
+
+            #[inline(always)]
+            fn total(self) -> f64 {
+                let $sum = self.0;
+                unsafe { $total }
+            }
+        }
+    };
+}
+pub(super) use vector;
+
 /// What [`Beside`] says, where the compiler sees it.
 const NOTHING: u8 = 0;
 const WEIGHTS: u8 = 1;
@@ -66,6 +140,8 @@ const DAMPING: u8 = 2;
 
 /// Sums of the products of one row.
 const SUMS_OF_ONE: usize = 4;
+/// Sums of each product of two rows: more do not fit the registers of AVX2, and of AVX-512 they bring nothing.
+const SUMS_OF_TWO: usize = 2;
 /// Numbers after which `next` is asked for its next line.
 const LINE: usize = LINE_BYTES / size_of::<f32>();
 
@@ -236,6 +312,20 @@ struct Sums<V, const ROWS: usize> {
     cross: V,
 }
 
+impl<V: Vector, const ROWS: usize> Sums<V, ROWS> {
+    /// These and others.
+    #[inline(always)]
+    fn plus(mut self, other: Self) -> Self {
+        for row in 0..ROWS {
+            for sum in 0..2 {
+                self.each[row][sum] = self.each[row][sum].plus(other.each[row][sum]);
+            }
+        }
+        self.cross = self.cross.plus(other.cross);
+        self
+    }
+}
+
 impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
     /// # Safety
     /// All have n numbers, the one beside if it is looked at.
@@ -248,7 +338,7 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
         }; SUMS_OF_ONE];
         let sums = match ROWS {
             1 => &mut all[..],
-            _ => &mut all[..V::SUMS_OF_TWO],
+            _ => &mut all[..SUMS_OF_TWO],
         };
         let (width, round) = (V::WIDTH, sums.len() * V::WIDTH);
         // whole lines of what comes next, and each sum as often as the others
@@ -283,24 +373,16 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
             unsafe { self.add_one::<BESIDE>(at, &mut products) };
             at += 1;
         }
+        let [first, second, third, fourth] = all;
+        let sums = first.plus(second).plus(third.plus(fourth));
         for row in 0..ROWS {
-            products.each[row][0] += all[0].each[row][0]
-                .plus(all[1].each[row][0])
-                .plus(all[2].each[row][0].plus(all[3].each[row][0]))
-                .total();
+            products.each[row][0] += sums.each[row][0].total();
             if BESIDE != NOTHING {
-                products.each[row][1] += all[0].each[row][1]
-                    .plus(all[1].each[row][1])
-                    .plus(all[2].each[row][1].plus(all[3].each[row][1]))
-                    .total();
+                products.each[row][1] += sums.each[row][1].total();
             }
         }
         if ROWS > 1 {
-            products.cross += all[0]
-                .cross
-                .plus(all[1].cross)
-                .plus(all[2].cross.plus(all[3].cross))
-                .total();
+            products.cross += sums.cross.total();
         }
         products
     }
@@ -350,6 +432,7 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
             }
         }
     }
+
     /// The same of one number.
     ///
     /// # Safety
