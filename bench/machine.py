@@ -128,6 +128,11 @@ class ServerWatch:
         return (int(own[11]) + int(own[12]) + int(ended_children[13]) + int(ended_children[14])) / TICKS_PER_SECOND
 
 
+def processor_seconds(pid):
+    """What a process has used so far, to the nanosecond."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
 def _stat(pid):
     """Fields of /proc/PID/stat from the third on."""
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -32,6 +32,7 @@ CASES = [
     "rows",
     "cost",
     "memory",
+    "reading",
     "following",
     "prediction",
 ]

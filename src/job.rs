@@ -4,17 +4,20 @@
 use crate::features::{CategoryLimits, Nulls};
 use crate::follow::keys::KeyColumn;
 use crate::labels::{LabelKind, LabelValue};
+use crate::pieces::Cut;
 use crate::request::Terms;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// One of the two loops of a training.
+/// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     Reader,
     Trainer,
+    /// Fetches rows for the reader.
+    Helper,
 }
 
 /// One training, complete.
@@ -45,6 +48,8 @@ pub struct Job {
     pub trainers: usize,
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
+    /// What helpers share among them and the reader; none where there are no helpers.
+    pub cut: Option<Cut>,
     pub cache_bytes: usize,
     /// Bytes a second of the spool at most.
     pub spool_rate: f64,
@@ -80,6 +85,12 @@ pub struct TrainerOutcome {
 }
 
 impl Job {
+    /// Number of roles that workers are to play, helpers aside.
+    pub fn workers(&self) -> usize {
+        let plays = |role: &&Role| **role != Role::Helper;
+        self.roles.iter().filter(plays).count()
+    }
+
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
         let terms = &self.terms;

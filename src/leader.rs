@@ -9,7 +9,9 @@
 //! | only by the leader (temporary or foreign tables, …) | trainer; the leader reads | the same | the leader takes turns |
 //! | outside parallel mode only (parallel-unsafe functions) | – | – | the leader takes turns |
 //!
-//! A training that begins from something has no workers: what it begins from is here.
+//! A training that begins from something has no workers for its roles: what it begins from is here.
+//! Helpers ([`crate::helpers`]) fetch rows for the reader, whoever that is, if any process may read the source and it is
+//! nothing but one large table.
 //! With fewer than two workers cached visits follow a fixed schedule, so that a seed gives the same
 //! weights bit for bit. Nothing is written to any table here: parallel mode forbids it.
 
@@ -17,14 +19,16 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
 use crate::follow::chunks::KeyChunk;
 use crate::follow::keys::Following;
+use crate::helpers::{self, Helpers};
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::labels;
 use crate::pg::check_for_interrupts;
 use crate::pg::memory;
 use crate::pg::parallel::{Group, Plan};
 use crate::pg::query::{Planned, Runs};
-use crate::pg::queue::{self, Receiver, QUEUE_BYTES};
+use crate::pg::queue::{self, Receiver};
 use crate::pg::wait::WakeUp;
+use crate::pieces::Pieces;
 use crate::progress::Progress;
 use crate::roles::{cache_failure, ReaderRole, TrainerRole};
 use crate::weights::{Folding, KeptDuals, StoredWeights};
@@ -32,6 +36,7 @@ use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::{Cache, CacheLayout, Certificate, Phase, Schedule, Step, StopReason};
+use std::iter::repeat_n;
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -46,8 +51,10 @@ pub struct Trained {
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known, as svm_version keeps it.
     pub followed: Option<serde_json::Value>,
-    /// Workers that ran.
+    /// Workers that played a role.
     pub workers: i32,
+    /// Workers that fetched rows.
+    pub helpers: i32,
 }
 
 /// What a head has learned.
@@ -130,7 +137,7 @@ fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
     }
 }
 
-/// Which roles get workers: by worker number. None where rows will fit the cache, since then reading
+/// Which roles get workers: by worker number, helpers last. None where rows will fit the cache, since then reading
 /// and training follow each other, and memory of one process costs less than shared memory: it is
 /// taken as rows come. Where the expectation was too low, rows stream through that one process.
 pub fn assign_roles(planned: &Planned, features: &FeatureSet) -> Vec<Role> {
@@ -139,31 +146,33 @@ pub fn assign_roles(planned: &Planned, features: &FeatureSet) -> Vec<Role> {
         None => source::expected_cache_bytes(planned, features) > settings::cache_bytes() as f64,
     };
     let workers = if worth_it { settings::workers() } else { 0 };
-    match (planned.runs, workers) {
+    let mut roles = match (planned.runs, workers) {
         (Runs::Alone, _) | (_, 0) => Vec::new(),
         (Runs::InLeader, _) => vec![Role::Trainer],
         (Runs::Anywhere, 1) => vec![Role::Reader],
         (Runs::Anywhere, _) => vec![Role::Reader, Role::Trainer],
-    }
+    };
+    roles.extend(repeat_n(Role::Helper, helpers::wanted(planned)));
+    roles
 }
 
 /// The schedule of cached visits for a training whose workers are to play `roles`.
 pub fn schedule(roles: &[Role]) -> Schedule {
-    match roles.len() {
-        2 => Schedule::Timed,
-        _ => Schedule::Lockstep,
+    match roles.contains(&Role::Reader) && roles.contains(&Role::Trainer) {
+        true => Schedule::Timed,
+        false => Schedule::Lockstep,
     }
 }
 
 /// Runs the training that `job` describes to its end; raises what goes wrong in any process. One that begins from
-/// something has no workers.
+/// something has no workers but helpers.
 pub fn train(job: &Job, following: Option<Following>) -> Trained {
     let layout = CacheLayout::for_bytes(job.cache_bytes)
         .map_err(cache_failure)
         .or_raise();
-    match job.roles.is_empty() {
-        true => train_alone(job, &layout, following),
-        false => train_with_workers(job, &layout),
+    match job.workers() {
+        0 => train_alone(job, &layout, following),
+        _ => train_with_workers(job, &layout),
     }
 }
 
@@ -181,13 +190,31 @@ fn train_alone(job: &Job, layout: &CacheLayout, following: Option<Following>) ->
         prefer_huge_pages(memory.address(), layout.total_bytes());
         Cache::create(memory.address(), layout)
     };
-    take_turns(job, &cache, following)
+    let Some(mut workers) = prepare_helpers(job) else {
+        return take_turns(job, &cache, following, None);
+    };
+    // they may come late: nothing waits for a helper that has taken no piece
+    let launched = workers.group.launch();
+    let helpers = workers
+        .pieces
+        .map(|pieces| Helpers::new(job, pieces, |worker| workers.listen(worker)));
+    let trained = take_turns(job, &cache, following, helpers);
+    workers.group.finish();
+    Trained {
+        helpers: launched,
+        ..trained
+    }
 }
 
 /// Plays both roles in this process, in turns.
-fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained {
+fn take_turns(
+    job: &Job,
+    cache: &Cache,
+    following: Option<Following>,
+    helpers: Option<Helpers>,
+) -> Trained {
     let mut begins = following.is_some();
-    let mut reader = ReaderRole::start(cache.clone(), job, following);
+    let mut reader = ReaderRole::start(cache.clone(), job, following, helpers);
     let mut trainer = TrainerRole::start(cache.clone(), job);
     let mut progress = Progress::start("leader", job.terms.tolerance);
     loop {
@@ -208,7 +235,7 @@ fn take_turns(job: &Job, cache: &Cache, following: Option<Following>) -> Trained
     }
     let followed = reader.following().map(Following::report);
     let (outcome, keys) = (reader.outcome(), reader.take_key_chunks());
-    let mut trained = finish_here(job, outcome, &trainer, 0);
+    let mut trained = finish_here(job, outcome, &trainer);
     (trained.keys, trained.followed) = (keys, followed);
     trained
 }
@@ -221,7 +248,7 @@ fn stalled() -> ! {
     .raise()
 }
 
-fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole, workers: i32) -> Trained {
+fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole) -> Trained {
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
         let scaled = trainer.weights(head);
@@ -250,62 +277,73 @@ fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole, workers:
         followed: None,
         reader,
         trainer: outcome,
-        workers,
+        workers: 0,
+        helpers: 0,
     }
 }
 
 /// What the leader holds of the shared memory.
 struct Shared {
-    group: Group,
+    workers: Workers,
     cache: Cache,
     wake_up: WakeUp,
-    /// One a worker, by worker number.
+    /// One for each worker that plays a role, by worker number.
     queues: Vec<Receiver>,
+}
+
+/// Workers that can be started, and the shared memory that they need.
+struct Workers {
+    group: Group,
+    /// Where the queue of each is, by worker number.
+    queues: Vec<*mut u8>,
+    /// The pieces of the table, where there are helpers.
+    pieces: Option<Pieces>,
 }
 
 fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
     let mut shared = share(job, layout);
-    let workers = shared.group.launch();
+    let launched = shared.workers.group.launch();
+    shared.workers.group.wait_for_workers();
+    let workers = launched.min(job.workers() as i32);
     let trained = match &job.roles[..workers as usize] {
-        [] => take_turns(job, &shared.cache, None),
+        [] => take_turns(job, &shared.cache, None, None),
         [Role::Reader] => {
             let mut trainer = TrainerRole::start(shared.cache.clone(), job);
             worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
                 trainer.step()
             });
             let (reader, keys) = shared.receive_reader(0);
-            let mut trained = finish_here(job, reader, &trainer, workers);
+            let mut trained = finish_here(job, reader, &trainer);
             trained.keys = keys;
             trained
         }
         [Role::Trainer] => {
-            let mut reader = ReaderRole::start(shared.cache.clone(), job, None);
+            let mut reader = ReaderRole::start(shared.cache.clone(), job, None, None);
             worker::play(job, "reader", &shared.cache, shared.wake_up, || {
                 reader.step()
             });
             let read = (reader.outcome(), reader.take_key_chunks());
-            shared.collect(job, read, 0, workers)
+            shared.collect(job, read, 0)
         }
         _ => {
             let read = shared.receive_reader(0);
-            shared.collect(job, read, 1, workers)
+            shared.collect(job, read, 1)
         }
     };
-    shared.group.finish();
-    trained
+    shared.workers.group.finish();
+    Trained {
+        workers,
+        helpers: launched - workers,
+        ..trained
+    }
 }
 
 /// Creates the shared memory and puts the job, the cache and the queues there.
 fn share(job: &Job, layout: &CacheLayout) -> Shared {
-    let message = job::encode(job);
     let cache_bytes = layout.total_bytes();
-    let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
-    plan.reserve(job_bytes(&message));
+    let mut plan = plan_workers(job);
     plan.reserve(cache_bytes);
     plan.reserve(WakeUp::BYTES);
-    for _ in &job.roles {
-        plan.reserve(QUEUE_BYTES);
-    }
     let mut group = plan.initialize().unwrap_or_else(|reason| {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
@@ -320,24 +358,87 @@ fn share(job: &Job, layout: &CacheLayout) -> Shared {
     });
     let cache_at = group.allocate(key::CACHE, cache_bytes);
     let wake_up_at = group.allocate(key::WAKE_UP, WakeUp::BYTES);
-    let job_at = group.allocate(key::JOB, job_bytes(&message));
     // SAFETY: each chunk has the room that was reserved for it; no worker runs yet.
-    let (cache, wake_up) = unsafe {
-        worker::put_message(job_at, &message);
-        (Cache::create(cache_at, layout), WakeUp::create(wake_up_at))
-    };
-    let queues = (0..job.roles.len())
-        .map(|worker| {
-            let at = group.allocate(key::FIRST_QUEUE + worker as u64, QUEUE_BYTES);
-            // SAFETY: the chunk is in the group's segment and has room for a queue.
-            unsafe { queue::create(at, group.segment()) }
-        })
-        .collect();
+    let (cache, wake_up) = unsafe { (Cache::create(cache_at, layout), WakeUp::create(wake_up_at)) };
+    let workers = Workers::prepare(group, job);
     Shared {
-        group,
+        queues: (0..job.workers())
+            .map(|worker| workers.listen(worker))
+            .collect(),
+        workers,
         cache,
         wake_up,
-        queues,
+    }
+}
+
+/// The helpers of a training that has no other workers, if it is to have any.
+fn prepare_helpers(job: &Job) -> Option<Workers> {
+    if job.roles.is_empty() {
+        return None;
+    }
+    let group = plan_workers(job).initialize().unwrap_or_else(|reason| {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "could not get shared memory for helpers",
+        )
+        .detail(reason)
+        .hint("Train without helpers: SET pgsvm.helpers = 0")
+        .raise()
+    });
+    Some(Workers::prepare(group, job))
+}
+
+/// Room for what all workers of a job need.
+fn plan_workers(job: &Job) -> Plan {
+    let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
+    plan.reserve(job_bytes(&job::encode(job)));
+    job.roles
+        .iter()
+        .for_each(|role| plan.reserve(queue_bytes(*role)));
+    if let Some(cut) = job.cut {
+        plan.reserve(Pieces::bytes(cut));
+    }
+    plan
+}
+
+fn queue_bytes(role: Role) -> usize {
+    match role {
+        Role::Reader | Role::Trainer => queue::OUTCOME_BYTES,
+        Role::Helper => helpers::QUEUE_BYTES,
+    }
+}
+
+impl Workers {
+    /// Puts into the shared memory what all workers of a job need.
+    fn prepare(mut group: Group, job: &Job) -> Self {
+        let message = job::encode(job);
+        let job_at = group.allocate(key::JOB, job_bytes(&message));
+        // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
+        unsafe { worker::put_message(job_at, &message) };
+        let pieces = job.cut.map(|cut| {
+            let at = group.allocate(key::PIECES, Pieces::bytes(cut));
+            // SAFETY: the same.
+            unsafe { Pieces::create(at, cut) }
+        });
+        let queue = |(worker, role): (usize, &Role)| {
+            let bytes = queue_bytes(*role);
+            let at = group.allocate(key::FIRST_QUEUE + worker as u64, bytes);
+            // SAFETY: the same.
+            unsafe { queue::create(at, bytes) };
+            at
+        };
+        let queues = job.roles.iter().enumerate().map(queue).collect();
+        Self {
+            group,
+            queues,
+            pieces,
+        }
+    }
+
+    /// The receiving end of a worker's queue.
+    fn listen(&self, worker: usize) -> Receiver {
+        // SAFETY: the queue was created in the group's segment.
+        unsafe { queue::attach_receiver(self.queues[worker], self.group.segment()) }
     }
 }
 
@@ -346,7 +447,7 @@ impl Shared {
     fn receive<T: serde::de::DeserializeOwned>(&mut self, worker: usize) -> T {
         match self.queues[worker].receive(job::decode) {
             Some(message) => message,
-            None => self.group.raise_error_of_worker(),
+            None => self.workers.group.raise_error_of_worker(),
         }
     }
 
@@ -365,7 +466,7 @@ impl Shared {
         while received < count {
             match self.queues[worker].receive(&mut take) {
                 Some(numbers) => received += numbers as u64,
-                None => self.group.raise_error_of_worker(),
+                None => self.workers.group.raise_error_of_worker(),
             }
         }
     }
@@ -376,7 +477,6 @@ impl Shared {
         job: &Job,
         (reader, keys): (ReaderOutcome, Vec<KeyChunk>),
         worker: usize,
-        workers: i32,
     ) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = Vec::with_capacity(outcome.intercepts.len());
@@ -396,7 +496,8 @@ impl Shared {
             followed: None,
             reader,
             trainer: outcome,
-            workers,
+            workers: 0,
+            helpers: 0,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `train`, `request`, `source` | SQL face of training: arguments, the source's SELECT | the calling backend |
 //! | `leader`, `worker`, `roles`, `job` | who plays reader and trainer, and what they tell each other | backend and workers |
+//! | `helpers`, `pieces` | several processes fetch the rows of one table | whoever reads, workers |
 //! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
 //! | `follow` | models that follow their table: keys of rows, what a version remembers of them | whoever reads, the calling backend |
 //! | `validation` | what held-out rows told | the calling backend |
@@ -29,6 +30,7 @@ mod features;
 mod follow;
 mod function;
 mod groups;
+mod helpers;
 mod job;
 mod labels;
 mod leader;
@@ -36,6 +38,7 @@ mod life;
 mod model;
 mod models;
 mod pg;
+mod pieces;
 mod predict;
 mod progress;
 mod request;

@@ -8,6 +8,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::features::Nulls;
 use crate::follow::chunks::KeyChunk;
 use crate::follow::keys::Following;
+use crate::helpers::Helpers;
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
 use crate::pg::signals;
@@ -67,10 +68,16 @@ impl Spool for SpoolFile {
 }
 
 impl ReaderRole {
-    /// Plans and starts the source query in this process. `following`: what the training begins from.
-    pub fn start(cache: Cache, job: &Job, following: Option<Following>) -> Self {
+    /// Plans and starts the source query in this process. `following`: what the training begins from; `helpers`: who
+    /// fetches rows too.
+    pub fn start(
+        cache: Cache,
+        job: &Job,
+        following: Option<Following>,
+        helpers: Option<Helpers>,
+    ) -> Self {
         let planned = query::plan(&job.select);
-        let source = RowSource::start(&planned, job, following).or_raise();
+        let source = RowSource::start(&planned, job, following, helpers).or_raise();
         let reader_job = ReaderJob {
             scale: job.scale,
             seed: job.terms.seed,

@@ -9,15 +9,16 @@ use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::follow::chunks::KeyChunk;
 use crate::follow::keys::{Admitted, Following, Keys};
 use crate::groups::Groups;
+use crate::helpers::{Helpers, Rows};
 use crate::job::Job;
 use crate::labels::LabelValue;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{Continue, Row};
 use crate::pg::query::Planned;
 use pgsvm_core::{Example, RowError, Source};
 
 /// The rows of a training's source.
 pub struct RowSource {
-    running: Option<Running>,
+    rows: Option<Rows>,
     decode: RowDecoder,
     /// What a training without a key begins from.
     begins: Option<Following>,
@@ -46,11 +47,13 @@ enum Decoded {
 }
 
 impl RowSource {
-    /// Starts the query of `job`, planned in this process. `following`: what the training begins from.
+    /// Starts the query of `job`, planned in this process. `following`: what the training begins from; `helpers`: who
+    /// fetches rows too.
     pub fn start(
         planned: &Planned,
         job: &Job,
         following: Option<Following>,
+        helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
         let features = FeatureSet::from_json(&job.features)
             .expect("the leader sent a feature set that it made itself");
@@ -66,7 +69,7 @@ impl RowSource {
             None => (None, following),
         };
         Ok(Self {
-            running: Some(Running::start(planned)),
+            rows: Some(Rows::start(planned, helpers)),
             decode: RowDecoder {
                 groups: Groups::new(job, fold_at),
                 costs: Costs::new(job, feature_columns),
@@ -136,15 +139,15 @@ impl Source for RowSource {
 
     fn fetch(
         &mut self,
-        rows: usize,
+        count: usize,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<bool, Failure> {
-        let Some(running) = self.running.as_mut() else {
+        let Some(rows) = self.rows.as_mut() else {
             return Ok(false);
         };
         let decode = &mut self.decode;
         let mut failure = None;
-        let more = running.run(rows as u64, &mut |row| match decode.visit(row, sink) {
+        let more = rows.run(count as u64, &mut |row| match decode.visit(row, sink) {
             Ok(()) => Continue::Yes,
             Err(reason) => {
                 failure = Some(reason);
@@ -155,8 +158,8 @@ impl Source for RowSource {
             return Err(failure);
         }
         if !more {
-            if let Some(running) = self.running.take() {
-                running.finish();
+            if let Some(rows) = self.rows.take() {
+                rows.finish();
             }
             if let Some(keys) = &mut self.decode.keys {
                 keys.complete()?;

@@ -6,9 +6,12 @@ use pgsvm_core::Problem;
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
+static HELPERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
+
+const MOST_HELPERS: i32 = 16;
 
 /// Registers the settings; called once from `_PG_init`.
 pub fn register() {
@@ -29,6 +32,16 @@ pub fn register() {
         &WORKERS,
         0,
         2,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"pgsvm.helpers",
+        c"Worker processes that fetch rows for the reader of a training, at most.",
+        c"They are started where the source is one large table, unless pgsvm.workers is 0. What is learned does not depend on them.",
+        &HELPERS,
+        0,
+        MOST_HELPERS,
         GucContext::Userset,
         GucFlags::default(),
     );
@@ -77,6 +90,14 @@ pub fn cache_bytes() -> usize {
 /// How many workers a training may start, 0 to 2.
 pub fn workers() -> i32 {
     WORKERS.get()
+}
+
+/// How many helpers a training may start.
+pub fn helpers() -> usize {
+    match workers() {
+        0 => 0,
+        _ => HELPERS.get() as usize,
+    }
 }
 
 /// How many threads train, 1 or more.

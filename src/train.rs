@@ -6,7 +6,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::features::{self, FeatureSet};
 use crate::follow::chunks::KeyKind;
 use crate::follow::keys::{Following, KeyColumn};
-use crate::job::Job;
+use crate::job::{Job, Role};
 use crate::labels::{self, LabelKind};
 use crate::leader::{self, Trained};
 use crate::models::{self, Labelled};
@@ -14,6 +14,7 @@ use crate::pg::call::Call;
 use crate::pg::query::{self, Column};
 use crate::pg::snapshot::with_latest;
 use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::pieces::Cut;
 use crate::request::{Arguments, ClassWeight, Request};
 use crate::source::{Selected, Source};
 use crate::validation::{self, Validated};
@@ -227,7 +228,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     }
     let mut job = plan_job(request, &checked, added)?;
     if continuing.is_some() || request.warm_start.is_some() {
-        job.roles = Vec::new();
+        job.roles.retain(|role| *role == Role::Helper);
         job.schedule = leader::schedule(&job.roles);
     }
     Ok(Prepared {
@@ -397,6 +398,7 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
             ClassWeight::Equal | ClassWeight::Balanced => Vec::new(),
         },
         schedule: leader::schedule(&roles),
+        cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
         trainers: settings::trainers(),
         roles,
         cache_bytes: settings::cache_bytes(),
@@ -499,6 +501,11 @@ fn processes(trained: &Trained, trainers: usize) -> String {
         1 => "1 worker".to_owned(),
         many => format!("{many} workers"),
     };
+    match trained.helpers {
+        0 => {}
+        1 => text += ", 1 helper",
+        many => text += &format!(", {many} helpers"),
+    }
     // rows that stream have one trainer
     if trainers > 1 && trained.trainer.report.resident {
         text += &format!(", {trainers} trainers");

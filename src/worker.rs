@@ -1,13 +1,15 @@
 //! The worker's side of a training: PostgreSQL starts `pgsvm_worker_main` in a parallel worker, which
-//! loops the one role that the job gives to its number and sends the outcome to the leader.
+//! loops the one role that the job gives to its number and sends the outcome to the leader, or helps the reader.
 //!
 //! A worker runs with the leader's snapshot, user and settings; its errors are raised again in the
 //! leader. It writes to no table.
 
+use crate::helpers::{self, Helpers};
 use crate::job::{self, Job, Role};
 use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
+use crate::pieces::Pieces;
 use crate::progress::Progress;
 use crate::roles::{ReaderRole, TrainerRole};
 use pgrx::pg_sys;
@@ -19,8 +21,9 @@ pub mod key {
     pub const JOB: u64 = 1;
     pub const CACHE: u64 = 2;
     pub const WAKE_UP: u64 = 3;
+    pub const PIECES: u64 = 4;
     /// Queue of worker 0; worker 1's follows.
-    pub const FIRST_QUEUE: u64 = 4;
+    pub const FIRST_QUEUE: u64 = 5;
 }
 
 /// Weights or dual variables sent in one message.
@@ -37,17 +40,26 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
     toc: *mut pg_sys::shm_toc,
 ) {
     let worker = parallel::worker_number();
-    // SAFETY: the leader put these chunks there before it started this worker, each as read here.
-    let (job, cache, wake_up, mut sender) = unsafe {
-        let job: Job = job::decode(get_message(parallel::lookup(toc, key::JOB)));
+    // SAFETY: the leader put the job there before it started this worker.
+    let job: Job = unsafe { job::decode(get_message(parallel::lookup(toc, key::JOB))) };
+    // SAFETY: the leader made a queue for each worker.
+    let queue_at = |worker| unsafe { parallel::lookup(toc, key::FIRST_QUEUE + worker as u64) };
+    // SAFETY: the same.
+    let mut sender = unsafe { queue::attach_sender(queue_at(worker as usize), segment) };
+    // SAFETY: the leader put these there, wherever there are roles that need them.
+    let shared = || unsafe {
         let cache = Cache::attach(parallel::lookup(toc, key::CACHE));
-        let wake_up = WakeUp::attach(parallel::lookup(toc, key::WAKE_UP));
-        let queue = parallel::lookup(toc, key::FIRST_QUEUE + worker as u64);
-        (job, cache, wake_up, queue::attach_sender(queue, segment))
+        (cache, WakeUp::attach(parallel::lookup(toc, key::WAKE_UP)))
     };
+    // SAFETY: the same, of a job that is cut.
+    let pieces = |cut| unsafe { Pieces::attach(parallel::lookup(toc, key::PIECES), cut) };
     match job.roles[worker as usize] {
         Role::Reader => {
-            let mut reader = ReaderRole::start(cache.clone(), &job, None);
+            let (cache, wake_up) = shared();
+            // SAFETY: each worker has a queue.
+            let queue = |worker| unsafe { queue::attach_receiver(queue_at(worker), segment) };
+            let helpers = job.cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
+            let mut reader = ReaderRole::start(cache.clone(), &job, None, helpers);
             play(&job, "reader", &cache, wake_up, || reader.step());
             sender.send(&job::encode(&reader.outcome()));
             for chunk in reader.key_chunks() {
@@ -55,9 +67,15 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
             }
         }
         Role::Trainer => {
+            let (cache, wake_up) = shared();
             let mut trainer = TrainerRole::start(cache.clone(), &job);
             play(&job, "trainer", &cache, wake_up, || trainer.step());
             send_outcome(&trainer, &mut sender);
+        }
+        Role::Helper => {
+            if let Some(cut) = job.cut {
+                helpers::help(&job, worker as usize, pieces(cut), &mut sender);
+            }
         }
     }
 }

@@ -4,8 +4,10 @@
 
 use super::deform::Columns;
 pub use super::deform::Row;
+use super::pages::PageScan;
 use super::{compat, query::Planned, whole_rows};
 use core::ffi::c_int;
+use core::ops::Range;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 
@@ -22,6 +24,8 @@ pub struct Running {
     desc: *mut pg_sys::QueryDesc,
     receiver: Box<Receiver>,
     row_context: pg_sys::MemoryContext,
+    /// Where it does nothing but scan a table from beginning to end.
+    scan: Option<PageScan>,
 }
 
 /// PostgreSQL's receiver with our state behind it; PostgreSQL sees the first field only.
@@ -78,6 +82,7 @@ impl Running {
             );
             pg_sys::ExecutorStart(desc, 0);
             Self {
+                scan: PageScan::of(desc),
                 desc,
                 receiver,
                 row_context,
@@ -85,14 +90,34 @@ impl Running {
         }
     }
 
-    /// Pushes up to `rows` rows into `visit`; true when there may be more.
+    /// Whether it can be [`Self::restrict`]ed.
+    pub fn has_pages(&self) -> bool {
+        self.scan.is_some()
+    }
+
+    /// Has it go on with these pages of the table that it scans, and end with them; an end beyond the last page means that
+    /// one.
+    pub fn restrict(&mut self, pages: Range<u32>) {
+        let scan = self.scan.as_mut().expect("asked before");
+        // SAFETY: the query is started, not finished, and runs only in `run`.
+        unsafe { scan.restrict(pages) };
+    }
+
+    /// Does something with rows that came from elsewhere as if they came from here: what it allocates is freed as theirs is.
+    pub fn like_rows<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        // SAFETY: the context lives as long as the query.
+        unsafe { in_row_context(self.row_context, work) }
+    }
+
+    /// Pushes up to `rows` rows into `visit`; true when there may be more, false too when `visit` has had enough: then the
+    /// next call goes on with the row behind.
     pub fn run(&mut self, rows: u64, visit: &mut Visit<'_>) -> bool {
         // SAFETY: the lifetime is erased only for the duration of this call, during which
         // `visit` is borrowed; it is taken out again below, also when PostgreSQL raises an error,
         // because then `self` is never run again.
         let visit: *mut Visit<'static> = unsafe { core::mem::transmute(visit) };
         self.receiver.visit = Some(visit);
-        self.receiver.rows = 0;
+        (self.receiver.rows, self.receiver.closed) = (0, false);
         let order = FixedOrder::start();
         // SAFETY: the query is started and not finished.
         unsafe { compat::executor_run(self.desc, rows) };
@@ -138,20 +163,32 @@ unsafe extern "C-unwind" fn receive_slot(
             return false;
         };
         receiver.rows += 1;
-        let outer = pg_sys::CurrentMemoryContext;
-        pg_sys::CurrentMemoryContext = receiver.row_context;
-        let verdict = (*visit)(&row);
-        pg_sys::CurrentMemoryContext = outer;
-        if (*receiver.row_context).mem_allocated > ROW_CONTEXT_BYTES {
-            pg_sys::MemoryContextReset(receiver.row_context);
-        }
-        match verdict {
+        match in_row_context(receiver.row_context, || (*visit)(&row)) {
             Continue::Yes => true,
             Continue::No => {
                 receiver.closed = true;
                 false
             }
         }
+    }
+}
+
+/// Works in the memory context of rows, and empties that when it has grown.
+///
+/// # Safety
+/// The context is alive.
+#[inline]
+unsafe fn in_row_context<T>(context: pg_sys::MemoryContext, work: impl FnOnce() -> T) -> T {
+    // SAFETY: as the caller promises; nothing that was allocated for a row is kept.
+    unsafe {
+        let outer = pg_sys::CurrentMemoryContext;
+        pg_sys::CurrentMemoryContext = context;
+        let result = work();
+        pg_sys::CurrentMemoryContext = outer;
+        if (*context).mem_allocated > ROW_CONTEXT_BYTES {
+            pg_sys::MemoryContextReset(context);
+        }
+        result
     }
 }
 

@@ -12,6 +12,8 @@ pub mod insert;
 pub mod json;
 pub mod memory;
 pub mod numeric;
+pub mod packed_rows;
+pub mod pages;
 pub mod parallel;
 pub mod prefetch;
 pub mod query;

@@ -77,15 +77,19 @@ impl Group {
         unsafe { (*self.context).seg }
     }
 
-    /// Starts the workers and waits until those that could be registered have attached. Returns
-    /// how many run.
+    /// Starts the workers. Returns how many could be registered; they run a few milliseconds later.
     pub fn launch(&mut self) -> i32 {
         // SAFETY: the context is initialized.
         unsafe {
             pg_sys::LaunchParallelWorkers(self.context);
-            pg_sys::WaitForParallelWorkersToAttach(self.context);
             (*self.context).nworkers_launched
         }
+    }
+
+    /// Waits until all that were registered have attached.
+    pub fn wait_for_workers(&mut self) {
+        // SAFETY: the workers were launched.
+        unsafe { pg_sys::WaitForParallelWorkersToAttach(self.context) };
     }
 
     /// Raises the error with which a worker ended before it had sent its outcome.

@@ -1,6 +1,7 @@
 //! A SELECT, parsed, analyzed and planned: what its columns are, how large it may be, and which
 //! processes may run it.
 
+use super::{pages, whole_rows};
 use core::ffi::{c_int, CStr};
 use pgrx::pg_sys;
 use std::ffi::CString;
@@ -43,6 +44,10 @@ pub struct Planned {
     pub width_bytes: f64,
     /// Bytes on disk, out-of-line values included, of the relations in the plan.
     pub relation_bytes: f64,
+    /// Pages of the table that it scans from beginning to end, if it does nothing else.
+    pub table_pages: Option<u32>,
+    /// Whether it hands over columns of every row of one table as they lie there.
+    pub is_plain: bool,
 }
 
 /// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own
@@ -111,6 +116,8 @@ pub fn plan(text: &str) -> Planned {
             rows: (*top).plan_rows,
             width_bytes: f64::from((*top).plan_width),
             relation_bytes: relations((*plan).rtable).map(disk_bytes).sum(),
+            table_pages: pages::table_pages(plan),
+            is_plain: whole_rows::is_plain(plan),
         }
     }
 }

@@ -10,6 +10,8 @@ use pgrx::{pg_sys, varlena};
 /// The bytes of one value behind its header.
 pub struct Varlena<'a> {
     payload: &'a [u8],
+    /// Bytes of the header.
+    header: usize,
     detoasted: Option<NonNull<pg_sys::varlena>>,
 }
 
@@ -26,6 +28,7 @@ impl Varlena<'_> {
             match plain_payload(datum) {
                 Some(payload) => Self {
                     payload,
+                    header: payload.as_ptr() as usize - datum.value(),
                     detoasted: None,
                 },
                 None => Self::detoast(datum.cast_mut_ptr()),
@@ -42,6 +45,7 @@ impl Varlena<'_> {
             let copy = pg_sys::pg_detoast_datum(pointer);
             Self {
                 payload: long_payload(copy),
+                header: pg_sys::VARHDRSZ,
                 detoasted: NonNull::new(copy).filter(|copy| copy.as_ptr() != pointer),
             }
         }
@@ -57,6 +61,15 @@ impl Varlena<'_> {
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.payload
+    }
+
+    /// The value and its header, long or short.
+    pub fn with_header(&self) -> &[u8] {
+        // SAFETY: the header lies just before the payload.
+        unsafe {
+            let start = self.payload.as_ptr().sub(self.header);
+            core::slice::from_raw_parts(start, self.header + self.payload.len())
+        }
     }
 }
 

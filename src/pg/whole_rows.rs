@@ -28,6 +28,24 @@ pub unsafe fn read_whole_rows(statement: *mut pg_sys::PlannedStmt) -> Option<Vec
     }
 }
 
+/// Whether a plan scans one table, leaves no row out and selects nothing but columns of it.
+///
+/// # Safety
+/// The statement is PostgreSQL's, planned just now.
+pub unsafe fn is_plain(statement: *mut pg_sys::PlannedStmt) -> bool {
+    // SAFETY: as the caller promises; a node's tag says what it is.
+    unsafe {
+        let plan = (*statement).planTree;
+        (*plan).type_ == pg_sys::NodeTag::T_SeqScan
+            && (*plan).qual.is_null()
+            && selected_places(
+                (*plan).targetlist,
+                (*plan.cast::<pg_sys::SeqScan>()).scan.scanrelid,
+            )
+            .is_some()
+    }
+}
+
 /// The places of columns selected as they are; None when something else is selected.
 ///
 /// # Safety

@@ -14,11 +14,23 @@ import pytest
 
 from harness.phases import PHASES, family, in_phase, make_tables
 from harness.server import wait_until
-from harness.sessions import NO_WORKER, ONE_WORKER, TWO_TRAINERS, TWO_WORKERS, configure, model, one, stored_rows
+from harness.sessions import (
+    HELPERS,
+    NO_WORKER,
+    ONE_WORKER,
+    TWO_TRAINERS,
+    TWO_WORKERS,
+    configure,
+    model,
+    one,
+    stored_rows,
+)
 
 BACK_WITHIN_SECONDS = 1.0
 
 PROCESSES = {"two_workers": TWO_WORKERS, "one_worker": ONE_WORKER, "no_worker": NO_WORKER}
+WITH_HELPERS = ("loading_with_helpers", "helpers", HELPERS)
+WAYS = [*((phase, name, settings) for phase in PHASES for name, settings in PROCESSES.items()), WITH_HELPERS]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,10 +65,9 @@ def start(server, connect, run, phase, settings):
     return running, watcher
 
 
-@pytest.mark.parametrize("processes", PROCESSES)
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, phase, processes):
-    running, watcher = start(server, connect, run, phase, PROCESSES[processes])
+@pytest.mark.parametrize(("phase", "processes", "settings"), WAYS)
+def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, phase, processes, settings):
+    running, watcher = start(server, connect, run, phase, settings)
     if processes != "no_worker" and phase != "storing":
         assert server.shared_memory(), "what must not stay is to be seen before"
     asked = time.monotonic()
@@ -103,12 +114,25 @@ def test_terminating_the_backend_leaves_nothing(server, connect, run, nothing_le
     nothing_left()
 
 
-@pytest.mark.parametrize("phase", ["loading", "training_in_memory", "training_out_of_core"])
+@pytest.mark.parametrize("phase", ["loading", "loading_with_helpers", "training_in_memory", "training_out_of_core"])
 def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, run, nothing_left, phase):
     running, watcher = start(server, connect, run, phase, TWO_WORKERS)
     worker = next(pid for pid in family(watcher, running.pid) if pid != running.pid)
     asked = time.monotonic()
     watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
+    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.AdminShutdown)
+    nothing_left()
+    assert one(running.connection, "SELECT 1") == 1
+
+
+def test_terminating_a_helper_ends_the_training_with_its_error(server, connect, run, nothing_left):
+    running, watcher = start(server, connect, run, "loading_with_helpers", HELPERS)
+    wait_until(lambda: len(family(watcher, running.pid)) == 3, what="two helpers")
+    helper = max(family(watcher, running.pid))
+    assert helper != running.pid
+    asked = time.monotonic()
+    watcher.execute("SELECT pg_terminate_backend(%s)", [helper])
     assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
     assert isinstance(running.end(), psycopg.errors.AdminShutdown)
     nothing_left()

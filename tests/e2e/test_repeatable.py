@@ -86,3 +86,28 @@ def test_two_workers_reach_the_objective_of_one_process(connection, table, cache
     _, alone = train(connection, 0, "64MB")
     _, together = train(connection, 2, cache)
     assert together == pytest.approx(alone, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("cache", ["8MB", "128MB"])
+def test_helpers_fetch_rows_and_change_nothing(connection, cache):
+    """A table whose arrays lie out of line, out of core and in memory; a training in the session itself."""
+    connection.execute(
+        """CREATE UNLOGGED TABLE IF NOT EXISTS afar AS
+           SELECT hashint4(-i) > 0 AS label, ARRAY(SELECT (hashint4(i + k) / 2e9)::real
+                                                   FROM generate_series(1, CASE WHEN i > 0 THEN 600 END) AS k) AS x
+           FROM generate_series(1, 10000) AS i"""
+    )
+    told = listen(connection)
+
+    def train_with(helpers):
+        connection.execute(f"SET pgsvm.helpers = {helpers}; SET pgsvm.workers = 1; SET pgsvm.cache_size = '{cache}'")
+        connection.execute("SELECT svm_train('afar', 'label', max_passes => 3, model => 'afar')")
+        helped = {0: "", 1: ", 1 helper"}.get(helpers, f", {helpers} helpers")
+        assert f"worker{'s' if cache == '128MB' else ''}{helped}, 0." in told[-1].text
+        return one(
+            connection,
+            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT max(id) FROM svm_version)",
+        )
+
+    alone = train_with(0)
+    assert all(train_with(helpers) == alone for helpers in [1, 2, 4])

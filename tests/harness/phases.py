@@ -12,6 +12,7 @@ _CHOOSE_C = "SELECT svm_train('noisy', 'class', ARRAY['features'], c => NULL, " 
 # phase -> (statement, settings)
 PHASES = {
     "loading": (_TRAIN.format("endless"), {"pgsvm.cache_size": "4MB"}),
+    "loading_with_helpers": (_TRAIN.format("slow"), {"pgsvm.cache_size": "128MB"}),
     "training_in_memory": (_TRAIN.format("noisy"), {"pgsvm.cache_size": "128MB"}),
     "training_out_of_core": (_TRAIN.format("noisy"), {"pgsvm.cache_size": "4MB"}),
     "training_classes_out_of_core": (_TRAIN_CLASSES, {"pgsvm.cache_size": "4MB"}),
@@ -25,8 +26,8 @@ SPREAD_CHUNKS = 100
 
 
 def make_tables(connection, rows=400_000):
-    """noisy: so many rows of two labels and of ten classes; endless: the same a thousand times over; spread: weights in
-    100 chunks, stored slowly where test.dawdle is on; and model `before`, trained on spread."""
+    """noisy: so many rows of two labels and of ten classes; endless: the same a thousand times over; slow: its
+    rows, each of which takes a millisecond; spread: weights in 100 chunks, stored slowly where test.dawdle is on; and model `before`, trained on spread."""
     columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
     connection.execute(
         "CREATE TABLE noisy AS SELECT (hashint4(i + 1) / 2e9 + hashint4(-i) / 2e9 > 0)::int AS label,"
@@ -34,6 +35,16 @@ def make_tables(connection, rows=400_000):
         f" ARRAY[{columns}]::real[] AS features FROM generate_series(1, {rows}) AS i"
     )
     connection.execute("CREATE VIEW endless AS SELECT label, features FROM noisy, generate_series(1, 1000)")
+    connection.execute(
+        """
+        CREATE FUNCTION slowly(features real[]) RETURNS real[] IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_sleep(0.001);
+            RETURN features;
+        END $$
+        """
+    )
+    connection.execute("CREATE VIEW slow AS SELECT label, slowly(features) AS features FROM noisy")
     connection.execute(
         "CREATE TABLE spread AS SELECT i % 2 AS label, ARRAY[i * 16384] AS idx, ARRAY[1]::real[] AS val"
         f" FROM generate_series(1, {SPREAD_CHUNKS}) AS i"
@@ -59,7 +70,7 @@ def in_phase(server, watcher, pid, phase):
         waits = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = %s"
         return one(watcher, waits, [pid])
     shown = watcher.execute("SELECT phase, pass FROM svm_progress WHERE leader_pid = %s", [pid]).fetchall()
-    if phase == "loading":
+    if phase.startswith("loading"):
         return ("loading", None) in shown
     files = server.temporary_files()
     spools = any(f"pgsql_tmp{member}." in path for path, _ in files for member in family(watcher, pid))

@@ -10,6 +10,8 @@ from psycopg.rows import dict_row
 # Two workers whatever the size of the table.
 TWO_WORKERS = {"pgsvm.workers": "2", "pgsvm.min_parallel_size": "0"}
 ONE_WORKER = {"pgsvm.workers": "1", "pgsvm.min_parallel_size": "0"}
+# Helpers where the source is one large table, and no worker beside them where its rows fit the cache.
+HELPERS = {"pgsvm.workers": "2", "pgsvm.helpers": "2"}
 NO_WORKER = {"pgsvm.workers": "0"}
 # Threads that train, whatever process they are in.
 TWO_TRAINERS = {"pgsvm.trainers": "2"}
