@@ -243,15 +243,17 @@ impl Together {
     }
 }
 
-/// Fetches pieces of the table until none is left, in a worker.
+/// Fetches pieces of the table, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
+/// there will be more of those.
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     let planned = query::plan(&job.select);
     let mut running = Running::start(&planned);
     if let Some(shape) = shape(&planned).filter(|_| running.has_pages()) {
         let mut packer = Packer::new(shape);
-        let mine = (0..pieces.cut.count())
-            .filter(|piece| pieces.take(*piece, Fetcher::Helper(worker)).is_ok());
-        for piece in mine {
+        for piece in 0..pieces.cut.count() {
+            if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
+                continue;
+            }
             running.restrict(pieces.cut.pages(piece));
             if !send_piece(&mut running, &mut packer, sender) {
                 break;
@@ -261,7 +263,7 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     running.finish();
 }
 
-/// Sends the rows of a piece; false when nobody listens.
+/// Sends the rows of a piece; false when nobody listens, and for a piece given back.
 fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -> bool {
     loop {
         let (mut packed, mut ripe) = (true, false);
@@ -279,11 +281,9 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
             (true, true) => Ending::None,
             (true, false) => Ending::Piece,
         };
-        if !packer.take(ending, |message| sender.send(message)) {
-            return false;
-        }
-        if ending != Ending::None {
-            return true;
+        let sent = packer.take(ending, |message| sender.send(message));
+        if !sent || ending != Ending::None {
+            return sent && ending == Ending::Piece;
         }
     }
 }

@@ -79,7 +79,8 @@ impl PageScan {
             let scan =
                 pg_sys::heap_beginscan(node.ss_currentRelation, snapshot, 0, none, alone, options);
             let end = pages.end.min(pages_of(node.ss_currentRelation));
-            pg_sys::heap_setscanlimits(scan, pages.start, end.saturating_sub(pages.start));
+            let start = pages.start.min(end);
+            pg_sys::heap_setscanlimits(scan, start, end - start);
             node.ss_currentScanDesc = scan;
         }
     }

@@ -79,8 +79,20 @@ SELECT count(*) AS present FROM forms \gset
 SELECT svm_train('forms', 'label', model => 'own', nulls => 'zero', max_passes => 3, tolerance => 0.5);
 SELECT rows_used = :present AS own_rows FROM svm_models WHERE name = 'own';
 ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT svm_train('forms', 'label', model => 'own', nulls => 'zero', max_passes => 3, tolerance => 0.5);
+COMMIT;
 DROP OWNED BY regress_half;
 DROP ROLE regress_half;
+
+-- many tables are read by whoever reads, one of them with helpers
+CREATE TABLE parts (LIKE forms) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (4500);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (4500) TO (9001);
+INSERT INTO parts SELECT * FROM forms;
+CREATE VIEW second_part AS SELECT * FROM parts WHERE id >= 4500;
+SELECT * FROM compared('parts', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
+SELECT * FROM compared('second_part', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
 
 -- rows too long to be handed over are fetched by whoever reads
 CREATE TABLE long AS
