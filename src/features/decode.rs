@@ -19,6 +19,10 @@ use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 
+/// The sign of an f64, and the lowest bit of its exponent, all of whose bits are set in infinite values and NaN.
+const SIGN: u64 = 1 << 63;
+const EXPONENT_ONE: u64 = 1 << 52;
+
 /// Turns rows of one shape into features.
 pub struct Decoder {
     features: FeatureSet,
@@ -257,13 +261,12 @@ impl Decoder {
     /// One look over all dense values; only when one is not finite its column is searched for.
     #[inline]
     fn check_dense(&self, out: &FeatureBuffer) -> Result<(), FeatureError> {
-        let finite = out
-            .dense
-            .iter()
-            .fold(true, |all, value| all & value.is_finite());
-        match finite {
-            true => Ok(()),
-            false => Err(not_finite(&self.features, &out.dense)),
+        // an exponent of ones, and no other, carries into the sign
+        let carried = |x: &f64| (x.to_bits() & !SIGN) + EXPONENT_ONE;
+        let bad = out.dense.iter().fold(0, |bad, x| bad | carried(x)) & SIGN;
+        match bad {
+            0 => Ok(()),
+            _ => Err(not_finite(&self.features, &out.dense)),
         }
     }
 }
