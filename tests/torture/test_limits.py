@@ -14,7 +14,7 @@ import pytest
 from harness import server as servers
 from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
 from harness.server import Server, new_database, wait_until
-from harness.sessions import NO_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
+from harness.sessions import HELPERS, NO_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
 
 SHARED_MEMORY_MB, DISK_MB = 32, 8
 
@@ -115,6 +115,14 @@ def test_shared_memory_that_is_full_is_an_error_that_says_what_to_type(session):
     assert isinstance(error, psycopg.errors.OutOfMemory), error
     assert "could not get shared memory for a cache" in error.diag.message_primary
     assert "SET pgsvm.cache_size" in error.diag.message_hint
+
+
+def test_shared_memory_that_helpers_do_not_find_is_an_error_that_says_what_to_type(session):
+    many = HELPERS | {"pgsvm.helpers": SHARED_MEMORY_MB // 2, "pgsvm.cache_size": "128MB"}
+    error = in_vain(session, PHASES["loading_with_helpers"][0], many)
+    assert isinstance(error, psycopg.errors.OutOfMemory), error
+    assert "could not get shared memory for helpers" in error.diag.message_primary
+    assert "SET pgsvm.helpers" in error.diag.message_hint
 
 
 def test_trainings_at_once_that_fill_shared_memory_end_or_say_so(small, session):
