@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 RUNNER = "valgrind --quiet --error-exitcode=1 --leak-check=no"
-SKIPPED = ["every_interleaving", "between_threads", "four_products_at_once", "more_rows_than_a_run"]
+SKIPPED = ["every_interleaving", "between_threads", "dense_loops_for_many_heads", "more_rows_than_a_run"]
 SETS = {
     "unit tests": ["--lib", "--", *(word for name in SKIPPED for word in ("--skip", name))],
     "the two roles": [
