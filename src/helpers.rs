@@ -7,15 +7,14 @@
 //! itself, any other it receives from the helper that has, whose queue holds just that piece next. A helper waits when its
 //! queue is full.
 
-use crate::errors::{Code, Failure};
 use crate::job::{Job, Role};
 use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
 use crate::pg::query::{self, Column, Planned, Runs};
 use crate::pg::queue::{Receiver, Sender};
 use crate::pg::types::{type_kind, NumberKind, TypeKind};
-use crate::pg::wait;
 use crate::pieces::{Cut, Fetcher, Pieces};
+use crate::roles::failed_elsewhere;
 use crate::settings;
 use pgrx::pg_sys;
 use std::cell::Cell;
@@ -222,7 +221,7 @@ impl Together {
         if !std::mem::replace(&mut self.open, true) {
             let queue = self.helpers.queues[worker].as_mut();
             let Some(message) = queue.and_then(Receiver::next) else {
-                helper_failed();
+                failed_elsewhere("a helper of the training ended without an error");
             };
             // SAFETY: the helper packed columns of the same query. The next message is waited for when this one is done.
             unsafe { self.unpacker.open(message) };
@@ -291,14 +290,4 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
 /// The columns of a query, unless they are of a form that cannot be sent.
 fn shape(planned: &Planned) -> Option<Shape> {
     Shape::new(planned.columns.iter().map(|column| column.type_oid))
-}
-
-/// The helper has raised the error that the user is to see: it arrives as an interrupt.
-fn helper_failed() -> ! {
-    wait::for_interrupt();
-    Failure::new(
-        Code::ERRCODE_INTERNAL_ERROR,
-        "a helper of the training ended without an error",
-    )
-    .raise()
 }

@@ -341,7 +341,8 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
 /// Creates the shared memory and puts the job, the cache and the queues there.
 fn share(job: &Job, layout: &CacheLayout) -> Shared {
     let cache_bytes = layout.total_bytes();
-    let mut plan = plan_workers(job);
+    let message = job::encode(job);
+    let mut plan = plan_workers(job, &message);
     plan.reserve(cache_bytes);
     plan.reserve(WakeUp::BYTES);
     let mut group = plan.initialize().unwrap_or_else(|reason| {
@@ -360,7 +361,7 @@ fn share(job: &Job, layout: &CacheLayout) -> Shared {
     let wake_up_at = group.allocate(key::WAKE_UP, WakeUp::BYTES);
     // SAFETY: each chunk has the room that was reserved for it; no worker runs yet.
     let (cache, wake_up) = unsafe { (Cache::create(cache_at, layout), WakeUp::create(wake_up_at)) };
-    let workers = Workers::prepare(group, job);
+    let workers = Workers::prepare(group, job, &message);
     Shared {
         queues: (0..job.workers())
             .map(|worker| workers.listen(worker))
@@ -376,22 +377,25 @@ fn prepare_helpers(job: &Job) -> Option<Workers> {
     if job.roles.is_empty() {
         return None;
     }
-    let group = plan_workers(job).initialize().unwrap_or_else(|reason| {
-        Failure::new(
-            Code::ERRCODE_OUT_OF_MEMORY,
-            "could not get shared memory for helpers",
-        )
-        .detail(reason)
-        .hint("Train without helpers: SET pgsvm.helpers = 0")
-        .raise()
-    });
-    Some(Workers::prepare(group, job))
+    let message = job::encode(job);
+    let group = plan_workers(job, &message)
+        .initialize()
+        .unwrap_or_else(|reason| {
+            Failure::new(
+                Code::ERRCODE_OUT_OF_MEMORY,
+                "could not get shared memory for helpers",
+            )
+            .detail(reason)
+            .hint("Train without helpers: SET pgsvm.helpers = 0")
+            .raise()
+        });
+    Some(Workers::prepare(group, job, &message))
 }
 
-/// Room for what all workers of a job need.
-fn plan_workers(job: &Job) -> Plan {
+/// Room for what all workers of a job need; `message` is the job.
+fn plan_workers(job: &Job, message: &[u8]) -> Plan {
     let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
-    plan.reserve(job_bytes(&job::encode(job)));
+    plan.reserve(job_bytes(message));
     job.roles
         .iter()
         .for_each(|role| plan.reserve(queue_bytes(*role)));
@@ -409,12 +413,11 @@ fn queue_bytes(role: Role) -> usize {
 }
 
 impl Workers {
-    /// Puts into the shared memory what all workers of a job need.
-    fn prepare(mut group: Group, job: &Job) -> Self {
-        let message = job::encode(job);
-        let job_at = group.allocate(key::JOB, job_bytes(&message));
+    /// Puts into the shared memory what all workers of a job need; `message` is the job.
+    fn prepare(mut group: Group, job: &Job, message: &[u8]) -> Self {
+        let job_at = group.allocate(key::JOB, job_bytes(message));
         // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
-        unsafe { worker::put_message(job_at, &message) };
+        unsafe { worker::put_message(job_at, message) };
         let pieces = job.cut.map(|cut| {
             let at = group.allocate(key::PIECES, Pieces::bytes(cut));
             // SAFETY: the same.

@@ -214,14 +214,15 @@ impl TrainerRole {
     }
 }
 
-/// The other process has raised the error that the user is to see: it arrives as an interrupt.
 fn other_role_failed() -> ! {
+    failed_elsewhere("the other role of the training failed without an error")
+}
+
+/// Another process has raised the error that the user is to see: it arrives as an interrupt. The message is for when none
+/// does.
+pub fn failed_elsewhere(message: &str) -> ! {
     wait::for_interrupt();
-    Failure::new(
-        Code::ERRCODE_INTERNAL_ERROR,
-        "the other role of the training failed without an error",
-    )
-    .raise()
+    Failure::new(Code::ERRCODE_INTERNAL_ERROR, message).raise()
 }
 
 /// A cache that cannot be laid out.

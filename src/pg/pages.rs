@@ -1,6 +1,7 @@
 //! A scan of a whole table that is to read some of its pages only: so several processes can share a table, each with the
 //! plan, the rights and the filters of the query. Runs where the query runs.
 
+use super::whole_rows;
 use core::ops::Range;
 use pgrx::pg_sys;
 
@@ -12,15 +13,8 @@ use pgrx::pg_sys;
 pub unsafe fn table_pages(statement: *mut pg_sys::PlannedStmt) -> Option<u32> {
     // SAFETY: as the caller promises; a node's tag says what it is.
     unsafe {
-        let plan = (*statement).planTree;
-        if (*plan).type_ != pg_sys::NodeTag::T_SeqScan {
-            return None;
-        }
-        let scanned = (*plan.cast::<pg_sys::SeqScan>()).scan.scanrelid;
-        let entries = &*(*statement).rtable;
-        let entry = (*entries.elements.add(scanned as usize - 1)).ptr_value;
-        let oid = (*entry.cast::<pg_sys::RangeTblEntry>()).relid;
-        let relation = pg_sys::relation_open(oid, pg_sys::NoLock as _);
+        let (_, table) = whole_rows::table_scan(statement)?;
+        let relation = pg_sys::relation_open(table, pg_sys::NoLock as _);
         let pages = is_heap(relation).then(|| pages_of(relation));
         pg_sys::relation_close(relation, pg_sys::NoLock as _);
         pages

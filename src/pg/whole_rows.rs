@@ -12,18 +12,12 @@ use pgrx::{pg_sys, PgTupleDesc};
 pub unsafe fn read_whole_rows(statement: *mut pg_sys::PlannedStmt) -> Option<Vec<usize>> {
     // SAFETY: as the caller promises; a node's tag says what it is.
     unsafe {
-        let plan = (*statement).planTree;
-        if (*plan).type_ != pg_sys::NodeTag::T_SeqScan {
-            return None;
-        }
-        let scan = &(*plan.cast::<pg_sys::SeqScan>()).scan;
-        let places = selected_places((*plan).targetlist, scan.scanrelid)?;
-        let entry =
-            list_nth::<pg_sys::RangeTblEntry>((*statement).rtable, scan.scanrelid as usize - 1);
-        let relation = pg_sys::relation_open((*entry).relid, pg_sys::NoLock as _);
-        let whole = whole_row((*relation).rd_att, scan.scanrelid);
+        let (scan, table) = table_scan(statement)?;
+        let places = selected_places((*scan).plan.targetlist, (*scan).scanrelid)?;
+        let relation = pg_sys::relation_open(table, pg_sys::NoLock as _);
+        let whole = whole_row((*relation).rd_att, (*scan).scanrelid);
         pg_sys::relation_close(relation, pg_sys::NoLock as _);
-        (*plan).targetlist = whole?;
+        (*scan).plan.targetlist = whole?;
         Some(places)
     }
 }
@@ -33,16 +27,32 @@ pub unsafe fn read_whole_rows(statement: *mut pg_sys::PlannedStmt) -> Option<Vec
 /// # Safety
 /// The statement is PostgreSQL's, planned just now.
 pub unsafe fn is_plain(statement: *mut pg_sys::PlannedStmt) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        table_scan(statement).is_some_and(|(scan, _)| {
+            (*scan).plan.qual.is_null()
+                && selected_places((*scan).plan.targetlist, (*scan).scanrelid).is_some()
+        })
+    }
+}
+
+/// The scan from beginning to end of one table, if a plan is nothing but that, and the table.
+///
+/// # Safety
+/// The statement is PostgreSQL's, planned just now.
+pub unsafe fn table_scan(
+    statement: *mut pg_sys::PlannedStmt,
+) -> Option<(*mut pg_sys::Scan, pg_sys::Oid)> {
     // SAFETY: as the caller promises; a node's tag says what it is.
     unsafe {
         let plan = (*statement).planTree;
-        (*plan).type_ == pg_sys::NodeTag::T_SeqScan
-            && (*plan).qual.is_null()
-            && selected_places(
-                (*plan).targetlist,
-                (*plan.cast::<pg_sys::SeqScan>()).scan.scanrelid,
-            )
-            .is_some()
+        if (*plan).type_ != pg_sys::NodeTag::T_SeqScan {
+            return None;
+        }
+        let scan = &raw mut (*plan.cast::<pg_sys::SeqScan>()).scan;
+        let place = (*scan).scanrelid as usize - 1;
+        let entry = list_nth::<pg_sys::RangeTblEntry>((*statement).rtable, place);
+        Some((scan, (*entry).relid))
     }
 }
 

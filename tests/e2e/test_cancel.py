@@ -118,12 +118,7 @@ def test_terminating_the_backend_leaves_nothing(server, connect, run, nothing_le
 def test_terminating_a_worker_ends_the_training_with_its_error(server, connect, run, nothing_left, phase):
     running, watcher = start(server, connect, run, phase, TWO_WORKERS)
     worker = next(pid for pid in family(watcher, running.pid) if pid != running.pid)
-    asked = time.monotonic()
-    watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
-    assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
-    assert isinstance(running.end(), psycopg.errors.AdminShutdown)
-    nothing_left()
-    assert one(running.connection, "SELECT 1") == 1
+    ends_with(worker, running, watcher, nothing_left)
 
 
 def test_terminating_a_helper_ends_the_training_with_its_error(server, connect, run, nothing_left):
@@ -131,8 +126,13 @@ def test_terminating_a_helper_ends_the_training_with_its_error(server, connect, 
     wait_until(lambda: len(family(watcher, running.pid)) == 3, what="two helpers")
     helper = max(family(watcher, running.pid))
     assert helper != running.pid
+    ends_with(helper, running, watcher, nothing_left)
+
+
+def ends_with(worker, running, watcher, nothing_left):
+    """Terminates one of a training's workers, whose error is the training's; the session goes on."""
     asked = time.monotonic()
-    watcher.execute("SELECT pg_terminate_backend(%s)", [helper])
+    watcher.execute("SELECT pg_terminate_backend(%s)", [worker])
     assert running.seconds_until_end(since=asked) < BACK_WITHIN_SECONDS
     assert isinstance(running.end(), psycopg.errors.AdminShutdown)
     nothing_left()

@@ -26,8 +26,9 @@ SPREAD_CHUNKS = 100
 
 
 def make_tables(connection, rows=400_000):
-    """noisy: so many rows of two labels and of ten classes; endless: the same a thousand times over; slow: its
-    rows, each of which takes a millisecond; spread: weights in 100 chunks, stored slowly where test.dawdle is on; and model `before`, trained on spread."""
+    """noisy: so many rows of two labels and of ten classes; endless: the same a thousand times over; slow: its rows, each
+    of which takes a millisecond; spread: weights in 100 chunks, stored slowly where test.dawdle is on; and model `before`,
+    trained on spread."""
     columns = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 21))
     connection.execute(
         "CREATE TABLE noisy AS SELECT (hashint4(i + 1) / 2e9 + hashint4(-i) / 2e9 > 0)::int AS label,"
