@@ -1,9 +1,9 @@
-//! Several processes fetch the rows of one table. Helpers are workers that do what costs a row most where it comes from
+//! Several processes fetch the rows of one table, or of several one after the other, as of partitions. Helpers are workers that do what costs a row most where it comes from
 //! PostgreSQL: they bring its page, see whether it is visible, take it apart and detoast it. The process that plays the
 //! reader does all the rest, and gets the rows in the order in which it would have met them alone; so nothing that is
 //! learned from rows, and no error in them, depends on helpers.
 //!
-//! The table is cut into [`crate::pieces`]. The reader takes one after the other: one that nobody has taken it fetches
+//! The tables are cut into [`crate::pieces`]. The reader takes one after the other: one that nobody has taken it fetches
 //! itself, any other it receives from the helper that has, whose queue holds just that piece next. A helper waits when its
 //! queue is full.
 
@@ -24,13 +24,13 @@ pub const QUEUE_BYTES: usize = 2 << 20;
 /// Rows after which a helper's query pauses at the latest.
 const MANY_ROWS: u64 = 1 << 20;
 
-/// Bytes of a table, out-of-line values included, from which on helpers are worth their start.
+/// Bytes of the tables, out-of-line values included, from which on helpers are worth their start.
 const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// How many helpers to start for the rows of a query.
 pub fn wanted(planned: &Planned) -> usize {
-    let possible =
-        planned.runs == Runs::Anywhere && Cut::of(planned).is_some() && shape(planned).is_some();
+    let cut = Cut::of(planned).filter(|_| planned.runs == Runs::Anywhere);
+    let possible = cut.is_some_and(|cut| shape(planned, &cut).is_some());
     let worth_it = match settings::min_parallel_bytes() {
         Some(least) => planned.relation_bytes >= least,
         None => planned.relation_bytes >= LEAST_BYTES && is_dear(planned),
@@ -43,7 +43,9 @@ pub fn wanted(planned: &Planned) -> usize {
 
 /// Whether fetching a row costs more than handing it over. Numbers and arrays that lie in their row as they are do not.
 fn is_dear(planned: &Planned) -> bool {
-    let in_line = f64::from(planned.table_pages.unwrap_or(0)) * f64::from(pg_sys::BLCKSZ);
+    let pages = planned.tables.iter().flatten();
+    let pages: f64 = pages.map(|table| f64::from(table.pages)).sum();
+    let in_line = pages * f64::from(pg_sys::BLCKSZ);
     let is_cheap = |column: &Column| match type_kind(column.type_oid) {
         TypeKind::Number(number) => number != NumberKind::Numeric,
         TypeKind::Array(_) | TypeKind::Vector(_) => true,
@@ -83,7 +85,7 @@ pub enum Rows {
     Together(Box<Together>),
 }
 
-/// The rows of a table that several processes fetch.
+/// Rows that several processes fetch.
 pub struct Together {
     running: Running,
     helpers: Helpers,
@@ -105,7 +107,7 @@ impl Rows {
         let Some(helpers) = helpers else {
             return Self::Alone(running);
         };
-        match shape(planned).filter(|_| running.has_pages()) {
+        match shape(planned, &helpers.pieces.cut) {
             Some(shape) => Self::Together(Box::new(Together::start(running, helpers, shape))),
             // the plan is another one than it was
             None => {
@@ -193,8 +195,8 @@ impl Together {
     fn fetch_here(&mut self, again: u64) {
         self.from = Fetcher::Reader;
         self.again = again;
-        self.running
-            .restrict(self.helpers.pieces.cut.pages(self.piece));
+        let (table, pages) = self.helpers.pieces.cut.piece(self.piece);
+        self.running.restrict(table, pages);
     }
 
     fn fetch(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> Ending {
@@ -242,18 +244,19 @@ impl Together {
     }
 }
 
-/// Fetches pieces of the table, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
+/// Fetches pieces of the tables, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
 /// there will be more of those.
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     let planned = query::plan(&job.select);
     let mut running = Running::start(&planned);
-    if let Some(shape) = shape(&planned).filter(|_| running.has_pages()) {
+    if let Some(shape) = shape(&planned, &pieces.cut) {
         let mut packer = Packer::new(shape);
         for piece in 0..pieces.cut.count() {
             if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
                 continue;
             }
-            running.restrict(pieces.cut.pages(piece));
+            let (table, pages) = pieces.cut.piece(piece);
+            running.restrict(table, pages);
             if !send_piece(&mut running, &mut packer, sender) {
                 break;
             }
@@ -287,7 +290,9 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
     }
 }
 
-/// The columns of a query, unless they are of a form that cannot be sent.
-fn shape(planned: &Planned) -> Option<Shape> {
-    Shape::new(planned.columns.iter().map(|column| column.type_oid))
+/// The columns of a query whose tables are cut so, unless it has become another one, or they are of a form that cannot be
+/// sent.
+fn shape(planned: &Planned, cut: &Cut) -> Option<Shape> {
+    let columns = planned.columns.iter().map(|column| column.type_oid);
+    Shape::new(columns).filter(|_| cut.fits(planned))
 }

@@ -197,6 +197,7 @@ fn train_alone(job: &Job, layout: &CacheLayout, following: Option<Following>) ->
     let launched = workers.group.launch();
     let helpers = workers
         .pieces
+        .take()
         .map(|pieces| Helpers::new(job, pieces, |worker| workers.listen(worker)));
     let trained = take_turns(job, &cache, following, helpers);
     workers.group.finish();
@@ -399,7 +400,7 @@ fn plan_workers(job: &Job, message: &[u8]) -> Plan {
     job.roles
         .iter()
         .for_each(|role| plan.reserve(queue_bytes(*role)));
-    if let Some(cut) = job.cut {
+    if let Some(cut) = &job.cut {
         plan.reserve(Pieces::bytes(cut));
     }
     plan
@@ -418,10 +419,10 @@ impl Workers {
         let job_at = group.allocate(key::JOB, job_bytes(message));
         // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
         unsafe { worker::put_message(job_at, message) };
-        let pieces = job.cut.map(|cut| {
+        let pieces = job.cut.as_ref().map(|cut| {
             let at = group.allocate(key::PIECES, Pieces::bytes(cut));
             // SAFETY: the same.
-            unsafe { Pieces::create(at, cut) }
+            unsafe { Pieces::create(at, cut.clone()) }
         });
         let queue = |(worker, role): (usize, &Role)| {
             let bytes = queue_bytes(*role);

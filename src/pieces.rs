@@ -1,6 +1,8 @@
 //! Who fetches which piece of a table, where several processes do: a byte of shared memory for each piece says who has
-//! taken it. The reader takes pieces in the table's order, helpers those in front of it that nobody has taken.
+//! taken it. The reader takes pieces in the table's order, one table after the other, helpers those in front of it that
+//! nobody has taken.
 
+use crate::pg::pages::Table;
 use crate::pg::query::Planned;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -10,9 +12,12 @@ use serde::{Deserialize, Serialize};
 /// it has fetched meanwhile lies in its queue.
 const PIECE_BYTES: f64 = 512.0 * 1024.0;
 
-/// A table cut into runs of pages.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// Tables cut into runs of pages.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cut {
+    tables: Vec<Table>,
+    /// Number of the first piece of each.
+    first: Vec<u32>,
     /// Pages of a piece.
     pages: u32,
     /// Pieces in all, 1 or more.
@@ -20,14 +25,26 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Of the table that a query scans from beginning to end; None for a query that does anything else.
+    /// Of the tables that a query scans from beginning to end; None for a query that does anything else.
     pub fn of(planned: &Planned) -> Option<Self> {
-        let all = planned.table_pages.filter(|pages| *pages > 0)?;
-        let page_bytes = (planned.relation_bytes / f64::from(all)).max(1.0);
-        let pages = (PIECE_BYTES / page_bytes).clamp(1.0, f64::from(all)) as u32;
+        let tables = planned.tables.clone()?;
+        let all: f64 = tables.iter().map(|table| f64::from(table.pages)).sum();
+        if all == 0.0 {
+            return None;
+        }
+        let page_bytes = (planned.relation_bytes / all).max(1.0);
+        let pages = (PIECE_BYTES / page_bytes).max(1.0) as u32;
+        let mut count = 0;
+        let mut place = |table: &Table| {
+            let first = count;
+            count += table.pages.div_ceil(pages).max(1);
+            first
+        };
         Some(Self {
+            first: tables.iter().map(&mut place).collect(),
+            tables,
             pages,
-            count: all.div_ceil(pages),
+            count,
         })
     }
 
@@ -36,13 +53,23 @@ impl Cut {
         self.count
     }
 
-    /// The pages of a piece; the last one goes on to the end of the table, which may have grown.
-    pub fn pages(&self, piece: u32) -> Range<u32> {
-        let start = piece * self.pages;
-        match piece + 1 == self.count {
-            true => start..u32::MAX,
-            false => start..start + self.pages,
-        }
+    /// Whether a query scans these tables, in this order.
+    pub fn fits(&self, planned: &Planned) -> bool {
+        let ours = self.tables.iter().map(|table| table.oid);
+        let theirs = planned.tables.iter().flatten().map(|table| table.oid);
+        ours.eq(theirs)
+    }
+
+    /// The table that a piece is of, by number, and its pages; a table's last piece goes on to its end, as it may have grown.
+    pub fn piece(&self, piece: u32) -> (usize, Range<u32>) {
+        let table = self.first.partition_point(|first| *first <= piece) - 1;
+        let start = (piece - self.first[table]) * self.pages;
+        let next = self.first.get(table + 1).copied().unwrap_or(self.count);
+        let end = match piece + 1 == next {
+            true => u32::MAX,
+            false => start + self.pages,
+        };
+        (table, start..end)
     }
 }
 
@@ -76,7 +103,7 @@ impl Fetcher {
 }
 
 /// Who has taken which piece of a table.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Pieces {
     pub cut: Cut,
     owners: &'static [AtomicU8],
@@ -84,18 +111,18 @@ pub struct Pieces {
 
 impl Pieces {
     /// Bytes it takes in shared memory.
-    pub fn bytes(cut: Cut) -> usize {
+    pub fn bytes(cut: &Cut) -> usize {
         cut.count as usize
     }
 
     /// Pieces that nobody has taken.
     ///
     /// # Safety
-    /// `at` points to `bytes(cut)` bytes of shared memory that outlive every copy of the result.
+    /// `at` points to `bytes(&cut)` bytes of shared memory that outlive every copy of the result.
     pub unsafe fn create(at: *mut u8, cut: Cut) -> Self {
         // SAFETY: as the caller promises.
         unsafe {
-            at.write_bytes(FREE, Self::bytes(cut));
+            at.write_bytes(FREE, Self::bytes(&cut));
             Self::attach(at, cut)
         }
     }
@@ -106,7 +133,7 @@ impl Pieces {
     /// As for `create`, and `create` has run.
     pub unsafe fn attach(at: *mut u8, cut: Cut) -> Self {
         // SAFETY: as the caller promises; an atomic byte is a byte.
-        let owners = unsafe { core::slice::from_raw_parts(at.cast(), Self::bytes(cut)) };
+        let owners = unsafe { core::slice::from_raw_parts(at.cast(), Self::bytes(&cut)) };
         Self { cut, owners }
     }
 

@@ -9,7 +9,7 @@ use crate::job::{self, Job, Role};
 use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
-use crate::pieces::Pieces;
+use crate::pieces::{Cut, Pieces};
 use crate::progress::Progress;
 use crate::roles::{ReaderRole, TrainerRole};
 use pgrx::pg_sys;
@@ -52,13 +52,15 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
         (cache, WakeUp::attach(parallel::lookup(toc, key::WAKE_UP)))
     };
     // SAFETY: the same, of a job that is cut.
-    let pieces = |cut| unsafe { Pieces::attach(parallel::lookup(toc, key::PIECES), cut) };
+    let pieces =
+        |cut: &Cut| unsafe { Pieces::attach(parallel::lookup(toc, key::PIECES), cut.clone()) };
     match job.roles[worker as usize] {
         Role::Reader => {
             let (cache, wake_up) = shared();
             // SAFETY: each worker has a queue.
             let queue = |worker| unsafe { queue::attach_receiver(queue_at(worker), segment) };
-            let helpers = job.cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
+            let cut = job.cut.as_ref();
+            let helpers = cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
             let mut reader = ReaderRole::start(cache.clone(), &job, None, helpers);
             play(&job, "reader", &cache, wake_up, || reader.step());
             sender.send(&job::encode(&reader.outcome()));
@@ -73,7 +75,7 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
             send_outcome(&trainer, &mut sender);
         }
         Role::Helper => {
-            if let Some(cut) = job.cut {
+            if let Some(cut) = &job.cut {
                 helpers::help(&job, worker as usize, pieces(cut), &mut sender);
             }
         }

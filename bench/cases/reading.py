@@ -16,13 +16,23 @@ TITLE = "Reading with helpers"
 CACHE = "1GB"
 HELPERS = [0, 1, 2]
 ARRAY_ROWS, ARRAY_LENGTH = 40_000, 1536
-MADE = {
-    "text, numeric, time: 8 columns": """
+MIXED = """
         CREATE TABLE reading AS
         SELECT CASE WHEN hashint4(i) % 10 > 3 THEN 'yes' ELSE 'no' END AS label, hashint4(i + 1) / 2e9 AS a, i % 7 AS b,
                'kind ' || i % 5 AS c, 'place ' || i % 40 AS d, (hashint4(i + 2) / 1e6)::numeric(12, 3) AS e,
                repeat('z', i % 60) AS f, timestamptz '2026-01-01 00:00+00' + i * interval '1 minute' AS g
-        FROM generate_series(1, 600000) AS i""",
+        FROM generate_series(1, 600000) AS i"""
+PARTITIONED = """;
+        ALTER TABLE reading RENAME TO reading_base;
+        CREATE TABLE reading (LIKE reading_base) PARTITION BY LIST (b);
+        CREATE TABLE reading_0 PARTITION OF reading FOR VALUES IN (0, 1);
+        CREATE TABLE reading_1 PARTITION OF reading FOR VALUES IN (2, 3);
+        CREATE TABLE reading_2 PARTITION OF reading FOR VALUES IN (4, 5, 6);
+        INSERT INTO reading SELECT * FROM reading_base;
+        DROP TABLE reading_base"""
+MADE = {
+    "text, numeric, time: 8 columns": MIXED,
+    "the same in 3 partitions": MIXED + PARTITIONED,
     "view of 6 expressions, with a filter": """
         CREATE TABLE reading_base AS
         SELECT hashint4(-i) > 0 AS label, 1 + hashint4(i) / 2.2e9::float8 AS a, 1 + hashint4(i + 1) / 2.2e9::float8 AS b,
@@ -74,7 +84,8 @@ def load(connection, kind):
         connection.execute(MADE[kind])
         stored = "reading_base" if "VIEW" in MADE[kind] else "reading"
         server.settle(connection, stored)
-    return connection.execute("SELECT pg_table_size(%s)", (stored,)).fetchone()[0]
+    of_parts = "SELECT sum(pg_table_size(relid)) FROM pg_partition_tree(%(of)s)"
+    return connection.execute(f"SELECT coalesce(({of_parts}), pg_table_size(%(of)s))", {"of": stored}).fetchone()[0]
 
 
 def train(connection, helpers):

@@ -12,14 +12,22 @@ pub struct Row<'a> {
     pub nulls: &'a [bool],
 }
 
-/// How to get at the columns that are wanted, and room for the values of one row.
+/// How to get at the columns that are wanted. Rows come in slots: one for all rows of a query, or one for each of the tables
+/// that it scans.
+#[derive(Default)]
 pub struct Columns {
+    slots: Vec<SlotColumns>,
+    /// Which of them the last row came in.
+    last: usize,
+}
+
+/// The same for the rows in one slot, and room for the values of one row.
+struct SlotColumns {
+    slot: *mut pg_sys::TupleTableSlot,
     /// Where they stand among the slot's columns, from 0; None: they are the slot's columns.
     places: Option<Vec<usize>>,
-    /// Columns of the slot up to the last one wanted; none are known before the first row.
+    /// Columns of the slot up to the last one wanted.
     needed: usize,
-    /// The descriptor that `fixed` belongs to: the partitions of a table have one each.
-    descriptor: pg_sys::TupleDesc,
     fixed: Option<FixedColumns>,
     values: Vec<pg_sys::Datum>,
     nulls: Vec<bool>,
@@ -28,32 +36,73 @@ pub struct Columns {
 }
 
 impl Columns {
-    pub fn new(places: Option<Vec<usize>>) -> Self {
-        Self {
-            places,
-            needed: 0,
-            descriptor: core::ptr::null_mut(),
-            fixed: None,
-            values: Vec::new(),
-            nulls: Vec::new(),
-            no_nulls: Vec::new(),
-        }
+    /// Rows that come in `slot` have the wanted columns at these places, from 0. Those of any other slot are the wanted ones.
+    ///
+    /// # Safety
+    /// `slot` is PostgreSQL's, with a descriptor that it keeps, and outlives `self`.
+    pub unsafe fn expect(&mut self, slot: *mut pg_sys::TupleTableSlot, places: Vec<usize>) {
+        // SAFETY: as the caller promises.
+        self.slots
+            .push(unsafe { SlotColumns::new(slot, Some(places)) });
     }
 
     /// The wanted columns of the row in `slot`.
     ///
     /// # Safety
-    /// `slot` is PostgreSQL's and holds a row for as long as the result lives; its descriptor lives
-    /// as long as `self`.
+    /// `slot` is PostgreSQL's and holds a row for as long as the result lives; it keeps its descriptor and outlives `self`.
     #[inline]
     pub unsafe fn of(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Row<'_> {
+        let is_last = |last: &SlotColumns| core::ptr::eq(last.slot, slot);
+        if !self.slots.get(self.last).is_some_and(is_last) {
+            // SAFETY: as the caller promises.
+            unsafe { self.find(slot) };
+        }
+        // SAFETY: the same.
+        unsafe { self.slots[self.last].read() }
+    }
+
+    /// # Safety
+    /// As for `of`.
+    #[cold]
+    unsafe fn find(&mut self, slot: *mut pg_sys::TupleTableSlot) {
+        let is_it = |known: &SlotColumns| core::ptr::eq(known.slot, slot);
+        self.last = self.slots.iter().position(is_it).unwrap_or_else(|| {
+            // SAFETY: as the caller promises.
+            self.slots.push(unsafe { SlotColumns::new(slot, None) });
+            self.slots.len() - 1
+        });
+    }
+}
+
+impl SlotColumns {
+    /// # Safety
+    /// As for [`Columns::expect`].
+    unsafe fn new(slot: *mut pg_sys::TupleTableSlot, places: Option<Vec<usize>>) -> Self {
+        // SAFETY: as the caller promises.
+        let columns = unsafe { PgTupleDesc::from_pg_unchecked((*slot).tts_tupleDescriptor) };
+        let all: Vec<usize> = (0..columns.len()).collect();
+        let wanted = places.as_deref().unwrap_or(&all);
+        Self {
+            slot,
+            needed: wanted.iter().map(|place| place + 1).max().unwrap_or(0),
+            fixed: FixedColumns::new(&columns, wanted),
+            values: Vec::new(),
+            nulls: vec![false; wanted.len()],
+            no_nulls: vec![false; wanted.len()],
+            places,
+        }
+    }
+
+    /// The wanted columns of the row that is there now.
+    ///
+    /// # Safety
+    /// The slot holds a row for as long as the result lives.
+    #[inline]
+    unsafe fn read(&mut self) -> Row<'_> {
+        let slot = self.slot;
         // SAFETY: as the caller promises. A slot with these operations is a
         // BufferHeapTupleTableSlot, whose tuple lies in a page that is pinned while it is there.
         unsafe {
-            let descriptor = (*slot).tts_tupleDescriptor;
-            if descriptor != self.descriptor {
-                self.learn(descriptor);
-            }
             if core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
                 let tuple = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>())
                     .base
@@ -70,29 +119,15 @@ impl Columns {
                     }
                 }
             }
-            self.by_postgres(slot)
+            self.by_postgres()
         }
     }
 
     /// # Safety
-    /// `descriptor` is valid.
-    #[cold]
-    unsafe fn learn(&mut self, descriptor: pg_sys::TupleDesc) {
-        // SAFETY: as the caller promises.
-        let columns = unsafe { PgTupleDesc::from_pg_unchecked(descriptor) };
-        self.descriptor = descriptor;
-        let all: Vec<usize> = (0..columns.len()).collect();
-        let places = self.places.as_deref().unwrap_or(&all);
-        self.needed = places.iter().map(|place| place + 1).max().unwrap_or(0);
-        self.fixed = FixedColumns::new(&columns, places);
-        self.no_nulls = vec![false; places.len()];
-        self.nulls = self.no_nulls.clone();
-    }
-
-    /// # Safety
-    /// As for `of`.
+    /// As for `read`.
     #[inline]
-    unsafe fn by_postgres(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Row<'_> {
+    unsafe fn by_postgres(&mut self) -> Row<'_> {
+        let slot = self.slot;
         // SAFETY: after slot_getsomeattrs the slot's arrays hold at least as many entries.
         let (values, nulls) = unsafe {
             if usize::try_from((*slot).tts_nvalid).is_ok_and(|valid| valid < self.needed) {

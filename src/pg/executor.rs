@@ -4,8 +4,8 @@
 
 use super::deform::Columns;
 pub use super::deform::Row;
-use super::pages::PageScan;
-use super::{compat, query::Planned, whole_rows};
+use super::pages::PageScans;
+use super::{compat, query::Planned, table_scans, whole_rows};
 use core::ffi::c_int;
 use core::ops::Range;
 use pgrx::pg_sys;
@@ -24,8 +24,10 @@ pub struct Running {
     desc: *mut pg_sys::QueryDesc,
     receiver: Box<Receiver>,
     row_context: pg_sys::MemoryContext,
-    /// Where it does nothing but scan a table from beginning to end.
-    scan: Option<PageScan>,
+    /// Where it is restricted to pages of its tables.
+    scans: Option<PageScans>,
+    /// Whether there is nothing to be run.
+    empty: bool,
 }
 
 /// PostgreSQL's receiver with our state behind it; PostgreSQL sees the first field only.
@@ -66,7 +68,7 @@ impl Running {
                 },
                 visit: None,
                 row_context,
-                columns: Columns::new(places),
+                columns: Columns::default(),
                 rows: 0,
                 closed: false,
             });
@@ -81,26 +83,30 @@ impl Running {
                 0,
             );
             pg_sys::ExecutorStart(desc, 0);
+            for (state, places) in table_scans::states(desc).into_iter().zip(places) {
+                if let (Some(state), Some(places)) = (state, places) {
+                    let scan = state.cast::<pg_sys::ScanState>();
+                    receiver.columns.expect((*scan).ss_ScanTupleSlot, places);
+                }
+            }
             Self {
-                scan: PageScan::of(desc),
                 desc,
                 receiver,
                 row_context,
+                scans: None,
+                empty: false,
             }
         }
     }
 
-    /// Whether it can be [`Self::restrict`]ed.
-    pub fn has_pages(&self) -> bool {
-        self.scan.is_some()
-    }
-
-    /// Has it go on with these pages of the table that it scans, and end with them; an end beyond the last page means that
-    /// one.
-    pub fn restrict(&mut self, pages: Range<u32>) {
-        let scan = self.scan.as_mut().expect("asked before");
+    /// Has a query that [`Planned::tables`] has tables of go on with these pages of one of them, and end with them; an end
+    /// beyond the last page means that one.
+    pub fn restrict(&mut self, table: usize, pages: Range<u32>) {
         // SAFETY: the query is started, not finished, and runs only in `run`.
-        unsafe { scan.restrict(pages) };
+        unsafe {
+            let scans = self.scans.get_or_insert_with(|| PageScans::of(self.desc));
+            self.empty = !scans.restrict(table, pages);
+        }
     }
 
     /// Does something with rows that came from elsewhere as if they came from here: what it allocates is freed as theirs is.
@@ -112,6 +118,9 @@ impl Running {
     /// Pushes up to `rows` rows into `visit`; true when there may be more, false too when `visit` has had enough: then the
     /// next call goes on with the row behind.
     pub fn run(&mut self, rows: u64, visit: &mut Visit<'_>) -> bool {
+        if self.empty {
+            return false;
+        }
         // SAFETY: the lifetime is erased only for the duration of this call, during which
         // `visit` is borrowed; it is taken out again below, also when PostgreSQL raises an error,
         // because then `self` is never run again.
@@ -130,6 +139,9 @@ impl Running {
     pub fn finish(self) {
         // SAFETY: the query is started and ends here.
         unsafe {
+            if let Some(scans) = self.scans {
+                scans.release();
+            }
             pg_sys::ExecutorFinish(self.desc);
             pg_sys::ExecutorEnd(self.desc);
             pg_sys::FreeQueryDesc(self.desc);

@@ -1,58 +1,121 @@
-//! A scan of a whole table that is to read some of its pages only: so several processes can share a table, each with the
+//! Scans of whole tables that are to read some of their pages only: so several processes can share tables, each with the
 //! plan, the rights and the filters of the query. Runs where the query runs.
 
-use super::whole_rows;
+use super::table_scans::{branches, states};
 use core::ops::Range;
 use pgrx::pg_sys;
+use serde::{Deserialize, Serialize};
 
-/// Pages of the table that a plan scans from beginning to end, without anything above the scan; None for any other plan,
-/// and where the table is none of PostgreSQL's own kind.
+/// A table that is scanned, and its size then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    pub oid: u32,
+    pub pages: u32,
+}
+
+/// The tables that a plan scans from beginning to end, one after the other; None for a plan that does anything else, and
+/// where a table is none of PostgreSQL's own kind.
 ///
 /// # Safety
 /// The statement is PostgreSQL's; its relations are locked.
-pub unsafe fn table_pages(statement: *mut pg_sys::PlannedStmt) -> Option<u32> {
-    // SAFETY: as the caller promises; a node's tag says what it is.
+pub unsafe fn tables(statement: *mut pg_sys::PlannedStmt) -> Option<Vec<Table>> {
+    // SAFETY: as the caller promises.
     unsafe {
-        let (_, table) = whole_rows::table_scan(statement)?;
-        let relation = pg_sys::relation_open(table, pg_sys::NoLock as _);
-        let pages = is_heap(relation).then(|| pages_of(relation));
-        pg_sys::relation_close(relation, pg_sys::NoLock as _);
-        pages
+        let scans = branches(statement).into_iter();
+        scans.map(|scan| table(scan?.table)).collect()
     }
 }
 
-/// The scan of a started query.
-pub struct PageScan {
+/// # Safety
+/// The relation is locked.
+unsafe fn table(oid: pg_sys::Oid) -> Option<Table> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let relation = pg_sys::relation_open(oid, pg_sys::NoLock as _);
+        let pages = is_heap(relation).then(|| pages_of(relation));
+        pg_sys::relation_close(relation, pg_sys::NoLock as _);
+        pages.map(|pages| Table {
+            oid: oid.to_u32(),
+            pages,
+        })
+    }
+}
+
+/// The scans of a started query's tables, each to be run by itself.
+pub struct PageScans {
+    desc: *mut pg_sys::QueryDesc,
+    /// What the query runs by itself.
+    whole: *mut pg_sys::PlanState,
+    /// By table; none of one that PostgreSQL knows to hold no row.
+    scans: Vec<Option<PageScan>>,
+}
+
+impl PageScans {
+    /// Of a query that has [`tables`].
+    ///
+    /// # Safety
+    /// The query is started and outlives the result.
+    pub unsafe fn of(desc: *mut pg_sys::QueryDesc) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let scans = states(desc).into_iter();
+            Self {
+                desc,
+                whole: (*desc).planstate,
+                scans: scans
+                    .map(|state| state.map(|it| PageScan::of(it)))
+                    .collect(),
+            }
+        }
+    }
+
+    /// Has the query go on with these pages of one of its tables, of those that it has; an end beyond the last page means
+    /// that one. False when there is nothing to be run.
+    ///
+    /// # Safety
+    /// The query is not finished, and not running.
+    pub unsafe fn restrict(&mut self, table: usize, pages: Range<u32>) -> bool {
+        match &mut self.scans[table] {
+            None => false,
+            // SAFETY: as the caller promises; what is below an Append is run the same way from above.
+            Some(scan) => unsafe {
+                scan.restrict(pages);
+                (*self.desc).planstate = scan.state.cast();
+                true
+            },
+        }
+    }
+
+    /// Makes the query whole again, to be finished.
+    ///
+    /// # Safety
+    /// The query is not finished, and not running.
+    pub unsafe fn release(self) {
+        // SAFETY: as the caller promises.
+        unsafe { (*self.desc).planstate = self.whole };
+    }
+}
+
+/// The scan of a table of a started query.
+struct PageScan {
     state: *mut pg_sys::SeqScanState,
     /// Whether it has begun, which counts once as a scan of the table.
     begun: bool,
 }
 
 impl PageScan {
-    /// Of a query that does nothing but scan a table from beginning to end.
-    ///
     /// # Safety
-    /// The query is started and outlives the result.
-    pub unsafe fn of(desc: *mut pg_sys::QueryDesc) -> Option<Self> {
-        // SAFETY: as the caller promises; a node's tag says what it is.
-        unsafe {
-            let state = (*desc).planstate;
-            if (*state).type_ != pg_sys::NodeTag::T_SeqScanState {
-                return None;
-            }
-            let state = state.cast::<pg_sys::SeqScanState>();
-            is_heap((*state).ss.ss_currentRelation).then_some(Self {
-                state,
-                begun: false,
-            })
+    /// The state is that of a sequential scan, and outlives the result.
+    unsafe fn of(state: *mut pg_sys::PlanState) -> Self {
+        Self {
+            state: state.cast(),
+            begun: false,
         }
     }
 
-    /// Has the query go on with these pages, of those that the table has; an end beyond the last page means that one.
-    ///
     /// # Safety
-    /// The query is started, not finished, and not running.
-    pub unsafe fn restrict(&mut self, pages: Range<u32>) {
+    /// As for [`PageScans::restrict`].
+    unsafe fn restrict(&mut self, pages: Range<u32>) {
         // Only a sequential scan is counted among the table's scans and locks the table for serializable transactions: the
         // first one is one, and does both for all.
         let kind = match std::mem::replace(&mut self.begun, true) {

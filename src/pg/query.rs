@@ -1,8 +1,9 @@
 //! A SELECT, parsed, analyzed and planned: what its columns are, how large it may be, and which
 //! processes may run it.
 
-use super::{pages, whole_rows};
-use core::ffi::{c_int, CStr};
+use super::pages::{self, Table};
+use super::{list, whole_rows};
+use core::ffi::CStr;
 use pgrx::pg_sys;
 use std::ffi::CString;
 
@@ -44,9 +45,9 @@ pub struct Planned {
     pub width_bytes: f64,
     /// Bytes on disk, out-of-line values included, of the relations in the plan.
     pub relation_bytes: f64,
-    /// Pages of the table that it scans from beginning to end, if it does nothing else.
-    pub table_pages: Option<u32>,
-    /// Whether it hands over columns of every row of one table as they lie there.
+    /// The tables that it scans from beginning to end, one after the other, if it does nothing else.
+    pub tables: Option<Vec<Table>>,
+    /// Whether it only hands over columns of every row of such tables as they lie there.
     pub is_plain: bool,
 }
 
@@ -59,12 +60,12 @@ pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
     // SAFETY: a terminated string; the list and its nodes are PostgreSQL's and only read.
     unsafe {
         let list = pg_sys::pg_parse_query(source.as_ptr());
-        match list_length(list) {
-            0 => return Err(NotOneSelect::Empty),
-            1 => {}
-            many => return Err(NotOneSelect::SeveralStatements(many)),
-        }
-        let raw = list_nth(list, 0).cast::<pg_sys::RawStmt>();
+        let mut statements = list::elements::<pg_sys::RawStmt>(list);
+        let raw = match (statements.next(), statements.len()) {
+            (None, _) => return Err(NotOneSelect::Empty),
+            (Some(statement), 0) => statement,
+            (_, more) => return Err(NotOneSelect::SeveralStatements(1 + more)),
+        };
         if (*(*raw).stmt).type_ != pg_sys::NodeTag::T_SelectStmt
             || !(*(*raw).stmt.cast::<pg_sys::SelectStmt>())
                 .intoClause
@@ -88,15 +89,16 @@ pub fn plan(text: &str) -> Planned {
     // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
     // live in the current memory context. `query` is read before the planner scribbles on it.
     unsafe {
-        let raw = list_nth(pg_sys::pg_parse_query(source.as_ptr()), 0);
+        let one = "a SELECT is one statement, and stays one";
+        let raw = list::nth(pg_sys::pg_parse_query(source.as_ptr()), 0).expect(one);
         let rewritten = pg_sys::pg_analyze_and_rewrite_fixedparams(
-            raw.cast(),
+            raw,
             source.as_ptr(),
             core::ptr::null(),
             0,
             core::ptr::null_mut(),
         );
-        let query = list_nth(rewritten, 0).cast::<pg_sys::Query>();
+        let query = list::nth::<pg_sys::Query>(rewritten, 0).expect(one);
         let columns = columns((*query).targetList);
         let hazard = match (*query).hasModifyingCTE || !(*query).rowMarks.is_null() {
             true => Runs::Alone,
@@ -116,7 +118,7 @@ pub fn plan(text: &str) -> Planned {
             rows: (*top).plan_rows,
             width_bytes: f64::from((*top).plan_width),
             relation_bytes: relations((*plan).rtable).map(disk_bytes).sum(),
-            table_pages: pages::table_pages(plan),
+            tables: pages::tables(plan),
             is_plain: whole_rows::is_plain(plan),
         }
     }
@@ -133,9 +135,9 @@ fn hazard(code: core::ffi::c_char) -> Runs {
 /// # Safety
 /// `targets` is a target list of PostgreSQL.
 unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
-    (0..list_length(targets))
-        // SAFETY: every element of a target list is a TargetEntry with an expression.
-        .map(|i| unsafe { &*list_nth(targets, i).cast::<pg_sys::TargetEntry>() })
+    // SAFETY: every element of a target list is a TargetEntry with an expression.
+    unsafe { list::elements::<pg_sys::TargetEntry>(targets) }
+        .map(|target| unsafe { &*target })
         .filter(|target| !target.resjunk)
         .map(|target| {
             let expression = target.expr.cast::<pg_sys::Node>();
@@ -165,9 +167,9 @@ unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
 unsafe fn relations<'a>(
     range_table: *mut pg_sys::List,
 ) -> impl Iterator<Item = &'a pg_sys::RangeTblEntry> {
-    (0..list_length(range_table))
-        // SAFETY: every element of a range table is a RangeTblEntry.
-        .map(move |i| unsafe { &*list_nth(range_table, i).cast::<pg_sys::RangeTblEntry>() })
+    // SAFETY: every element of a range table is a RangeTblEntry.
+    unsafe { list::elements::<pg_sys::RangeTblEntry>(range_table) }
+        .map(|entry| unsafe { &*entry })
         .filter(|entry| entry.rtekind == pg_sys::RTEKind::RTE_RELATION)
 }
 
@@ -189,19 +191,4 @@ fn disk_bytes(entry: &pg_sys::RangeTblEntry) -> f64 {
         pgrx::direct_function_call::<i64>(pg_sys::pg_table_size, &[Some(entry.relid.into())])
     };
     bytes.unwrap_or(0) as f64
-}
-
-fn list_length(list: *const pg_sys::List) -> usize {
-    match list.is_null() {
-        true => 0,
-        // SAFETY: not null, so a list of PostgreSQL.
-        false => unsafe { (*list).length as c_int as usize },
-    }
-}
-
-/// # Safety
-/// `list` is a pointer list with more than `index` elements.
-unsafe fn list_nth(list: *const pg_sys::List, index: usize) -> *mut pg_sys::Node {
-    // SAFETY: as the caller promises.
-    unsafe { (*(*list).elements.add(index)).ptr_value.cast() }
 }

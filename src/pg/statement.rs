@@ -1,5 +1,6 @@
 //! What tells one statement from the next, cheaply enough to ask for each row, and who calls us.
 
+use super::list;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
@@ -96,11 +97,8 @@ pub unsafe fn argument_is_constant(info: *const pg_sys::FmgrInfo, number: usize)
             return false;
         }
         let arguments = (*call.cast::<pg_sys::FuncExpr>()).args;
-        if arguments.is_null() || number >= (*arguments).length as usize {
-            return false;
-        }
-        let argument: *mut pg_sys::Node = (*(*arguments).elements.add(number)).ptr_value.cast();
-        (*argument).type_ == pg_sys::NodeTag::T_Const
+        list::nth::<pg_sys::Node>(arguments, number)
+            .is_some_and(|argument| (*argument).type_ == pg_sys::NodeTag::T_Const)
     }
 }
 

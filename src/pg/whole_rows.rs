@@ -1,86 +1,82 @@
-//! Has a plain scan of one table hand its rows over as they lie in the table, instead of copying the
-//! selected columns out of each: with a hundred columns that copying took a third of reading a row.
-//! PostgreSQL's planner does the same below the top of a plan. Runs where the query runs.
+//! Has plain scans of tables hand their rows over as they lie in the table, instead of copying the selected columns out of
+//! each: with a hundred columns that copying took a third of reading a row. PostgreSQL's planner does the same below the top
+//! of a plan. Runs where the query runs.
 
+use super::list;
+use super::table_scans::{branches, TableScan};
 use pgrx::{pg_sys, PgTupleDesc};
 
-/// Makes the plan yield whole rows of the table and returns where the columns that were selected
-/// stand in them, from 0; None where the plan is none of a plain scan, and stays as it is.
+/// Makes the plan's branches ([`branches`]) yield whole rows of their tables and returns where the columns that were selected
+/// stand in them, from 0; None for one that is no plain scan, and stays as it is.
 ///
 /// # Safety
 /// The statement is PostgreSQL's, planned just now and not started; its relations are locked.
-pub unsafe fn read_whole_rows(statement: *mut pg_sys::PlannedStmt) -> Option<Vec<usize>> {
-    // SAFETY: as the caller promises; a node's tag says what it is.
+pub unsafe fn read_whole_rows(statement: *mut pg_sys::PlannedStmt) -> Vec<Option<Vec<usize>>> {
+    // SAFETY: as the caller promises.
     unsafe {
-        let (scan, table) = table_scan(statement)?;
-        let places = selected_places((*scan).plan.targetlist, (*scan).scanrelid)?;
-        let relation = pg_sys::relation_open(table, pg_sys::NoLock as _);
-        let whole = whole_row((*relation).rd_att, (*scan).scanrelid);
+        let scans = branches(statement).into_iter();
+        scans.map(|scan| read_whole_row(&scan?)).collect()
+    }
+}
+
+/// # Safety
+/// As for `read_whole_rows`, of a scan of the statement.
+unsafe fn read_whole_row(scan: &TableScan) -> Option<Vec<usize>> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let node = &mut *scan.node;
+        let targets = list::elements(node.plan.targetlist);
+        let places: Option<_> = targets
+            .map(|it| selected_place(it, node.scanrelid))
+            .collect();
+        let places = places?;
+        let relation = pg_sys::relation_open(scan.table, pg_sys::NoLock as _);
+        let whole = whole_row((*relation).rd_att, node.scanrelid);
         pg_sys::relation_close(relation, pg_sys::NoLock as _);
-        (*scan).plan.targetlist = whole?;
+        node.plan.targetlist = whole?;
         Some(places)
     }
 }
 
-/// Whether a plan scans one table, leaves no row out and selects nothing but columns of it.
+/// Whether a plan only scans tables, leaves no row out and computes nothing.
 ///
 /// # Safety
 /// The statement is PostgreSQL's, planned just now.
 pub unsafe fn is_plain(statement: *mut pg_sys::PlannedStmt) -> bool {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller promises; every element of a target list is a TargetEntry with an expression.
     unsafe {
-        table_scan(statement).is_some_and(|(scan, _)| {
-            (*scan).plan.qual.is_null()
-                && selected_places((*scan).plan.targetlist, (*scan).scanrelid).is_some()
+        branches(statement).iter().all(|scan| {
+            scan.as_ref().is_some_and(|scan| {
+                let node = &*scan.node;
+                node.plan.qual.is_null()
+                    && list::elements::<pg_sys::TargetEntry>(node.plan.targetlist).all(|target| {
+                        (*(*target).expr).type_ == pg_sys::NodeTag::T_Const
+                            || selected_place(target, node.scanrelid).is_some()
+                    })
+            })
         })
     }
 }
 
-/// The scan from beginning to end of one table, if a plan is nothing but that, and the table.
+/// The place of a column selected as it is; None when something else is selected.
 ///
 /// # Safety
-/// The statement is PostgreSQL's, planned just now.
-pub unsafe fn table_scan(
-    statement: *mut pg_sys::PlannedStmt,
-) -> Option<(*mut pg_sys::Scan, pg_sys::Oid)> {
+/// `target` is an entry in the target list of a scan of relation number `scanned`.
+unsafe fn selected_place(
+    target: *mut pg_sys::TargetEntry,
+    scanned: pg_sys::Index,
+) -> Option<usize> {
     // SAFETY: as the caller promises; a node's tag says what it is.
     unsafe {
-        let plan = (*statement).planTree;
-        if (*plan).type_ != pg_sys::NodeTag::T_SeqScan {
-            return None;
+        let column = (*target).expr.cast::<pg_sys::Var>();
+        let is_column = !(*target).resjunk
+            && (*column).xpr.type_ == pg_sys::NodeTag::T_Var
+            && (*column).varno as pg_sys::Index == scanned;
+        // system columns and whole rows have numbers below 1
+        match is_column {
+            true => usize::try_from((*column).varattno).ok()?.checked_sub(1),
+            false => None,
         }
-        let scan = &raw mut (*plan.cast::<pg_sys::SeqScan>()).scan;
-        let place = (*scan).scanrelid as usize - 1;
-        let entry = list_nth::<pg_sys::RangeTblEntry>((*statement).rtable, place);
-        Some((scan, (*entry).relid))
-    }
-}
-
-/// The places of columns selected as they are; None when something else is selected.
-///
-/// # Safety
-/// `targets` is the target list of a scan of relation number `scanned`.
-unsafe fn selected_places(
-    targets: *mut pg_sys::List,
-    scanned: pg_sys::Index,
-) -> Option<Vec<usize>> {
-    // SAFETY: every element of a target list is a TargetEntry with an expression.
-    unsafe {
-        let count = targets.as_ref()?.length as usize;
-        (0..count)
-            .map(|i| {
-                let target = list_nth::<pg_sys::TargetEntry>(targets, i);
-                let column = (*target).expr.cast::<pg_sys::Var>();
-                let is_column = !(*target).resjunk
-                    && (*column).xpr.type_ == pg_sys::NodeTag::T_Var
-                    && (*column).varno as pg_sys::Index == scanned;
-                // system columns and whole rows have numbers below 1
-                match is_column {
-                    true => usize::try_from((*column).varattno).ok()?.checked_sub(1),
-                    false => None,
-                }
-            })
-            .collect()
     }
 }
 
@@ -118,11 +114,4 @@ unsafe fn whole_row(
         }
         Some(targets)
     }
-}
-
-/// # Safety
-/// `list` is a list of pointers to `T` with more than `index` elements.
-unsafe fn list_nth<T>(list: *const pg_sys::List, index: usize) -> *mut T {
-    // SAFETY: as the caller promises.
-    unsafe { (*(*list).elements.add(index)).ptr_value.cast() }
 }

@@ -89,12 +89,16 @@ def test_two_workers_reach_the_objective_of_one_process(connection, table, cache
 
 
 @pytest.mark.parametrize("cache", ["8MB", "128MB"])
-def test_helpers_fetch_rows_and_change_nothing(connection, cache):
-    """A table whose arrays lie out of line, out of core and in memory; a training in the session itself."""
+@pytest.mark.parametrize("kind", ["", "PARTITION BY LIST (label)"])
+def test_helpers_fetch_rows_and_change_nothing(connection, kind, cache):
+    """A table whose arrays lie out of line, and one with partitions; out of core and in memory; in the session itself too."""
+    connection.execute(f"DROP TABLE IF EXISTS afar; CREATE TABLE afar (label boolean, x real[]) {kind}")
+    for label in ["true", "false"] if kind else []:
+        connection.execute(f"CREATE TABLE afar_{label} PARTITION OF afar FOR VALUES IN ({label})")
     connection.execute(
-        """CREATE UNLOGGED TABLE IF NOT EXISTS afar AS
-           SELECT hashint4(-i) > 0 AS label, ARRAY(SELECT (hashint4(i + k) / 2e9)::real
-                                                   FROM generate_series(1, CASE WHEN i > 0 THEN 600 END) AS k) AS x
+        """INSERT INTO afar
+           SELECT hashint4(-i) > 0, ARRAY(SELECT (hashint4(i + k) / 2e9)::real
+                                          FROM generate_series(1, CASE WHEN i > 0 THEN 600 END) AS k)
            FROM generate_series(1, 10000) AS i"""
     )
     told = listen(connection)

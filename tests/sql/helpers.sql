@@ -85,14 +85,38 @@ COMMIT;
 DROP OWNED BY regress_half;
 DROP ROLE regress_half;
 
--- many tables are read by whoever reads, one of them with helpers
+-- partitions: one with its columns in another order, one with columns that came later, one without rows, one with partitions
+-- of its own; those of them that a query needs, as it is planned and as it starts
 CREATE TABLE parts (LIKE forms) PARTITION BY RANGE (id);
-CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (4500);
-CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (4500) TO (9001);
-INSERT INTO parts SELECT * FROM forms;
-CREATE VIEW second_part AS SELECT * FROM parts WHERE id >= 4500;
-SELECT * FROM compared('parts', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
-SELECT * FROM compared('second_part', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (2000);
+CREATE TABLE parts_2 (afar real[], gone text, label text, id int, code uuid, a float8, b numeric(12, 4), c boolean, d size, e name,
+                      f text, g timestamptz, pressed int[], inline real[]);
+ALTER TABLE parts_2 DROP COLUMN gone;
+ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (2000) TO (5000);
+CREATE TABLE parts_3 AS SELECT id, code, label, a, b, c, d, e, f, g, inline, pressed FROM forms WHERE id BETWEEN 5000 AND 5999;
+ALTER TABLE parts_3 ADD COLUMN afar real[] DEFAULT array_fill(0.25::real, ARRAY[600]);
+ALTER TABLE parts ATTACH PARTITION parts_3 FOR VALUES FROM (5000) TO (6000);
+CREATE TABLE parts_4 PARTITION OF parts FOR VALUES FROM (6000) TO (9000) PARTITION BY HASH (id);
+CREATE TABLE parts_4_0 PARTITION OF parts_4 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_4_1 PARTITION OF parts_4 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE parts_5 PARTITION OF parts FOR VALUES FROM (9001) TO (9000000);
+INSERT INTO parts SELECT * FROM forms WHERE id < 5000 OR id BETWEEN 6000 AND 8999;
+SELECT * FROM compared('parts', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5, key => ''id''') WHERE workers = 1;
+CREATE TABLE in_order_of_parts AS SELECT * FROM parts;
+SELECT svm_train('in_order_of_parts', 'label', model => 'in_order', nulls => 'skip', max_passes => 3, tolerance => 0.5, key => 'id');
+SELECT weights('in_order') = weights('compared') AS same;
+CREATE VIEW planned_parts AS SELECT * FROM parts WHERE id >= 5000;
+CREATE VIEW started_parts AS SELECT * FROM parts WHERE id >= current_setting('parts.first')::int;
+SET parts.first = 5000;
+EXPLAIN (COSTS off) SELECT * FROM started_parts;
+SELECT * FROM compared('planned_parts', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
+SELECT * FROM compared('started_parts', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
+-- tables side by side, one of them twice, and tables joined
+CREATE VIEW beside AS SELECT label, a, afar FROM forms WHERE id % 2 = 0 UNION ALL SELECT label, 1.5, inline || afar[21:] FROM forms
+                      WHERE id < 3000 UNION ALL SELECT label, a, afar FROM parts;
+SELECT * FROM compared('beside', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
+CREATE VIEW joined AS SELECT forms.label, parts.afar FROM forms JOIN parts USING (id);
+SELECT * FROM compared('joined', 'nulls => ''skip'', max_passes => 3, tolerance => 0.5') WHERE workers = 1;
 
 -- rows too long to be handed over are fetched by whoever reads
 CREATE TABLE long AS
