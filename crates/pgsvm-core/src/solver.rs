@@ -43,6 +43,7 @@ use crate::trainer::{HeadReport, HeadSpec, Start, StopReason, TrainError};
 pub(crate) use bank::matrix::Column;
 use bank::Bank;
 use course::Course;
+use dual_moments::DualMoments;
 use head::{Blocks, Head};
 use moments::Moments;
 use visit::Sums;
@@ -74,8 +75,12 @@ pub(crate) struct Solver<T> {
     waited: u32,
     /// Visits before the last active pass began.
     visits_before: u64,
-    /// Column scales, while they are learned: in the first full pass, perhaps the second.
+    /// Column scales, while they are learned: in the first full pass, perhaps the second, or where heads begin from dual
+    /// variables in the verifying passes before.
     moments: Option<Moments>,
+    /// Whether another verifying pass is to come before the first pass that trains: in it heads that begin from dual
+    /// variables learn the metric to begin with.
+    looks_again: bool,
     /// Mean squares of the columns, once learned.
     mean_squares: Option<Vec<f32>>,
 }
@@ -126,6 +131,7 @@ impl<T: Real> Solver<T> {
             waited: 0,
             visits_before: 0,
             moments: Moments::new(facts)?,
+            looks_again: false,
             mean_squares: None,
         };
         if problem.pegasos().is_some() {
@@ -554,7 +560,9 @@ impl<T: Real> Solver<T> {
         match &mut self.form {
             Form::Apart(heads) => {
                 let mut everything = false;
-                for head in running(heads).filter(|head| head.course.wants_proof()) {
+                let looks_again = self.looks_again;
+                let verified = |head: &&mut Head<T>| looks_again || head.course.wants_proof();
+                for head in running(heads).filter(verified) {
                     everything |= head.begin_verify()?;
                 }
                 Ok(everything)
@@ -577,6 +585,10 @@ impl<T: Real> Solver<T> {
             if values >= budget {
                 return (place, values);
             }
+            if self.sets_out() {
+                let numbers = &blocks.numbers[place..=place];
+                self.learn_blocks(Blocks { numbers, ..blocks });
+            }
             let (first, rows) = blocks.rows(place);
             let slots = first..first + rows.count_ones() as usize;
             if let (true, Form::Together(bank)) = (everything, &mut self.form) {
@@ -588,15 +600,46 @@ impl<T: Real> Solver<T> {
                 if everything || self.needs_check(slot) {
                     let row = blocks.page.peek_row(slot);
                     values += row.values();
-                    self.check::<K>(&row);
+                    self.check_row::<K>(&row);
                 }
             }
         }
         (blocks.numbers.len(), values)
     }
 
+    /// Checks a row of those that come one by one in a verifying pass.
     #[inline(always)]
     pub(crate) fn check<K: Kernel>(&mut self, row: &Row<'_>) {
+        if self.sets_out() {
+            if let Some(moments) = &mut self.moments {
+                moments.learn_one(row);
+            }
+            for head in running(self.heads_mut()) {
+                head.learn_row(row);
+            }
+        }
+        self.check_row::<K>(row);
+    }
+
+    /// Whether a verifying pass also learns whether the shift is to be measured in a metric: where heads by themselves begin
+    /// from dual variables, until that is decided.
+    #[inline(always)]
+    pub(crate) fn sets_out(&self) -> bool {
+        self.full_passes == 0 && self.moments.is_some() && !self.heads().is_empty()
+    }
+
+    #[inline(always)]
+    fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+        if let Some(moments) = &mut self.moments {
+            moments.learn_blocks(blocks);
+        }
+        for head in running(self.heads_mut()) {
+            head.learn_blocks(blocks);
+        }
+    }
+
+    #[inline(always)]
+    fn check_row<K: Kernel>(&mut self, row: &Row<'_>) {
         match &mut self.form {
             Form::Apart(heads) => {
                 for head in running(heads) {
@@ -616,15 +659,60 @@ impl<T: Real> Solver<T> {
         }
     }
 
-    /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(crate) fn end_verify(&mut self) -> Result<(), TrainError> {
-        match &mut self.form {
-            Form::Apart(heads) => {
-                running(heads).for_each(Head::end_verify);
-                Ok(())
-            }
-            Form::Together(bank) => bank.end_verify(),
+    /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end. True when another one is due.
+    pub(crate) fn end_verify(&mut self) -> Result<bool, TrainError> {
+        if std::mem::take(&mut self.looks_again) {
+            self.begin_in_metric()?;
         }
+        match &mut self.form {
+            Form::Apart(heads) => running(heads).for_each(Head::end_verify),
+            Form::Together(bank) => bank.end_verify()?,
+        }
+        if self.sets_out() && !self.done() {
+            self.looks_again = self.needs_look()?;
+        }
+        Ok(self.looks_again)
+    }
+
+    /// Behind a verifying pass of what came from elsewhere: whether columns seem to differ in scale, so that another one has
+    /// to look at all rows.
+    fn needs_look(&mut self) -> Result<bool, TrainError> {
+        let Some(moments) = self.moments.take() else {
+            return Ok(false);
+        };
+        let follows = |course: &Course| course.takes_metric() && course.sums.alpha > 0.0;
+        if !self.running().any(follows) {
+            // nothing to follow: columns are looked at in the first full pass
+            self.moments = Some(moments.another()?);
+            return Ok(false);
+        }
+        if moments.metric(self.intercept)?.is_none() {
+            self.mean_squares = Some(moments.mean_squares()?);
+            return Ok(false);
+        }
+        self.moments = Some(moments.of_all_rows()?);
+        for head in running(self.heads_mut()) {
+            head.dual_moments = Some(DualMoments::new(head.iterate.len() - 1)?);
+        }
+        Ok(true)
+    }
+
+    /// At the end of that other pass: has the heads begin in a metric if columns do differ. They take over their v behind
+    /// this, so that it is exact in the metric.
+    fn begin_in_metric(&mut self) -> Result<(), TrainError> {
+        let Some(moments) = self.moments.take() else {
+            return Ok(());
+        };
+        let differ = moments.metric(self.intercept)?.is_some();
+        let squares = moments.mean_squares()?;
+        for head in running(self.heads_mut()) {
+            match differ {
+                true => head.begin_in_metric(&squares)?,
+                false => head.dual_moments = None,
+            }
+        }
+        self.mean_squares = Some(squares);
+        Ok(())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.

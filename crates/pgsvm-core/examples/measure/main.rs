@@ -17,6 +17,7 @@
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
 //! | dual | the dual objective at which it is asked to stop |
 //! | bandwidth | 1: also measure how fast as many bytes as the cached rows take can be read |
+//! | start | folder with the files of `out`: one head begins from those dual variables and weights |
 //! | out | folder for `weights.f64` (features in order, then the intercept, head after head) and `duals.f32` |
 //!
 //! The clock of the solver starts when the rows are encoded in the cache, or in the spool.
@@ -33,13 +34,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use arrays::Arrays;
+use arrays::{numbers, Arrays};
 use clock::{Clock, Time};
 use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step, Trainer,
+    Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Start, Step, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -74,6 +75,7 @@ fn main() -> Result<()> {
     };
     let wants_bandwidth = options.number("bandwidth", 0)? == 1;
     let out = options.take("out");
+    let start = options.take("start");
     let labels = options.take("labels").unwrap_or("label.i8".into());
     let features = options.number("features", 0)?;
     options.finish()?;
@@ -88,6 +90,9 @@ fn main() -> Result<()> {
     let loading = loading.read()?;
 
     let mut trainer = Trainer::new(cache.clone(), problem, heads.clone()).map_err(debug)?;
+    if let Some(folder) = start {
+        trainer.begin_from(vec![read_start(Path::new(&folder))?]);
+    }
     let mut observer = Observer::start(&cache, limit)?;
     match threads {
         1 => take_turns(&mut reader, &mut trainer, &mut observer)?,
@@ -241,6 +246,18 @@ fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {
     fs::write(out.join("weights.f64"), weights)?;
     fs::write(out.join("duals.f32"), duals)?;
     Ok(())
+}
+
+/// Where a head begins, from files like those that [`write`] makes.
+fn read_start(folder: &Path) -> Result<Start> {
+    let (weights, duals) = (
+        fs::read(folder.join("weights.f64"))?,
+        fs::read(folder.join("duals.f32"))?,
+    );
+    Ok(Start {
+        duals: numbers(&duals, f32::from_ne_bytes),
+        weights: Some(numbers(&weights, f64::from_ne_bytes)),
+    })
 }
 
 fn debug(error: impl std::fmt::Debug) -> Box<dyn Error> {

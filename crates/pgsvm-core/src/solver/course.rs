@@ -331,6 +331,20 @@ impl Course {
         self.rule.is_lost()
     }
 
+    /// Its dual variables came from elsewhere, and this metric follows them: the shift is measured in it from the start.
+    /// Returns kappa.
+    pub(super) fn begin_in_metric(&mut self, metric: &Metric) -> f64 {
+        self.eager = false;
+        self.follow_duals(metric)
+    }
+
+    /// Measures the shift in a metric that follows the dual variables. Returns kappa.
+    fn follow_duals(&mut self, metric: &Metric) -> f64 {
+        self.follows_duals = true;
+        let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
+        self.rule.begin_metric_at(metric.mean_norm, mean)
+    }
+
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
     pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
@@ -342,10 +356,8 @@ impl Course {
                 Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
             }
             Some(metric) if !self.follows_duals || self.rule.goes_round() => {
-                self.follows_duals = true;
                 self.wake();
-                let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
-                Shift::MoveInMetric(self.rule.begin_metric_at(metric.mean_norm, mean))
+                Shift::MoveInMetric(self.follow_duals(metric))
             }
             _ => match (self.adapt(), metric) {
                 (Shift::Move(kappa), Some(_)) => Shift::MoveInMetric(kappa),

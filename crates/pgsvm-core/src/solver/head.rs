@@ -132,7 +132,7 @@ impl<T: Real> Head<T> {
         blocks: Blocks<'_>,
     ) -> usize {
         if FULL {
-            self.learn(|lent, moments| lent.learn_blocks(blocks, moments));
+            self.learn_blocks(blocks);
         }
         let mut visitor = self.visitor();
         let values = visitor.visit_blocks::<K, FULL>(blocks);
@@ -141,7 +141,18 @@ impl<T: Real> Head<T> {
         values
     }
 
-    /// Lets the sums for a metric learn, if there are any.
+    /// Lets the sums for a metric learn from the rows of these blocks, if there are any.
+    #[inline(always)]
+    pub(super) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+        self.learn(|lent, moments| lent.learn_blocks(blocks, moments));
+    }
+
+    /// The same from one row.
+    #[inline(always)]
+    pub(super) fn learn_row(&mut self, row: &Row<'_>) {
+        self.learn(|lent, moments| lent.learn(row, moments));
+    }
+
     #[inline(always)]
     fn learn(&mut self, from: impl FnOnce(&Lent<'_, T>, &mut DualMoments)) {
         if let Some(mut moments) = self.dual_moments.take() {
@@ -153,7 +164,7 @@ impl<T: Real> Head<T> {
     /// A visit that also sums the loss at the weights of the pass's start.
     #[inline(always)]
     pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
-        self.learn(|lent, moments| lent.learn(row, moments));
+        self.learn_row(row);
         self.visit_one::<K, true>(row)
     }
 
@@ -276,6 +287,18 @@ impl<T: Real> Head<T> {
             if self.course.wants_dual_metric() {
                 self.dual_moments = Some(DualMoments::new(squares.len())?);
             }
+        }
+        Ok(())
+    }
+
+    /// Measures the shift from the start in the metric that was learned, if there is one. `mean_squares`: of the columns.
+    pub(super) fn begin_in_metric(&mut self, mean_squares: &[f32]) -> Result<(), TrainError> {
+        let Some(moments) = &self.dual_moments else {
+            return Ok(());
+        };
+        if let Some(metric) = moments.metric(mean_squares, self.iterate.intercept())? {
+            let kappa = self.course.begin_in_metric(&metric);
+            self.iterate.stay_in(kappa, &metric.moment)?;
         }
         Ok(())
     }

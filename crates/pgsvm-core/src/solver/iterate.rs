@@ -28,6 +28,23 @@ struct Columns<T> {
     damp: Vec<T>,
 }
 
+impl<T: Real> Columns<T> {
+    /// Of this M; w is not known yet.
+    fn new(moment: &[f32]) -> Result<Self, TrainError> {
+        let mut own: Vec<f32> = zeros(moment.len())?;
+        own.copy_from_slice(moment);
+        let mut inverse: Vec<T> = zeros(moment.len())?;
+        for (inverse, moment) in inverse.iter_mut().zip(moment) {
+            *inverse = T::of(1.0 / f64::from(*moment));
+        }
+        Ok(Self {
+            moment: own,
+            inverse,
+            damp: zeros(moment.len())?,
+        })
+    }
+}
+
 /// Squared norms of v, of w and of v - w.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Norms {
@@ -153,35 +170,35 @@ impl<T: Real> Iterate<T> {
 
     /// z := w, keeping v, with `kappa` from now on.
     pub(crate) fn move_centre(&mut self, kappa: f64) {
-        self.recentre(kappa, |_, _| {});
+        self.reshape(kappa, None, true);
     }
 
     /// As [`Self::move_centre`], with M the diagonal of `moment` from now on.
     pub(crate) fn move_centre_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), TrainError> {
-        let mut own: Vec<f32> = zeros(moment.len())?;
-        own.copy_from_slice(moment);
-        let mut inverse: Vec<T> = zeros(moment.len())?;
-        for (inverse, moment) in inverse.iter_mut().zip(moment) {
-            *inverse = T::of(1.0 / f64::from(*moment));
-        }
-        let columns = Columns {
-            moment: own,
-            inverse,
-            damp: zeros(moment.len())?,
-        };
-        self.recentre(kappa, |this, _| this.columns = Some(columns));
+        let columns = Columns::new(moment)?;
+        self.reshape(kappa, Some(columns), true);
         Ok(())
     }
 
-    fn recentre(&mut self, kappa: f64, change: impl FnOnce(&mut Self, f64)) {
+    /// Keeps z, and v but for rounding, with `kappa` and M the diagonal of `moment` from now on.
+    pub(crate) fn stay_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), TrainError> {
+        let columns = Columns::new(moment)?;
+        self.reshape(kappa, Some(columns), false);
+        Ok(())
+    }
+
+    /// Changes the shift, keeping v. `columns`: another M; `moves`: z := w.
+    fn reshape(&mut self, kappa: f64, columns: Option<Columns<T>>, moves: bool) {
         // v takes the place of u while the factors change
         for j in 0..self.u.len() {
             let (damp, pull) = self.factors(j);
             let (u, z) = (self.u[j].to(), self.z[j].to());
-            self.z[j] = T::of(u * damp);
+            if moves {
+                self.z[j] = T::of(u * damp);
+            }
             self.u[j] = T::of(u - pull * z);
         }
-        change(self, kappa);
+        self.columns = columns.or(self.columns.take());
         self.kappa = kappa;
         self.damp = 1.0 / (1.0 + kappa);
         if let Some(columns) = &mut self.columns {

@@ -1,8 +1,8 @@
 //! Whether columns differ so much in scale that the proximal shift needs a metric, and that metric.
 //!
-//! Learned during the first full pass, where rows are many against features, and where that was a sample and saw a
-//! difference once more during the second: m of a column is the mean square of its
-//! values other than 0 (over all rows it would make rare features explode).
+//! Learned during the first full pass, or the pass that verifies where a training begins, where rows are many against
+//! features, and where that was a sample and saw a difference once more during the next: m of a column is the mean square of
+//! its values other than 0 (over all rows it would make rare features explode).
 
 use crate::cache::Facts;
 use crate::row::Row;
@@ -61,10 +61,15 @@ impl Moments {
         if self.stride == 1 || self.metric(intercept)?.is_none() {
             return Ok(None);
         }
-        Ok(Some(Self {
+        self.of_all_rows().map(Some)
+    }
+
+    /// Of the same form, to learn from every row.
+    pub(crate) fn of_all_rows(&self) -> Result<Self, TrainError> {
+        Ok(Self {
             stride: 1,
             ..self.another()?
-        }))
+        })
     }
 
     /// Adds what was learned from other rows.

@@ -101,8 +101,13 @@ impl<T: Real> Team<T> {
         let count = self.members.len();
         for (k, member) in self.members.iter_mut().enumerate() {
             member.left = blocks * k / count..blocks * (k + 1) / count;
+            let learns = match pass {
+                Pass::Full => true,
+                Pass::Verify { .. } => solver.sets_out(),
+                Pass::Active => false,
+            };
             member.moments = match &solver.moments {
-                Some(moments) if pass == Pass::Full => Some(moments.another()?),
+                Some(moments) if learns => Some(moments.another()?),
                 _ => None,
             };
             for (part, head) in member.parts.iter_mut().zip(solver.heads_mut()) {
@@ -111,7 +116,7 @@ impl<T: Real> Team<T> {
                     Pass::Verify { .. } => part.proof = head.another_proof()?,
                     _ => part.u.copy_from_slice(head.lend().0),
                 }
-                if let (Pass::Full, Some(moments)) = (pass, &head.dual_moments) {
+                if let (true, Some(moments)) = (learns, &head.dual_moments) {
                     part.dual_moments = Some(moments.another()?);
                 }
                 part.kinks = head.kinks.as_ref().map(|_| Kinks::new());
@@ -208,16 +213,13 @@ impl<T: Real> Member<T> {
         shared: &Shared<'_, T>,
         blocks: Blocks<'_>,
     ) -> usize {
-        if let (true, Some(moments)) = (FULL, &mut self.moments) {
-            moments.learn_blocks(blocks);
+        if FULL {
+            self.learn(shared, blocks);
         }
         let mut values = 0;
         for ((part, lent), stretch) in self.parts.iter_mut().zip(&shared.heads).zip(shared.stretch)
         {
             if let Some(lent) = lent {
-                if let (true, Some(moments)) = (FULL, &mut part.dual_moments) {
-                    lent.learn_blocks(blocks, moments);
-                }
                 let mut visitor =
                     lent.visitor(&mut part.u, *stretch, part.sums, part.kinks.as_mut());
                 values += visitor.visit_blocks::<K, FULL>(blocks);
@@ -227,6 +229,19 @@ impl<T: Real> Member<T> {
         values
     }
 
+    /// Lets the sums for a metric learn from blocks, in a pass that has any.
+    #[inline(always)]
+    fn learn(&mut self, shared: &Shared<'_, T>, blocks: Blocks<'_>) {
+        if let Some(moments) = &mut self.moments {
+            moments.learn_blocks(blocks);
+        }
+        for (part, lent) in self.parts.iter_mut().zip(&shared.heads) {
+            if let (Some(moments), Some(lent)) = (&mut part.dual_moments, lent) {
+                lent.learn_blocks(blocks, moments);
+            }
+        }
+    }
+
     #[inline(always)]
     fn check<K: Kernel>(
         &mut self,
@@ -234,6 +249,7 @@ impl<T: Real> Member<T> {
         blocks: Blocks<'_>,
         everything: bool,
     ) -> usize {
+        self.learn(shared, blocks);
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, rows) = blocks.rows(place);

@@ -103,16 +103,13 @@ impl Passes {
             Pass::Full => Event::Pass,
             Pass::Verify => Event::Verify,
         };
-        let arrived = match ended {
+        let due = match ended {
             Pass::Full => solver.end_full(),
-            Pass::Verify => {
-                solver.end_verify()?;
-                false
-            }
+            Pass::Verify => solver.end_verify()?,
         };
         self.note(solver, (event, None), held);
         self.rows_before += std::mem::take(&mut self.rows) as u64;
-        if arrived {
+        if due {
             solver.begin_verify()?;
             self.current = Pass::Verify;
             self.begun += 1;

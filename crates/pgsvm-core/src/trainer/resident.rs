@@ -208,10 +208,13 @@ impl<T: Real> Resident<T> {
                 self.active_visits = 0;
             }
             Pass::Verify { .. } => {
-                self.solver.end_verify()?;
+                let due = self.solver.end_verify()?;
                 self.note(Event::Verify);
                 if self.solver.done() {
                     return Ok(());
+                }
+                if due {
+                    return self.begin_verify();
                 }
                 if let Some(before) = self.between.take() {
                     if self.solver.running_heads() >= before {
