@@ -23,7 +23,7 @@ GENERATED = {
     "500 columns, dense": lambda share: problems.unit_rows(100_000 // share),
 }
 REAL = [("a9a", "raw"), ("reuters_moneyfx", "raw")]
-FULL_ONLY = [("ijcnn1", "std"), ("cover_2v4", "raw"), ("mnist", "std"), ("kddcup99", "std")]
+FULL_ONLY = [("ijcnn1", "std"), ("cover_2v4", "raw"), ("mnist", "std"), ("kddcup99", "std"), ("kddcup99", "raw")]
 # of 300 rows: one is deleted, one comes later, one takes the place of another
 PERIOD, DELETED, LATER, UPDATED, REPLACEMENT = 300, 1, 2, 3, 4
 # longer calls are repeated less often

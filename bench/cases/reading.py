@@ -85,7 +85,8 @@ def load(connection, kind):
         stored = "reading_base" if "VIEW" in MADE[kind] else "reading"
         server.settle(connection, stored)
     of_parts = "SELECT sum(pg_table_size(relid)) FROM pg_partition_tree(%(of)s)"
-    return connection.execute(f"SELECT coalesce(({of_parts}), pg_table_size(%(of)s))", {"of": stored}).fetchone()[0]
+    size = f"SELECT coalesce(({of_parts}), pg_table_size(%(of)s))::bigint"
+    return connection.execute(size, {"of": stored}).fetchone()[0]
 
 
 def train(connection, helpers):

@@ -20,8 +20,6 @@ const FAR: f64 = 0.3;
 /// So many corrections of the balance say that the constants do not suit the problem; and so many that undo the one before
 /// say that neither does the kappa at which they turn round and round.
 const MANY_CORRECTIONS: u32 = 6;
-/// As many say so where dual variables came from elsewhere, and with them their scale.
-const FEW_CORRECTIONS: u32 = 3;
 
 /// Shares of the inner part in the gap between which the balance is right.
 const BALANCED: (f64, f64) = (0.18, 0.6);
@@ -77,8 +75,6 @@ pub(crate) struct Rule {
     corrections: u32,
     turns: u32,
     raised: bool,
-    /// How many corrections are too many.
-    many: u32,
     /// What the last full pass measured.
     last: Measured,
     /// Gap and age of the stall watch.
@@ -119,7 +115,6 @@ impl Rule {
             corrections: 0,
             turns: 0,
             raised: false,
-            many: MANY_CORRECTIONS,
             last: Measured::NOTHING,
             watched: (f64::INFINITY, 0),
         }
@@ -132,7 +127,6 @@ impl Rule {
     /// Starts at the scale of dual variables that came from elsewhere, `mean_a` on average where they are above 0. Returns
     /// the new kappa.
     pub(crate) fn begin_from(&mut self, mean_a: f64) -> f64 {
-        self.many = FEW_CORRECTIONS;
         let wanted = self.factor * mean_a * self.mean_q / self.target - self.offset;
         let least = match self.proximal {
             Proximal::Auto => 0.0,
@@ -176,7 +170,7 @@ impl Rule {
 
     /// Whether the boost had to be corrected so often that the constants do not suit the problem.
     pub(crate) fn is_lost(&self) -> bool {
-        self.corrections >= self.many
+        self.corrections >= MANY_CORRECTIONS
     }
 
     /// Whether the boost goes up and down without end, as it does where it was brought down while far from the optimum.
