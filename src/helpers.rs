@@ -1,7 +1,7 @@
-//! Several processes fetch the rows of one table, or of several one after the other, as of partitions. Helpers are workers that do what costs a row most where it comes from
-//! PostgreSQL: they bring its page, see whether it is visible, take it apart and detoast it. The process that plays the
-//! reader does all the rest, and gets the rows in the order in which it would have met them alone; so nothing that is
-//! learned from rows, and no error in them, depends on helpers.
+//! Several processes fetch the rows of one table, or of several one after the other, as of partitions. Helpers are workers
+//! that do what costs a row most where it comes from PostgreSQL: they bring its page, see whether it is visible, take it
+//! apart and detoast it. The process that plays the reader does all the rest, and gets the rows in the order in which it
+//! would have met them alone; so nothing that is learned from rows, and no error in them, depends on helpers.
 //!
 //! The tables are cut into [`crate::pieces`]. The reader takes one after the other: one that nobody has taken it fetches
 //! itself, any other it receives from the helper that has, whose queue holds just that piece next. A helper waits when its
