@@ -29,8 +29,8 @@ const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// How many helpers to start for the rows of a query.
 pub fn wanted(planned: &Planned) -> usize {
-    let cut = Cut::of(planned).filter(|_| planned.runs == Runs::Anywhere);
-    let possible = cut.is_some_and(|cut| shape(planned, &cut).is_some());
+    let possible =
+        planned.runs == Runs::Anywhere && Cut::of(planned).is_some() && shape(planned).is_some();
     let worth_it = match settings::min_parallel_bytes() {
         Some(least) => planned.relation_bytes >= least,
         None => planned.relation_bytes >= LEAST_BYTES && is_dear(planned),
@@ -107,7 +107,7 @@ impl Rows {
         let Some(helpers) = helpers else {
             return Self::Alone(running);
         };
-        match shape(planned, &helpers.pieces.cut) {
+        match shape(planned).filter(|_| helpers.pieces.cut.fits(planned)) {
             Some(shape) => Self::Together(Box::new(Together::start(running, helpers, shape))),
             // the plan is another one than it was
             None => {
@@ -249,7 +249,7 @@ impl Together {
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     let planned = query::plan(&job.select);
     let mut running = Running::start(&planned);
-    if let Some(shape) = shape(&planned, &pieces.cut) {
+    if let Some(shape) = shape(&planned).filter(|_| pieces.cut.fits(&planned)) {
         let mut packer = Packer::new(shape);
         for piece in 0..pieces.cut.count() {
             if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
@@ -290,9 +290,7 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
     }
 }
 
-/// The columns of a query whose tables are cut so, unless it has become another one, or they are of a form that cannot be
-/// sent.
-fn shape(planned: &Planned, cut: &Cut) -> Option<Shape> {
-    let columns = planned.columns.iter().map(|column| column.type_oid);
-    Shape::new(columns).filter(|_| cut.fits(planned))
+/// The columns of a query, unless they are of a form that cannot be sent.
+fn shape(planned: &Planned) -> Option<Shape> {
+    Shape::new(planned.columns.iter().map(|column| column.type_oid))
 }

@@ -58,13 +58,15 @@ impl PageScans {
     pub unsafe fn of(desc: *mut pg_sys::QueryDesc) -> Self {
         // SAFETY: as the caller promises.
         unsafe {
-            let scans = states(desc).into_iter();
+            let scan = |state: *mut pg_sys::PlanState| PageScan {
+                state: state.cast(),
+                begun: false,
+            };
+            let states = states(desc).into_iter();
             Self {
                 desc,
                 whole: (*desc).planstate,
-                scans: scans
-                    .map(|state| state.map(|it| PageScan::of(it)))
-                    .collect(),
+                scans: states.map(|state| state.map(scan)).collect(),
             }
         }
     }
@@ -104,15 +106,6 @@ struct PageScan {
 }
 
 impl PageScan {
-    /// # Safety
-    /// The state is that of a sequential scan, and outlives the result.
-    unsafe fn of(state: *mut pg_sys::PlanState) -> Self {
-        Self {
-            state: state.cast(),
-            begun: false,
-        }
-    }
-
     /// # Safety
     /// As for [`PageScans::restrict`].
     unsafe fn restrict(&mut self, pages: Range<u32>) {

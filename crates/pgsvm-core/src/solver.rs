@@ -581,11 +581,12 @@ impl<T: Real> Solver<T> {
         budget: usize,
     ) -> (usize, usize) {
         let mut values = 0;
+        let sets_out = self.sets_out();
         for place in 0..blocks.numbers.len() {
             if values >= budget {
                 return (place, values);
             }
-            if self.sets_out() {
+            if sets_out {
                 let numbers = &blocks.numbers[place..=place];
                 self.learn_blocks(Blocks { numbers, ..blocks });
             }

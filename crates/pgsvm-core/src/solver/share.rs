@@ -99,13 +99,13 @@ impl<T: Real> Team<T> {
         pass: Pass,
     ) -> Result<(), TrainError> {
         let count = self.members.len();
+        let learns = match pass {
+            Pass::Full => true,
+            Pass::Verify { .. } => solver.sets_out(),
+            Pass::Active => false,
+        };
         for (k, member) in self.members.iter_mut().enumerate() {
             member.left = blocks * k / count..blocks * (k + 1) / count;
-            let learns = match pass {
-                Pass::Full => true,
-                Pass::Verify { .. } => solver.sets_out(),
-                Pass::Active => false,
-            };
             member.moments = match &solver.moments {
                 Some(moments) if learns => Some(moments.another()?),
                 _ => None,
