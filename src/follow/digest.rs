@@ -1,74 +1,63 @@
-//! The digest of a row, by which a model knows whether it has changed, and the hash of a text that is a key.
-//!
-//! A word at a time is mixed in by a multiplication with an odd number and a shift, both of which can be undone: two
-//! rows that differ in one value always differ in their digest, others but once in 2^64. Models store these numbers, so
-//! they must never change, on no platform.
+//! The digest of a row, by which a model knows whether it has changed, and the hash of a text that is a key: XXH3, of
+//! 64 and of 128 bits, without a seed. Models store these numbers, so what is hashed must never change, on no platform.
+//! XXH3 does not.
 
 use crate::features::FeatureBuffer;
 use core::hash::{BuildHasherDefault, Hasher};
+use twox_hash::{XxHash3_128, XxHash3_64};
 
-const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Makes the digests of rows.
+#[derive(Debug, Default)]
+pub struct RowDigests {
+    /// What is hashed of a row.
+    words: Vec<[u8; 8]>,
+}
 
-/// A digest in the making.
-#[derive(Debug, Clone, Copy)]
-pub struct Digest(u64);
-
-impl Digest {
-    /// Digests of different seeds have nothing to do with each other.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    #[inline]
-    pub fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(ODD);
-        self.0 ^= self.0 >> 32;
-    }
-
-    pub fn bytes(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        words
-            .iter()
-            .for_each(|word| self.word(u64::from_le_bytes(*word)));
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.word(u64::from_le_bytes(last));
-        self.word(bytes.len() as u64);
-    }
-
-    pub fn finish(mut self) -> u64 {
-        self.word(0);
-        self.0
+impl RowDigests {
+    /// The digest of a row with that label (a digest too), weight and features: of 8 bytes each, little endian, in that
+    /// order. A sparse feature is its value with its index in the higher half.
+    pub fn of_row(&mut self, label: u64, weight: f64, features: &FeatureBuffer) -> u64 {
+        let dense = features.dense.iter().map(|value| word_of(*value));
+        let sparse = features.sparse_index.iter().zip(&features.sparse_value);
+        let sparse =
+            sparse.map(|(index, value)| u64::from(*index) << 32 | u64::from(value.to_bits()));
+        self.words.clear();
+        self.words.push(label.to_le_bytes());
+        self.words.push(word_of(weight).to_le_bytes());
+        self.words.extend(dense.map(u64::to_le_bytes));
+        self.words.extend(sparse.map(u64::to_le_bytes));
+        XxHash3_64::oneshot(self.words.as_flattened())
     }
 }
 
-/// The digest of a row with that label (a digest too), weight and features.
-pub fn of_row(label: u64, weight: f64, features: &FeatureBuffer) -> u64 {
-    let mut digest = Digest::new(label);
-    digest.word(weight.to_bits());
-    for value in &features.dense {
-        // -0 is 0, and one NaN is as good as another
-        let value = if value.is_nan() {
-            f64::NAN
-        } else {
-            value + 0.0
-        };
-        digest.word(value.to_bits());
-    }
-    for (index, value) in features.sparse_index.iter().zip(&features.sparse_value) {
-        digest.word(u64::from(*index) << 32 | u64::from(value.to_bits()));
-    }
-    digest.finish()
+/// A number's bits: -0 is 0, and one NaN is as good as another.
+fn word_of(value: f64) -> u64 {
+    let value = if value.is_nan() {
+        f64::NAN
+    } else {
+        value + 0.0
+    };
+    value.to_bits()
 }
 
 /// The digest of a label.
 pub fn of_label(text: &str) -> u64 {
-    let mut digest = Digest::new(1);
-    digest.bytes(text.as_bytes());
-    digest.finish()
+    XxHash3_64::oneshot(text.as_bytes())
 }
 
-/// Hashes what keys are known by, for look-ups in memory.
+/// What stands for a text among keys: 128 bits, so that no two texts are taken for one.
+pub fn of_key(text: &[u8]) -> u128 {
+    XxHash3_128::oneshot(text)
+}
+
+/// Where to look first, in memory, for what a key is known by. Integers mostly come numbered through.
+pub fn place_of(key: u128) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(32)).wrapping_mul(ODD);
+    mixed ^ mixed >> 32
+}
+
+/// The same for sets.
 #[derive(Default)]
 pub struct KeyHasher(u64);
 
@@ -76,30 +65,16 @@ pub type BuildKeyHasher = BuildHasherDefault<KeyHasher>;
 
 impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
-        let mut digest = Digest(self.0);
-        digest.bytes(bytes);
-        self.0 = digest.finish();
+        self.0 = XxHash3_64::oneshot_with_seed(self.0, bytes);
     }
 
     #[inline]
     fn write_u128(&mut self, key: u128) {
-        let mut digest = Digest(self.0);
-        digest.word(key as u64 ^ ((key >> 64) as u64).rotate_left(32));
-        self.0 = digest.finish();
+        self.0 = place_of(key);
     }
 
     #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
-}
-
-/// What stands for a text among keys: 128 bits, so that no two texts are taken for one.
-pub fn of_key(text: &[u8]) -> u128 {
-    let half = |seed| {
-        let mut digest = Digest::new(seed);
-        digest.bytes(text);
-        digest.finish()
-    };
-    u128::from(half(2)) << 64 | u128::from(half(3))
 }

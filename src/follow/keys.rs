@@ -2,7 +2,7 @@
 //! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
 
 use super::chunks::{KeyChunk, KeyChunks, KeyKind};
-use super::digest;
+use super::digest::{self, RowDigests};
 use super::memory::Memory;
 use super::seen::Seen;
 use crate::errors::{Code, Failure};
@@ -96,6 +96,7 @@ pub struct Keys {
     at: usize,
     seen: Seen,
     chunks: KeyChunks,
+    digests: RowDigests,
     /// Digests of the labels, by class.
     labels: Vec<u64>,
     following: Option<Following>,
@@ -283,6 +284,7 @@ impl Keys {
             column,
             at,
             seen: Seen::default(),
+            digests: RowDigests::default(),
             labels: Vec::new(),
             following,
         }
@@ -344,7 +346,8 @@ impl Keys {
         let new = classes[had..].iter();
         self.labels
             .extend(new.map(|class| digest::of_label(&class.text)));
-        let digest = digest::of_row(self.labels[class as usize], weight, features);
+        let label = self.labels[class as usize];
+        let digest = self.digests.of_row(label, weight, features);
         if let Some(following) = &mut self.following {
             following.take(known, digest)?;
         }

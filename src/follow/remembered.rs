@@ -3,7 +3,7 @@
 //! A table is mostly read in the order in which it was read before: the next key is compared with the next one
 //! remembered, and only where they differ is a row looked up. The index for that is made when it is wanted first.
 
-use super::digest::Digest;
+use super::digest::place_of;
 use super::keys::out_of_memory;
 use crate::errors::Failure;
 use crate::pg::check_for_interrupts;
@@ -116,8 +116,6 @@ impl Remembered {
 
     /// Where a key is looked for first.
     fn place(&self, key: u128) -> usize {
-        let mut digest = Digest::new(0);
-        digest.word(key as u64 ^ ((key >> 64) as u64).rotate_left(32));
-        digest.finish() as usize & (self.index.len() - 1)
+        place_of(key) as usize & (self.index.len() - 1)
     }
 }
