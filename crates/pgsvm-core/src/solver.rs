@@ -542,17 +542,20 @@ impl<T: Real> Solver<T> {
 
     /// Whether a verifying pass is due at once: nothing is trained in it, so half of the heads that run must want it, or one
     /// that cannot wait. So many heads that arrive far apart are verified in few passes; none waits longer than
-    /// [`PATIENCE`].
+    /// [`PATIENCE`]. In a bank whose rows are all at hand the next full pass finds the primal of those that wait beside what
+    /// it trains for the others: there all heads must want it, or one for which it costs next to nothing.
     pub(crate) fn wants_proof(&self) -> bool {
-        let (mut running, mut wanting) = (0, 0);
-        for course in self.running() {
-            if course.cannot_wait() {
-                return true;
-            }
-            running += 1;
-            wanting += usize::from(course.wants_proof());
+        if self.running().any(Course::cannot_wait) {
+            return true;
         }
-        wanting > 0 && 2 * wanting >= running
+        let running = self.running_heads();
+        let wanting = self.running().filter(|it| it.wants_proof()).count();
+        let least = match &self.form {
+            Form::Together(_) if self.running().any(Course::is_cheap_to_prove) => 1,
+            Form::Together(_) if self.running().all(Course::has_rows_at_hand) => running,
+            _ => running.div_ceil(2),
+        };
+        wanting >= least.max(1)
     }
 
     /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.

@@ -40,7 +40,8 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Start, Step, Trainer,
+    Cache, HeadSpec, LogEntry, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Start, Step,
+    Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -131,7 +132,7 @@ fn main() -> Result<()> {
         ("read_bandwidth", read_bandwidth),
     ];
     println!(
-        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}]}}",
+        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
         fields
             .map(|(name, value)| format!("\"{name}\": {value}"))
             .join(", "),
@@ -142,6 +143,7 @@ fn main() -> Result<()> {
             .map(point)
             .collect::<Vec<_>>()
             .join(", "),
+        duals(&trainer.log()),
     );
     match out {
         Some(out) => write(Path::new(&out), &trainer, heads.len()),
@@ -232,6 +234,23 @@ fn point(point: &Point) -> String {
         "{{\"passes\": {}, \"wall\": {}, \"cpu\": {}, \"primal\": {}, \"dual\": {}}}",
         point.passes, point.time.wall, point.time.cpu, point.primal, point.dual
     )
+}
+
+/// The dual objectives that training noted, between passes too: after so many passes over the spool and wall seconds from
+/// the end of loading on.
+fn duals(log: &[LogEntry]) -> String {
+    let Some(loaded) = log.first() else {
+        return String::new();
+    };
+    let noted = log.iter().filter_map(|entry| {
+        let passes = entry.rows_read as f64 / loaded.rows_read as f64 - 1.0;
+        let wall = entry.seconds - loaded.seconds;
+        let dual = entry.dual?;
+        Some(format!(
+            "{{\"passes\": {passes}, \"wall\": {wall}, \"dual\": {dual}}}"
+        ))
+    });
+    noted.collect::<Vec<_>>().join(", ")
 }
 
 fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {

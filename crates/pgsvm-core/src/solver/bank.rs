@@ -300,6 +300,11 @@ impl Bank {
     }
 
     fn norms(&mut self) -> Vec<Norms> {
+        if let Some(turn) = &self.turn {
+            let mut norms = turn.norms.clone();
+            norms[turn.lane] = turn.iterate.norms();
+            return norms;
+        }
         let moment = self.metric.as_ref().map(|metric| &metric.moment);
         let given: [&[f64]; 1] = [&self.kappa];
         let change =
@@ -314,11 +319,7 @@ impl Bank {
             };
         let norms = self.w.sweep(&mut self.z, moment, given, change);
         let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
-        let mut norms: Vec<_> = norms.collect();
-        if let Some(turn) = &self.turn {
-            norms[turn.lane] = turn.iterate.norms();
-        }
-        norms
+        norms.collect()
     }
 
     /// The duals at the present dual variables, summed over the heads.

@@ -430,6 +430,16 @@ impl Course {
         self.certificate.is_some_and(|c| c.gap <= self.tolerance)
     }
 
+    /// Whether all rows are in the cache: those that may sleep are.
+    pub(super) fn has_rows_at_hand(&self) -> bool {
+        self.sleeps
+    }
+
+    /// Whether a verifying pass costs it next to nothing: rows with a = 0 need not be looked at, the others are at hand.
+    pub(super) fn is_cheap_to_prove(&self) -> bool {
+        self.sleeps && self.known()
+    }
+
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
     pub(super) fn sorts_rows(&self) -> bool {
         self.sleeps && self.begins_elsewhere == Some(true)

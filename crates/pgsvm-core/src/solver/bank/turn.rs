@@ -10,7 +10,7 @@ use crate::kernel::lanes::LANES;
 use crate::kernel::Kernel;
 use crate::solver::course::Course;
 use crate::solver::head::Blocks;
-use crate::solver::iterate::Iterate;
+use crate::solver::iterate::{Iterate, Norms};
 use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::visit::Lent;
 use crate::trainer::TrainError;
@@ -28,6 +28,25 @@ pub(super) struct Turn {
     /// Dual variables by row; of rows that slept when the turn began, without meaning.
     alpha: Vec<f32>,
     pub(super) asleep: Asleep,
+    /// Norms of all lanes when the turn began: those of the others stay.
+    pub(super) norms: Vec<Norms>,
+}
+
+/// The rows of the bits set in the `n`-th word.
+fn ones(mut word: u64, n: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = word.trailing_zeros() as usize;
+        (word != 0).then(|| {
+            word &= word - 1;
+            64 * n + first
+        })
+    })
+}
+
+/// The lowest bit of each of eight bytes.
+fn bits_of(bytes: u64) -> u8 {
+    // byte n's goes to bit 56 + n, and no two meet
+    ((bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 impl Bank {
@@ -43,10 +62,7 @@ impl Bank {
         }
         let mut visits = 0;
         for n in 0..self.facts.rows.div_ceil(64) {
-            let mut awake = self.awake_word(n);
-            while awake != 0 {
-                let row = 64 * n + awake.trailing_zeros() as usize;
-                awake &= awake - 1;
+            for row in ones(self.awake_word(n), n) {
                 let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
                 let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
                 visits += u64::from(lanes.sum::<u32>());
@@ -65,9 +81,15 @@ impl Bank {
             self.end_turns();
             return Ok(false);
         };
-        let (alpha, asleep) = match self.put_back() {
-            Some(held) => (held.alpha, held.asleep),
-            None => (zeros(self.facts.rows)?, nobody_asleep(self.facts.rows)?),
+        let (alpha, asleep, norms) = match self.put_back() {
+            Some(mut held) => {
+                held.norms[held.lane] = held.iterate.norms();
+                (held.alpha, held.asleep, held.norms)
+            }
+            None => {
+                let rows = self.facts.rows;
+                (zeros(rows)?, nobody_asleep(rows)?, self.norms())
+            }
         };
         let iterate = self.iterate(lane)?;
         let mut turn = Turn {
@@ -75,19 +97,41 @@ impl Bank {
             iterate,
             alpha,
             asleep,
+            norms,
         };
         let (block, k) = (lane / LANES, lane % LANES);
-        let Turn { alpha, asleep, .. } = &mut turn;
-        asleep.set_all(self.facts.rows, |row| {
-            let place = row * self.width + block;
-            let sleeps = self.asleep[place] >> k & 1 != 0;
-            if !sleeps {
-                alpha[row] = self.alpha[place][k];
+        for n in 0..self.facts.rows.div_ceil(64) {
+            let awake = self.awake_in(lane, n);
+            turn.asleep.set_word(n, !awake);
+            for row in ones(awake, n) {
+                turn.alpha[row] = self.alpha[row * self.width + block][k];
             }
-            sleeps
-        });
+        }
         self.turn = Some(turn);
         Ok(true)
+    }
+
+    /// Bits of the rows `64 n..64 (n + 1)` that are awake in this lane.
+    fn awake_in(&self, lane: usize, n: usize) -> u64 {
+        let (block, k) = (lane / LANES, lane % LANES);
+        let rows = self.facts.rows.min(64 * (n + 1)) - 64 * n;
+        let asleep = &self.asleep[64 * n * self.width..][..rows * self.width];
+        let eight = |bytes: [u8; 8]| bits_of(!u64::from_le_bytes(bytes) >> k);
+        let mut groups = asleep.chunks_exact(8 * self.width);
+        let mut awake = 0;
+        for (place, lanes) in groups.by_ref().enumerate() {
+            let bytes = std::array::from_fn(|row| lanes[row * self.width + block]);
+            awake |= u64::from(eight(bytes)) << (8 * place);
+        }
+        let mut last = [u8::MAX; 8];
+        let rest = groups.remainder().chunks_exact(self.width);
+        for (byte, lanes) in last.iter_mut().zip(rest) {
+            *byte = lanes[block];
+        }
+        awake
+            | u64::from(eight(last))
+                .checked_shl((rows & !7) as u32)
+                .unwrap_or(0)
     }
 
     /// The weights of a lane as a head by itself holds them.
@@ -108,12 +152,11 @@ impl Bank {
     fn put_back(&mut self) -> Option<Turn> {
         let turn = self.turn.take()?;
         let (block, k) = (turn.lane / LANES, turn.lane % LANES);
-        for (row, alpha) in turn.alpha.iter().enumerate() {
-            let place = row * self.width + block;
-            let lanes = &mut self.asleep[place];
-            if *lanes >> k & 1 == 0 {
-                *lanes |= u8::from(turn.asleep.get(row)) << k;
-                self.alpha[place][k] = *alpha;
+        for n in 0..self.facts.rows.div_ceil(64) {
+            for row in ones(self.awake_in(turn.lane, n), n) {
+                let place = row * self.width + block;
+                self.asleep[place] |= u8::from(turn.asleep.get(row)) << k;
+                self.alpha[place][k] = turn.alpha[row];
             }
         }
         self.w.put(turn.lane, turn.iterate.weights());
@@ -156,5 +199,24 @@ impl Bank {
         let values = visitor.visit_blocks::<K, false>(blocks);
         course.sums = visitor.sums;
         values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_bits_of_eight_bytes_come_in_their_order() {
+        for bits in 0..=u8::MAX {
+            let bytes = std::array::from_fn(|n| 0xa6 | bits >> n & 1);
+            assert_eq!(bits_of(u64::from_le_bytes(bytes)), bits);
+        }
+    }
+
+    #[test]
+    fn ones_are_the_rows_of_a_word() {
+        assert!(ones(0, 3).next().is_none());
+        assert!(ones(1 << 63 | 0b101, 2).eq([128, 130, 191]));
     }
 }

@@ -6,7 +6,7 @@ use crate::kernel::lanes::{Lanes, LANES, TILE};
 use crate::kernel::{Kernel, Work};
 use crate::page::Page;
 use crate::row::Row;
-use crate::solver::course::Verdict;
+use crate::solver::course::{Course, Verdict};
 use crate::solver::proof::Proof;
 use crate::solver::visit::Terms;
 use crate::trainer::TrainError;
@@ -49,15 +49,18 @@ impl Work for CheckRows<'_> {
 }
 
 impl Bank {
-    /// Begins to verify the heads that want it; false when rows with a = 0 need not be looked at.
+    /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0; false when there
+    /// are no others.
     pub(in crate::solver) fn begin_verify(&mut self) -> Result<bool, TrainError> {
         self.write_start();
         let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
         self.proving.fill(0);
+        let only_cheap = self.verifies_only_cheap();
         for (lane, head) in lanes {
             let course = &mut self.courses[head];
-            if course.wants_proof() {
+            let wanted = course.wants_proof() && (!only_cheap || course.is_cheap_to_prove());
+            if wanted {
                 let primal = course.begin_verify();
                 everything |= primal;
                 self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
@@ -67,6 +70,14 @@ impl Bank {
             }
         }
         Ok(everything)
+    }
+
+    /// Whether heads for which it takes a look at all rows go on: others are verified that need none.
+    fn verifies_only_cheap(&self) -> bool {
+        let running = || self.courses.iter().filter(|course| course.runs());
+        running().any(Course::is_cheap_to_prove)
+            && !running().any(Course::cannot_wait)
+            && !running().all(Course::wants_proof)
     }
 
     /// Whether a head being verified has a > 0 for this row.
