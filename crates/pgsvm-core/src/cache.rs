@@ -29,6 +29,7 @@ use crate::row::{row_words, QUAD};
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
 pub use pages::prefer_huge_pages;
+pub(crate) use pages::HUGE_PAGE;
 use ring::Ring;
 pub(crate) use ring::{Consumer, Ends, Producer};
 

@@ -1,6 +1,7 @@
 //! Large vectors of zeros that cost nothing until they are touched: the operating system's own zeros, page by page. Writing
 //! them would take a second for some gigabytes, and nothing could end it. Any role.
 
+use crate::cache::{prefer_huge_pages, HUGE_PAGE};
 use crate::kernel::lanes::Lanes;
 use crate::kernel::LINE_BYTES;
 use crate::trainer::TrainError;
@@ -34,17 +35,20 @@ pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, TrainError> {
     if shape.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the shape has a size; all bits zero are `length` values, and the vector frees them by the same shape.
+    // SAFETY: the shape has a size; all bits zero are `length` values, the block is of that shape, and the vector frees it by
+    // the same shape.
     unsafe {
         let address = alloc_zeroed(shape).cast::<V>();
         if address.is_null() {
             return Err(out_of_memory);
         }
+        prefer_huge_pages(address.cast(), shape.size());
         Ok(Vec::from_raw_parts(address, length, length))
     }
 }
 
-/// Numbers that begin with a line of the processor's cache, so that no vector of up to a line lies across two of them.
+/// Numbers that begin with a line of the processor's cache, so that no vector of up to a line lies across two of them, and
+/// many of them with a huge page: rows come in shuffled order, and so the first touches of what is kept for each of them.
 pub(crate) struct Lined<V> {
     all: Vec<V>,
     first: usize,
@@ -54,9 +58,26 @@ pub(crate) struct Lined<V> {
 impl<V: Zero> Lined<V> {
     /// So many zeros.
     pub(crate) fn zeros(length: usize) -> Result<Self, TrainError> {
-        let all = zeros::<V>(length + LINE_BYTES / size_of::<V>())?;
-        let first = all.as_ptr().align_offset(LINE_BYTES);
+        let size = size_of::<V>();
+        let start = match length.saturating_mul(size) {
+            HUGE_PAGE.. => HUGE_PAGE,
+            _ => LINE_BYTES,
+        };
+        let all = zeros::<V>(length.saturating_add(start / size + 1))?;
+        // values of more than 16 bytes may miss it by half a value
+        let address = all.as_ptr() as usize;
+        let first = (address.next_multiple_of(start) - address).div_ceil(size);
         Ok(Self { all, first, length })
+    }
+
+    /// Numbers that begin wherever they begin.
+    pub(crate) fn as_they_lie(all: Vec<V>) -> Self {
+        let length = all.len();
+        Self {
+            all,
+            first: 0,
+            length,
+        }
     }
 
     /// Forgets all from `length` on.
@@ -84,6 +105,18 @@ impl<V> DerefMut for Lined<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_and_huge_pages_begin_where_the_numbers_do() {
+        for (length, start) in [(0, LINE_BYTES), (7, LINE_BYTES), (HUGE_PAGE, HUGE_PAGE)] {
+            let numbers = Lined::<f32>::zeros(length).unwrap();
+            assert_eq!(numbers.len(), length);
+            assert_eq!(numbers.as_ptr() as usize % start, 0);
+            let lanes = Lined::<Lanes>::zeros(length).unwrap();
+            assert_eq!(lanes.len(), length);
+            assert!(lanes.as_ptr() as usize % start < size_of::<Lanes>());
+        }
+    }
 
     #[test]
     fn there_are_as_many_as_asked_for_or_none() {

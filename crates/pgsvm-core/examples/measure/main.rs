@@ -10,6 +10,7 @@
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
 //! | trainers | threads that train at the same time |
@@ -40,8 +41,8 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, LogEntry, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Start, Step,
-    Trainer,
+    Cache, HeadSpec, LogEntry, Loss, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale,
+    Start, Step, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -166,6 +167,12 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             .with_seed(options.number("seed", 0)?)
             .with_policy(policy)
             .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
+            .with_proximal(match options.take("proximal").as_deref() {
+                None | Some("auto") => Proximal::Auto,
+                Some("on") => Proximal::On,
+                Some("off") => Proximal::Off,
+                Some(other) => return Err(format!("unknown proximal {other}").into()),
+            })
             .with_trainers(options.number("trainers", 1)?)?,
     )
 }

@@ -22,7 +22,7 @@ use crate::solver::proof::Proof;
 use crate::solver::visit::Sums;
 use crate::solver::Facts;
 use crate::trainer::{HeadSpec, Start, TrainError};
-use crate::zeros::zeros;
+use crate::zeros::{zeros, Lined};
 use anew::Anew;
 use lanes::Block;
 use matrix::{Column, Matrix, Wide};
@@ -48,7 +48,7 @@ pub(super) struct Bank {
     /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
     width: usize,
     /// By row.
-    alpha: Vec<Lanes>,
+    alpha: Lined<Lanes>,
     /// Lanes for which a row sleeps, by row and block.
     asleep: Vec<u8>,
     /// Rows that sleep for all heads that ran when they were visited last.
@@ -125,7 +125,7 @@ impl Bank {
             blocks: vec![Block::EMPTY; width],
             signs: Vec::new(),
             width,
-            alpha: zeros(facts.rows * width)?,
+            alpha: Lined::zeros(facts.rows * width)?,
             asleep: zeros(facts.rows * width)?,
             all_asleep: nobody_asleep(facts.rows)?,
             turn: None,

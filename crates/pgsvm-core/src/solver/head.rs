@@ -20,7 +20,7 @@ use crate::solver::per_row::{Asleep, Dual};
 use crate::solver::proof::Proof;
 use crate::solver::visit::{scattered, Lent, Outcome, Terms, Visitor};
 use crate::trainer::{HeadSpec, Start, TrainError};
-use crate::zeros::zeros;
+use crate::zeros::{zeros, Lined};
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ impl Blocks<'_> {
 pub(crate) struct Head<T> {
     pub(crate) course: Course,
     pub(super) signs: Vec<i8>,
-    pub(crate) alpha: Vec<f32>,
+    pub(crate) alpha: Lined<f32>,
     pub(super) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(super) start: Vec<T>,
@@ -73,7 +73,7 @@ impl<T: Real> Head<T> {
         let length = facts.features + 1;
         Ok(Self {
             signs: spec.signs.clone(),
-            alpha: zeros(facts.rows)?,
+            alpha: Lined::zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, course.kappa())?,
             course,
             start: zeros(length)?,
@@ -91,7 +91,7 @@ impl<T: Real> Head<T> {
 
     /// Sets where it begins.
     pub(super) fn set_start(&mut self, start: Start) {
-        self.alpha = start.duals;
+        self.alpha = Lined::as_they_lie(start.duals);
         if let Some(weights) = &start.weights {
             self.iterate.stand_at(weights);
         }

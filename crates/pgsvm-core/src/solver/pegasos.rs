@@ -203,7 +203,7 @@ impl<T: Real> Head<T> {
     }
 
     pub(super) fn scale_duals(&mut self, factor: f64) {
-        for alpha in &mut self.alpha {
+        for alpha in &mut self.alpha[..] {
             *alpha = (f64::from(*alpha) * factor) as f32;
         }
     }
