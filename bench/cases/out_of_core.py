@@ -1,7 +1,8 @@
 """The cache holds a tenth of the encoded rows; C = 1. How many passes over the spool, and how many seconds where reading
 it is slow, until the dual objective is within 1e-3 of the optimum, relatively.
 
-The solver's core without PostgreSQL, the reader in a thread of its own; bounds are noted after each pass over all rows.
+The solver's core without PostgreSQL, the reader in a thread of its own. The dual objective is noted after each pass over all
+rows, and between passes after every block or sweep of the cache whose visits cost many times as much as computing it.
 The first scan, which writes the spool, is the same for all and not counted. The slow device is a throttle in the spool
 of the measuring program: cgroups limit only what the page cache does not hold, and a temporary file that was just
 written is there. BM and SBM are ours, the same kernels, cache and spool with another schedule, without proximal shift.
@@ -80,7 +81,7 @@ def trained(run, problem, settings, repeats):
 
 def arrival(said, best):
     """(passes, wall seconds) after which the dual objective is within the relative difference; None: never."""
-    for point in said["points"]:
+    for point in said["duals"]:
         if (best - point["dual"]) / best <= DIFFERENCE:
             return point["passes"], point["wall"]
     return None
@@ -128,7 +129,7 @@ def line(case, entry, reached):
     read = f"{median([said['spool_bytes_read'] for said in entry['runs']]) / 1e6:.0f}"
     if reached is None:
         return [*start, "-", f"not in {seconds(entry['wall'])}", size, read]
-    return [*start, f"{reached[0]:.0f}", seconds(reached[1]), size, read]
+    return [*start, f"{reached[0]:.1f}", seconds(reached[1]), size, read]
 
 
 def picture(found):
@@ -137,7 +138,7 @@ def picture(found):
     for case in found["cases"]:
         best = case["best_dual"]
         curves = {
-            names[entry["solver"]]: [(p["wall"], (best - p["dual"]) / best) for p in entry["runs"][0]["points"]]
+            names[entry["solver"]]: [(p["wall"], (best - p["dual"]) / best) for p in entry["runs"][0]["duals"]]
             for entry in case["runs"]
             if entry["throttle"] == case["slow"] and entry["runs"]
         }
