@@ -94,18 +94,23 @@ def medians(entry, best):
 
 
 def report(found):
-    rows, verdicts = [], []
+    rows, verdicts, ratios = [], [], {solver: [] for solver in PEERS}
     for case in found["cases"]:
         reached = {(entry["solver"], entry["throttle"]): medians(entry, case["best_dual"]) for entry in case["runs"]}
         rows += [line(case, entry, reached[entry["solver"], entry["throttle"]]) for entry in case["runs"]]
-        verdicts += case_verdicts(case, reached)
+        verdicts += case_verdicts(case, reached, ratios)
+    for solver, (short, least, aim) in PEERS.items():
+        if all_ratios := ratios[solver]:
+            name = f"cache a tenth, disk-bound: {short} / ours, geometric mean over {len(all_ratios)} data sets"
+            verdicts.append((name, math.exp(sum(map(math.log, all_ratios)) / len(all_ratios)), least, aim))
     text = table(["data", "schedule", "device", "passes", "wall s", "spool MB", "read MB"], rows)
     if found["quick"]:
         text += f"\n\nA quarter of the rows; without {', '.join(FULL_ONLY)}."
     return text, verdicts, [picture(found)]
 
 
-def case_verdicts(case, reached):
+def case_verdicts(case, reached, ratios):
+    """The verdicts of a data set; its ratios are added to those of the others."""
     name, slow = case["problem"], case["slow"]
     for throttle, device in [(slow, "disk-bound"), (math.inf, "spool in memory")]:
         arrived = reached["stream", throttle]
@@ -117,7 +122,8 @@ def case_verdicts(case, reached):
             short, least, aim = PEERS[entry["solver"]]
             theirs = reached[entry["solver"], slow]
             name = f"cache a tenth, disk-bound, {case['problem']}: {short} / ours" + ("" if theirs else " (given up)")
-            yield name, (theirs[1] if theirs else entry["wall"]) / mine[1], least, aim
+            ratios[entry["solver"]].append((theirs[1] if theirs else entry["wall"]) / mine[1])
+            yield name, ratios[entry["solver"]][-1], least, aim
 
 
 def line(case, entry, reached):
@@ -138,9 +144,18 @@ def picture(found):
     for case in found["cases"]:
         best = case["best_dual"]
         curves = {
-            names[entry["solver"]]: [(p["wall"], (best - p["dual"]) / best) for p in entry["runs"][0]["duals"]]
+            names[entry["solver"]]: thinned([(p["wall"], (best - p["dual"]) / best) for p in entry["runs"][0]["duals"]])
             for entry in case["runs"]
             if entry["throttle"] == case["slow"] and entry["runs"]
         }
         drawing.panel(f"{case['problem']}, {case['slow']} MB/s", curves)
     return drawing
+
+
+def thinned(curve):
+    """The first point, those that lie lower than the one before by a twentieth, and the last."""
+    kept = curve[:1]
+    for point in curve[1:]:
+        if point[1] <= 0.95 * kept[-1][1]:
+            kept.append(point)
+    return kept + curve[-1:]

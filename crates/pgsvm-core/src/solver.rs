@@ -73,6 +73,8 @@ pub(crate) struct Solver<T> {
     full_passes: u32,
     /// Full passes since a head began to wait for a verifying pass.
     waited: u32,
+    /// Whether all rows are in the cache, as full passes say.
+    at_hand: bool,
     /// Visits before the last active pass began.
     visits_before: u64,
     /// Column scales, while they are learned: in the first full pass, perhaps the second, or where heads begin from dual
@@ -129,6 +131,7 @@ impl<T: Real> Solver<T> {
             intercept,
             full_passes: 0,
             waited: 0,
+            at_hand: false,
             visits_before: 0,
             moments: Moments::new(facts)?,
             looks_again: false,
@@ -358,8 +361,9 @@ impl<T: Real> Solver<T> {
         self.courses().map(Course::gap).fold(0.0, f64::max)
     }
 
-    /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
+    /// Begins a full pass. `undisturbed`: all rows are in the cache; every one is visited once, and none between.
     pub(crate) fn begin_full(&mut self, undisturbed: bool) -> Result<(), TrainError> {
+        self.at_hand = undisturbed;
         match &mut self.form {
             Form::Apart(heads) => running(heads).for_each(Head::begin_full),
             Form::Together(bank) => bank.begin_full(undisturbed)?,
@@ -543,7 +547,7 @@ impl<T: Real> Solver<T> {
     /// Whether a verifying pass is due at once: nothing is trained in it, so half of the heads that run must want it, or one
     /// that cannot wait. So many heads that arrive far apart are verified in few passes; none waits longer than
     /// [`PATIENCE`]. In a bank whose rows are all at hand the next full pass finds the primal of those that wait beside what
-    /// it trains for the others: there all heads must want it, or one for which it costs next to nothing.
+    /// it trains for the others: there all heads must want it, or one whose gap is known, for which it costs next to nothing.
     pub(crate) fn wants_proof(&self) -> bool {
         if self.running().any(Course::cannot_wait) {
             return true;
@@ -551,8 +555,8 @@ impl<T: Real> Solver<T> {
         let running = self.running_heads();
         let wanting = self.running().filter(|it| it.wants_proof()).count();
         let least = match &self.form {
-            Form::Together(_) if self.running().any(Course::is_cheap_to_prove) => 1,
-            Form::Together(_) if self.running().all(Course::has_rows_at_hand) => running,
+            Form::Together(_) if self.at_hand && self.running().any(Course::is_known) => 1,
+            Form::Together(_) if self.at_hand => running,
             _ => running.div_ceil(2),
         };
         wanting >= least.max(1)
@@ -570,7 +574,7 @@ impl<T: Real> Solver<T> {
                 }
                 Ok(everything)
             }
-            Form::Together(bank) => bank.begin_verify(),
+            Form::Together(bank) => bank.begin_verify(self.at_hand),
         }
     }
 

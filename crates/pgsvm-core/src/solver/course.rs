@@ -421,23 +421,14 @@ impl Course {
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(super) fn wants_proof(&self) -> bool {
         self.cannot_wait()
-            || self.known()
+            || self.is_known()
             || self.seems_there
             || self.estimate < self.slack * self.tolerance
     }
 
-    fn known(&self) -> bool {
+    /// Whether the gap is there: to verify it takes the rows with a > 0 only.
+    pub(super) fn is_known(&self) -> bool {
         self.certificate.is_some_and(|c| c.gap <= self.tolerance)
-    }
-
-    /// Whether all rows are in the cache: those that may sleep are.
-    pub(super) fn has_rows_at_hand(&self) -> bool {
-        self.sleeps
-    }
-
-    /// Whether a verifying pass costs it next to nothing: rows with a = 0 need not be looked at, the others are at hand.
-    pub(super) fn is_cheap_to_prove(&self) -> bool {
-        self.sleeps && self.known()
     }
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
@@ -447,7 +438,7 @@ impl Course {
 
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(super) fn begin_verify(&mut self) -> bool {
-        self.verifies_primal = !self.known();
+        self.verifies_primal = !self.is_known();
         self.sums.full = Tally::EMPTY;
         self.verifies_primal
     }

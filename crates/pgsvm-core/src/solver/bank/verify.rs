@@ -49,18 +49,17 @@ impl Work for CheckRows<'_> {
 }
 
 impl Bank {
-    /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0; false when there
-    /// are no others.
-    pub(in crate::solver) fn begin_verify(&mut self) -> Result<bool, TrainError> {
+    /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0, if the others can
+    /// wait and all rows are `at_hand`; false when there are no others.
+    pub(in crate::solver) fn begin_verify(&mut self, at_hand: bool) -> Result<bool, TrainError> {
         self.write_start();
         let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
         self.proving.fill(0);
-        let only_cheap = self.verifies_only_cheap();
+        let only_known = at_hand && self.verifies_only_known();
         for (lane, head) in lanes {
             let course = &mut self.courses[head];
-            let wanted = course.wants_proof() && (!only_cheap || course.is_cheap_to_prove());
-            if wanted {
+            if course.wants_proof() && (!only_known || course.is_known()) {
                 let primal = course.begin_verify();
                 everything |= primal;
                 self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
@@ -72,10 +71,10 @@ impl Bank {
         Ok(everything)
     }
 
-    /// Whether heads for which it takes a look at all rows go on: others are verified that need none.
-    fn verifies_only_cheap(&self) -> bool {
+    /// Whether heads whose gap is not known wait for the next full pass: those of others are, and that trains some.
+    fn verifies_only_known(&self) -> bool {
         let running = || self.courses.iter().filter(|course| course.runs());
-        running().any(Course::is_cheap_to_prove)
+        running().any(Course::is_known)
             && !running().any(Course::cannot_wait)
             && !running().all(Course::wants_proof)
     }
