@@ -105,10 +105,16 @@ mod tests {
     #[test]
     fn there_is_nobody_awake_behind_the_last_row() {
         for rows in [0, 1, 63, 64, 65, 100, 128] {
-            let asleep = Asleep::new(rows).unwrap();
-            let words = 0..rows.div_ceil(64);
-            let awake: u32 = words.map(|n| asleep.word(n).count_zeros()).sum();
-            assert_eq!(awake as usize, rows);
+            let mut asleep = Asleep::new(rows).unwrap();
+            let words = rows.div_ceil(64);
+            let awake = |asleep: &Asleep| (0..words).map(|n| asleep.word(n).count_zeros()).sum();
+            let all: u32 = awake(&asleep);
+            for n in 0..words {
+                asleep.set_word(n, asleep.word(n) | 0xaaaa_aaaa_aaaa_aaaa);
+            }
+            let even: u32 = awake(&asleep);
+            assert_eq!((all as usize, even as usize), (rows, rows.div_ceil(2)));
+            assert!(rows == 0 || !asleep.get(0));
         }
     }
 
