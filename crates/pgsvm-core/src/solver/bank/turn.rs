@@ -49,6 +49,19 @@ fn bits_of(bytes: u64) -> u8 {
     ((bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
+/// Bits of up to 64 rows that are awake in lane k of a block: not its bit in the row's byte of that block, of `width` bytes.
+fn awake_bits(asleep: &[u8], width: usize, (block, k): (usize, usize)) -> u64 {
+    let mut awake = 0;
+    for (place, lanes) in asleep.chunks(8 * width).enumerate() {
+        let mut bytes = [u8::MAX; 8];
+        for (byte, lanes) in bytes.iter_mut().zip(lanes.chunks_exact(width)) {
+            *byte = lanes[block];
+        }
+        awake |= u64::from(bits_of(!u64::from_le_bytes(bytes) >> k)) << (8 * place);
+    }
+    awake
+}
+
 impl Bank {
     /// Whether heads do better to take turns in active passes, where so many rows are awake for some head.
     pub(in crate::solver) fn better_in_turns(&self, awake_rows: usize) -> bool {
@@ -113,25 +126,9 @@ impl Bank {
 
     /// Bits of the rows `64 n..64 (n + 1)` that are awake in this lane.
     fn awake_in(&self, lane: usize, n: usize) -> u64 {
-        let (block, k) = (lane / LANES, lane % LANES);
-        let rows = self.facts.rows.min(64 * (n + 1)) - 64 * n;
-        let asleep = &self.asleep[64 * n * self.width..][..rows * self.width];
-        let eight = |bytes: [u8; 8]| bits_of(!u64::from_le_bytes(bytes) >> k);
-        let mut groups = asleep.chunks_exact(8 * self.width);
-        let mut awake = 0;
-        for (place, lanes) in groups.by_ref().enumerate() {
-            let bytes = std::array::from_fn(|row| lanes[row * self.width + block]);
-            awake |= u64::from(eight(bytes)) << (8 * place);
-        }
-        let mut last = [u8::MAX; 8];
-        let rest = groups.remainder().chunks_exact(self.width);
-        for (byte, lanes) in last.iter_mut().zip(rest) {
-            *byte = lanes[block];
-        }
-        awake
-            | u64::from(eight(last))
-                .checked_shl((rows & !7) as u32)
-                .unwrap_or(0)
+        let rows = 64 * n..self.facts.rows.min(64 * (n + 1));
+        let asleep = &self.asleep[rows.start * self.width..rows.end * self.width];
+        awake_bits(asleep, self.width, (lane / LANES, lane % LANES))
     }
 
     /// The weights of a lane as a head by itself holds them.
@@ -211,6 +208,19 @@ mod tests {
         for bits in 0..=u8::MAX {
             let bytes = std::array::from_fn(|n| 0xa6 | bits >> n & 1);
             assert_eq!(bits_of(u64::from_le_bytes(bytes)), bits);
+        }
+    }
+
+    #[test]
+    fn a_lane_knows_who_is_awake_whatever_the_number_of_rows() {
+        for (width, block, k) in [(1, 0, 0), (2, 1, 7), (3, 1, 4)] {
+            for rows in 0..=64 {
+                let byte = |n: usize| (n * 37 + n / 5) as u8;
+                let asleep: Vec<u8> = (0..rows * width).map(byte).collect();
+                let awake = |row: &usize| byte(row * width + block) >> k & 1 == 0;
+                let found = awake_bits(&asleep, width, (block, k));
+                assert!(ones(found, 0).eq((0..rows).filter(awake)));
+            }
         }
     }
 
