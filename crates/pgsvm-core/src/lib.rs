@@ -32,6 +32,7 @@ pub mod cache;
 pub mod engine;
 pub mod evaluation;
 mod kernel;
+pub mod leeway;
 mod page;
 pub mod plan;
 pub mod problem;
@@ -54,8 +55,8 @@ pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use scaling::{Scale, Scaling};
 pub use source::{Example, RowError, Source, Spool};
 pub use trainer::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Start, StopReason, TrainError,
-    Trainer, TrainerReport, Validation, Weights,
+    Certificate, Duals, Event, HeadReport, HeadSpec, Leeways, LogEntry, Start, StopReason,
+    TrainError, Trainer, TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

@@ -164,6 +164,8 @@ pub struct Reader<S: Source, P: Spool> {
 struct Seen {
     learner: Learner,
     scaling: Scaling,
+    /// The scaling to use instead of one that is learned.
+    kept: Option<Scaling>,
     means: Vec<f64>,
     dense: Option<usize>,
     rows: u64,
@@ -212,6 +214,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             seen: Seen {
                 learner: Learner::new(job.scale, job.impute),
                 scaling: Scaling::default(),
+                kept: None,
                 means: Vec::new(),
                 dense: None,
                 rows: 0,
@@ -228,6 +231,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
             resident: true,
             spool_bytes: 0,
         })
+    }
+
+    /// Has rows scaled like this, where it fits them, whatever is learned of them; to be called before the first step.
+    pub fn keep_scaling(&mut self, scaling: Scaling) {
+        self.seen.kept = Some(scaling);
     }
 
     /// Reads, scales or hands over about `budget_rows` rows.
@@ -568,7 +576,9 @@ impl Seen {
 
     fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
         let dense = self.dense.unwrap_or(0);
-        let (scaling, occurring, mean_q) = self.learner.finish()?;
+        let (learned, occurring, mean_q) = self.learner.finish()?;
+        let kept = self.kept.as_ref().and_then(|it| it.kept_for(&learned));
+        let scaling = kept.unwrap_or(learned);
         self.means = self.learner.means()?;
         let applier = Applier::new(
             &scaling,

@@ -53,6 +53,41 @@ impl Scaling {
         }
     }
 
+    /// Whether it is a scaling: as many numbers as there are dense features, or none, and all finite.
+    pub fn is_sound(&self) -> bool {
+        let fits = |all: &[f64]| {
+            (all.is_empty() || all.len() == self.dense) && all.iter().all(|value| value.is_finite())
+        };
+        let mut sparse = self.sparse_factor.iter();
+        fits(&self.centre) && fits(&self.factor) && sparse.all(|factor| factor.is_finite())
+    }
+
+    /// A feature's value of a scaled row.
+    pub fn scaled(&self, feature: usize, raw: f64) -> f64 {
+        (raw - self.centre_of(feature)) * self.factor_of(feature)
+    }
+
+    /// This scaling for rows of which another one was learned: with that one's factors for sparse features beyond its own.
+    /// None where dense features have become more or fewer, or it scales what the other does not.
+    pub fn kept_for(&self, learned: &Self) -> Option<Self> {
+        let same_shape = self.dense == learned.dense
+            && self.centre.len() == learned.centre.len()
+            && self.factor.len() == learned.factor.len();
+        let mut kept = self.clone();
+        let beyond = learned.sparse_factor.get(self.sparse_factor.len()..);
+        kept.sparse_factor.extend(beyond.unwrap_or_default());
+        same_shape.then_some(kept)
+    }
+
+    /// Whether rows scaled by it are those scaled by the other one, but for sparse features that only one of them knows.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let mut sparse = self.sparse_factor.iter().zip(&other.sparse_factor);
+        self.dense == other.dense
+            && self.centre == other.centre
+            && self.factor == other.factor
+            && sparse.all(|(one, other)| one == other)
+    }
+
     /// A feature's weight for raw rows out of its weight for scaled ones, and what the intercept loses by it.
     pub fn fold_weight(&self, feature: usize, scaled: f64) -> (f64, f64) {
         let weight = scaled * self.factor_of(feature);

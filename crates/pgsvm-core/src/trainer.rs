@@ -13,6 +13,9 @@
 //! another bit a row where rows stream), a vector for each head that has ended, and one of f64 for each
 //! head being verified.
 //!
+//! Rows that are given leeways (`measuring.rs`) take a byte each, and their metrics five 64-bit numbers for each feature and
+//! class.
+//!
 //! What it trains may be a plan of one stage or two (`plan.rs`; `run.rs` carries it out). With F folds, V values of C and
 //! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
 //! memory of so many. When they have ended there are, besides, V H f32 and two words a row for held-out decisions
@@ -23,6 +26,7 @@ mod block;
 mod grades;
 mod held_out;
 mod log;
+mod measuring;
 mod paper;
 mod pass;
 mod pegasos;
@@ -41,11 +45,13 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{Cache, CacheError, Counters, TrainerSide, Waiting};
 use crate::evaluation::Sigmoid;
 use crate::kernel::Real;
+use crate::leeway::Metric;
 use crate::plan::{Goal, PlanError};
 use crate::problem::Problem;
 use crate::solver::{Column, Found};
 use crate::Step;
 pub use log::{Event, LogEntry};
+pub use measuring::Leeways;
 use run::Run;
 
 /// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.
@@ -339,6 +345,8 @@ pub struct Trainer {
     goal: Goal,
     /// By final head, where it begins; none to begin from 0.
     start: Vec<Start>,
+    /// As [`Self::measure_leeways`] has it.
+    wants_leeways: Option<Vec<Metric>>,
     side: Side,
     started: Instant,
 }
@@ -374,6 +382,7 @@ impl Trainer {
             problem,
             goal,
             start: Vec::new(),
+            wants_leeways: None,
             side,
             started: Instant::now(),
         })
@@ -386,6 +395,23 @@ impl Trainer {
     /// computes v = sum a y x and the primal at the weights exactly, and the certificate is that of any other training.
     pub fn begin_from(&mut self, start: Vec<Start>) {
         self.start = start;
+    }
+
+    /// Has the rows given leeways when the training has arrived, in these metrics by group, or without any in some that are
+    /// learned; to be called before the first step behind loading. Only rows that have one final head and no more than
+    /// [`crate::leeway::MOST_FEATURES`] features get them, and where they stream only those of a schedule without blocks, in
+    /// one more pass.
+    pub fn measure_leeways(&mut self, metrics: Vec<Metric>) {
+        self.wants_leeways = Some(metrics);
+    }
+
+    /// The leeways of the rows; None before the end, and where they get none.
+    pub fn leeways(&self) -> Option<&Leeways> {
+        match &self.side {
+            Side::Wide(run) => run.leeways(),
+            Side::Narrow(run) => run.leeways(),
+            Side::Waiting(_) | Side::Ended => None,
+        }
     }
 
     /// Visits rows with about `budget_values` stored words in all (a few words more than values), a row once for each head
@@ -443,10 +469,11 @@ impl Trainer {
             TrainerSide::Ended => Side::Ended,
             side => {
                 let start = std::mem::take(&mut self.start);
+                let leeways = self.wants_leeways.take();
                 let (problem, goal, started) = (&self.problem, &self.goal, self.started);
                 match wide {
-                    true => Side::Wide(Run::new(problem, goal, start, side, started)?),
-                    false => Side::Narrow(Run::new(problem, goal, start, side, started)?),
+                    true => Side::Wide(Run::new(problem, goal, start, leeways, side, started)?),
+                    false => Side::Narrow(Run::new(problem, goal, start, leeways, side, started)?),
                 }
             }
         };

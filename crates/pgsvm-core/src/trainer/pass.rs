@@ -134,23 +134,62 @@ pub(super) fn decide<T: Real>(
     budget_values: usize,
 ) -> Step {
     let level = Level::best();
+    let rows = |rows: Arrived<'_>| {
+        level.run(Decide {
+            solver,
+            rows,
+            held_out,
+        })
+    };
+    as_they_arrive(consumer, dense, passes, budget_values, rows)
+}
+
+/// The rows of a batch.
+pub(super) struct Arrived<'a> {
+    rest: &'a [u32],
+    dense: usize,
+    /// How many have been looked at.
+    count: &'a mut usize,
+}
+
+impl<'a> Arrived<'a> {
+    /// Those in these words.
+    pub(super) fn of(words: &'a [u32], dense: usize, count: &'a mut usize) -> Self {
+        Self {
+            rest: words,
+            dense,
+            count,
+        }
+    }
+}
+
+impl<'a> Iterator for Arrived<'a> {
+    type Item = Row<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Row<'a>> {
+        let row = (!self.rest.is_empty()).then(|| Row::new(self.rest, self.dense))?;
+        self.rest = &self.rest[row.values()..];
+        *self.count += 1;
+        Some(row)
+    }
+}
+
+/// Has something done with rows that arrive in a pass in which nothing is trained, batch after batch; `work` gives back how
+/// many values it went through. `Done` behind the last row.
+pub(super) fn as_they_arrive(
+    consumer: &mut Consumer,
+    dense: usize,
+    passes: &mut Passes,
+    budget_values: usize,
+    mut work: impl FnMut(Arrived<'_>) -> usize,
+) -> Step {
     let (mut left, mut moved) = (budget_values, false);
     while left > 0 {
         let Some(batch) = consumer.front() else {
             return if moved { Step::Progress } else { Step::Blocked };
         };
-        let mut rest = batch.words;
-        let rows = std::iter::from_fn(|| {
-            let row = (!rest.is_empty()).then(|| Row::new(rest, dense))?;
-            rest = &rest[row.values()..];
-            passes.rows += 1;
-            Some(row)
-        });
-        let values = level.run(Decide {
-            solver,
-            rows,
-            held_out,
-        });
+        let values = work(Arrived::of(batch.words, dense, &mut passes.rows));
         let last = batch.ends == Ends::Pass;
         consumer.release();
         if last {

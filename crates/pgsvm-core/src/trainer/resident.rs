@@ -2,6 +2,7 @@
 
 use crate::cache::{Arena, Facts};
 use crate::kernel::{Kernel, Level, Real, Work};
+use crate::leeway::Metric;
 use crate::page::Page;
 use crate::random::Random;
 use crate::solver::head::Blocks;
@@ -9,6 +10,7 @@ use crate::solver::share::{Member, Shared, Team};
 use crate::solver::{Pass, Solver};
 use crate::trainer::held_out::{Decide, HeldOut};
 use crate::trainer::log::{Event, Log, Moment};
+use crate::trainer::measuring::{learned, learner, Measure, Measuring, SAMPLE};
 use crate::trainer::team::Crew;
 use crate::trainer::{Tallies, TrainError};
 use crate::Step;
@@ -32,6 +34,8 @@ const MOST_VALUES: usize = 1 << 18;
 const VALUES_PER_FEATURE: usize = 4;
 /// A step of a team is longer than one of a single trainer by this, for the threads that it wakes.
 const BUDGET_TIMES: usize = 4;
+/// What lies so many times itself apart in a ring never meets.
+const GOLDEN: f64 = 0.618_033_988_749_894_8;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(super) const FEATURES_PER_VALUE: usize = 16;
 
@@ -302,6 +306,34 @@ impl<T: Real> Resident<T> {
             left = left.saturating_sub(values);
         }
         Step::Done
+    }
+
+    /// Metrics learned from rows that are evenly spread, and not in step with anything that is periodic in them.
+    pub(super) fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        let Some(mut learner) = learner(&self.facts)? else {
+            return Ok(Vec::new());
+        };
+        let page = Page::new(self.arena.words(), self.facts.dense);
+        for number in 0..SAMPLE.min(self.facts.rows) {
+            let place = (number as f64 * GOLDEN).fract() * self.facts.rows as f64;
+            learner.take(&page.peek_row((place as usize).min(self.facts.rows - 1)));
+        }
+        Ok(learned(&learner, &self.solver))
+    }
+
+    /// Has rows measured, about so many values of them; `Done` behind the last.
+    pub(super) fn measure(&mut self, measuring: &mut Measuring, budget: usize) -> Step {
+        let page = Page::new(self.arena.words(), self.facts.dense);
+        self.level.run(Measure {
+            solver: &self.solver,
+            rows: (measuring.rows..self.facts.rows).map(|slot| page.peek_row(slot)),
+            measuring,
+            budget,
+        });
+        match measuring.rows == self.facts.rows {
+            true => Step::Done,
+            false => Step::Progress,
+        }
     }
 
     fn begin_verify(&mut self) -> Result<(), TrainError> {

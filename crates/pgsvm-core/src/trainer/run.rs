@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::cache::{Facts, TrainerSide};
 use crate::evaluation::Sigmoid;
 use crate::kernel::Real;
+use crate::leeway::Metric;
 use crate::plan::{Goal, Layout, Plan, Purpose};
 use crate::problem::{Policy, Problem};
 use crate::random::{Random, Stream};
@@ -12,10 +13,13 @@ use crate::solver::Solver;
 use crate::trainer::block::Block;
 use crate::trainer::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::trainer::log::{Log, LogEntry};
+use crate::trainer::measuring::{Leeways, Measuring};
 use crate::trainer::pegasos::Pegasos;
 use crate::trainer::resident::Resident;
 use crate::trainer::streaming::{kept_rows, Streaming};
-use crate::trainer::{HeadReport, HeadSpec, Start, Tallies, TrainError, TrainerReport, Validation};
+use crate::trainer::{
+    HeadReport, HeadSpec, Start, StopReason, Tallies, TrainError, TrainerReport, Validation,
+};
 use crate::Step;
 
 pub(super) struct Run<T> {
@@ -38,6 +42,9 @@ pub(super) struct Run<T> {
     validation: Vec<Validation>,
     c: Option<f64>,
     sigmoids: Vec<Sigmoid>,
+    /// The metrics to measure leeways in, empty to learn them; None where leeways are not wanted.
+    wants_leeways: Option<Vec<Metric>>,
+    leeways: Option<Leeways>,
 }
 
 enum Form<T> {
@@ -57,6 +64,8 @@ enum Activity<T> {
     HandingOver(Box<Verdict>, Vec<Vec<f32>>),
     /// The final heads are given those that they begin from: how many heads have all, and rows the next one has.
     Starting(Box<Solver<T>>, Vec<Vec<f32>>, (usize, usize)),
+    /// The rows of the only head are given their leeways.
+    Measuring(Box<Measuring>),
     Ended,
 }
 
@@ -65,6 +74,7 @@ impl<T: Real> Run<T> {
         problem: &Problem,
         goal: &Goal,
         start: Vec<Start>,
+        wants_leeways: Option<Vec<Metric>>,
         side: TrainerSide,
         started: Instant,
     ) -> Result<Self, TrainError> {
@@ -123,9 +133,14 @@ impl<T: Real> Run<T> {
                 log,
             )?)),
             TrainerSide::Streaming(_, region, consumer) => match problem.policy() {
-                Policy::Cached | Policy::Paper => Form::Streaming(Box::new(Streaming::new(
-                    solver, facts, region, consumer, problem, random, log,
-                )?)),
+                Policy::Cached | Policy::Paper => {
+                    let mut streaming =
+                        Streaming::new(solver, facts, region, consumer, problem, random, log)?;
+                    if wants_leeways.as_ref().is_some_and(Vec::is_empty) && specs.len() == 1 {
+                        streaming.learn_metrics()?;
+                    }
+                    Form::Streaming(Box::new(streaming))
+                }
                 Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
                     solver, facts, region, consumer, problem, random, log,
                 )?)),
@@ -147,6 +162,8 @@ impl<T: Real> Run<T> {
             validation: Vec::new(),
             c,
             sigmoids: Vec::new(),
+            wants_leeways,
+            leeways: None,
         })
     }
 
@@ -207,6 +224,13 @@ impl<T: Real> Run<T> {
                 }
                 Ok(Step::Progress)
             }
+            Activity::Measuring(measuring) => {
+                let step = self.form.measure(measuring, budget_values);
+                if step == Step::Done {
+                    return Ok(self.end_measuring());
+                }
+                Ok(step)
+            }
             Activity::Ended => Ok(Step::Done),
         }
     }
@@ -214,14 +238,52 @@ impl<T: Real> Run<T> {
     /// The heads of the stage have ended.
     fn end_training(&mut self) -> Result<Step, TrainError> {
         let Some(plan) = &self.plan else {
-            self.activity = Activity::Ended;
-            return Ok(Step::Done);
+            return self.begin_measuring();
         };
         let layout = Layout::new(plan, self.facts.groups, self.facts.folds)?;
         let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.form.begin_deciding();
         Ok(Step::Progress)
+    }
+
+    /// The final heads have ended: their rows get leeways where that is wanted and can be.
+    fn begin_measuring(&mut self) -> Result<Step, TrainError> {
+        self.activity = Activity::Ended;
+        let (Some(given), [spec]) = (self.wants_leeways.take(), self.specs.as_slice()) else {
+            return Ok(Step::Done);
+        };
+        let arrived = |report: &HeadReport| report.stop == Some(StopReason::Tolerance);
+        if !self.solver().reports(self.facts.rows).iter().all(arrived) {
+            return Ok(Step::Done);
+        }
+        let metrics = match given.len() < self.facts.groups {
+            true => self.form.metrics()?,
+            false => given,
+        };
+        if metrics.is_empty() {
+            return Ok(Step::Done);
+        }
+        let measuring = Measuring::new(spec, &self.facts, metrics)?;
+        if let Form::Streaming(streaming) = &mut self.form {
+            streaming.begin_measuring();
+        }
+        self.activity = Activity::Measuring(Box::new(measuring));
+        Ok(Step::Progress)
+    }
+
+    fn end_measuring(&mut self) -> Step {
+        if let Activity::Measuring(measuring) =
+            std::mem::replace(&mut self.activity, Activity::Ended)
+        {
+            self.leeways = Some(measuring.finish());
+        }
+        Step::Done
+    }
+
+    /// The leeways of the rows, once they are measured.
+    pub(super) fn leeways(&self) -> Option<&Leeways> {
+        self.leeways.as_ref()
     }
 
     /// Every held-out row has been decided.
@@ -379,6 +441,24 @@ impl<T: Real> Form<T> {
             Self::Streaming(streaming) => streaming.decide(held_out, budget_values),
             Self::Block(block) => block.decide(held_out, budget_values),
             Self::Pegasos(pegasos) => pegasos.decide(held_out, budget_values),
+        }
+    }
+
+    /// Metrics learned from the rows; none where rows get no leeways.
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        match self {
+            Self::Resident(resident) => resident.metrics(),
+            Self::Streaming(streaming) => Ok(streaming.metrics()),
+            Self::Block(_) | Self::Pegasos(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Has rows measured; `Done` behind the last.
+    fn measure(&mut self, measuring: &mut Measuring, budget_values: usize) -> Step {
+        match self {
+            Self::Resident(resident) => resident.measure(measuring, budget_values),
+            Self::Streaming(streaming) => streaming.measure(measuring, budget_values),
+            Self::Block(_) | Self::Pegasos(_) => Step::Done,
         }
     }
 

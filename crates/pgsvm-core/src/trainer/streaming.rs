@@ -12,6 +12,7 @@
 
 use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
 use crate::kernel::{prefetch, Kernel, Level, Real, Work};
+use crate::leeway::{Learner, Metric};
 use crate::page::Page;
 use crate::problem::{Policy, Problem, Schedule};
 use crate::random::Random;
@@ -20,8 +21,9 @@ use crate::solver::Solver;
 use crate::trainer::grades::{limit, margins, Words, GRADES};
 use crate::trainer::held_out::HeldOut;
 use crate::trainer::log::{Event, Log};
+use crate::trainer::measuring::{learned, learner, Measure, Measuring, SAMPLE};
 use crate::trainer::paper::Threshold;
-use crate::trainer::pass::{decide, Fresh, Held, Pass, Passes};
+use crate::trainer::pass::{as_they_arrive, decide, Arrived, Fresh, Held, Pass, Passes};
 use crate::trainer::resident::FEATURES_PER_VALUE;
 use crate::trainer::working_set::{WorkingSet, GROUP};
 use crate::trainer::{Tallies, TrainError};
@@ -81,6 +83,8 @@ pub(super) struct Streaming<T> {
     ending: bool,
     /// Flags of the rows of a batch or group to keep.
     keep: Vec<bool>,
+    /// Learns metrics for leeways, where those are wanted.
+    learner: Option<Learner>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
@@ -125,6 +129,7 @@ impl<T: Real> Streaming<T> {
             settled: false,
             ending: false,
             keep: Vec::new(),
+            learner: None,
         })
     }
 
@@ -154,6 +159,39 @@ impl<T: Real> Streaming<T> {
             (held_out, &mut self.passes),
             budget_values,
         )
+    }
+
+    /// Has metrics learned from rows of the first pass.
+    pub(super) fn learn_metrics(&mut self) -> Result<(), TrainError> {
+        self.learner = learner(&self.facts)?;
+        Ok(())
+    }
+
+    /// The metrics learned.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let learner = self.learner.as_ref();
+        learner.map_or_else(Vec::new, |learner| learned(learner, &self.solver))
+    }
+
+    /// Begins a pass in which rows are measured: the head has ended.
+    pub(super) fn begin_measuring(&mut self) {
+        self.passes.begun += 1;
+        self.passes.rows = 0;
+    }
+
+    /// Has rows measured as they come; `Done` behind the last.
+    pub(super) fn measure(&mut self, measuring: &mut Measuring, budget_values: usize) -> Step {
+        let (solver, level) = (&self.solver, self.level);
+        let rows = |rows: Arrived<'_>| {
+            level.run(Measure {
+                solver,
+                rows,
+                measuring,
+                budget: usize::MAX,
+            })
+        };
+        let (consumer, passes) = (&mut self.consumer, &mut self.passes);
+        as_they_arrive(consumer, self.facts.dense, passes, budget_values, rows)
     }
 
     pub(super) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
@@ -227,6 +265,12 @@ impl<T: Real> Streaming<T> {
             keep: &mut self.keep,
         };
         self.level.run(fresh);
+        if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
+            let step = self.facts.rows.div_ceil(SAMPLE);
+            let mut count = self.passes.rows;
+            let rows = Arrived::of(batch.words, dense, &mut count);
+            rows.step_by(step).for_each(|row| learner.take(&row));
+        }
         self.passes.rows += self.keep.len();
         if self.passes.current == Pass::Full {
             let mut at = 0;
