@@ -17,6 +17,9 @@ ALTER TABLE svm_weight ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_dual ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key_dual ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_key_leeway ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_key_scaling ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_key_metric ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
@@ -106,13 +109,36 @@ CREATE POLICY svm_key_dual_owner ON svm_key_dual USING (
         WHERE version.id = version_id AND svm_has_rights_of(model.owner)
     )
 );
+DROP POLICY IF EXISTS svm_key_leeway_owner ON svm_key_leeway;
+CREATE POLICY svm_key_leeway_owner ON svm_key_leeway USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+DROP POLICY IF EXISTS svm_key_scaling_owner ON svm_key_scaling;
+CREATE POLICY svm_key_scaling_owner ON svm_key_scaling USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
+DROP POLICY IF EXISTS svm_key_metric_owner ON svm_key_metric;
+CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+    )
+);
 
-REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log FROM PUBLIC;
-GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log TO PUBLIC;
+REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
+    svm_log FROM PUBLIC;
+GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling,
+    svm_key_metric, svm_log TO PUBLIC;
 -- with their rows go, by cascade, those that refer to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
-GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log TO PUBLIC;
 GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,

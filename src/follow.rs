@@ -10,6 +10,7 @@
 //! | [`keys`] | the keys of rows as they come; what is taken, and where it begins | whoever reads |
 //! | [`seen`] | whether a key comes twice | whoever reads |
 //! | [`digest`] | whether a row has changed | whoever reads |
+//! | [`leeway`] | rows that need not be looked at | leader |
 //! | [`chunks`] | the stored form | whoever reads, leader |
 //! | [`memory`] | what a version knows | leader |
 //! | [`remembered`] | its rows by key | leader |
@@ -18,6 +19,7 @@
 pub mod chunks;
 pub mod digest;
 pub mod keys;
+pub mod leeway;
 mod memory;
 pub mod remembered;
 pub mod seen;
@@ -36,6 +38,7 @@ use crate::train::{self, Continuing};
 use crate::{model, rights};
 use chunks::KeyKind;
 use keys::{Following, Rows};
+use leeway::Covers;
 use memory::Memory;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -105,6 +108,7 @@ fn follow(
         // SAFETY: PostgreSQL called with this argument.
         let schema = unsafe { statement::schema_of_call(fcinfo) };
         let known = model::find(schema, &format!("{}@{}", owned.name, owned.current_version))?;
+        let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
         let request = stored.request(&owned.name, &known.features, options)?;
         let continuing = Continuing {
             features: without_data(&known.features),
@@ -116,17 +120,37 @@ fn follow(
             },
         };
         let prepared = train::prepare(&request, Some(&continuing))?;
-        let mut memory = Memory::load(&owned.schema, known, stored.id, kind)?;
-        let rows = match &change {
-            Change::Refresh => Rows::All,
-            Change::Update(_) => Rows::Known,
-            Change::Forget(source) => {
-                forget(&mut memory, &owned.name, source, column, kind)?;
-                Rows::Known
-            }
+        let begin = || -> Result<Following, Failure> {
+            let mut memory = Memory::load(&owned.schema, known.clone(), stored.id, kind)?;
+            let rows = match &change {
+                Change::Refresh => Rows::All,
+                Change::Update(_) => Rows::Known,
+                Change::Forget(source) => {
+                    forget(&mut memory, &owned.name, source, column, kind)?;
+                    Rows::Known
+                }
+            };
+            Ok(Following::new(owned.name.clone(), memory, rows))
         };
-        let following = Following::new(owned.name.clone(), memory, rows);
-        train::run(&owned.schema, request, prepared, Some(following), started)
+        let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
+        // the shares of the tolerance to which rows are passed over: where the first is too much, one that should do
+        let mut share = may_pass.then_some(1.0);
+        let trained = loop {
+            let mut following = begin()?;
+            if share.is_some() {
+                following.pass_over(&owned.schema, stored.id, request.terms.tolerance)?;
+            }
+            let (Some(tried), Some(_)) = (share, &following.passing) else {
+                break train::run(&prepared, Some(following));
+            };
+            let trained = train::run(&prepared.passing_over(tried), Some(following));
+            share = match trained.covers {
+                Covers::AllRows => break trained,
+                Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
+                Covers::WithAWiderGap(_) | Covers::NotAll => None,
+            };
+        };
+        train::store(&owned.schema, request, &prepared, trained, started)
     })
 }
 

@@ -101,9 +101,9 @@ pub struct Together {
 }
 
 impl Rows {
-    /// Starts a query.
-    pub fn start(planned: &Planned, helpers: Option<Helpers>) -> Self {
-        let running = Running::start(planned);
+    /// Starts the query of a job.
+    pub fn start(planned: &Planned, job: &Job, helpers: Option<Helpers>) -> Self {
+        let running = running(planned, job);
         let Some(helpers) = helpers else {
             return Self::Alone(running);
         };
@@ -248,7 +248,7 @@ impl Together {
 /// there will be more of those.
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     let planned = query::plan(&job.select);
-    let mut running = Running::start(&planned);
+    let mut running = running(&planned, job);
     if let Some(shape) = shape(&planned).filter(|_| pieces.cut.fits(&planned)) {
         let mut packer = Packer::new(shape);
         for piece in 0..pieces.cut.count() {
@@ -263,6 +263,18 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
         }
     }
     running.finish();
+}
+
+/// Starts the query of a job in this process.
+pub fn running(planned: &Planned, job: &Job) -> Running {
+    match &job.key {
+        // label and key are looked at in any case
+        Some(key) if job.leeways => {
+            let behind = 1 + usize::from(key.marks_added);
+            Running::start_with_origins(planned, 1..planned.columns.len() - behind)
+        }
+        _ => Running::start(planned),
+    }
 }
 
 /// Sends the rows of a piece; false when nobody listens, and for a piece given back.

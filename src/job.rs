@@ -6,6 +6,7 @@ use crate::follow::keys::KeyColumn;
 use crate::labels::{LabelKind, LabelValue};
 use crate::pieces::Cut;
 use crate::request::Terms;
+use pgsvm_core::leeway::Metric;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
 use serde::de::DeserializeOwned;
@@ -39,6 +40,8 @@ pub struct Job {
     pub weight_column: Option<String>,
     /// The key stands behind weight and fold.
     pub key: Option<KeyColumn>,
+    /// Whether rows are to get leeways, so that trainings that continue this one can pass them over.
+    pub leeways: bool,
     /// Whether each class counts as much as every other.
     pub balanced: bool,
     /// Weights of classes by label.
@@ -68,6 +71,8 @@ pub struct ReaderOutcome {
     pub rows_skipped: u64,
     /// Chunks of keys, which follow.
     pub key_chunks: u64,
+    /// Versions of rows, which follow behind; None where rows get no leeways.
+    pub versions: Option<u64>,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
@@ -82,6 +87,8 @@ pub struct TrainerOutcome {
     pub weights: u64,
     /// Number of dual variables of each head: one for each row, or none when they are not kept.
     pub duals: u64,
+    /// The metrics of leeways, by class, which follow behind all heads, one for each row; None where rows get none.
+    pub metrics: Option<Vec<Metric>>,
 }
 
 impl Job {

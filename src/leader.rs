@@ -19,6 +19,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
 use crate::follow::chunks::KeyChunk;
 use crate::follow::keys::Following;
+use crate::follow::leeway::{self, Covers, PassedOver, RowLeeways};
 use crate::helpers::{self, Helpers};
 use crate::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::labels;
@@ -31,11 +32,11 @@ use crate::pg::wait::WakeUp;
 use crate::pieces::Pieces;
 use crate::progress::Progress;
 use crate::roles::{cache_failure, ReaderRole, TrainerRole};
-use crate::weights::{Folding, KeptDuals, StoredWeights};
+use crate::weights::{with_room, Folding, KeptDuals, StoredWeights};
 use crate::worker::{self, job_bytes, key};
 use crate::{settings, source};
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::{Cache, CacheLayout, Certificate, Phase, Schedule, Step, StopReason};
+use pgsvm_core::{Cache, CacheLayout, Certificate, Leeways, Phase, Schedule, Step, StopReason};
 use std::iter::repeat_n;
 
 /// A millisecond of folding.
@@ -51,6 +52,10 @@ pub struct Trained {
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known, as svm_version keeps it.
     pub followed: Option<serde_json::Value>,
+    /// What versions of rows are known by, and their leeways, where they have some.
+    pub leeways: Option<RowLeeways>,
+    /// Whether the certificate covers all rows, those passed over too.
+    pub covers: Covers,
     /// Workers that played a role.
     pub workers: i32,
     /// Workers that fetched rows.
@@ -214,16 +219,23 @@ fn take_turns(
     following: Option<Following>,
     helpers: Option<Helpers>,
 ) -> Trained {
-    let mut begins = following.is_some();
+    let begins = following.is_some();
     let mut reader = ReaderRole::start(cache.clone(), job, following, helpers);
     let mut trainer = TrainerRole::start(cache.clone(), job);
     let mut progress = Progress::start("leader", job.terms.tolerance);
+    let mut loaded = false;
     loop {
         let read = reader.step();
         check_for_interrupts();
-        if begins && cache.phase() != Phase::Loading {
-            trainer.begin_from(reader.take_starts());
-            begins = false;
+        if !loaded && cache.phase() != Phase::Loading {
+            loaded = true;
+            if begins {
+                trainer.begin_from(reader.take_starts());
+            }
+            let metrics = reader.metrics();
+            if !metrics.is_empty() {
+                trainer.measure_leeways(metrics);
+            }
         }
         let trained = trainer.step();
         check_for_interrupts();
@@ -236,8 +248,16 @@ fn take_turns(
     }
     let followed = reader.following().map(Following::report);
     let (outcome, keys) = (reader.outcome(), reader.take_key_chunks());
-    let mut trained = finish_here(job, outcome, &trainer);
+    let passing = reader.take_passing();
+    let passed = passing.as_ref().map_or(&[][..], |passing| &passing.rows);
+    let mut trained = finish_here(job, outcome, &trainer, passed);
     (trained.keys, trained.followed) = (keys, followed);
+    let mut codes = Vec::new();
+    if let (Some(passing), false) = (&passing, trained.heads.is_empty()) {
+        codes = leeway::prove(job, &mut trained, trainer.weights(0), passing).or_raise();
+    }
+    let found = (trainer.copy_leeways(), reader.take_versions());
+    leeway::keep(&mut trained, found.0, found.1, (passed, &codes));
     trained
 }
 
@@ -249,7 +269,13 @@ fn stalled() -> ! {
     .raise()
 }
 
-fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole) -> Trained {
+/// `passed`: rows that were passed over, whose dual variables are 0.
+fn finish_here(
+    job: &Job,
+    reader: ReaderOutcome,
+    trainer: &TrainerRole,
+    passed: &[PassedOver],
+) -> Trained {
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
         let scaled = trainer.weights(head);
@@ -261,7 +287,8 @@ fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole) -> Train
             weights.push(scaled.get(feature));
         }
         let mut duals = KeptDuals::new(job);
-        for (row, dual) in trainer.duals(head).iter().enumerate() {
+        let all = leeway::merge(trainer.duals(head).iter(), passed, |_| 0.0);
+        for (row, dual) in all.enumerate() {
             if row % FEATURES_BETWEEN_INTERRUPTS == 0 {
                 check_for_interrupts();
             }
@@ -276,6 +303,8 @@ fn finish_here(job: &Job, reader: ReaderOutcome, trainer: &TrainerRole) -> Train
         heads: outcome.intercepts.iter().enumerate().map(fold).collect(),
         keys: Vec::new(),
         followed: None,
+        leeways: None,
+        covers: Covers::AllRows,
         reader,
         trainer: outcome,
         workers: 0,
@@ -313,9 +342,11 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
             worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
                 trainer.step()
             });
-            let (reader, keys) = shared.receive_reader(0);
-            let mut trained = finish_here(job, reader, &trainer);
-            trained.keys = keys;
+            let read = shared.receive_reader(0);
+            let mut trained = finish_here(job, read.outcome, &trainer, &[]);
+            trained.keys = read.keys;
+            let leeways = trainer.copy_leeways();
+            leeway::keep(&mut trained, leeways, read.versions, (&[], &[]));
             trained
         }
         [Role::Trainer] => {
@@ -323,7 +354,11 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
             worker::play(job, "reader", &shared.cache, shared.wake_up, || {
                 reader.step()
             });
-            let read = (reader.outcome(), reader.take_key_chunks());
+            let read = Read {
+                outcome: reader.outcome(),
+                keys: reader.take_key_chunks(),
+                versions: reader.take_versions(),
+            };
             shared.collect(job, read, 0)
         }
         _ => {
@@ -456,12 +491,25 @@ impl Shared {
     }
 
     /// Receives what the reader leaves behind.
-    fn receive_reader(&mut self, worker: usize) -> (ReaderOutcome, Vec<KeyChunk>) {
+    fn receive_reader(&mut self, worker: usize) -> Read {
         let outcome: ReaderOutcome = self.receive(worker);
         let keys = (0..outcome.key_chunks)
             .map(|_| self.receive(worker))
             .collect();
-        (outcome, keys)
+        let versions = outcome.versions.map(|count| {
+            let mut versions: Vec<u64> = with_room(count as usize);
+            self.receive_numbers(worker, count, |bytes| {
+                let (numbers, _) = bytes.as_chunks();
+                versions.extend(numbers.iter().map(|bytes| u64::from_ne_bytes(*bytes)));
+                numbers.len()
+            });
+            versions
+        });
+        Read {
+            outcome,
+            keys,
+            versions,
+        }
     }
 
     /// Receives messages until they held `count` numbers; `take` says how many one held.
@@ -476,16 +524,11 @@ impl Shared {
     }
 
     /// Receives the trainer's outcome and folds its weights piece by piece.
-    fn collect(
-        &mut self,
-        job: &Job,
-        (reader, keys): (ReaderOutcome, Vec<KeyChunk>),
-        worker: usize,
-    ) -> Trained {
+    fn collect(&mut self, job: &Job, read: Read, worker: usize) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = Vec::with_capacity(outcome.intercepts.len());
         for intercept in &outcome.intercepts {
-            let mut weights = Folding::new(&reader.report.scaling, *intercept);
+            let mut weights = Folding::new(&read.outcome.report.scaling, *intercept);
             self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
             let mut duals = KeptDuals::new(job);
             self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));
@@ -494,14 +537,33 @@ impl Shared {
                 duals,
             });
         }
-        Trained {
+        let leeways = outcome.metrics.clone().map(|metrics| {
+            let mut codes: Vec<u8> = with_room(outcome.report.rows as usize);
+            self.receive_numbers(worker, outcome.report.rows, |bytes| {
+                codes.extend(bytes);
+                bytes.len()
+            });
+            Leeways { metrics, codes }
+        });
+        let mut trained = Trained {
             heads,
-            keys,
+            keys: read.keys,
             followed: None,
-            reader,
+            leeways: None,
+            covers: Covers::AllRows,
+            reader: read.outcome,
             trainer: outcome,
             workers: 0,
             helpers: 0,
-        }
+        };
+        leeway::keep(&mut trained, leeways, read.versions, (&[], &[]));
+        trained
     }
+}
+
+/// What a reader leaves behind, with its keys and what versions of rows are known by.
+struct Read {
+    outcome: ReaderOutcome,
+    keys: Vec<KeyChunk>,
+    versions: Option<Vec<u64>>,
 }

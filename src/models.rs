@@ -2,8 +2,10 @@
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
 use crate::errors::{Code, Failure};
-use crate::follow::chunks::KeyChunk;
+use crate::follow::chunks::{KeyChunk, CHUNK_ROWS};
+use crate::follow::leeway::RowLeeways;
 use crate::leader::{Trained, TrainedHead};
+use crate::pg::transactions;
 use crate::request::Request;
 use crate::source::{self, Source};
 use crate::weights::StoredWeights;
@@ -47,6 +49,9 @@ pub fn store(
         insert_states(schema, id, number, head).map_err(spi_failure)?;
     }
     insert_keys(schema, id, &trained.keys).map_err(spi_failure)?;
+    if let Some(leeways) = &trained.leeways {
+        insert_leeways(schema, id, leeways).map_err(spi_failure)?;
+    }
     Ok(version)
 }
 
@@ -314,6 +319,56 @@ fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), S
                 chunk.rows.into(),
                 chunk.keys.clone().into(),
                 chunk.digests.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_scaling (version_id, as_of, dense, centre, factor, sparse_factor)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    let scaling = &leeways.scaling;
+    insert_chunk(&insert, || {
+        vec![
+            version_id.into(),
+            transactions::next().into(),
+            (scaling.dense as i32).into(),
+            scaling.centre.clone().into(),
+            scaling.factor.clone().into(),
+            scaling.sparse_factor.clone().into(),
+        ]
+    })?;
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_metric (version_id, class, centre, spread, constant)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for (class, metric) in &leeways.metrics {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                class.as_str().into(),
+                metric.centre.clone().into(),
+                metric.spread.clone().into(),
+                metric.constant.into(),
+            ]
+        })?;
+    }
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_leeway (version_id, first_row, versions, leeways)
+         VALUES ($1, $2, $3, $4)"
+    );
+    let chunks = leeways.versions.chunks(CHUNK_ROWS);
+    for (chunk, (versions, codes)) in chunks.zip(leeways.codes.chunks(CHUNK_ROWS)).enumerate() {
+        insert_chunk(&insert, || {
+            let bytes: Vec<u8> = versions.iter().flat_map(|it| it.to_le_bytes()).collect();
+            vec![
+                version_id.into(),
+                ((chunk * CHUNK_ROWS) as i64).into(),
+                bytes.into(),
+                codes.to_vec().into(),
             ]
         })?;
     }

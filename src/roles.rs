@@ -8,6 +8,7 @@ use crate::errors::{Code, Failure, OrRaise};
 use crate::features::Nulls;
 use crate::follow::chunks::KeyChunk;
 use crate::follow::keys::Following;
+use crate::follow::leeway::Passing;
 use crate::helpers::Helpers;
 use crate::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::pg::query;
@@ -16,9 +17,10 @@ use crate::pg::tempfile::TempFile;
 use crate::pg::wait;
 use crate::rows::RowSource;
 use pgsvm_core::engine::ThrottledSpool;
+use pgsvm_core::leeway::Metric;
 use pgsvm_core::{
-    Cache, CacheError, Duals, ReadError, Reader, ReaderJob, Spool, Start, Step, TrainError,
-    Trainer, Weights,
+    Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
+    TrainError, Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -77,6 +79,8 @@ impl ReaderRole {
         helpers: Option<Helpers>,
     ) -> Self {
         let planned = query::plan(&job.select);
+        let passing = following.as_ref().and_then(|it| it.passing.as_ref());
+        let kept = passing.map(|passing| passing.scaling().clone());
         let source = RowSource::start(&planned, job, following, helpers).or_raise();
         let reader_job = ReaderJob {
             scale: job.scale,
@@ -88,9 +92,12 @@ impl ReaderRole {
             impute: job.nulls == Nulls::Mean,
         };
         let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
-        let reader = Reader::new(cache, reader_job, source, spool)
+        let mut reader = Reader::new(cache, reader_job, source, spool)
             .map_err(cache_failure)
             .or_raise();
+        if let Some(scaling) = kept {
+            reader.keep_scaling(scaling);
+        }
         Self { reader }
     }
 
@@ -120,6 +127,7 @@ impl ReaderRole {
             fold_values: source.fold_values(),
             rows_skipped: source.rows_skipped(),
             key_chunks: source.key_chunks().len() as u64,
+            versions: source.versions().map(|versions| versions.len() as u64),
         }
     }
 
@@ -131,6 +139,29 @@ impl ReaderRole {
     /// Gives keys and digests away.
     pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
         self.reader.source_mut().take_key_chunks()
+    }
+
+    /// What versions of rows are known by, where rows are to get leeways.
+    pub fn versions(&self) -> &[u64] {
+        self.reader.source().versions().unwrap_or_default()
+    }
+
+    /// Gives them away.
+    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
+        self.reader.source_mut().take_versions()
+    }
+
+    /// The metrics in which leeways are to be measured; none where they are to be learned. Once every row was read.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let source = self.reader.source();
+        let passing = source.following().and_then(|it| it.passing.as_ref());
+        passing.map_or_else(Vec::new, |passing| passing.metrics(&source.classes()))
+    }
+
+    /// Gives away which rows were passed over, where that was allowed.
+    pub fn take_passing(&mut self) -> Option<Passing> {
+        let following = self.reader.source_mut().following_mut();
+        following.and_then(|following| following.passing.take())
     }
 
     /// What the training begins from, and how that compares with the rows.
@@ -158,14 +189,33 @@ impl TrainerRole {
         let problem = job.problem().map_err(|error| {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         });
-        let trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
+        let mut trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
             .map_err(train_failure)
             .or_raise();
+        if job.leeways {
+            trainer.measure_leeways(Vec::new());
+        }
         Self {
             trainer,
             threads: job.trainers > 1,
             keep_duals: job.terms.keep_duals || job.key.is_some(),
         }
+    }
+
+    /// Has the rows given leeways in these metrics, by class, and not in some that are learned; to be called before the first
+    /// step behind loading.
+    pub fn measure_leeways(&mut self, metrics: Vec<Metric>) {
+        self.trainer.measure_leeways(metrics);
+    }
+
+    /// The leeways of the rows, where they get some.
+    pub fn leeways(&self) -> Option<&Leeways> {
+        self.trainer.leeways()
+    }
+
+    /// The same, to be taken along.
+    pub fn copy_leeways(&self) -> Option<Leeways> {
+        self.trainer.leeways().cloned()
     }
 
     /// Begins from here; to be called once every row was read.
@@ -196,6 +246,7 @@ impl TrainerRole {
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
             log: self.trainer.log(),
+            metrics: self.leeways().map(|leeways| leeways.metrics.clone()),
         }
     }
 

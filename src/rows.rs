@@ -65,11 +65,14 @@ impl RowSource {
         let key_at = fold_at + usize::from(job.fold_column.is_some());
         let continues = following.is_some();
         let (keys, begins) = match job.key.clone() {
-            Some(column) => (Some(Keys::new(column, key_at, following)), None),
+            Some(column) => (
+                Some(Keys::new(column, key_at, following, job.leeways)),
+                None,
+            ),
             None => (None, following),
         };
         Ok(Self {
-            rows: Some(Rows::start(planned, helpers)),
+            rows: Some(Rows::start(planned, job, helpers)),
             decode: RowDecoder {
                 groups: Groups::new(job, fold_at),
                 costs: Costs::new(job, feature_columns),
@@ -114,6 +117,16 @@ impl RowSource {
     pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
         let keys = self.decode.keys.as_mut();
         keys.map_or_else(Vec::new, Keys::take_chunks)
+    }
+
+    /// What versions of rows are known by, row after row, where rows are to get leeways.
+    pub fn versions(&self) -> Option<&[u64]> {
+        self.decode.keys.as_ref().and_then(Keys::versions)
+    }
+
+    /// Gives them away.
+    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
+        self.decode.keys.as_mut().and_then(Keys::take_versions)
     }
 
     /// What the training begins from.
@@ -177,14 +190,23 @@ impl RowDecoder {
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
         self.rows_seen += 1;
-        let key = match &mut self.keys {
-            None => None,
-            Some(keys) => match keys.admit(row, self.rows_seen)? {
-                None => return Ok(()),
-                key => key,
-            },
-        };
-        match self.decode(row, key)? {
+        let (mut key, mut class) = (None, None);
+        if let Some(keys) = &mut self.keys {
+            let Some(admitted) = keys.admit(row, self.rows_seen)? else {
+                return Ok(());
+            };
+            if keys.may_pass_over(&admitted) {
+                let Some(found) = self.groups.of(row)? else {
+                    return Ok(());
+                };
+                if keys.pass_over(&admitted, found.0, self.groups.classes(), self.rows_seen)? {
+                    return Ok(());
+                }
+                class = Some(found);
+            }
+            key = Some(admitted);
+        }
+        match self.decode(row, key, class)? {
             Decoded::Skipped => Ok(()),
             Decoded::Example { group, cost } => sink(&Example {
                 group,
@@ -197,7 +219,13 @@ impl RowDecoder {
         }
     }
 
-    fn decode(&mut self, row: &Row<'_>, key: Option<Admitted>) -> Result<Decoded, Failure> {
+    /// `known`: the row's class and group where they are known already.
+    fn decode(
+        &mut self,
+        row: &Row<'_>,
+        key: Option<Admitted>,
+        known: Option<(u32, u32)>,
+    ) -> Result<Decoded, Failure> {
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| error.in_row(self.rows_seen))?;
@@ -215,7 +243,11 @@ impl RowDecoder {
             self.rows_skipped += 1;
             return Ok(Decoded::Skipped);
         }
-        let Some((class, group)) = self.groups.of(row)? else {
+        let found = match known {
+            None => self.groups.of(row)?,
+            known => known,
+        };
+        let Some((class, group)) = found else {
             return Ok(Decoded::Skipped);
         };
         let cost = self.costs.of(weight, class, self.groups.classes())?;

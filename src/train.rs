@@ -157,18 +157,23 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         prepared.job.features = features.to_json();
         following
     });
-    run(&schema, request, prepared, following, started)
+    let trained = run(&prepared, following);
+    store(&schema, request, &prepared, trained, started)
 }
 
-/// Trains, stores and announces; returns the model's name. `schema` is the extension's, quoted.
-pub fn run(
+/// Trains.
+pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
+    with_latest(|| leader::train(&prepared.job, following))
+}
+
+/// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted.
+pub fn store(
     schema: &str,
     request: Request,
-    prepared: Prepared,
-    following: Option<Following>,
+    prepared: &Prepared,
+    mut trained: Trained,
     started: Instant,
 ) -> Result<String, Failure> {
-    let mut trained = with_latest(|| leader::train(&prepared.job, following));
     if !trained.is_finite() {
         return Err(out_of_range());
     }
@@ -182,7 +187,7 @@ pub fn run(
         seconds: started.elapsed().as_secs_f64(),
     };
     let version = models::store(schema, &request, &mut trained, &labelled)?;
-    announce(&request, &prepared, &trained, &labelled, version);
+    announce(&request, prepared, &trained, &labelled, version);
     Ok(request.model)
 }
 
@@ -194,6 +199,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
 }
 
 /// A training that can start, and what is said about it.
+#[derive(Clone)]
 pub struct Prepared {
     job: Job,
     features: FeatureSet,
@@ -201,6 +207,28 @@ pub struct Prepared {
     label_type: pg_sys::Oid,
     /// Columns that are no features because of their types.
     skipped: Vec<String>,
+}
+
+impl Prepared {
+    /// Whether rows are to get leeways.
+    pub fn keeps_leeways(&self) -> bool {
+        self.job.leeways
+    }
+
+    /// Whether features are scaled by what all rows are like.
+    pub fn scales(&self) -> bool {
+        self.job.scale != Scale::None
+    }
+
+    /// The same training for most rows to be passed over: by this process, which alone knows which those are, and to this
+    /// share of the tolerance.
+    pub fn passing_over(&self, share: f64) -> Self {
+        let mut this = self.clone();
+        this.job.roles.clear();
+        this.job.cut = None;
+        this.job.terms.tolerance *= share;
+        this
+    }
 }
 
 /// What a training that continues a version takes over.
@@ -392,6 +420,7 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
             kind,
             marks_added: added.is_some(),
         }),
+        leeways: follow::leeway::possible(request, features),
         balanced: request.class_weight == ClassWeight::Balanced,
         class_weights: match &request.class_weight {
             ClassWeight::ByLabel(weights) => weights.clone(),
@@ -449,7 +478,14 @@ fn announce(
         if let Some(rows) = followed["rows"].as_object() {
             let counts = ["unchanged", "changed", "new", "gone", "left_out"];
             let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
-            text += &format!(" (rows: {})", counts.join(", "));
+            text += &format!(" (rows: {}", counts.join(", "));
+            if let Some(passed) = followed["passed_over"].as_u64() {
+                text += &format!("; {passed} passed over");
+            }
+            if let Some(again) = followed["looked_at_again"].as_u64() {
+                text += &format!(", {again} of them looked at again");
+            }
+            text += ")";
         }
     }
     if !prepared.skipped.is_empty() {

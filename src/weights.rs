@@ -104,7 +104,7 @@ impl<'a> Folding<'a> {
 }
 
 /// An empty vector with room for `count` items; an ERROR when the system has not that much memory.
-fn with_room<T>(count: usize) -> Vec<T> {
+pub fn with_room<T>(count: usize) -> Vec<T> {
     let mut items = Vec::new();
     if items.try_reserve_exact(count).is_err() {
         Failure::new(

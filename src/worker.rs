@@ -67,6 +67,8 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
             for chunk in reader.key_chunks() {
                 sender.send(&job::encode(chunk));
             }
+            let versions = reader.versions();
+            send_numbers(&mut sender, versions.len(), |i| versions[i].to_ne_bytes());
         }
         Role::Trainer => {
             let (cache, wake_up) = shared();
@@ -115,7 +117,7 @@ pub fn play(
     wake_up.notify();
 }
 
-/// The outcome, then the weights and the dual variables of each head; stops when the leader is gone.
+/// The outcome, then the weights and the dual variables of each head, and leeways; stops when the leader is gone.
 fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let outcome = trainer.outcome();
     let heads = 0..outcome.intercepts.len();
@@ -124,6 +126,10 @@ fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
             let (weights, duals) = (trainer.weights(head), trainer.duals(head));
             send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
                 && send_numbers(sender, duals.len(), |i| duals.get(i).to_ne_bytes())
+        })
+        && trainer.leeways().is_none_or(|leeways| {
+            let codes = &leeways.codes;
+            send_numbers(sender, codes.len(), |i| [codes[i]])
         })
 }
 

@@ -40,6 +40,11 @@ fn word_of(value: f64) -> u64 {
     value.to_bits()
 }
 
+/// What a version of a row with that label (a digest) is known by: the same where origin and label are.
+pub fn of_version(label: u64, origin: u64) -> u64 {
+    XxHash3_64::oneshot_with_seed(label, &origin.to_le_bytes())
+}
+
 /// The digest of a label.
 pub fn of_label(text: &str) -> u64 {
     XxHash3_64::oneshot(text.as_bytes())

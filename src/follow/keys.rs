@@ -3,12 +3,14 @@
 
 use super::chunks::{KeyChunk, KeyChunks, KeyKind};
 use super::digest::{self, RowDigests};
+use super::leeway::Passing;
 use super::memory::Memory;
 use super::seen::Seen;
 use crate::errors::{Code, Failure};
 use crate::features::FeatureBuffer;
 use crate::labels::{with_text, LabelValue};
 use crate::pg::deform::Row;
+use crate::pg::origin;
 use crate::pg::query::Column;
 use crate::pg::types::type_name;
 use pgrx::pg_sys;
@@ -99,6 +101,8 @@ pub struct Keys {
     digests: RowDigests,
     /// Digests of the labels, by class.
     labels: Vec<u64>,
+    /// What versions of rows are known by, row after row, or [`origin::NONE`]; where rows are to get leeways.
+    versions: Option<Vec<u64>>,
     following: Option<Following>,
 }
 
@@ -112,6 +116,8 @@ pub struct Following {
     starts: Vec<u32>,
     counts: Counts,
     by_key: bool,
+    /// Which rows need not be looked at, where there are such.
+    pub passing: Option<Passing>,
 }
 
 /// Which rows of the source are trained on.
@@ -140,12 +146,20 @@ pub struct Admitted {
     key: u128,
     /// The row of the memory with that key.
     known: Option<u32>,
+    origin: u64,
 }
 
 /// No row of the memory.
 const NOTHING: u32 = u32::MAX;
 /// About a millisecond of copying.
 const ROWS_BETWEEN_INTERRUPTS: usize = 1 << 18;
+
+impl Counts {
+    /// Rows that are trained on.
+    fn taken(&self) -> u64 {
+        self.unchanged + self.changed + self.added
+    }
+}
 
 impl Following {
     pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
@@ -156,7 +170,16 @@ impl Following {
             rows,
             starts: Vec::new(),
             counts: Counts::default(),
+            passing: None,
         }
+    }
+
+    /// Lets rows be passed over where that is worth it; what is known of them stands in `schema` under the version's `id`.
+    pub fn pass_over(&mut self, schema: &str, id: i64, tolerance: f64) -> Result<(), Failure> {
+        let leeways = self.memory.load_leeways(schema, id)?;
+        let support_vectors = self.memory.support_vectors();
+        self.passing = leeways.and_then(|it| Passing::plan(it, support_vectors, tolerance));
+        Ok(())
     }
 
     /// What svm_version keeps: the version begun from, and with a key the counts.
@@ -173,6 +196,9 @@ impl Following {
             report["rows"] = serde_json::json!({
                 "unchanged": unchanged, "changed": changed, "new": added, "gone": gone, "left_out": unused,
             });
+        }
+        if let Some(passing) = &self.passing {
+            report["passed_over"] = passing.rows.len().into();
         }
         report
     }
@@ -253,6 +279,10 @@ impl Following {
             })
         };
         let starts = heads.iter().map(of_head).collect();
+        if let (Some(passing), [positive]) = (&mut self.passing, heads) {
+            let all = (features.0, passing.features());
+            passing.before = self.memory.weights_of(&positive.text, scaling, all)?;
+        }
         self.memory.forget_rows();
         self.starts = Vec::new();
         starts
@@ -278,7 +308,8 @@ impl Following {
 
 impl Keys {
     /// For rows whose key stands at `at`, and behind it whether they are added, where the column says so.
-    pub fn new(column: KeyColumn, at: usize, following: Option<Following>) -> Self {
+    /// `leeways`: whether rows are to get some.
+    pub fn new(column: KeyColumn, at: usize, following: Option<Following>, leeways: bool) -> Self {
         Self {
             chunks: KeyChunks::new(column.kind),
             column,
@@ -286,6 +317,7 @@ impl Keys {
             seen: Seen::default(),
             digests: RowDigests::default(),
             labels: Vec::new(),
+            versions: leeways.then(Vec::new),
             following,
         }
     }
@@ -324,7 +356,8 @@ impl Keys {
             }
         }
         if self.seen.insert(key).map_err(|_| out_of_memory())? {
-            return Ok(Some(Admitted { key, known }));
+            let origin = row.origin;
+            return Ok(Some(Admitted { key, known, origin }));
         }
         Err(Failure::new(
             Code::ERRCODE_UNIQUE_VIOLATION,
@@ -334,25 +367,89 @@ impl Keys {
         .hint("A key says which row is which: key => 'column' names one whose values are unique"))
     }
 
+    /// Whether a row may be passed over, if it is the one that the model knows.
+    #[inline]
+    pub fn may_pass_over(&self, row: &Admitted) -> bool {
+        let passing = self.following.as_ref().and_then(|it| it.passing.as_ref());
+        let (Some(passing), Some(known)) = (passing, row.known) else {
+            return false;
+        };
+        row.origin != origin::NONE && passing.has_leeway(known)
+    }
+
+    /// Takes a row that is trained on without a look at its features, if it is the one that the model knows and
+    /// [`Self::may_pass_over`]; row `number` of the source.
+    pub fn pass_over(
+        &mut self,
+        row: &Admitted,
+        class: u32,
+        classes: &[LabelValue],
+        number: u64,
+    ) -> Result<bool, Failure> {
+        let version = digest::of_version(self.label(class, classes), row.origin);
+        let (Some(following), Some(known)) = (&mut self.following, row.known) else {
+            return Ok(false);
+        };
+        let place = following.counts.taken();
+        let passed = following.passing.as_mut().map_or(Ok(false), |passing| {
+            passing.pass_over(known, version, class, number, place)
+        })?;
+        if passed {
+            following.counts.unchanged += 1;
+            self.chunks
+                .push(row.key, following.memory.rows.digest(known));
+            self.push_version(version)?;
+        }
+        Ok(passed)
+    }
+
     /// Takes a row that is trained on.
     pub fn take(
         &mut self,
-        Admitted { key, known }: Admitted,
+        Admitted { key, known, origin }: Admitted,
         (class, classes): (u32, &[LabelValue]),
         weight: f64,
         features: &FeatureBuffer,
     ) -> Result<(), Failure> {
-        let had = self.labels.len();
-        let new = classes[had..].iter();
-        self.labels
-            .extend(new.map(|class| digest::of_label(&class.text)));
-        let label = self.labels[class as usize];
+        let label = self.label(class, classes);
         let digest = self.digests.of_row(label, weight, features);
         if let Some(following) = &mut self.following {
             following.take(known, digest)?;
+            if let Some(passing) = &mut following.passing {
+                passing.looked_at(class);
+            }
         }
         self.chunks.push(key, digest);
+        self.push_version(match origin {
+            origin::NONE => origin,
+            origin => digest::of_version(label, origin),
+        })
+    }
+
+    /// The digest of a class's label.
+    fn label(&mut self, class: u32, classes: &[LabelValue]) -> u64 {
+        let new = classes[self.labels.len()..].iter();
+        self.labels
+            .extend(new.map(|class| digest::of_label(&class.text)));
+        self.labels[class as usize]
+    }
+
+    fn push_version(&mut self, version: u64) -> Result<(), Failure> {
+        if let Some(versions) = &mut self.versions {
+            versions.try_reserve(1).map_err(|_| out_of_memory())?;
+            versions.push(version);
+        }
         Ok(())
+    }
+
+    /// What versions of rows are known by, where that is wanted.
+    pub fn versions(&self) -> Option<&[u64]> {
+        self.versions.as_deref()
+    }
+
+    /// Gives them away.
+    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
+        self.versions.take()
     }
 
     /// What can be said only after the last row.

@@ -3,13 +3,15 @@
 
 use super::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
 use super::keys::out_of_memory;
+use super::leeway::RowLeeways;
 use super::remembered::Remembered;
 use crate::errors::{Code, Failure};
 use crate::model::Model;
 use crate::models::spi_failure;
-use crate::pg::check_for_interrupts;
+use crate::pg::{check_for_interrupts, transactions};
 use pgrx::spi::SpiError;
 use pgrx::Spi;
+use pgsvm_core::leeway::{Metric, MOST_FEATURES};
 use pgsvm_core::Scaling;
 use std::rc::Rc;
 
@@ -40,13 +42,7 @@ impl Memory {
     /// Reads what the model knows, version `id`, whose keys are of this kind. `schema` is the extension's, quoted.
     pub fn load(schema: &str, model: Rc<Model>, id: i64, kind: KeyKind) -> Result<Self, Failure> {
         let name = model.name.clone();
-        let damaged = || {
-            Failure::new(
-                Code::ERRCODE_DATA_CORRUPTED,
-                format!("what model \"{name}\" remembers of its rows cannot be read"),
-            )
-            .hint("Train it again: svm_train(…, key => '…')")
-        };
+        let damaged = || damaged(&name);
         let mut this = Self::of_weights(model);
         let mut count = 0usize;
         let keys = format!(
@@ -118,6 +114,111 @@ impl Memory {
             };
             Ok(read.ok_or_else(&damaged))
         })
+    }
+
+    /// What is known of the rows' leeways; None where nothing is, or it is out of date.
+    pub fn load_leeways(&self, schema: &str, id: i64) -> Result<Option<RowLeeways>, Failure> {
+        let damaged = || damaged(&self.model.name);
+        let mut found = RowLeeways {
+            metrics: Vec::new(),
+            versions: Vec::new(),
+            codes: Vec::new(),
+            scaling: Scaling::default(),
+        };
+        let mut told_apart = false;
+        let scaling = format!(
+            "SELECT as_of, dense, centre, factor, sparse_factor FROM {schema}.svm_key_scaling
+             WHERE version_id OPERATOR(pg_catalog.=) $1"
+        );
+        each_row(&scaling, id, |row| {
+            told_apart = row
+                .get::<i64>(1)?
+                .is_some_and(transactions::are_told_apart_since);
+            let dense = row
+                .get::<i32>(2)?
+                .and_then(|dense| usize::try_from(dense).ok());
+            let (centre, factor) = (row.get::<Vec<f64>>(3)?, row.get::<Vec<f64>>(4)?);
+            let (Some(dense), Some(centre), Some(factor), Some(sparse_factor)) =
+                (dense, centre, factor, numbers(row, 5)?)
+            else {
+                return Ok(Err(damaged()));
+            };
+            found.scaling = Scaling {
+                centre,
+                factor,
+                sparse_factor,
+                dense,
+            };
+            Ok(match found.scaling.is_sound() {
+                true => Ok(()),
+                false => Err(damaged()),
+            })
+        })?;
+        if !told_apart {
+            return Ok(None);
+        }
+        let metrics = format!(
+            "SELECT class, centre, spread, constant FROM {schema}.svm_key_metric
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY class"
+        );
+        each_row(&metrics, id, |row| {
+            let (class, constant) = (row.get::<String>(1)?, row.get::<f32>(4)?);
+            let numbers = (numbers(row, 2)?, numbers(row, 3)?);
+            let (Some(class), (Some(centre), Some(spread)), Some(constant)) =
+                (class, numbers, constant)
+            else {
+                return Ok(Err(damaged()));
+            };
+            let metric = Metric {
+                centre,
+                spread,
+                constant,
+            };
+            let features = self.model.dense_count..=MOST_FEATURES;
+            if !metric.is_sound() || !features.contains(&metric.centre.len()) {
+                return Ok(Err(damaged()));
+            }
+            found.metrics.push((class, metric));
+            Ok(Ok(()))
+        })?;
+        if found.metrics.len() != 2 {
+            return Ok(None);
+        }
+        let rows = format!(
+            "SELECT first_row, versions, leeways FROM {schema}.svm_key_leeway
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
+        );
+        each_row(&rows, id, |row| {
+            let first = row.get::<i64>(1)?;
+            let (versions, leeways) = (row.get::<Vec<u8>>(2)?, row.get::<Vec<u8>>(3)?);
+            let (Some(versions), Some(leeways)) = (versions, leeways) else {
+                return Ok(Err(damaged()));
+            };
+            let (versions, rest) = versions.as_chunks();
+            let fits = rest.is_empty() && versions.len() == leeways.len();
+            if first != Some(found.codes.len() as i64) || !fits || leeways.len() > CHUNK_ROWS {
+                return Ok(Err(damaged()));
+            }
+            let room = |_| out_of_memory();
+            let more = found.versions.try_reserve(versions.len()).map_err(room);
+            if let Err(failure) = more.and(found.codes.try_reserve(leeways.len()).map_err(room)) {
+                return Ok(Err(failure));
+            }
+            let versions = versions.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            found.versions.extend(versions);
+            found.codes.extend(leeways);
+            Ok(Ok(()))
+        })?;
+        match found.codes.len() == self.rows.all() {
+            true => Ok(Some(found)),
+            false => Err(damaged()),
+        }
+    }
+
+    /// Rows whose dual variable is positive in the first head.
+    pub fn support_vectors(&self) -> usize {
+        let duals = self.duals.first().map_or(&[][..], Vec::as_slice);
+        duals.iter().filter(|dual| **dual > 0.0).count()
     }
 
     /// The version, as `name@version`.
@@ -193,6 +294,14 @@ impl Memory {
             *dual = (f64::from(*dual) * ratio) as f32;
         }
     }
+}
+
+fn damaged(model: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        format!("what model \"{model}\" remembers of its rows cannot be read"),
+    )
+    .hint("Train it again: svm_train(…, key => '…')")
 }
 
 /// A column's array of numbers; None where it is NULL or holds one.

@@ -40,6 +40,11 @@ impl Remembered {
         Ok(())
     }
 
+    /// Rows, forgotten ones too.
+    pub fn all(&self) -> usize {
+        self.keys.len()
+    }
+
     /// Rows that are not forgotten.
     pub fn len(&self) -> usize {
         self.left

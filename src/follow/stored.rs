@@ -11,6 +11,9 @@ use pgrx::{pg_sys, Spi};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The option that has a follow-up keep the scaling of the model.
+const KEEP_SCALING: &str = "keep_scaling";
+
 /// The columns of `svm_version` that say it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Stored {
@@ -150,15 +153,31 @@ impl Stored {
             .hint("options => '{}'")
         })?;
         for (key, value) in given {
+            if key == KEEP_SCALING {
+                continue;
+            }
             if key != "deploy" {
                 return Err(Failure::new(
                     Code::ERRCODE_INVALID_PARAMETER_VALUE,
                     format!("unknown option \"{key}\""),
                 )
-                .hint("options know \"deploy\"; all else is as the model was trained"));
+                .hint("options know \"deploy\" and \"keep_scaling\"; all else is as the model was trained"));
             }
             options.insert(key.clone(), value.clone());
         }
         Ok(Value::Object(options))
+    }
+}
+
+/// Whether a follow-up is to keep the scaling of the model.
+pub fn keeps_scaling(options: Option<&JsonText>) -> Result<bool, Failure> {
+    match read_options(options)?.get(KEEP_SCALING) {
+        None => Ok(false),
+        Some(Value::Bool(keep)) => Ok(*keep),
+        Some(other) => Err(Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{KEEP_SCALING} must be true or false, not {other}"),
+        )
+        .hint(format!("options => '{{\"{KEEP_SCALING}\": true}}'"))),
     }
 }

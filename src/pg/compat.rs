@@ -2,6 +2,20 @@
 
 use pgrx::pg_sys;
 
+/// The number of the file that a relation's rows are in.
+///
+/// # Safety
+/// The relation is open.
+pub unsafe fn file_number(relation: pg_sys::Relation) -> u32 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_node.relNode.to_u32();
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        return (*relation).rd_locator.relNumber.to_u32();
+    }
+}
+
 /// `ExecutorRun`, forwards, for at most `rows` rows and to be continued.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 //! width, faster than PostgreSQL does. Without NULLs such a column lies at the same place in every
 //! row, so nothing is worked out per value. Runs in whichever process runs the query.
 
-use super::prefetch;
+use super::{origin, prefetch};
 use core::ffi::c_int;
 use pgrx::{pg_sys, PgTupleDesc};
 
@@ -10,6 +10,8 @@ use pgrx::{pg_sys, PgTupleDesc};
 pub struct Row<'a> {
     pub values: &'a [pg_sys::Datum],
     pub nulls: &'a [bool],
+    /// What [`super::origin`] knows it by, where that is wanted.
+    pub origin: u64,
 }
 
 /// How to get at the columns that are wanted. Rows come in slots: one for all rows of a query, or one for each of the tables
@@ -115,6 +117,7 @@ impl SlotColumns {
                         return Row {
                             values: &self.values,
                             nulls: &self.no_nulls,
+                            origin: origin::NONE,
                         };
                     }
                 }
@@ -139,7 +142,11 @@ impl SlotColumns {
             )
         };
         let Some(places) = &self.places else {
-            return Row { values, nulls };
+            return Row {
+                values,
+                nulls,
+                origin: origin::NONE,
+            };
         };
         self.values.clear();
         self.values
@@ -150,6 +157,7 @@ impl SlotColumns {
         Row {
             values: &self.values,
             nulls: &self.nulls,
+            origin: origin::NONE,
         }
     }
 }

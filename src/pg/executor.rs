@@ -4,6 +4,7 @@
 
 use super::deform::Columns;
 pub use super::deform::Row;
+use super::origin::{self, Origins};
 use super::pages::PageScans;
 use super::{compat, query::Planned, table_scans, whole_rows};
 use core::ffi::c_int;
@@ -37,6 +38,7 @@ struct Receiver {
     visit: Option<*mut Visit<'static>>,
     row_context: pg_sys::MemoryContext,
     columns: Columns,
+    origins: Origins,
     rows: u64,
     closed: bool,
 }
@@ -47,6 +49,15 @@ const ROW_CONTEXT_BYTES: usize = 256 * 1024;
 impl Running {
     /// Starts the query with the active snapshot; checks the caller's rights.
     pub fn start(planned: &Planned) -> Self {
+        Self::begin(planned, None)
+    }
+
+    /// The same, for rows that are to know the origins of the values in these columns.
+    pub fn start_with_origins(planned: &Planned, columns: Range<usize>) -> Self {
+        Self::begin(planned, Some(columns))
+    }
+
+    fn begin(planned: &Planned, with_origins: Option<Range<usize>>) -> Self {
         // SAFETY: plain allocation and executor start inside a transaction with an active
         // snapshot; the receiver is boxed, so its address stays.
         unsafe {
@@ -57,6 +68,8 @@ impl Running {
                 8 * 1024,
                 8 * 1024 * 1024,
             );
+            let seeds =
+                with_origins.map_or_else(Vec::new, |columns| origin::seeds(planned.plan, &columns));
             let places = whole_rows::read_whole_rows(planned.plan);
             let mut receiver = Box::new(Receiver {
                 head: pg_sys::DestReceiver {
@@ -69,6 +82,7 @@ impl Running {
                 visit: None,
                 row_context,
                 columns: Columns::default(),
+                origins: Origins::default(),
                 rows: 0,
                 closed: false,
             });
@@ -83,10 +97,16 @@ impl Running {
                 0,
             );
             pg_sys::ExecutorStart(desc, 0);
-            for (state, places) in table_scans::states(desc).into_iter().zip(places) {
+            let states = table_scans::states(desc);
+            for (state, places) in states.iter().zip(places) {
                 if let (Some(state), Some(places)) = (state, places) {
                     let scan = state.cast::<pg_sys::ScanState>();
                     receiver.columns.expect((*scan).ss_ScanTupleSlot, places);
+                }
+            }
+            for (state, seed) in states.into_iter().zip(seeds) {
+                if let (Some(state), Some(seed)) = (state, seed) {
+                    receiver.origins.expect(state.cast(), seed);
                 }
             }
             Self {
@@ -170,7 +190,10 @@ unsafe extern "C-unwind" fn receive_slot(
     // PostgreSQL's and holds its row until we return.
     unsafe {
         let receiver = &mut *receiver.cast::<Receiver>();
-        let row = receiver.columns.of(slot);
+        let row = Row {
+            origin: receiver.origins.of(slot),
+            ..receiver.columns.of(slot)
+        };
         let Some(visit) = receiver.visit else {
             return false;
         };

@@ -5,6 +5,7 @@
 //! | words | hold |
 //! |---|---|
 //! | 1 | the row's length in words, and whether it has NULLs |
+//! | 1 | its origin |
 //! | one a column | a value passed by value; of any other where it lies, in bytes from the row's start |
 //! | one for eight columns | a byte a column, 1 for NULL; only where there are NULLs |
 //! | the rest | values that are not passed by value, each from a whole word on, detoasted |
@@ -18,6 +19,8 @@ const RIPE_BYTES: usize = 256 * 1024;
 /// The longest row that is packed.
 const MOST_ROW_BYTES: usize = 512 * 1024;
 const WORD: usize = size_of::<u64>();
+/// Words of a row in front of its columns.
+const HEAD: usize = 2;
 
 /// The columns of the rows, as far as packing needs to know them.
 pub struct Shape {
@@ -86,7 +89,7 @@ impl Packer {
             &row.nulls[..self.shape.width],
         );
         let has_nulls = nulls.contains(&true);
-        self.words.push(0);
+        self.words.extend([0, row.origin]);
         self.words
             .extend(values.iter().map(|value| value.value() as u64));
         if has_nulls {
@@ -125,7 +128,7 @@ impl Packer {
                 self.words.truncate(start);
                 return false;
             }
-            self.words[start + 1 + at] = place as u64;
+            self.words[start + HEAD + at] = place as u64;
         }
         let length = (self.words.len() - start) as u64;
         self.words[start] = length << 1 | u64::from(has_nulls);
@@ -218,10 +221,10 @@ impl Unpacker {
                 0 => &self.no_nulls[..],
                 // SAFETY: a byte a column follows the values, 0 or 1.
                 _ => unsafe {
-                    core::slice::from_raw_parts(row[1 + width..].as_ptr().cast::<bool>(), width)
+                    core::slice::from_raw_parts(row[HEAD + width..].as_ptr().cast::<bool>(), width)
                 },
             };
-            let values = &row[1..1 + width];
+            let values = &row[HEAD..HEAD + width];
             let values = if self.shape.elsewhere.is_empty() {
                 // SAFETY: a Datum is a word of eight bytes, whatever it holds.
                 unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), width) }
@@ -234,7 +237,12 @@ impl Unpacker {
                 }
                 &self.values
             };
-            if matches!(visit(&Row { values, nulls }), Continue::No) {
+            let row = Row {
+                values,
+                nulls,
+                origin: row[1],
+            };
+            if matches!(visit(&row), Continue::No) {
                 break;
             }
         }

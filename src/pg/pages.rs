@@ -138,7 +138,7 @@ impl PageScan {
 
 /// # Safety
 /// The relation is open.
-unsafe fn is_heap(relation: pg_sys::Relation) -> bool {
+pub(super) unsafe fn is_heap(relation: pg_sys::Relation) -> bool {
     // SAFETY: as the caller promises.
     unsafe { core::ptr::eq((*relation).rd_tableam, pg_sys::GetHeapamTableAmRoutine()) }
 }

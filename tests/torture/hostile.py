@@ -511,7 +511,7 @@ class Hostile:
     def damage(self):
         """A stored model one of whose rows was overwritten, and then its use."""
         table = self.random.choice(list(DAMAGES))
-        model = self.random.choice(MODELS[:2] if table.startswith("svm_key") else MODELS)
+        model = self.random.choice(MODELS[:3] if table.startswith("svm_key") else MODELS)
         column, values = self.random.choice(DAMAGES[table])
         value = self.random.choice(values)
         if callable(value):
@@ -631,11 +631,12 @@ class Hostile:
         ]
 
 
-MODELS = ["followed", "spoken", "numbers", "mixed", "kinds", "sparse", "libsvm", "one", "imported"]
+MODELS = ["followed", "spoken", "passing", "numbers", "mixed", "kinds", "sparse", "libsvm", "one", "imported"]
 # A row that each takes.
 ROWS = {
     "followed": "(SELECT r FROM rows AS r LIMIT 1)",
     "spoken": "(SELECT r FROM rows AS r LIMIT 1)",
+    "passing": "(SELECT r FROM rows AS r LIMIT 1)",
     "numbers": "ARRAY[1, 2]::real[]",
     "mixed": "(SELECT r FROM rows AS r LIMIT 1)",
     "kinds": "(SELECT r FROM rows AS r LIMIT 1)",
@@ -679,7 +680,7 @@ USES = [
     "SELECT svm_forget_query({m}, 'SELECT * FROM rows WHERE id < 5')",
 ]
 # What reads the bytes of a model with a key.
-FOLLOWS = USES[-4:]
+FOLLOWS = [*USES[-4:], "DELETE FROM rows WHERE id % 9 = 0; SELECT svm_refresh({m}, '{{\"keep_scaling\": true}}')"]
 # No number of a stored model is NaN, or infinite.
 STORED_NUMBERS = (
     "SELECT unnest(weights) FROM svm_weight; SELECT intercept, primal, dual, gap, sigmoid_slope, sigmoid_offset FROM svm_head;"
@@ -806,6 +807,24 @@ DAMAGES = {
         ("head", ["head + 1", "2147483647"]),
         ("first_row", ["1", "16384", "9223372036854775807"]),
     ],
+    "svm_key_leeway": [
+        ("versions", [value.format("versions") for value in CHANGED_BYTES]),
+        ("leeways", [value.format("leeways") for value in CHANGED_BYTES]),
+        ("first_row", ["1", "9223372036854775807"]),
+    ],
+    "svm_key_metric": [
+        ("centre", ["'{}'", "'{NaN}'", "'{NULL}'", "'{{1}}'", "centre || 1.0::real", "'{3e38,-3e38}'"]),
+        ("spread", ["'{}'", "'{NaN}'", "'{NULL}'", "'{{1}}'", "spread || 1.0::real", "'{3e38,1e-38}'", "'{0,-1}'"]),
+        ("constant", ["0", "-1", "'NaN'", "1e-38", "3e38"]),
+        ("class", ["class || ' '"]),
+    ],
+    "svm_key_scaling": [
+        ("as_of", ["0", "as_of + 1000", "9223372036854775807", "(-9223372036854775808)"]),
+        ("dense", ["0", "dense + 1", "2147483647"]),
+        ("centre", ["'{}'", "'{NaN}'", "'{1,2}'", "'{1e308,-1e308}'"]),
+        ("factor", ["'{}'", "'{NaN}'", "'{0,0}'", "'{1e308,-1e308}'"]),
+        ("sparse_factor", ["'{NULL}'", "'{1}'", "'{NaN}'", "array_fill(1.0::real, ARRAY[100000])"]),
+    ],
     "svm_log": [
         ("seconds", ["'{}'", "'{NaN}'", "seconds || 1.0::float8", "'{{1,2}}'"]),
         ("pass", ["'{}'", "'{NULL}'"]),
@@ -843,6 +862,7 @@ SETTING = [
     "SELECT svm_train('rows', 'good', ARRAY['libsvm(t)'], 'libsvm')",
     "SELECT svm_train('rows', 'good', ARRAY['x', 'y', 'kind'], 'followed', nulls => 'zero', key => 'id')",
     "SELECT svm_train('rows', 'kind', ARRAY['x', 'y'], 'spoken', nulls => 'zero', key => 'spoken')",
+    "SELECT svm_train('rows', 'good', ARRAY['x', 'y'], 'passing', nulls => 'skip', key => 'id')",
     """SELECT svm_train('rows', 'good', ARRAY['x'], 'one', nulls => 'skip', options => '{"hash_bits": 3}')""",
 ]
 

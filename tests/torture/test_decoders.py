@@ -56,6 +56,14 @@ DECODERS = {
         "SELECT states FROM svm_key_dual",
         "UPDATE svm_key_dual SET states = bytes; PERFORM svm_refresh('followed')",
     ),
+    "stored row versions": (
+        "SELECT versions FROM svm_key_leeway",
+        "UPDATE svm_key_leeway SET versions = bytes; PERFORM svm_refresh('passing')",
+    ),
+    "stored leeways": (
+        "SELECT leeways FROM svm_key_leeway",
+        "UPDATE svm_key_leeway SET leeways = bytes; PERFORM svm_refresh('passing')",
+    ),
 }
 
 SETTING = [
@@ -65,7 +73,8 @@ SETTING = [
     """,
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'numbers')",
     "SELECT svm_train('rows', 'good', ARRAY['libsvm(t)'], 'libsvm')",
-    "SELECT svm_train('rows', 'good', ARRAY['features'], 'followed', key => 'id')",
+    "SELECT svm_train('rows', 'good', ARRAY['features'], 'followed', nulls => 'zero', key => 'id')",
+    "SELECT svm_train('rows', 'good', ARRAY['features'], 'passing', c => 1000, scale => 'none', key => 'id')",
     "CREATE TABLE outcome (state text, told text, bytes bytea)",
     # a byte changed, an end cut off, something put in, some left out, a piece repeated
     """
