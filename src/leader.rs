@@ -256,8 +256,8 @@ fn take_turns(
     if let (Some(passing), false) = (&passing, trained.heads.is_empty()) {
         codes = leeway::prove(job, &mut trained, trainer.weights(0), passing).or_raise();
     }
-    let found = (trainer.copy_leeways(), reader.take_versions());
-    leeway::keep(&mut trained, found.0, found.1, (passed, &codes));
+    let (leeways, versions) = (trainer.leeways().cloned(), reader.take_versions());
+    leeway::keep(&mut trained, leeways, versions, (passed, &codes));
     trained
 }
 
@@ -345,7 +345,7 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
             let read = shared.receive_reader(0);
             let mut trained = finish_here(job, read.outcome, &trainer, &[]);
             trained.keys = read.keys;
-            let leeways = trainer.copy_leeways();
+            let leeways = trainer.leeways().cloned();
             leeway::keep(&mut trained, leeways, read.versions, (&[], &[]));
             trained
         }

@@ -213,11 +213,6 @@ impl TrainerRole {
         self.trainer.leeways()
     }
 
-    /// The same, to be taken along.
-    pub fn copy_leeways(&self) -> Option<Leeways> {
-        self.trainer.leeways().cloned()
-    }
-
     /// Begins from here; to be called once every row was read.
     pub fn begin_from(&mut self, starts: Vec<Start>) {
         self.trainer.begin_from(starts);

@@ -177,8 +177,8 @@ impl Following {
     /// Lets rows be passed over where that is worth it; what is known of them stands in `schema` under the version's `id`.
     pub fn pass_over(&mut self, schema: &str, id: i64, tolerance: f64) -> Result<(), Failure> {
         let leeways = self.memory.load_leeways(schema, id)?;
-        let support_vectors = self.memory.support_vectors();
-        self.passing = leeways.and_then(|it| Passing::plan(it, support_vectors, tolerance));
+        self.passing =
+            leeways.and_then(|it| Passing::plan(it, self.memory.support_vectors(), tolerance));
         Ok(())
     }
 

@@ -375,6 +375,8 @@ struct Look<'a> {
     weights: Weights<'a>,
     rulers: Vec<Ruler>,
     classes: Vec<LabelValue>,
+    /// Digests of the labels, by class.
+    labels: Vec<u64>,
 }
 
 impl<'a> Look<'a> {
@@ -386,6 +388,7 @@ impl<'a> Look<'a> {
         metrics: &[Metric],
     ) -> Self {
         let scaling = trained.reader.report.scaling.clone();
+        let labels = trained.reader.classes.iter();
         Self {
             job,
             passing,
@@ -396,6 +399,7 @@ impl<'a> Look<'a> {
                 .map(|metric| Ruler::new(metric, scaling.dense))
                 .collect(),
             scaling,
+            labels: labels.map(|class| digest::of_label(&class.text)).collect(),
             classes: trained.reader.classes.clone(),
         }
     }
@@ -453,8 +457,7 @@ impl<'a> Look<'a> {
         costs: &mut Costs,
     ) -> Result<Option<(f64, f32, u8)>, Failure> {
         let passed = &self.passing.rows[at];
-        let class = &self.classes[passed.class as usize];
-        let version = digest::of_version(digest::of_label(&class.text), row.origin);
+        let version = digest::of_version(self.labels[passed.class as usize], row.origin);
         if version != self.passing.known.versions[passed.known as usize] {
             return Ok(None);
         }

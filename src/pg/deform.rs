@@ -101,25 +101,18 @@ impl SlotColumns {
     /// The slot holds a row for as long as the result lives.
     #[inline]
     unsafe fn read(&mut self) -> Row<'_> {
-        let slot = self.slot;
-        // SAFETY: as the caller promises. A slot with these operations is a
-        // BufferHeapTupleTableSlot, whose tuple lies in a page that is pinned while it is there.
+        // SAFETY: as the caller promises.
         unsafe {
-            if core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
-                let tuple = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>())
-                    .base
-                    .tuple;
-                if let Some(tuple) = tuple.as_ref() {
-                    let length = tuple.t_len as usize;
-                    prefetch::row_ahead(core::slice::from_raw_parts(tuple.t_data.cast(), length));
-                    let fixed = self.fixed.as_ref();
-                    if fixed.is_some_and(|fixed| fixed.read(tuple, &mut self.values)) {
-                        return Row {
-                            values: &self.values,
-                            nulls: &self.no_nulls,
-                            origin: origin::NONE,
-                        };
-                    }
+            if let Some(tuple) = heap_tuple(self.slot) {
+                let length = tuple.t_len as usize;
+                prefetch::row_ahead(core::slice::from_raw_parts(tuple.t_data.cast(), length));
+                let fixed = self.fixed.as_ref();
+                if fixed.is_some_and(|fixed| fixed.read(tuple, &mut self.values)) {
+                    return Row {
+                        values: &self.values,
+                        nulls: &self.no_nulls,
+                        origin: origin::NONE,
+                    };
                 }
             }
             self.by_postgres()
@@ -159,6 +152,25 @@ impl SlotColumns {
             nulls: &self.nulls,
             origin: origin::NONE,
         }
+    }
+}
+
+/// The row in a slot as it lies in a page of its table; None where it does not.
+///
+/// # Safety
+/// The slot is PostgreSQL's and holds a row for as long as the result lives.
+#[inline]
+pub(super) unsafe fn heap_tuple<'a>(
+    slot: *mut pg_sys::TupleTableSlot,
+) -> Option<&'a pg_sys::HeapTupleData> {
+    // SAFETY: as the caller promises. A slot with these operations is a BufferHeapTupleTableSlot, whose tuple lies in a page
+    // that is pinned while it is there.
+    unsafe {
+        if !core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) {
+            return None;
+        }
+        let slot = slot.cast::<pg_sys::BufferHeapTupleTableSlot>();
+        (*slot).base.tuple.as_ref()
     }
 }
 

@@ -12,6 +12,7 @@
 //! queries that do more than scan tables, and where a column is computed by anything but PostgreSQL's own immutable casts and
 //! functions. A stored hash must never be compared with one of another form: change [`FORM`] with any of this.
 
+use super::deform::heap_tuple;
 use super::table_scans::{branches, TableScan};
 use super::{compat, list};
 use core::ops::Range;
@@ -198,17 +199,9 @@ impl Scan {
     /// As for [`Origins::of`].
     #[inline]
     unsafe fn origin(&self) -> u64 {
-        // SAFETY: a slot with these operations is a BufferHeapTupleTableSlot, whose tuple lies in a page that is pinned while
-        // it is there.
+        // SAFETY: as the caller promises; a row starts with its header.
         unsafe {
-            if !core::ptr::eq(
-                (*self.scanned).tts_ops,
-                &raw const pg_sys::TTSOpsBufferHeapTuple,
-            ) {
-                return NONE;
-            }
-            let slot = self.scanned.cast::<pg_sys::BufferHeapTupleTableSlot>();
-            let Some(tuple) = (*slot).base.tuple.as_ref() else {
+            let Some(tuple) = heap_tuple(self.scanned) else {
                 return NONE;
             };
             let inserted_by = (*tuple.t_data).t_choice.t_heap.t_xmin;

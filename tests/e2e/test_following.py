@@ -193,7 +193,7 @@ def test_rows_passed_over_are_certified_as_all_others(connection):
     """The primal of a model is what adding up all rows gives, and what training from nothing comes to."""
     connection.execute("DROP TABLE IF EXISTS lively; CREATE TABLE lively AS TABLE a9a")
     train(connection, "passing", "TABLE lively", ", key => 'id'")
-    passed, primal = "SELECT followed ->> 'passed_over' FROM svm_versions WHERE name = 'passing' AND deployed", "primal"
+    passed = "SELECT followed ->> 'passed_over' FROM svm_versions WHERE name = 'passing' AND deployed"
     for part in range(1, 6):
         connection.execute(
             f"""
@@ -211,7 +211,7 @@ def test_rows_passed_over_are_certified_as_all_others(connection):
             FROM (SELECT CASE label WHEN 1 THEN 1 ELSE -1 END AS sign, svm_decision('passing', features) AS decision
                   FROM lively) AS decided""",
         )
-        assert added_up == pytest.approx(model(connection, "passing")[primal], rel=1e-5)
+        assert added_up == pytest.approx(model(connection, "passing")["primal"], rel=1e-5)
         assert int(one(connection, passed)) > 10_000
     connection.execute("SELECT svm_drop('passing')")
 
