@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `keys` | integers: the difference from the row before (the first from 0), zigzag, seven bits a byte, the lowest first, the eighth bit where more follow; text: 16 bytes of hash a row |
 //! | `digests` | 8 bytes a row |
-//! | `states`, `common`, `duals` | see sql/added/0.2.0.sql |
+//! | `states`, `common`, `duals` | see sql/tables.sql |
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

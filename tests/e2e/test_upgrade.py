@@ -1,4 +1,4 @@
-"""From version 0.1.0 with models in it: by ALTER EXTENSION UPDATE, and by a dump restored where 0.2.0 is installed."""
+"""From version 0.1.0 with models in it: by ALTER EXTENSION UPDATE, and by a dump restored where the current one is installed."""
 
 import psycopg
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from harness.server import copy_database, new_database
 from harness.sessions import model, one, put_model
 
-CURRENT = "0.2.0"
+CURRENT = "0.3.0"
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,0 +1,1 @@
+-- What 0.3.0 added: part of a new installation and of the update from 0.2.0 alike.
