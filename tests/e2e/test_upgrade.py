@@ -1,9 +1,12 @@
 """From version 0.1.0 with models in it: by ALTER EXTENSION UPDATE, and by a dump restored where the current one is installed."""
 
+import pathlib
+import subprocess
+
 import psycopg
 import pytest
 
-from harness.server import copy_database, new_database
+from harness.server import ROOT, copy_database, new_database, programs_of
 from harness.sessions import model, one, put_model
 
 CURRENT = "0.3.0"
@@ -149,3 +152,123 @@ def test_an_updated_extension_is_the_same_as_a_new_one(server, updated, database
     assert len(new) > 200
     assert sorted(old - new, key=str) == []
     assert sorted(new - old, key=str) == []
+
+
+# An update in which a function and a view of ours change their form, as sql/upgrade/begin.sql says to write it.
+NEXT = "0.3.0-next"
+CHANGES = """
+    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_features(text)');
+    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_drop(text, integer)');
+    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_auc(double precision, boolean)');
+    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_auc_final(internal)');
+    SELECT @extschema@.svm_outdated('VIEW', 'svm_progress');
+"""
+NEW_FORM = """
+    CREATE FUNCTION svm_features(model text, more int DEFAULT 0) RETURNS int LANGUAGE sql RETURN 1;
+    CREATE FUNCTION svm_drop(model text, version int, more int) RETURNS int LANGUAGE sql RETURN 1;
+    CREATE FUNCTION svm_auc(text) RETURNS int LANGUAGE sql RETURN 1;
+    CREATE VIEW svm_progress AS SELECT 1 AS one;
+    GRANT SELECT ON svm_progress TO PUBLIC;
+"""
+
+
+@pytest.fixture
+def next_version(server):
+    """Makes version NEXT, which an ALTER EXTENSION UPDATE TO brings."""
+    parts = ROOT / "sql" / "upgrade"
+    script = "\n".join(
+        [
+            (parts / "begin.sql").read_text(),
+            CHANGES,
+            (parts / "drop.sql").read_text(),
+            NEW_FORM,
+            (parts / "end.sql").read_text(),
+        ]
+    )
+    config = programs_of(server.version) / "pg_config"
+    folder = subprocess.run([config, "--sharedir"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    file = pathlib.Path(folder) / "extension" / f"pgsvm--{CURRENT}--{NEXT}.sql"
+    file.write_text(script)
+    yield f"ALTER EXTENSION pgsvm UPDATE TO '{NEXT}'"
+    file.unlink()
+
+
+RIGHTS = """
+    SELECT has_function_privilege(role, %s, 'EXECUTE WITH GRANT OPTION'), has_function_privilege(role, %s, 'EXECUTE')
+    FROM unnest(ARRAY['upgrade_owner', 'upgrade_reader']) AS role ORDER BY role
+"""
+
+
+def check_rights(connection):
+    """What test_what_changes_its_form_keeps_its_rights granted and revoked holds for what is there now."""
+
+    def rights(function):
+        return connection.execute(RIGHTS, [function, function]).fetchall()
+
+    assert rights("svm_features(text, integer)") == [(True, True), (False, False)]
+    assert rights("svm_drop(text)") == [(False, True), (False, True)]
+    assert rights("svm_drop(text, integer, integer)") == [(False, False), (False, True)]
+    assert rights("svm_auc(text)") == [(True, True), (False, True)]  # its owner is upgrade_owner
+    view = "SELECT has_table_privilege(%s, 'svm_progress', 'SELECT')"
+    assert (one(connection, view, ["upgrade_owner"]), one(connection, view, ["upgrade_reader"])) == (False, True)
+
+
+def test_what_changes_its_form_keeps_its_rights(server, next_version):
+    new_database(server, "changing")
+    with server.connect("changing") as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute(
+            """
+            REVOKE ALL ON FUNCTION svm_features(text) FROM PUBLIC;
+            GRANT EXECUTE ON FUNCTION svm_features(text) TO upgrade_owner WITH GRANT OPTION;
+            REVOKE ALL ON FUNCTION svm_drop(text, int) FROM PUBLIC;
+            GRANT EXECUTE ON FUNCTION svm_drop(text, int) TO upgrade_reader;
+            REVOKE ALL ON svm_progress FROM PUBLIC;
+            GRANT SELECT ON svm_progress TO upgrade_reader;
+            ALTER FUNCTION svm_auc(double precision, boolean) OWNER TO upgrade_owner;
+            """
+        )
+        connection.execute(next_version)
+        check_rights(connection)
+        owner = "SELECT proowner::regrole::text FROM pg_proc WHERE oid = 'svm_auc(text)'::regprocedure"
+        assert one(connection, owner) == "upgrade_owner"
+        assert one(connection, "SELECT to_regclass('svm_outdated') IS NULL AND to_regproc('svm_outdated') IS NULL")
+    # a dump has them: they are not taken for rights that come with the extension
+    where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres"]
+    dump = subprocess.run(
+        [programs_of(server.version) / "pg_dump", *where, "changing"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    granted = [line for line in dump.stdout.splitlines() if line.startswith(("GRANT", "REVOKE")) and "svm_" in line]
+    assert granted == [
+        "REVOKE ALL ON FUNCTION public.svm_drop(model text, version integer, more integer) FROM PUBLIC;",
+        "GRANT ALL ON FUNCTION public.svm_drop(model text, version integer, more integer) TO upgrade_reader;",
+        "REVOKE ALL ON FUNCTION public.svm_features(model text, more integer) FROM PUBLIC;",
+        "GRANT ALL ON FUNCTION public.svm_features(model text, more integer) TO upgrade_owner WITH GRANT OPTION;",
+        "REVOKE SELECT ON TABLE public.svm_progress FROM PUBLIC;",
+        "GRANT SELECT ON TABLE public.svm_progress TO upgrade_reader;",
+    ]
+
+
+IN_THE_WAY = {
+    "view public.mine": "CREATE VIEW mine AS SELECT * FROM svm_features('m')",
+    "materialized view public.mine": "CREATE MATERIALIZED VIEW mine AS SELECT * FROM svm_progress WITH NO DATA",
+    "function public.mine()": "CREATE FUNCTION mine() RETURNS int BEGIN ATOMIC SELECT count(svm_drop('m', 1)); END",
+    "function public.mine(public.svm_progress)": "CREATE FUNCTION mine(svm_progress) RETURNS int LANGUAGE sql RETURN 1",
+    "column progress of table public.mine": "CREATE TABLE mine (progress svm_progress[])",
+    "default value for column x of table public.mine": "CREATE TABLE mine (x text DEFAULT svm_drop('m', 1))",
+    "view public.mine, view public.other": "CREATE VIEW mine AS SELECT svm_auc(1, true); CREATE VIEW other AS TABLE svm_progress",
+}
+
+
+@pytest.mark.parametrize("named", IN_THE_WAY)
+def test_what_stands_in_the_way_of_an_update_is_named(server, next_version, named):
+    new_database(server, "blocked")
+    with server.connect("blocked") as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute(IN_THE_WAY[named])
+        with pytest.raises(psycopg.errors.DependentObjectsStillExist) as refused:
+            connection.execute(next_version)
+        assert refused.value.diag.message_primary == f"cannot update extension pgsvm while {named} is there"
+        assert "which the new version has in another form" in refused.value.diag.message_detail
+        assert "make it again after ALTER EXTENSION pgsvm UPDATE" in refused.value.diag.message_hint
+        assert one(connection, "SELECT extversion FROM pg_extension WHERE extname = 'pgsvm'") == CURRENT
