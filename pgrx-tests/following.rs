@@ -1,10 +1,10 @@
 //! The stored form of keys and dual variables, digests of rows, and rows known by their keys.
 
 use crate::features::FeatureBuffer;
-use crate::follow::chunks::{read_keys, read_states, KeyChunks, KeyKind, StateChunks, CHUNK_ROWS};
-use crate::follow::digest::{self, RowDigests};
-use crate::follow::remembered::Remembered;
-use crate::follow::seen::Seen;
+use crate::keys::chunks::{read_keys, read_states, KeyChunks, KeyKind, StateChunks, CHUNK_ROWS};
+use crate::keys::digest::{self, RowDigests};
+use crate::keys::seen::Seen;
+use crate::warm_start::remembered::Remembered;
 use std::collections::HashSet;
 
 tests![

@@ -133,7 +133,7 @@ CREATE TABLE svm_head (
 );
 
 -- Which rows a version with a key was trained on, in chunks of at most 16384 rows, so that the model can follow them.
--- What the bytes are stands in src/follow/chunks.rs; a text or uuid is not kept, only a hash of it.
+-- What the bytes are stands in src/keys/chunks.rs; a text or uuid is not kept, only a hash of it.
 CREATE TABLE svm_key (
     version_id bigint NOT NULL REFERENCES svm_version ON DELETE CASCADE,
     first_row bigint NOT NULL CHECK (first_row >= 0),

@@ -1,61 +1,51 @@
 //! pgsvm: support vector machines trained inside PostgreSQL.
 //!
+//! A module knows those above it in this list and none below it:
+//!
 //! | module | holds | runs in |
 //! |---|---|---|
-//! | `train`, `request`, `source` | SQL face of training: arguments, the source's SELECT | the calling backend |
-//! | `leader`, `worker`, `roles`, `job` | who plays reader and trainer, and what they tell each other | backend and workers |
-//! | `helpers`, `pieces` | several processes fetch the rows of one table | whoever reads, workers |
-//! | `rows`, `labels`, `groups`, `costs`, `features` | rows of the source become examples | whoever reads |
-//! | `follow` | models that follow their table: keys of rows, what a version remembers of them | whoever reads, the calling backend |
-//! | `validation` | what held-out rows told | the calling backend |
-//! | `weights`, `models`, `training_log` | a trained model becomes rows | the calling backend |
-//! | `life`, `rights` | SQL face of what becomes of a stored model; who may do it | the calling backend |
-//! | `predict`, `model` | SQL face of prediction, models in memory | any backend or parallel worker |
-//! | `feature_list` | SQL face of what was decided per column | any backend or parallel worker |
-//! | `explain`, `function` | what a model has learned, functions made of models | the calling backend |
-//! | `evaluation` | how good predictions are: aggregates, and queries made of them | any backend or parallel worker |
-//! | `exchange` | models and data from and to other programs | the calling backend |
-//! | `progress`, `settings`, `errors` | what users see and set | everywhere |
+//! | `base` | errors, settings | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
+//! | `catalog` | who may do what with the extension's tables | the calling backend |
+//! | `features` | columns become numbers | whoever reads, whoever predicts |
+//! | `targets`, `keys` | labels, folds and weights of rows; keys and digests of rows | whoever reads |
+//! | `model` | models in memory | any backend or parallel worker |
+//! | `request` | arguments become a request; the source's SELECT | the calling backend |
+//! | `predict` | SQL face of prediction | any backend or parallel worker |
+//! | `planning` | a request becomes a job | the calling backend |
+//! | `warm_start` | models that follow their table: what a version remembers of its rows | whoever reads, the calling backend |
+//! | `evaluation` | how good predictions are: aggregates, and queries made of them | any backend or parallel worker |
+//! | `explain` | what a model has learned | the calling backend |
+//! | `reading` | rows of the source become examples; several processes fetch the rows of one table | whoever reads, workers |
+//! | `training` | who plays reader and trainer, what they tell each other, and what comes out | backend and workers |
+//! | `storing` | a trained model becomes rows | the calling backend |
+//! | `sql` | SQL face of training, of what becomes of a stored model, and of what was decided per column | the calling backend |
+//! | `exchange` | models and data from and to other programs | the calling backend |
 
 pgrx::pg_module_magic!();
 
-mod costs;
-mod errors;
+mod base;
+mod catalog;
 mod evaluation;
 mod exchange;
 mod explain;
-mod feature_list;
 mod features;
-mod follow;
-mod function;
-mod groups;
-mod helpers;
-mod job;
-mod labels;
-mod leader;
-mod life;
+mod keys;
 mod model;
-mod models;
 mod pg;
-mod pieces;
+mod planning;
 mod predict;
-mod progress;
+mod reading;
 mod request;
-mod rights;
-mod roles;
-mod rows;
-mod settings;
-mod source;
-mod train;
-mod training_log;
-mod validation;
-mod weights;
-mod worker;
+mod sql;
+mod storing;
+mod targets;
+mod training;
+mod warm_start;
 
 #[pgrx::prelude::pg_guard]
 extern "C-unwind" fn _PG_init() {
-    settings::register();
+    base::settings::register();
 }
 
 #[cfg(feature = "in_backend_tests")]

@@ -7,7 +7,7 @@ mod contributions;
 mod ranked;
 mod site;
 
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;

@@ -3,11 +3,13 @@
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
 //! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
 
-use crate::errors::{Code, Failure};
+pub mod source;
+
+use crate::base::errors::{Code, Failure};
+use crate::catalog::rights;
 use crate::features::{CategoryLimits, Nulls};
 use crate::pg::json::JsonText;
-use crate::rights;
-use crate::source::Source;
+use crate::request::source::Source;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
     Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,

@@ -4,7 +4,7 @@
 use super::counts::{Counts, MOST_PAIRS};
 use super::loss::LogLoss;
 use super::ranking::Ranking;
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::aggregate::{self, argument};
 use crate::pg::c_function;
 use crate::pg::composite::ResultShape;

@@ -3,8 +3,8 @@
 //! PostgreSQL finds that worth it. A row whose label or prediction is NULL is left out.
 
 use super::subject::{literal, Subject};
-use crate::errors::{Code, Failure, OrRaise};
-use crate::source::{quote, Source};
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};

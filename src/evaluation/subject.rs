@@ -3,12 +3,12 @@
 //! nothing of it goes into SQL but quoted.
 
 use super::relation::checked_source;
-use crate::errors::{Code, Failure};
-use crate::labels::qualified_type_name;
+use crate::base::errors::{Code, Failure};
 use crate::model::{self, Model};
 use crate::pg::statement;
 use crate::request::required;
-use crate::source::quote;
+use crate::request::source::quote;
+use crate::targets::labels::qualified_type_name;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;

@@ -5,7 +5,7 @@
 //! them, is index j.
 
 use super::liblinear::{self, Header};
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::{check_for_interrupts, statement};

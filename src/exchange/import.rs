@@ -3,14 +3,15 @@
 
 use super::export::Origin;
 use super::liblinear::{Header, Reader};
-use crate::errors::{Code, Failure, OrRaise};
-use crate::models::{self, spi_failure};
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::rights;
+use crate::model;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
 use crate::request::required;
-use crate::weights::{Folding, StoredWeights};
-use crate::{model, rights};
+use crate::storing::versions::{self, spi_failure};
+use crate::training::weights::{Folding, StoredWeights};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
@@ -210,7 +211,7 @@ fn store(
     heads: &[StoredWeights],
 ) -> Result<(), Failure> {
     let id = Spi::connect_mut(|client| {
-        let (model, version) = models::next_version(client, schema, name, true)?;
+        let (model, version) = versions::next_version(client, schema, name, true)?;
         let columns = version_columns(model, version, header, labels, form, heads);
         let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let places: Vec<_> = (1..=names.len()).map(|place| format!("${place}")).collect();
@@ -226,7 +227,7 @@ fn store(
     })
     .map_err(spi_failure)?;
     for (number, weights) in (0..).zip(heads) {
-        models::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
+        versions::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
     }
     Ok(())
 }

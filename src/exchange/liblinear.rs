@@ -3,8 +3,8 @@
 //! classes the weight that speaks for the first label. Where `bias` is not negative, a line more holds the
 //! weights of a feature that every row has with that value. Pure.
 
-use crate::errors::{Code, Failure};
-use crate::labels::MOST_CLASSES;
+use crate::base::errors::{Code, Failure};
+use crate::targets::labels::MOST_CLASSES;
 
 /// Longest piece of a file that an error quotes.
 const QUOTED_CHARACTERS: usize = 40;

@@ -1,7 +1,7 @@
 //! LIBSVM data files: a line an example, the label and then `index:value` pairs in ascending order; what
 //! follows a `#` is a comment. Lines are read one at a time from a text or a file of any length.
 
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use crate::features::{parse_libsvm, FeatureError};
 use std::io::{BufRead, BufReader};
 

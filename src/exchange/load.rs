@@ -2,12 +2,12 @@
 //! parsing text again.
 
 use super::libsvm::{self, Example, Reader};
-use crate::errors::{Code, Failure, OrRaise};
-use crate::models::spi_failure;
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::rights;
 use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
 use crate::request::required;
-use crate::rights;
+use crate::storing::versions::spi_failure;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use std::io::BufRead;

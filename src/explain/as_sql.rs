@@ -1,7 +1,7 @@
 //! `svm_as_sql`: a decision as an SQL expression over the model's columns, for any database. Numbers
 //! are written so that they read back as they are; only the order of additions may differ.
 
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
 use crate::model::{self, ClassArgument, Model};
 use crate::pg::c_function;

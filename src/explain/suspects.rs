@@ -1,14 +1,14 @@
 //! `svm_suspects`: the rows of a relation whose labels the model doubts most. One SELECT, run with the
 //! caller's rights through the executor, which may share it out to parallel workers.
 
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::statement;
 use crate::pg::varlena::Varlena;
-use crate::source::{quote, Source};
+use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use std::ffi::CString;

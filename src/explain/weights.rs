@@ -1,7 +1,7 @@
 //! `svm_weights`: every weight of a model that is not zero, under its feature's name. Rows go out as
 //! they are made, as a model may have many millions; SQL puts them in order.
 
-use crate::errors::OrRaise;
+use crate::base::errors::OrRaise;
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};

@@ -1,7 +1,7 @@
 //! Everything that can be wrong with features, and how it is said.
 
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
 /// names them.

@@ -5,7 +5,7 @@
 
 use super::load::{self, Plans, VersionRow};
 use super::{changes, Model};
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use crate::pg::{select, statement};
 use pgrx::pg_sys;
 use std::cell::{Cell, RefCell};

@@ -1,7 +1,7 @@
 //! The `class` argument, of any type: which class of the model its text names.
 
 use super::Model;
-use crate::errors::Failure;
+use crate::base::errors::Failure;
 use crate::pg::types::{category_kind, CategoryKind};
 use crate::pg::value;
 use crate::pg::word::with_text;

@@ -1,7 +1,7 @@
 //! Classes by name: what a user calls a class, and what to answer when there is none of that name.
 
 use super::Model;
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 
 /// Most classes that a hint lists.
 const HINTED_CLASSES: usize = 10;

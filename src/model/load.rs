@@ -4,7 +4,7 @@
 use super::cache::Key;
 use super::weights::{OutOfMemory, SparseWeights};
 use super::{Head, Model, Sigmoid};
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
 use crate::pg::memory;

@@ -4,7 +4,7 @@
 //! SQL calls the state `internal`, so nobody but PostgreSQL's executor passes one around.
 
 use super::varlena::Varlena;
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use pgrx::{pg_sys, varlena, PgMemoryContexts};
 
 /// What an aggregate knows of the rows so far.

@@ -4,7 +4,7 @@
 //! On an error PostgreSQL itself ends the workers and frees the memory when the transaction (or
 //! subtransaction) aborts; so nothing here has a `Drop`.
 
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use core::ffi::CStr;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::{pg_sys, PgTryBuilder};

@@ -2,7 +2,7 @@
 //! `temp_tablespaces`, and removed at the end of the transaction whatever happens.
 
 use super::caught;
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::{pg_sys, PgTryBuilder};
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,7 @@
 //! From the `features` argument of a prediction to a decision: an array of numbers, a row, a vector of
 //! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
-use crate::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure};
 use crate::features::{
     parse_libsvm, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls,
 };

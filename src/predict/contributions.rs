@@ -3,7 +3,7 @@
 
 use super::ranked::top_n;
 use super::{any_null, null, site};
-use crate::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureBuffer;
 use crate::model::Model;
 use crate::pg::c_function;

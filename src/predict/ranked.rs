@@ -1,7 +1,7 @@
 //! `svm_predict_set`: every class of a model, the one with the largest decision first.
 
 use super::{any_null, null, site};
-use crate::errors::OrRaise;
+use crate::base::errors::OrRaise;
 use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;

@@ -4,7 +4,7 @@
 //! allocation and no guarded call into the server.
 
 use super::argument::Argument;
-use crate::errors::{Failure, OrRaise};
+use crate::base::errors::{Failure, OrRaise};
 use crate::model::{self, side, ClassArgument, Freshness, Model};
 use crate::pg::statement;
 use crate::pg::varlena::{self, Varlena};

@@ -1,0 +1,3 @@
+//! The extension's own tables: whose a model is and who may do what with it. Knows nothing of training.
+
+pub mod rights;

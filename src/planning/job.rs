@@ -1,0 +1,132 @@
+//! What the leader tells the workers, and what they tell the leader: plain values, encoded for the
+//! way between processes of one and the same library and stored nowhere.
+
+use crate::features::{CategoryLimits, Nulls};
+use crate::planning::pieces::Cut;
+use crate::request::Terms;
+use crate::targets::labels::{LabelKind, LabelValue};
+use crate::warm_start::admission::KeyColumn;
+use pgsvm_core::leeway::Metric;
+use pgsvm_core::plan::Plan;
+use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// One of the two loops of a training, or helping the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    Reader,
+    Trainer,
+    /// Fetches rows for the reader.
+    Helper,
+}
+
+/// One training, complete.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The SELECT whose column 0 is the label; behind the features stand weight, fold and key, if there are
+    /// such columns.
+    pub select: String,
+    pub label: String,
+    pub label_kind: LabelKind,
+    /// The feature set, in the form in which models store it.
+    pub features: String,
+    pub nulls: Nulls,
+    pub categories: CategoryLimits,
+    pub scale: Scale,
+    pub terms: Terms,
+    pub plan: Plan,
+    pub fold_column: Option<String>,
+    pub weight_column: Option<String>,
+    /// The key stands behind weight and fold.
+    pub key: Option<KeyColumn>,
+    /// Whether rows are to get leeways, so that trainings that continue this one can pass them over.
+    pub leeways: bool,
+    /// Whether each class counts as much as every other.
+    pub balanced: bool,
+    /// Weights of classes by label.
+    pub class_weights: Vec<(String, f64)>,
+    pub schedule: Schedule,
+    /// Threads that train.
+    pub trainers: usize,
+    /// The role of each worker, by worker number.
+    pub roles: Vec<Role>,
+    /// What helpers share among them and the reader; none where there are no helpers.
+    pub cut: Option<Cut>,
+    pub cache_bytes: usize,
+    /// Bytes a second of the spool at most.
+    pub spool_rate: f64,
+}
+
+/// What the reader role leaves behind.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReaderOutcome {
+    pub report: ReaderReport,
+    /// By class id.
+    pub classes: Vec<LabelValue>,
+    /// Values of the fold column by fold; none without such a column.
+    pub fold_values: Vec<String>,
+    /// The feature set with everything learned (array lengths).
+    pub features: String,
+    pub rows_skipped: u64,
+    /// Chunks of keys, which follow.
+    pub key_chunks: u64,
+    /// Versions of rows, which follow behind; None where rows get no leeways.
+    pub versions: Option<u64>,
+}
+
+/// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TrainerOutcome {
+    pub report: TrainerReport,
+    /// What happened when.
+    pub log: Vec<LogEntry>,
+    /// Weights of the constant feature, for scaled rows, by final head.
+    pub intercepts: Vec<f64>,
+    /// Number of weights of each head; they follow head by head, each with its dual variables behind.
+    pub weights: u64,
+    /// Number of dual variables of each head: one for each row, or none when they are not kept.
+    pub duals: u64,
+    /// The metrics of leeways, by class, which follow behind all heads, one for each row; None where rows get none.
+    pub metrics: Option<Vec<Metric>>,
+}
+
+impl Job {
+    /// Number of roles that workers are to play, helpers aside.
+    pub fn workers(&self) -> usize {
+        let plays = |role: &&Role| **role != Role::Helper;
+        self.roles.iter().filter(plays).count()
+    }
+
+    /// The problem for the pure solver.
+    pub fn problem(&self) -> Result<Problem, ProblemError> {
+        let terms = &self.terms;
+        Problem::new(
+            terms.loss,
+            self.plan.costs.first().copied().unwrap_or(1.0),
+            terms.tolerance,
+        )?
+        .with_max_passes(terms.max_passes)?
+        .with_intercept(terms.intercept)
+        .with_seed(terms.seed)
+        .with_schedule(self.schedule)
+        .with_policy(terms.policy)
+        .with_inner_rounds(terms.inner_rounds)?
+        .with_inner(terms.inner)?
+        .with_proximal(terms.proximal)
+        .with_trainers(self.trainers)
+    }
+}
+
+/// The bytes of a message.
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    bincode::serde::encode_to_vec(message, bincode::config::standard())
+        .expect("these messages hold only plain values")
+}
+
+/// The message in `bytes`, which `encode` made in a process of the same library.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
+    bincode::serde::decode_from_slice(bytes, bincode::config::standard())
+        .expect("both ends of a queue run the same library")
+        .0
+}

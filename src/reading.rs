@@ -1,0 +1,4 @@
+//! Rows come out of PostgreSQL, alone or with helpers, and become examples. Does not know the trainer.
+
+pub mod helpers;
+pub mod rows;

@@ -1,0 +1,308 @@
+//! Several processes fetch the rows of one table, or of several one after the other, as of partitions. Helpers are workers
+//! that do what costs a row most where it comes from PostgreSQL: they bring its page, see whether it is visible, take it
+//! apart and detoast it. The process that plays the reader does all the rest, and gets the rows in the order in which it
+//! would have met them alone; so nothing that is learned from rows, and no error in them, depends on helpers.
+//!
+//! The tables are cut into [`crate::planning::pieces`]. The reader takes one after the other: one that nobody has taken it fetches
+//! itself, any other it receives from the helper that has, whose queue holds just that piece next. A helper waits when its
+//! queue is full.
+
+use crate::base::settings;
+use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
+use crate::pg::query::{self, Column, Planned, Runs};
+use crate::pg::queue::{Receiver, Sender};
+use crate::pg::types::{type_kind, NumberKind, TypeKind};
+use crate::planning::job::{Job, Role};
+use crate::planning::pieces::{Cut, Fetcher, Pieces};
+use crate::training::roles::failed_elsewhere;
+use pgrx::pg_sys;
+use std::cell::Cell;
+
+/// Size of a helper's queue: more than a piece of most tables.
+pub const QUEUE_BYTES: usize = 2 << 20;
+/// Rows after which a helper's query pauses at the latest.
+const MANY_ROWS: u64 = 1 << 20;
+
+/// Bytes of the tables, out-of-line values included, from which on helpers are worth their start.
+const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
+
+/// How many helpers to start for the rows of a query.
+pub fn wanted(planned: &Planned) -> usize {
+    let possible =
+        planned.runs == Runs::Anywhere && Cut::of(planned).is_some() && shape(planned).is_some();
+    let worth_it = match settings::min_parallel_bytes() {
+        Some(least) => planned.relation_bytes >= least,
+        None => planned.relation_bytes >= LEAST_BYTES && is_dear(planned),
+    };
+    match possible && worth_it {
+        true => settings::helpers(),
+        false => 0,
+    }
+}
+
+/// Whether fetching a row costs more than handing it over. Numbers and arrays that lie in their row as they are do not.
+fn is_dear(planned: &Planned) -> bool {
+    let pages = planned.tables.iter().flatten();
+    let pages: f64 = pages.map(|table| f64::from(table.pages)).sum();
+    let in_line = pages * f64::from(pg_sys::BLCKSZ);
+    let is_cheap = |column: &Column| match type_kind(column.type_oid) {
+        TypeKind::Number(number) => number != NumberKind::Numeric,
+        TypeKind::Array(_) | TypeKind::Vector(_) => true,
+        _ => false,
+    };
+    !planned.is_plain
+        || planned.relation_bytes > 2.0 * in_line
+        || !planned.columns.iter().all(is_cheap)
+}
+
+/// What the reader has of its helpers.
+pub struct Helpers {
+    pieces: Pieces,
+    /// By worker number, of those that help.
+    queues: Vec<Option<Receiver>>,
+}
+
+impl Helpers {
+    /// The helpers of a job, who share these pieces with this process and send rows through these queues.
+    pub fn new(job: &Job, pieces: Pieces, queue: impl Fn(usize) -> Receiver) -> Self {
+        let helps = |(worker, role): (usize, &Role)| (*role == Role::Helper).then(|| queue(worker));
+        Self {
+            pieces,
+            queues: job.roles.iter().enumerate().map(helps).collect(),
+        }
+    }
+
+    /// Lets them go: one that waits for room in its queue must not wait for ever.
+    fn dismiss(self) {
+        self.queues.into_iter().flatten().for_each(Receiver::close);
+    }
+}
+
+/// The rows of a query, fetched by this process alone or with helpers.
+pub enum Rows {
+    Alone(Running),
+    Together(Box<Together>),
+}
+
+/// Rows that several processes fetch.
+pub struct Together {
+    running: Running,
+    helpers: Helpers,
+    unpacker: Unpacker,
+    piece: u32,
+    from: Fetcher,
+    /// Whether rows of a helper's message are left.
+    open: bool,
+    /// Rows of the piece that a helper has sent so far.
+    rows: u64,
+    /// Rows of the piece, fetched here, that were handed on before.
+    again: u64,
+}
+
+impl Rows {
+    /// Starts the query of a job.
+    pub fn start(planned: &Planned, job: &Job, helpers: Option<Helpers>) -> Self {
+        let running = running(planned, job);
+        let Some(helpers) = helpers else {
+            return Self::Alone(running);
+        };
+        match shape(planned).filter(|_| helpers.pieces.cut.fits(planned)) {
+            Some(shape) => Self::Together(Box::new(Together::start(running, helpers, shape))),
+            // the plan is another one than it was
+            None => {
+                helpers.dismiss();
+                Self::Alone(running)
+            }
+        }
+    }
+
+    /// Pushes `rows` rows into `visit`, or as many as there are; true when there may be more.
+    pub fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> bool {
+        match self {
+            Self::Alone(running) => running.run(rows, visit),
+            Self::Together(together) => together.run(rows, visit),
+        }
+    }
+
+    /// Ends the query.
+    pub fn finish(self) {
+        match self {
+            Self::Alone(running) => running.finish(),
+            Self::Together(together) => {
+                together.running.finish();
+                together.helpers.dismiss();
+            }
+        }
+    }
+}
+
+impl Together {
+    fn start(running: Running, helpers: Helpers, shape: Shape) -> Self {
+        let mut this = Self {
+            running,
+            helpers,
+            unpacker: Unpacker::new(shape),
+            piece: 0,
+            from: Fetcher::Reader,
+            open: false,
+            rows: 0,
+            again: 0,
+        };
+        this.begin();
+        this
+    }
+
+    /// As many rows as are asked for, whatever pieces they are of: what is made of rows depends on where calls end.
+    fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> bool {
+        let (left, enough) = (Cell::new(rows), Cell::new(false));
+        let visit = &mut |row: &Row<'_>| {
+            left.set(left.get() - 1);
+            let verdict = visit(row);
+            enough.set(matches!(verdict, Continue::No));
+            verdict
+        };
+        while left.get() > 0 && !enough.get() {
+            let ending = match self.from {
+                Fetcher::Reader => self.fetch(left.get(), visit),
+                Fetcher::Helper(worker) => self.receive(worker, left.get(), visit),
+            };
+            match ending {
+                Ending::None => {}
+                Ending::GivenBack => self.fetch_here(self.rows),
+                Ending::Piece => {
+                    self.piece += 1;
+                    if self.piece == self.helpers.pieces.cut.count() {
+                        return false;
+                    }
+                    self.begin();
+                }
+            }
+        }
+        !enough.get()
+    }
+
+    /// Begins the piece where this process is.
+    fn begin(&mut self) {
+        self.rows = 0;
+        match self.helpers.pieces.take(self.piece, Fetcher::Reader) {
+            Ok(()) => self.fetch_here(0),
+            Err(helper) => self.from = helper,
+        }
+    }
+
+    /// Fetches the piece in this process, but for the rows that were handed on already.
+    fn fetch_here(&mut self, again: u64) {
+        self.from = Fetcher::Reader;
+        self.again = again;
+        let (table, pages) = self.helpers.pieces.cut.piece(self.piece);
+        self.running.restrict(table, pages);
+    }
+
+    fn fetch(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> Ending {
+        let again = &mut self.again;
+        let more = self.running.run(rows, &mut |row| {
+            if *again > 0 {
+                *again -= 1;
+                return Continue::Yes;
+            }
+            visit(row)
+        });
+        match more {
+            true => Ending::None,
+            false => Ending::Piece,
+        }
+    }
+
+    fn receive(
+        &mut self,
+        worker: usize,
+        rows: u64,
+        visit: &mut dyn FnMut(&Row<'_>) -> Continue,
+    ) -> Ending {
+        if !std::mem::replace(&mut self.open, true) {
+            let queue = self.helpers.queues[worker].as_mut();
+            let Some(message) = queue.and_then(Receiver::next) else {
+                failed_elsewhere("a helper of the training ended without an error");
+            };
+            // SAFETY: the helper packed columns of the same query. The next message is waited for when this one is done.
+            unsafe { self.unpacker.open(message) };
+        }
+        let unpacker = &mut self.unpacker;
+        let count = &mut self.rows;
+        let visit = &mut |row: &Row<'_>| {
+            *count += 1;
+            visit(row)
+        };
+        match self.running.like_rows(|| unpacker.rows(rows, visit)) {
+            None => Ending::None,
+            Some(ending) => {
+                self.open = false;
+                ending
+            }
+        }
+    }
+}
+
+/// Fetches pieces of the tables, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
+/// there will be more of those.
+pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
+    let planned = query::plan(&job.select);
+    let mut running = running(&planned, job);
+    if let Some(shape) = shape(&planned).filter(|_| pieces.cut.fits(&planned)) {
+        let mut packer = Packer::new(shape);
+        for piece in 0..pieces.cut.count() {
+            if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
+                continue;
+            }
+            let (table, pages) = pieces.cut.piece(piece);
+            running.restrict(table, pages);
+            if !send_piece(&mut running, &mut packer, sender) {
+                break;
+            }
+        }
+    }
+    running.finish();
+}
+
+/// Starts the query of a job in this process.
+pub fn running(planned: &Planned, job: &Job) -> Running {
+    match &job.key {
+        // label and key are looked at in any case
+        Some(key) if job.leeways => {
+            let behind = 1 + usize::from(key.marks_added);
+            Running::start_with_origins(planned, 1..planned.columns.len() - behind)
+        }
+        _ => Running::start(planned),
+    }
+}
+
+/// Sends the rows of a piece; false when nobody listens, and for a piece given back.
+fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -> bool {
+    loop {
+        let (mut packed, mut ripe) = (true, false);
+        let more = running.run(MANY_ROWS, &mut |row| {
+            // SAFETY: the row is one of the query whose columns the packer knows.
+            packed = unsafe { packer.push(row) };
+            ripe = packer.is_ripe();
+            match packed && !ripe {
+                true => Continue::Yes,
+                false => Continue::No,
+            }
+        });
+        let ending = match (packed, ripe || more) {
+            (false, _) => Ending::GivenBack,
+            (true, true) => Ending::None,
+            (true, false) => Ending::Piece,
+        };
+        let sent = packer.take(ending, |message| sender.send(message));
+        if !sent || ending != Ending::None {
+            return sent && ending == Ending::Piece;
+        }
+    }
+}
+
+/// The columns of a query, unless they are of a form that cannot be sent.
+fn shape(planned: &Planned) -> Option<Shape> {
+    Shape::new(planned.columns.iter().map(|column| column.type_oid))
+}

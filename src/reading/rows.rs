@@ -1,0 +1,393 @@
+//! Examples out of PostgreSQL: runs the source's SELECT a piece at a time, decodes each row and
+//! hands it to the pure reader. Runs in the process that plays the reader role.
+//!
+//! NULLs do not end the scan: they are counted, so that the error can say how many there are.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::keys::chunks::KeyChunk;
+use crate::pg::executor::{Continue, Row};
+use crate::pg::query::Planned;
+use crate::planning::job::Job;
+use crate::reading::helpers::{Helpers, Rows};
+use crate::targets::costs::Costs;
+use crate::targets::groups::Groups;
+use crate::targets::labels::LabelValue;
+use crate::warm_start::admission::{Admitted, Following, Keys};
+use pgsvm_core::{Example, RowError, Source};
+
+/// The rows of a training's source.
+pub struct RowSource {
+    rows: Option<Rows>,
+    decode: RowDecoder,
+    /// What a training without a key begins from.
+    begins: Option<Following>,
+}
+
+/// Turns a row into an example.
+struct RowDecoder {
+    groups: Groups,
+    costs: Costs,
+    decoder: Decoder,
+    buffer: FeatureBuffer,
+    nulls: Nulls,
+    /// NULLs met in each feature part.
+    null_counts: Vec<u64>,
+    rows_seen: u64,
+    rows_skipped: u64,
+    keys: Option<Keys>,
+    /// Whether categories go on from those of a model.
+    continues: bool,
+}
+
+/// What a row turned out to be.
+enum Decoded {
+    Example { group: u32, cost: f32 },
+    Skipped,
+}
+
+impl RowSource {
+    /// Starts the query of `job`, planned in this process. `following`: what the training begins from; `helpers`: who
+    /// fetches rows too.
+    pub fn start(
+        planned: &Planned,
+        job: &Job,
+        following: Option<Following>,
+        helpers: Option<Helpers>,
+    ) -> Result<Self, Failure> {
+        let features = FeatureSet::from_json(&job.features)
+            .expect("the leader sent a feature set that it made itself");
+        // label, features, then what says the weight and the fold
+        let feature_columns = 1 + features.columns().len();
+        let columns = &planned.columns[..feature_columns];
+        let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?;
+        let fold_at = feature_columns + usize::from(job.weight_column.is_some());
+        let key_at = fold_at + usize::from(job.fold_column.is_some());
+        let continues = following.is_some();
+        let (keys, begins) = match job.key.clone() {
+            Some(column) => (
+                Some(Keys::new(column, key_at, following, job.leeways)),
+                None,
+            ),
+            None => (None, following),
+        };
+        Ok(Self {
+            rows: Some(Rows::start(planned, job, helpers)),
+            decode: RowDecoder {
+                groups: Groups::new(job, fold_at),
+                costs: Costs::new(job, feature_columns),
+                null_counts: vec![0; features.parts.len()],
+                decoder,
+                buffer: FeatureBuffer::default(),
+                nulls: job.nulls,
+                rows_seen: 0,
+                rows_skipped: 0,
+                keys,
+                continues,
+            },
+            begins,
+        })
+    }
+
+    /// The label values by class id; there are two at least once every row was read.
+    pub fn classes(&self) -> Vec<LabelValue> {
+        self.decode.groups.classes().to_vec()
+    }
+
+    /// The values of the fold column by fold, none where there is no such column.
+    pub fn fold_values(&self) -> Vec<String> {
+        self.decode.groups.fold_values()
+    }
+
+    /// The feature set with all that was learned, as models store it. `means` of the dense features
+    /// stand for NULL, where that is the rule.
+    pub fn features(&self, means: &[f64]) -> String {
+        let mut features = self.decode.decoder.learned().clone();
+        features.nulls.clone_from(&self.decode.null_counts);
+        features.means = means.to_vec();
+        features.to_json()
+    }
+
+    /// Keys and digests of the rows.
+    pub fn key_chunks(&self) -> &[KeyChunk] {
+        self.decode.keys.as_ref().map_or(&[], Keys::chunks)
+    }
+
+    /// Gives keys and digests away.
+    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
+        let keys = self.decode.keys.as_mut();
+        keys.map_or_else(Vec::new, Keys::take_chunks)
+    }
+
+    /// What versions of rows are known by, row after row, where rows are to get leeways.
+    pub fn versions(&self) -> Option<&[u64]> {
+        self.decode.keys.as_ref().and_then(Keys::versions)
+    }
+
+    /// Gives them away.
+    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
+        self.decode.keys.as_mut().and_then(Keys::take_versions)
+    }
+
+    /// What the training begins from.
+    pub fn following(&self) -> Option<&Following> {
+        let by_key = self.decode.keys.as_ref().and_then(Keys::following);
+        by_key.or(self.begins.as_ref())
+    }
+
+    /// The same, to be given up.
+    pub fn following_mut(&mut self) -> Option<&mut Following> {
+        let by_key = self.decode.keys.as_mut().and_then(Keys::following_mut);
+        by_key.or(self.begins.as_mut())
+    }
+
+    /// Rows left out because of a NULL or a weight of 0.
+    pub fn rows_skipped(&self) -> u64 {
+        self.decode.rows_skipped
+    }
+}
+
+impl Source for RowSource {
+    type Error = Failure;
+
+    fn fetch(
+        &mut self,
+        count: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<bool, Failure> {
+        let Some(rows) = self.rows.as_mut() else {
+            return Ok(false);
+        };
+        let decode = &mut self.decode;
+        let mut failure = None;
+        let more = rows.run(count as u64, &mut |row| match decode.visit(row, sink) {
+            Ok(()) => Continue::Yes,
+            Err(reason) => {
+                failure = Some(reason);
+                Continue::No
+            }
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if !more {
+            if let Some(rows) = self.rows.take() {
+                rows.finish();
+            }
+            if let Some(keys) = &mut self.decode.keys {
+                keys.complete()?;
+            }
+            self.decode.check_complete()?;
+        }
+        Ok(more)
+    }
+}
+
+impl RowDecoder {
+    fn visit(
+        &mut self,
+        row: &Row<'_>,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<(), Failure> {
+        self.rows_seen += 1;
+        let (mut key, mut class) = (None, None);
+        if let Some(keys) = &mut self.keys {
+            let Some(admitted) = keys.admit(row, self.rows_seen)? else {
+                return Ok(());
+            };
+            if keys.may_pass_over(&admitted) {
+                let Some(found) = self.groups.of(row)? else {
+                    return Ok(());
+                };
+                if keys.pass_over(&admitted, found.0, self.groups.classes(), self.rows_seen)? {
+                    return Ok(());
+                }
+                class = Some(found);
+            }
+            key = Some(admitted);
+        }
+        match self.decode(row, key, class)? {
+            Decoded::Skipped => Ok(()),
+            Decoded::Example { group, cost } => sink(&Example {
+                group,
+                cost,
+                dense: &self.buffer.dense,
+                sparse_index: &self.buffer.sparse_index,
+                sparse_value: &self.buffer.sparse_value,
+            })
+            .map_err(|error| self.row_failure(error)),
+        }
+    }
+
+    /// `known`: the row's class and group where they are known already.
+    fn decode(
+        &mut self,
+        row: &Row<'_>,
+        key: Option<Admitted>,
+        known: Option<(u32, u32)>,
+    ) -> Result<Decoded, Failure> {
+        // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
+        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
+            .map_err(|error| error.in_row(self.rows_seen))?;
+        let nulls = &self.buffer.null_parts;
+        for part in nulls {
+            self.null_counts[*part] += 1;
+        }
+        let usable = nulls.is_empty() || matches!(self.nulls, Nulls::Zero | Nulls::Mean);
+        if !usable {
+            self.rows_skipped += 1;
+            return Ok(Decoded::Skipped);
+        }
+        let weight = self.costs.weight(row, self.rows_seen)?;
+        if weight == 0.0 {
+            self.rows_skipped += 1;
+            return Ok(Decoded::Skipped);
+        }
+        let found = match known {
+            None => self.groups.of(row)?,
+            known => known,
+        };
+        let Some((class, group)) = found else {
+            return Ok(Decoded::Skipped);
+        };
+        let cost = self.costs.of(weight, class, self.groups.classes())?;
+        if let (Some(keys), Some(key)) = (&mut self.keys, key) {
+            keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
+        }
+        Ok(Decoded::Example { group, cost })
+    }
+
+    /// What can be said only after the last row.
+    fn check_complete(&self) -> Result<(), Failure> {
+        let labels = &self.groups.labels;
+        if self.rows_seen == 0 {
+            return Err(
+                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
+                    .hint("Two rows, one of each class, are the least a training needs"),
+            );
+        }
+        if labels.nulls > 0 {
+            return Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!(
+                    "label column \"{}\" contains {}",
+                    labels.column(),
+                    counted(labels.nulls, "NULL value")
+                ),
+            )
+            .hint(format!(
+                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {0} IS NOT NULL', '{0}', model => '…')",
+                labels.column()
+            )));
+        }
+        if self.nulls == Nulls::Error {
+            self.check_nulls()?;
+        }
+        if !self.continues {
+            self.decoder.check_keys()?;
+        }
+        match labels.classes() {
+            [] => Err(Failure::new(
+                Code::ERRCODE_NO_DATA,
+                format!(
+                    "no row is left after skipping {} with NULL features or weight 0",
+                    counted(self.rows_skipped, "row")
+                ),
+            )
+            .hint("nulls => 'mean' and nulls => 'zero' keep rows with NULL features")),
+            [only] => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!(
+                    "label column \"{}\" holds only one value, \"{}\"",
+                    labels.column(),
+                    only.text
+                ),
+            )
+            .hint("A training needs rows of two classes")),
+            classes => self.costs.check_complete(classes),
+        }
+    }
+
+    fn check_nulls(&self) -> Result<(), Failure> {
+        let counts: Vec<(String, u64)> = self
+            .decoder
+            .learned()
+            .parts
+            .iter()
+            .zip(&self.null_counts)
+            .filter(|(_, count)| **count > 0)
+            .map(|(part, count)| (part.name(), *count))
+            .collect();
+        let Some((name, count)) = counts.first() else {
+            return Ok(());
+        };
+        let mut failure = Failure::new(
+            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!(
+                "feature column \"{name}\" contains {}",
+                counted(*count, "NULL value")
+            ),
+        )
+        .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
+        if counts.len() > 1 {
+            let all: Vec<_> = counts
+                .iter()
+                .map(|(name, count)| format!("\"{name}\" ({count})"))
+                .collect();
+            failure = failure.detail(format!("Columns with NULL values: {}.", all.join(", ")));
+        }
+        Err(failure)
+    }
+
+    /// The pure reader's complaint in the words of the table.
+    fn row_failure(&self, error: RowError) -> Failure {
+        match error {
+            RowError::NonFinite { feature, value, .. } => Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "feature {} holds {value:e}, which is out of range for training",
+                    self.decoder.learned().feature_name(feature)
+                ),
+            )
+            .detail(format!("It is in row {} of the source.", self.rows_seen))
+            .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
+            RowError::CacheTooSmall {
+                row_bytes,
+                cache_bytes,
+                needed_cache_bytes,
+                ..
+            } => Failure::new(
+                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                format!(
+                    "the cache of {cache_bytes} bytes is too small for a row of {row_bytes} bytes"
+                ),
+            )
+            .detail(format!("It is row {} of the source.", self.rows_seen))
+            .hint(format!(
+                "SET pgsvm.cache_size = '{}kB'",
+                needed_cache_bytes.div_ceil(1024)
+            )),
+            other => Failure::from(other),
+        }
+    }
+}
+
+impl From<RowError> for Failure {
+    fn from(error: RowError) -> Self {
+        let code = match error {
+            RowError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            RowError::TooManyRows { .. } | RowError::FeatureTooLarge { .. } => {
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+            }
+            _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}

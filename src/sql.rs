@@ -1,0 +1,7 @@
+//! The SQL face: functions that people call for training and for what becomes of a model.
+
+pub mod feature_list;
+pub mod follow;
+pub mod function;
+pub mod life;
+pub mod train;

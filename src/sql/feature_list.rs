@@ -1,0 +1,138 @@
+//! `svm_features(model)`: what was decided for each column of a model. Runs in any backend.
+
+use crate::base::errors::OrRaise;
+use crate::features::{FeaturePart, FeatureSet};
+use crate::model;
+use crate::pg::statement;
+use pgrx::prelude::*;
+
+/// What a row of the listing says of a part of the features.
+struct Listed {
+    column: String,
+    type_name: String,
+    treatment: &'static str,
+    /// None where the data tell as they come.
+    features: Option<u64>,
+    categories: Option<Vec<String>>,
+}
+
+/// `svm_features(model)`: see sql/ for the columns.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn svm_features(
+    model: &str,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(position, i32),
+        name!(column_name, String),
+        name!(type, String),
+        name!(treatment, String),
+        name!(features, Option<i64>),
+        name!(categories, Option<Vec<String>>),
+        name!(nulls, Option<i64>),
+        name!(mean, Option<f64>),
+    ),
+> {
+    // SAFETY: PostgreSQL called with this argument.
+    let schema = unsafe { statement::schema_of_call(fcinfo) };
+    let model = model::find(schema, model).or_raise();
+    let set = &model.features;
+    let means = column_means(set);
+    let rows: Vec<_> = set
+        .parts
+        .iter()
+        .zip(means)
+        .enumerate()
+        .map(|(at, (part, mean))| {
+            let listed = list(part);
+            (
+                at as i32 + 1,
+                listed.column,
+                listed.type_name,
+                listed.treatment.to_owned(),
+                listed.features.map(|count| count as i64),
+                listed.categories,
+                set.nulls.get(at).map(|count| *count as i64),
+                mean,
+            )
+        })
+        .collect();
+    TableIterator::new(rows)
+}
+
+/// What stands for NULL in each part that is one number.
+fn column_means(set: &FeatureSet) -> Vec<Option<f64>> {
+    let mut next = 0;
+    set.parts
+        .iter()
+        .map(|part| {
+            let at = next;
+            match part {
+                FeaturePart::Column { .. } => {
+                    next += 1;
+                    set.means.get(at).copied()
+                }
+                FeaturePart::Array { length, .. } => {
+                    next += length.unwrap_or(0) as usize;
+                    None
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+fn list(part: &FeaturePart) -> Listed {
+    let listed = |column: &str, type_name: &str, treatment, features| Listed {
+        column: column.to_owned(),
+        type_name: type_name.to_owned(),
+        treatment,
+        features,
+        categories: None,
+    };
+    match part {
+        FeaturePart::Column {
+            name,
+            type_name,
+            time,
+        } => {
+            let treatment = if *time { "time" } else { "number" };
+            listed(name, type_name, treatment, Some(1))
+        }
+        FeaturePart::Array {
+            name,
+            type_name,
+            length,
+        } => listed(name, type_name, "array", length.map(u64::from)),
+        FeaturePart::Sparse {
+            index,
+            index_type,
+            value,
+            value_type,
+        } => listed(
+            &format!("{index}, {value}"),
+            &format!("{index_type}, {value_type}"),
+            "sparse",
+            None,
+        ),
+        FeaturePart::Libsvm { name, type_name } => listed(name, type_name, "libsvm", None),
+        FeaturePart::Sparsevec { name, type_name } => listed(name, type_name, "sparse", None),
+        FeaturePart::Category {
+            name,
+            type_name,
+            dictionary,
+            ..
+        } => {
+            let treatment = match dictionary.is_hashed() {
+                true => "hashed category",
+                false => "category",
+            };
+            Listed {
+                categories: Some(dictionary.values().map(str::to_owned).collect()),
+                ..listed(name, type_name, treatment, Some(dictionary.len()))
+            }
+        }
+    }
+}

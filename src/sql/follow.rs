@@ -1,0 +1,276 @@
+//! Models that follow their table: `svm_refresh`, `svm_update`, `svm_forget`, and the option `warm_start`. SQL face; runs
+//! in the calling backend, and the training too: it begins from what the leader has read.
+//!
+//! A version with a key remembers which rows it was trained on, a digest of each, and their dual variables. A training
+//! that continues it reads all rows again, since its certificate is over all of them; it finds each row's dual variable
+//! by the key, and begins with them and with the version's weights. Then it goes on as any other training does.
+//!
+//! What a version remembers of its rows is in `warm_start`, the rows passed over in `training::passed_over`.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::rights;
+use crate::features::FeatureSet;
+use crate::keys::chunks::KeyKind;
+use crate::model;
+use crate::pg::call::Call;
+use crate::pg::executor::{Continue, Running};
+use crate::pg::json::JsonText;
+use crate::pg::{check_for_interrupts, query, statement};
+use crate::request::source::{quote, Source};
+use crate::request::{required, Request};
+use crate::sql::life::Owned;
+use crate::sql::train::{self, Continuing};
+use crate::training::passed_over::Covers;
+use crate::warm_start::admission::{self, Following, Rows};
+use crate::warm_start::memory::Memory;
+use crate::warm_start::stored::{self, Stored};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use std::time::Instant;
+
+/// Keys read before interrupts are looked for.
+const KEYS_AT_A_TIME: u64 = 10_000;
+
+/// What is to be done with a model.
+enum Change {
+    Refresh,
+    Update(Source),
+    Forget(Source),
+}
+
+/// `svm_refresh(model, options)`: trains on the source as it is now.
+#[pg_extern(sql = false)]
+fn svm_refresh(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    follow("svm_refresh()", fcinfo, |_| Ok(Change::Refresh)).or_raise()
+}
+
+/// `svm_update(model, relation | query, options)`: adds rows.
+#[pg_extern(sql = false)]
+fn svm_update(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    follow("svm_update()", fcinfo, |call| {
+        Ok(Change::Update(given(call)?))
+    })
+    .or_raise()
+}
+
+/// `svm_forget(model, relation | query, options)`: removes rows.
+#[pg_extern(sql = false)]
+fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    follow("svm_forget()", fcinfo, |call| {
+        Ok(Change::Forget(given(call)?))
+    })
+    .or_raise()
+}
+
+/// The rows that the call names.
+fn given(call: &Call) -> Result<Source, Failure> {
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let (relation, query) = unsafe { (call.get("relation"), call.get("query")) };
+    let relation = relation.map(Source::Relation);
+    required(relation.or(query.map(Source::Query)), "relation")
+}
+
+fn follow(
+    function: &str,
+    fcinfo: pg_sys::FunctionCallInfo,
+    change: impl FnOnce(&Call) -> Result<Change, Failure>,
+) -> Result<String, Failure> {
+    let started = Instant::now();
+    // SAFETY: PostgreSQL calls the functions above by their SQL declarations, with arguments of these types.
+    let (call, name, options) = unsafe {
+        let call = Call::of(fcinfo);
+        let (name, options) = (call.get::<String>("model"), call.get::<JsonText>("options"));
+        (call, name, options)
+    };
+    // from here on nobody else changes the model, and what is read is what others had committed before
+    let owned = Owned::lock(function, name, fcinfo)?;
+    let change = change(&call)?;
+    statement::with_fresh_snapshot(|| {
+        let stored = Stored::load(&owned.schema, &owned.name, owned.current_version)?;
+        let (column, kind) = stored.key().ok_or_else(|| without_key(&owned.name))?;
+        // SAFETY: PostgreSQL called with this argument.
+        let schema = unsafe { statement::schema_of_call(fcinfo) };
+        let known = model::find(schema, &format!("{}@{}", owned.name, owned.current_version))?;
+        let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
+        let request = stored.request(&owned.name, &known.features, options)?;
+        let continuing = Continuing {
+            features: without_data(&known.features),
+            label_type: stored.label_type.clone(),
+            key: kind,
+            added: match &change {
+                Change::Update(source) => Some(source.clone()),
+                Change::Refresh | Change::Forget(_) => None,
+            },
+        };
+        let prepared = train::prepare(&request, Some(&continuing))?;
+        let begin = || -> Result<Following, Failure> {
+            let mut memory = Memory::load(&owned.schema, known.clone(), stored.id, kind)?;
+            let rows = match &change {
+                Change::Refresh => Rows::All,
+                Change::Update(_) => Rows::Known,
+                Change::Forget(source) => {
+                    forget(&mut memory, &owned.name, source, column, kind)?;
+                    Rows::Known
+                }
+            };
+            Ok(Following::new(owned.name.clone(), memory, rows))
+        };
+        let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
+        // the shares of the tolerance to which rows are passed over: where the first is too much, one that should do
+        let mut share = may_pass.then_some(1.0);
+        let trained = loop {
+            let mut following = begin()?;
+            if share.is_some() {
+                following.pass_over(&owned.schema, stored.id, request.terms.tolerance)?;
+            }
+            let (Some(tried), Some(_)) = (share, &following.passing) else {
+                break train::run(&prepared, Some(following));
+            };
+            let trained = train::run(&prepared.passing_over(tried), Some(following));
+            share = match trained.covers {
+                Covers::AllRows => break trained,
+                Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
+                Covers::WithAWiderGap(_) | Covers::NotAll => None,
+            };
+        };
+        train::store(&owned.schema, request, &prepared, trained, started)
+    })
+}
+
+/// The features that rows are read for, as they were learned, without what is counted anew.
+fn without_data(features: &FeatureSet) -> FeatureSet {
+    FeatureSet {
+        parts: features.parts.clone(),
+        ..FeatureSet::default()
+    }
+}
+
+/// Removes the keys in `source` from what is known.
+fn forget(
+    memory: &mut Memory,
+    model: &str,
+    source: &Source,
+    column: &str,
+    kind: KeyKind,
+) -> Result<(), Failure> {
+    let columns = source.columns()?;
+    let key = train::column("key", column, &columns)?;
+    check_kind(model, column, KeyKind::of_column(key)?, kind)?;
+    let planned = query::plan(&format!(
+        "SELECT {}::{} FROM {}",
+        quote(column),
+        kind.cast(),
+        source.table_expression()?
+    ));
+    let mut running = Running::start(&planned);
+    let (mut keys, mut found, mut failure) = (0u64, 0u64, None);
+    let mut more = true;
+    while more {
+        check_for_interrupts();
+        more = running.run(KEYS_AT_A_TIME, &mut |row| {
+            keys += 1;
+            if row.nulls[0] {
+                failure = Some(admission::null_key(column, keys));
+                return Continue::No;
+            }
+            match memory.rows.forget(kind.known_by(row.values[0])) {
+                Ok(forgotten) => found += u64::from(forgotten),
+                Err(reason) => {
+                    failure = Some(reason);
+                    return Continue::No;
+                }
+            }
+            Continue::Yes
+        });
+    }
+    running.finish();
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    if found > 0 {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_NO_DATA,
+        format!("none of the rows to forget is among those that model \"{model}\" was trained on"),
+    )
+    .detail(format!("Keys given in column \"{column}\": {keys}.")))
+}
+
+/// Refuses a key column that has become of another kind.
+pub fn check_kind(model: &str, column: &str, found: KeyKind, kind: KeyKind) -> Result<(), Failure> {
+    if found == kind {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "key column \"{column}\" is of type {} now, model \"{model}\" was trained when it was {}",
+            found.word(),
+            kind.word()
+        ),
+    )
+    .hint("Train the model anew: svm_train(…, model => '…', key => '…')"))
+}
+
+fn without_key(model: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("model \"{model}\" was trained without a key"),
+    )
+    .detail("Only by a key can a model know which rows it was trained on.")
+    .hint("Train it again with one: svm_train(…, key => 'id')")
+}
+
+/// What a training begins from whose options say `warm_start`, and the features with the categories known there; None
+/// where they do not.
+pub fn warm_start(
+    fcinfo: pg_sys::FunctionCallInfo,
+    schema: &str,
+    request: &Request,
+    features: &FeatureSet,
+    key: Option<KeyKind>,
+) -> Result<Option<(Following, FeatureSet)>, Failure> {
+    let Some(name) = &request.warm_start else {
+        return Ok(None);
+    };
+    let base = name
+        .rsplit_once('@')
+        .map_or(name.as_str(), |(base, _)| base);
+    // SAFETY: PostgreSQL called with this argument.
+    let known = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
+    let version = known
+        .name
+        .rsplit_once('@')
+        .and_then(|(_, version)| version.parse().ok());
+    let stored = Stored::load(schema, base, version.unwrap_or_default())?;
+    if !known.features.same_columns(features) {
+        return Err(Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("model \"{}\" has other features", known.name),
+        )
+        .detail(format!("Its features: {}.", known.features.names()))
+        .hint("A training can begin from a model with the same features in the same order: features => '{…}'"));
+    }
+    // dual variables are their owner's to see
+    let rows = match (stored.key(), key) {
+        (Some((_, theirs)), Some(ours)) if theirs == ours => {
+            rights::check_owner(
+                schema,
+                base,
+                "Only its owner sees which rows it was trained on.",
+            )?;
+            true
+        }
+        _ => false,
+    };
+    let mut memory = match (rows, key) {
+        (true, Some(kind)) => Memory::load(schema, known.clone(), stored.id, kind)?,
+        _ => Memory::of_weights(known.clone()),
+    };
+    if let [c] = request.plan.costs.as_slice() {
+        memory.scale(c / stored.c);
+    }
+    let following = Following::new(known.name.clone(), memory, Rows::All);
+    Ok(Some((following, without_data(&known.features))))
+}

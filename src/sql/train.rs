@@ -1,0 +1,580 @@
+//! SQL face of training: `svm_train`, `svm_train_query` and `svm_cross_validate`; `follow` has more. Checks the arguments,
+//! looks at the source, lets the leader train, stores the model and says what was decided. Runs in the
+//! calling backend.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::settings;
+use crate::catalog::rights;
+use crate::features::{self, FeatureSet};
+use crate::keys::chunks::KeyKind;
+use crate::model;
+use crate::pg::call::Call;
+use crate::pg::query::{self, Column};
+use crate::pg::snapshot::with_latest;
+use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::planning::job::{Job, Role};
+use crate::planning::pieces::Cut;
+use crate::request::source::{Selected, Source};
+use crate::request::{Arguments, ClassWeight, Request};
+use crate::sql::follow;
+use crate::storing::versions::{self, Labelled};
+use crate::targets::labels::{self, LabelKind};
+use crate::training::leader::{self, Trained};
+use crate::training::passed_over;
+use crate::training::validation::{self, Validated};
+use crate::warm_start::admission::{Following, KeyColumn};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use pgsvm_core::{Scale, StopReason};
+use std::time::Instant;
+
+/// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
+#[pg_extern(sql = false)]
+fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("relation").map(Source::Relation),
+            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            ..arguments(&call)
+        }
+    };
+    train(arguments, fcinfo).or_raise()
+}
+
+/// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
+#[pg_extern(sql = false)]
+fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("query").map(Source::Query),
+            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            ..arguments(&call)
+        }
+    };
+    train(arguments, fcinfo).or_raise()
+}
+
+/// `svm_cross_validate(relation, label, …)`: a row for each C and fold.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn svm_cross_validate(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(c, f64),
+        name!(fold, String),
+        name!(rows, i64),
+        name!(accuracy, Option<f64>),
+        name!(auc, Option<f64>),
+        name!(objective, f64),
+        name!(best, bool),
+    ),
+> {
+    let call = call(fcinfo);
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let arguments = unsafe {
+        Arguments {
+            source: call.get("relation").map(Source::Relation),
+            c: call.get("c"),
+            folds: call.get("folds"),
+            fold_column: call.get("fold_column"),
+            ..arguments(&call)
+        }
+    };
+    let rows = cross_validate(arguments).or_raise();
+    TableIterator::new(rows.into_iter().map(|row| {
+        let Validated {
+            c,
+            fold,
+            rows,
+            accuracy,
+            auc,
+            objective,
+            best,
+        } = row;
+        (c, fold, rows, accuracy, auc, objective, best)
+    }))
+}
+
+fn call(fcinfo: pg_sys::FunctionCallInfo) -> Call {
+    // SAFETY: PostgreSQL calls the functions above by their SQL declarations.
+    unsafe { Call::of(fcinfo) }
+}
+
+/// The arguments that all trainings share; those that a declaration lacks are as if left out.
+///
+/// # Safety
+/// The arguments have the types that sql/ gives them.
+unsafe fn arguments(call: &Call) -> Arguments {
+    // SAFETY: as the caller promises.
+    unsafe {
+        Arguments {
+            label: call.get("label"),
+            features: call.get("features"),
+            model: call.get("model"),
+            loss: call.get("loss"),
+            intercept: call.get("intercept"),
+            scale: call.get("scale"),
+            nulls: call.get("nulls"),
+            tolerance: call.get("tolerance"),
+            max_passes: call.get("max_passes"),
+            solver: call.get("solver"),
+            seed: call.get("seed"),
+            class_weight: call.get("class_weight"),
+            weight: call.get("weight"),
+            probability: call.get("probability"),
+            key: call.get("key"),
+            options: call.get("options"),
+            ..Arguments::default()
+        }
+    }
+}
+
+/// Losses times C times weights, or features times weights, are more than a number can hold.
+fn out_of_range() -> Failure {
+    Failure::new(
+        Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+        "the training is out of range: its weights or its certificate are not finite",
+    )
+    .hint("Scale the features, or take a smaller c or smaller weights of rows and classes: scale => 'standard', c => 1")
+}
+
+fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Failure> {
+    let started = Instant::now();
+    rights::check_writable("svm_train()")?;
+    let request = arguments.check()?;
+    let schema = model::schema_of_call(fcinfo);
+    rights::check_owner(
+        &schema,
+        &request.model,
+        "Choose another name: model => 'name'",
+    )?;
+    let mut prepared = prepare(&request, None)?;
+    let (features, key) = (&prepared.features, prepared.key);
+    let begins = follow::warm_start(fcinfo, &schema, &request, features, key)?;
+    let following = begins.map(|(following, features)| {
+        prepared.job.features = features.to_json();
+        following
+    });
+    let trained = run(&prepared, following);
+    store(&schema, request, &prepared, trained, started)
+}
+
+/// Trains.
+pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
+    with_latest(|| leader::train(&prepared.job, following))
+}
+
+/// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted.
+pub fn store(
+    schema: &str,
+    request: Request,
+    prepared: &Prepared,
+    mut trained: Trained,
+    started: Instant,
+) -> Result<String, Failure> {
+    if !trained.is_finite() {
+        return Err(out_of_range());
+    }
+    let values = trained.order_classes();
+    let labelled = Labelled {
+        label_type: &labels::qualified_type_name(prepared.label_type),
+        values: &values,
+        scale: scale_word(prepared.job.scale),
+        key_type: prepared.key.map(KeyKind::word),
+        cache_bytes: prepared.job.cache_bytes,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    let version = versions::store(schema, &request, &mut trained, &labelled)?;
+    announce(&request, prepared, &trained, &labelled, version);
+    Ok(request.model)
+}
+
+fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
+    let request = arguments.check_validation()?;
+    let prepared = prepare(&request, None)?;
+    let trained = with_latest(|| leader::train(&prepared.job, None));
+    Ok(validation::rows(&trained))
+}
+
+/// A training that can start, and what is said about it.
+#[derive(Clone)]
+pub struct Prepared {
+    job: Job,
+    features: FeatureSet,
+    key: Option<KeyKind>,
+    label_type: pg_sys::Oid,
+    /// Columns that are no features because of their types.
+    skipped: Vec<String>,
+}
+
+impl Prepared {
+    /// Whether rows are to get leeways.
+    pub fn keeps_leeways(&self) -> bool {
+        self.job.leeways
+    }
+
+    /// Whether features are scaled by what all rows are like.
+    pub fn scales(&self) -> bool {
+        self.job.scale != Scale::None
+    }
+
+    /// The same training for most rows to be passed over: by this process, which alone knows which those are, and to this
+    /// share of the tolerance.
+    pub fn passing_over(&self, share: f64) -> Self {
+        let mut this = self.clone();
+        this.job.roles.clear();
+        this.job.cut = None;
+        this.job.terms.tolerance *= share;
+        this
+    }
+}
+
+/// What a training that continues a version takes over.
+pub struct Continuing {
+    /// With the categories that it knows.
+    pub features: FeatureSet,
+    pub label_type: String,
+    pub key: KeyKind,
+    /// Rows besides those of the source.
+    pub added: Option<Source>,
+}
+
+/// Looks at the source and plans the training.
+pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
+    let mut checked = check_source(request, &request.source)?;
+    let mut added = None;
+    if let Some(continuing) = continuing {
+        continuing.check(request, &checked)?;
+        if let Some(source) = &continuing.added {
+            continuing.check(request, &check_source(request, source)?)?;
+            added = Some(source);
+        }
+        checked.features = continuing.features.clone();
+        checked.skipped.clear();
+    }
+    let mut job = plan_job(request, &checked, added)?;
+    if continuing.is_some() || request.warm_start.is_some() {
+        job.roles.retain(|role| *role == Role::Helper);
+        job.schedule = leader::schedule(&job.roles);
+    }
+    Ok(Prepared {
+        job,
+        features: checked.features,
+        key: checked.key,
+        label_type: checked.label_type,
+        skipped: checked.skipped,
+    })
+}
+
+/// What the columns of a source turned out to be.
+struct Checked {
+    label_type: pg_sys::Oid,
+    label_kind: LabelKind,
+    key: Option<KeyKind>,
+    features: FeatureSet,
+    skipped: Vec<String>,
+}
+
+fn check_source(request: &Request, source: &Source) -> Result<Checked, Failure> {
+    let columns = source.columns()?;
+    let label = column("label", &request.label, &columns)?;
+    let label_kind = LabelKind::of_type(&label.name, label.type_oid)?;
+    let key = match &request.key {
+        Some(name) => Some(KeyKind::of_column(column("key", name, &columns)?)?),
+        None => None,
+    };
+    if let Some(name) = &request.weight_column {
+        check_weight(column("weight", name, &columns)?)?;
+    }
+    if let Some(name) = &request.fold_column {
+        column("fold", name, &columns)?;
+    }
+    let (features, skipped) = resolve_features(request, &columns)?;
+    Ok(Checked {
+        label_type: label.type_oid,
+        label_kind,
+        key,
+        features,
+        skipped,
+    })
+}
+
+impl Continuing {
+    /// Refuses a source whose columns have become something else.
+    fn check(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+        let changed = |what: &str, name: &str, now: &str, before: &str| {
+            Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                format!(
+                    "{what} column \"{name}\" has type {now}, model \"{}\" was trained on {before}",
+                    request.model
+                ),
+            )
+            .hint("Convert it to that type, or train the model anew with svm_train")
+        };
+        let label_type = labels::qualified_type_name(found.label_type);
+        if label_type != self.label_type {
+            return Err(changed(
+                "label",
+                &request.label,
+                &label_type,
+                &self.label_type,
+            ));
+        }
+        let parts = self.features.parts.iter().zip(&found.features.parts);
+        for (before, now) in parts {
+            if !before.same_as(now) {
+                let (now, before) = (now.type_name(), before);
+                return Err(changed("feature", &before.name(), now, before.type_name()));
+            }
+        }
+        match (found.key, &request.key) {
+            (Some(kind), Some(name)) => follow::check_kind(&request.model, name, kind, self.key),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The features, without what says weight, fold and key unless it is named among them.
+fn resolve_features(
+    request: &Request,
+    columns: &[Column],
+) -> Result<(FeatureSet, Vec<String>), Failure> {
+    let aside = [&request.weight_column, &request.fold_column, &request.key];
+    let aside = |column: &Column| {
+        let mut names = aside.iter().copied().flatten();
+        request.features.is_none() && names.any(|name| *name == column.name)
+    };
+    let columns: Vec<_> = columns
+        .iter()
+        .filter(|column| !aside(column))
+        .cloned()
+        .collect();
+    let (set, skipped) = features::resolve(request.features.as_deref(), &columns, &request.label)?;
+    let skipped = skipped.into_iter().map(|column| column.name).collect();
+    Ok((set, skipped))
+}
+
+pub fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
+    columns
+        .iter()
+        .find(|column| column.name == name)
+        .ok_or_else(|| {
+            let known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            Failure::new(
+                Code::ERRCODE_UNDEFINED_COLUMN,
+                format!("{role} column \"{name}\" does not exist"),
+            )
+            .hint(format!("The source has the columns {}", known.join(", ")))
+        })
+}
+
+fn check_weight(column: &Column) -> Result<(), Failure> {
+    match type_kind(column.type_oid) {
+        TypeKind::Number(_) if column.type_oid != pg_sys::BOOLOID => Ok(()),
+        _ => Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "weight column \"{}\" has type {}, not a number",
+                column.name,
+                type_name(column.type_oid, column.typmod)
+            ),
+        )
+        .hint("weight => 'column' names a column that says how much each row counts")),
+    }
+}
+
+fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Result<Job, Failure> {
+    let features = &checked.features;
+    let key = request.key.as_deref().zip(checked.key);
+    let selected = Selected {
+        label: &request.label,
+        label_kind: checked.label_kind,
+        features: features.columns(),
+        weight: request.weight_column.as_deref(),
+        fold: request.fold_column.as_deref(),
+        key: key.map(|(name, kind)| (name, kind.cast())),
+    };
+    let select = match added {
+        None => request.source.select(&selected)?,
+        Some(added) => request.source.select_both(added, &selected)?,
+    };
+    let planned = query::plan(&select);
+    let roles = leader::assign_roles(&planned, features);
+    Ok(Job {
+        select,
+        label: request.label.clone(),
+        label_kind: checked.label_kind,
+        features: features.to_json(),
+        nulls: request.nulls,
+        categories: request.categories,
+        scale: request.scale.resolve(features.dense_parts() > 0),
+        terms: request.terms.clone(),
+        plan: request.plan.clone(),
+        fold_column: request.fold_column.clone(),
+        weight_column: request.weight_column.clone(),
+        key: key.map(|(name, kind)| KeyColumn {
+            name: name.to_owned(),
+            kind,
+            marks_added: added.is_some(),
+        }),
+        leeways: passed_over::possible(request, features),
+        balanced: request.class_weight == ClassWeight::Balanced,
+        class_weights: match &request.class_weight {
+            ClassWeight::ByLabel(weights) => weights.clone(),
+            ClassWeight::Equal | ClassWeight::Balanced => Vec::new(),
+        },
+        schedule: leader::schedule(&roles),
+        cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
+        trainers: settings::trainers(),
+        roles,
+        cache_bytes: settings::cache_bytes(),
+        spool_rate: settings::spool_rate(),
+    })
+}
+
+fn scale_word(scale: Scale) -> &'static str {
+    match scale {
+        Scale::None => "none",
+        Scale::Standard => "standard",
+        Scale::MaxAbs => "maxabs",
+    }
+}
+
+/// One NOTICE with what was decided; a WARNING instead when the tolerance was not reached.
+fn announce(
+    request: &Request,
+    prepared: &Prepared,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+    version: i32,
+) {
+    let reader = &trained.reader.report;
+    let report = &trained.trainer.report;
+    let sum = trained.summary();
+    let mut text = format!(
+        "model {}@{version}: solver {}, scale {}, {}{} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
+         {}, {}, {:.2} s",
+        request.model,
+        request.terms.solver(),
+        labelled.scale,
+        choices(request, trained, labelled),
+        reader.rows,
+        trained.reader.rows_skipped,
+        reader.features,
+        report.passes,
+        sum.gap,
+        memory(trained, labelled.cache_bytes),
+        processes(trained, prepared.job.trainers),
+        labelled.seconds,
+    );
+    if let Some(followed) = &trained.followed {
+        text += &format!(
+            "; begun from {}",
+            followed["model"].as_str().unwrap_or_default()
+        );
+        if let Some(rows) = followed["rows"].as_object() {
+            let counts = ["unchanged", "changed", "new", "gone", "left_out"];
+            let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
+            text += &format!(" (rows: {}", counts.join(", "));
+            if let Some(passed) = followed["passed_over"].as_u64() {
+                text += &format!("; {passed} passed over");
+            }
+            if let Some(again) = followed["looked_at_again"].as_u64() {
+                text += &format!(", {again} of them looked at again");
+            }
+            text += ")";
+        }
+    }
+    if !prepared.skipped.is_empty() {
+        text += &format!("; columns not used: {}", prepared.skipped.join(", "));
+    }
+    let hashed = hashed_columns(trained);
+    if !hashed.is_empty() {
+        text += &format!("; columns with hashed values: {}", hashed.join(", "));
+    }
+    match sum.stop {
+        Some(StopReason::Tolerance) => notice!("{text}"),
+        _ => warning!(
+            "{text}; stopped before the tolerance {:e} was reached ({})",
+            request.terms.tolerance,
+            versions::stop_word(sum.stop)
+        ),
+    }
+}
+
+/// The category columns that had too many values to give each a feature of its own.
+fn hashed_columns(trained: &Trained) -> Vec<String> {
+    let features = FeatureSet::from_json(&trained.reader.features).unwrap_or_default();
+    let hashed = features
+        .categories()
+        .filter(|(_, values)| values.is_hashed());
+    hashed.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What the rows decided: the number of classes where there are several, and C where it was chosen.
+fn choices(request: &Request, trained: &Trained, labelled: &Labelled<'_>) -> String {
+    let mut text = String::new();
+    if labelled.values.len() > 2 {
+        text += &format!("{} classes, ", labelled.values.len());
+    }
+    if let (true, Some(c)) = (request.plan.costs.len() > 1, trained.trainer.report.c) {
+        let rows = validation::rows(trained);
+        text += &format!(
+            "c {c} of {} by cross-validation (accuracy {:.4}), ",
+            request.plan.costs.len(),
+            validation::best_accuracy(&rows)
+        );
+    }
+    text
+}
+
+fn processes(trained: &Trained, trainers: usize) -> String {
+    let mut text = match trained.workers {
+        0 => "no workers".to_owned(),
+        1 => "1 worker".to_owned(),
+        many => format!("{many} workers"),
+    };
+    match trained.helpers {
+        0 => {}
+        1 => text += ", 1 helper",
+        many => text += &format!(", {many} helpers"),
+    }
+    // rows that stream have one trainer
+    if trainers > 1 && trained.trainer.report.resident {
+        text += &format!(", {trainers} trainers");
+    }
+    text
+}
+
+fn memory(trained: &Trained, cache_bytes: usize) -> String {
+    let reader = &trained.reader.report;
+    let rows = readable_bytes(reader.bytes);
+    let cache = readable_bytes(cache_bytes as u64);
+    match reader.resident {
+        true => format!("{rows} of the {cache} cache"),
+        false => format!("{rows} through a {cache} cache"),
+    }
+}
+
+/// Bytes as PostgreSQL's settings write them, with one decimal.
+fn readable_bytes(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    let (unit, name) = [
+        (1e0, "B"),
+        (1024.0, "kB"),
+        (1048576.0, "MB"),
+        (1073741824.0, "GB"),
+    ]
+    .into_iter()
+    .rfind(|(unit, _)| bytes >= *unit)
+    .unwrap_or((1.0, "B"));
+    let number = format!("{:.1}", bytes / unit);
+    format!("{} {name}", number.trim_end_matches(".0"))
+}

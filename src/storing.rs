@@ -1,0 +1,4 @@
+//! The outcome of a training becomes rows of the extension's tables. Knows no processes.
+
+pub mod training_log;
+pub mod versions;

@@ -1,0 +1,66 @@
+//! The log of a training: from the trainer's entries to a row of svm_log, from which `svm_training_log` makes rows again
+//! in SQL. Runs in the calling backend.
+
+use crate::base::errors::OrRaise;
+use crate::model;
+use crate::pg::statement;
+use pgrx::datum::DatumWithOid;
+use pgrx::prelude::*;
+use pgrx::spi::{SpiClient, SpiError};
+use pgsvm_core::{Event, LogEntry};
+
+/// `svm_version_id(model) -> bigint`: the version that a name stands for.
+#[pg_extern(sql = false)]
+fn svm_version_id(model: &str, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    // SAFETY: PostgreSQL called with this argument.
+    let schema = unsafe { statement::schema_of_call(fcinfo) };
+    model::find_id(schema, model).or_raise()
+}
+
+/// Stores the log of a version.
+pub fn insert(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    log: &[LogEntry],
+) -> Result<(), SpiError> {
+    fn all<T>(log: &[LogEntry], value: impl Fn(&LogEntry) -> T) -> Vec<T> {
+        log.iter().map(value).collect()
+    }
+    let values: [DatumWithOid<'_>; 14] = [
+        version_id.into(),
+        all(log, |entry| event_word(entry.event)).into(),
+        all(log, |entry| entry.seconds).into(),
+        all(log, |entry| entry.pass as i32).into(),
+        all(log, |entry| entry.block.map(|block| block as i32)).into(),
+        all(log, |entry| entry.heads as i32).into(),
+        all(log, |entry| entry.rows_read as i64).into(),
+        all(log, |entry| entry.visits as i64).into(),
+        all(log, |entry| entry.updates as i64).into(),
+        all(log, |entry| entry.dual).into(),
+        all(log, |entry| entry.primal).into(),
+        all(log, |entry| entry.gap).into(),
+        all(log, |entry| entry.cache_rows as i64).into(),
+        all(log, |entry| entry.evictions as i64).into(),
+    ];
+    client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_log (version_id, event, seconds, pass, block, heads, rows_read, visits, updates,
+                 dual, primal, gap, cache_rows, evictions)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+        ),
+        None,
+        &values,
+    )?;
+    Ok(())
+}
+
+fn event_word(event: Event) -> &'static str {
+    match event {
+        Event::Load => "load",
+        Event::Pass => "pass",
+        Event::Verify => "verify",
+        Event::Active => "active",
+        Event::Block => "block",
+    }
+}

@@ -1,0 +1,402 @@
+//! Storing a trained model: rows of svm_model, svm_version and svm_weight, written in the caller's
+//! transaction and with the caller's rights, so that a model is there whole or not at all.
+
+use crate::base::errors::{Code, Failure};
+use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
+use crate::pg::transactions;
+use crate::request::source::{self, Source};
+use crate::request::Request;
+use crate::storing::training_log;
+use crate::training::leader::{Trained, TrainedHead};
+use crate::training::passed_over::RowLeeways;
+use crate::training::validation;
+use crate::training::weights::StoredWeights;
+use pgrx::datum::DatumWithOid;
+use pgrx::spi::{SpiClient, SpiError};
+use pgrx::{JsonB, Spi};
+use pgsvm_core::{Loss, StopReason};
+
+/// What is stored besides the outcome of the training.
+pub struct Labelled<'a> {
+    /// Type of the label column, as SQL writes it.
+    pub label_type: &'a str,
+    /// The labels, ascending.
+    pub values: &'a [String],
+    pub scale: &'a str,
+    /// Of a training with a key.
+    pub key_type: Option<&'a str>,
+    pub cache_bytes: usize,
+    pub seconds: f64,
+}
+
+/// Stores a new version of the request's model in `schema` (quoted) and returns its number.
+pub fn store(
+    schema: &str,
+    request: &Request,
+    trained: &mut Trained,
+    labelled: &Labelled<'_>,
+) -> Result<i32, Failure> {
+    let (id, version) = Spi::connect_mut(|client| {
+        let (model, version) = next_version(client, schema, &request.model, request.deploy)?;
+        let id = insert_version(client, schema, model, version, request, trained, labelled)?;
+        insert_heads(client, schema, id, trained, labelled)?;
+        training_log::insert(client, schema, id, &trained.trainer.log)?;
+        Ok((id, version))
+    })
+    .map_err(spi_failure)?;
+    for (number, head) in (0..).zip(&mut trained.heads) {
+        insert_weights(schema, id, number, &head.weights).map_err(spi_failure)?;
+        insert_duals(schema, id, number, head).map_err(spi_failure)?;
+        insert_states(schema, id, number, head).map_err(spi_failure)?;
+    }
+    insert_keys(schema, id, &trained.keys).map_err(spi_failure)?;
+    if let Some(leeways) = &trained.leeways {
+        insert_leeways(schema, id, leeways).map_err(spi_failure)?;
+    }
+    Ok(version)
+}
+
+/// A failure of SPI itself; errors of a statement are raised by PostgreSQL.
+pub fn spi_failure(error: SpiError) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        format!("could not reach the table of models: {error}"),
+    )
+}
+
+/// The model's row, made or moved on to its next version unless that is not to be deployed, and that version's number;
+/// locks the row until the transaction ends. A model's first version is deployed in any case.
+///
+/// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
+/// they stored.
+pub fn next_version(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    name: &str,
+    deploy: bool,
+) -> Result<(i64, i32), SpiError> {
+    client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
+             ON CONFLICT (name) DO UPDATE SET name = excluded.name"
+        ),
+        None,
+        &[name.into()],
+    )?;
+    let row = client.update(
+        &format!(
+            "WITH next AS (
+                 SELECT m.id, coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
+                 FROM {schema}.svm_model AS m LEFT JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1 GROUP BY m.id)
+             UPDATE {schema}.svm_model AS m SET current_version =
+                 CASE WHEN $2 OR m.current_version OPERATOR(pg_catalog.=) 0 THEN next.version ELSE m.current_version END
+             FROM next WHERE m.id OPERATOR(pg_catalog.=) next.id
+             RETURNING m.id, next.version"
+        ),
+        None,
+        &[name.into(), deploy.into()],
+    )?;
+    let (id, version) = row.first().get_two::<i64, i32>()?;
+    Ok((
+        id.expect("id is NOT NULL"),
+        version.expect("a version is NOT NULL"),
+    ))
+}
+
+fn insert_version(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    model: i64,
+    version: i32,
+    request: &Request,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<i64, SpiError> {
+    let terms = &request.terms;
+    let reader = &trained.reader;
+    let report = &trained.trainer.report;
+    let summary = trained.summary();
+    let intercept = trained
+        .heads
+        .first()
+        .map_or(0.0, |head| head.weights.intercept);
+    // of several heads no one share of rows on the right side is that of the model
+    let training_accuracy = match report.heads.as_slice() {
+        [head] => Some(head.training_accuracy),
+        _ => None,
+    };
+    // where rows came from is remembered of a version that can follow them
+    let source = request.key.as_ref().map(|_| &request.source);
+    let (relation, query) = match source {
+        Some(Source::Relation(oid)) => (source::qualified_relation(*oid), None),
+        Some(Source::Query(text)) => (None, Some(text.clone())),
+        None => (None, None),
+    };
+    let validation = (!report.validation.is_empty()).then(|| validation::json(trained));
+    let features: serde_json::Value =
+        serde_json::from_str(&reader.features).expect("the reader wrote its feature set as JSON");
+    let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
+        ("model_id", model.into()),
+        ("version", version.into()),
+        ("features", JsonB(features).into()),
+        ("label_column", request.label.as_str().into()),
+        ("label_type", labelled.label_type.into()),
+        ("label_values", labelled.values.to_vec().into()),
+        ("nulls", request.nulls.word().into()),
+        ("loss", loss_word(terms.loss).into()),
+        ("c", report.c.into()),
+        ("scale", labelled.scale.into()),
+        ("solver", terms.solver().into()),
+        ("intercept_used", terms.intercept.into()),
+        ("tolerance", terms.tolerance.into()),
+        ("seed", (terms.seed as u32 as i32).into()),
+        ("intercept", intercept.into()),
+        ("feature_count", (reader.report.features as i64).into()),
+        ("rows_used", (reader.report.rows as i64).into()),
+        ("rows_skipped", (reader.rows_skipped as i64).into()),
+        ("passes", (report.passes as i32).into()),
+        ("primal", summary.primal.into()),
+        ("dual", summary.dual.into()),
+        ("gap", summary.gap.into()),
+        ("training_accuracy", training_accuracy.into()),
+        ("seconds", labelled.seconds.into()),
+        ("cache_bytes", (labelled.cache_bytes as i64).into()),
+        ("workers", trained.workers.into()),
+        ("stop_reason", stop_word(summary.stop).into()),
+        ("options", JsonB(request.options.clone()).into()),
+        (
+            "class_weight",
+            request.class_weight.json().map(JsonB).into(),
+        ),
+        ("weight_column", request.weight_column.clone().into()),
+        ("source_relation", relation.into()),
+        ("source_query", query.into()),
+        ("key_column", request.key.clone().into()),
+        ("key_type", labelled.key_type.into()),
+        ("max_passes", request.max_passes.into()),
+        ("followed", trained.followed.clone().map(JsonB).into()),
+        ("validation", validation.map(JsonB).into()),
+    ];
+    let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
+    let row = client.update(
+        &format!(
+            "INSERT INTO {schema}.svm_version ({}) VALUES ({}) RETURNING id",
+            names.join(", "),
+            places.join(", ")
+        ),
+        None,
+        &values,
+    )?;
+    Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+fn insert_heads(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<(), SpiError> {
+    let report = &trained.trainer.report;
+    // of two classes the one head's positive class is the second
+    let classes = match labelled.values {
+        [_, positive] => std::slice::from_ref(positive),
+        all => all,
+    };
+    let insert = format!(
+        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
+    for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
+        let sigmoid = report.sigmoids.get(number);
+        let values: [DatumWithOid<'_>; 12] = [
+            version_id.into(),
+            (number as i32).into(),
+            class.as_str().into(),
+            trained.heads[number].weights.intercept.into(),
+            head.certificate.primal.into(),
+            head.certificate.dual.into(),
+            head.certificate.gap.into(),
+            head.training_accuracy.into(),
+            (head.support_vectors as i64).into(),
+            stop_word(head.stop).into(),
+            sigmoid.map(|sigmoid| sigmoid.a).into(),
+            sigmoid.map(|sigmoid| sigmoid.b).into(),
+        ];
+        client.update(&insert, None, &values)?;
+    }
+    Ok(())
+}
+
+/// Stores the weights of head `number`.
+pub fn insert_weights(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    weights: &StoredWeights,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in &weights.chunks {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_feature.into(),
+                chunk.offsets.clone().into(),
+                chunk.weights.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_duals(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &TrainedHead,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in head.duals.listed() {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_row.into(),
+                chunk.offsets.clone().into(),
+                chunk.duals.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts the dual variables of a training with a key.
+fn insert_states(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &mut TrainedHead,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_dual (version_id, head, first_row, states, common, duals)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    for chunk in head.duals.by_key() {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_row.into(),
+                chunk.states.into(),
+                chunk.common.into(),
+                chunk.duals.into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key (version_id, first_row, rows, keys, digests)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in keys {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_row.into(),
+                chunk.rows.into(),
+                chunk.keys.clone().into(),
+                chunk.digests.clone().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_scaling (version_id, as_of, dense, centre, factor, sparse_factor)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    let scaling = &leeways.scaling;
+    insert_chunk(&insert, || {
+        vec![
+            version_id.into(),
+            transactions::next().into(),
+            (scaling.dense as i32).into(),
+            scaling.centre.clone().into(),
+            scaling.factor.clone().into(),
+            scaling.sparse_factor.clone().into(),
+        ]
+    })?;
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_metric (version_id, class, centre, spread, constant)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for (class, metric) in &leeways.metrics {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                class.as_str().into(),
+                metric.centre.clone().into(),
+                metric.spread.clone().into(),
+                metric.constant.into(),
+            ]
+        })?;
+    }
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_leeway (version_id, first_row, versions, leeways)
+         VALUES ($1, $2, $3, $4)"
+    );
+    let chunks = leeways.versions.chunks(CHUNK_ROWS);
+    for (chunk, (versions, codes)) in chunks.zip(leeways.codes.chunks(CHUNK_ROWS)).enumerate() {
+        insert_chunk(&insert, || {
+            let bytes: Vec<u8> = versions.iter().flat_map(|it| it.to_le_bytes()).collect();
+            vec![
+                version_id.into(),
+                ((chunk * CHUNK_ROWS) as i64).into(),
+                bytes.into(),
+                codes.to_vec().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts one row in an SPI connection of its own, whose end frees what its values took.
+fn insert_chunk<'a>(
+    insert: &str,
+    values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
+) -> Result<(), SpiError> {
+    crate::pg::check_for_interrupts();
+    Spi::connect_mut(|client| client.update(insert, None, &values()).map(|_| ()))
+}
+
+fn loss_word(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Hinge => "hinge",
+        Loss::SquaredHinge => "squared_hinge",
+    }
+}
+
+/// How a training ended, as svm_models shows it.
+pub fn stop_word(stop: Option<StopReason>) -> &'static str {
+    match stop {
+        Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::MaxPasses) => "max_passes",
+        Some(StopReason::Requested) | None => "requested",
+    }
+}

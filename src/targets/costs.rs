@@ -1,0 +1,104 @@
+//! How much a row's loss counts, for whoever reads: its weight times that of its class. Balanced
+//! classes are not weighted here: their sizes are known after the last row, by the pure reader.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::deform::Row;
+use crate::planning::job::Job;
+use crate::targets::labels::LabelValue;
+
+/// The costs of a training's rows.
+pub struct Costs {
+    column: Option<WeightColumn>,
+    by_label: Vec<(String, f64)>,
+    /// By class id, as far as classes were met.
+    by_class: Vec<f64>,
+}
+
+struct WeightColumn {
+    name: String,
+    /// Its place in the row, as float8.
+    at: usize,
+}
+
+impl Costs {
+    /// For the rows of `job`, whose weight column, if there is one, stands at `weight_at`.
+    pub fn new(job: &Job, weight_at: usize) -> Self {
+        let column = job.weight_column.clone();
+        Self {
+            column: column.map(|name| WeightColumn {
+                name,
+                at: weight_at,
+            }),
+            by_label: job.class_weights.clone(),
+            by_class: Vec::new(),
+        }
+    }
+
+    /// A row's own weight; 0 leaves the row out.
+    ///
+    /// # Errors
+    /// A weight that is NULL, negative or not finite.
+    pub fn weight(&self, row: &Row<'_>, number: u64) -> Result<f64, Failure> {
+        let Some(column) = &self.column else {
+            return Ok(1.0);
+        };
+        let place = format!("It is in row {number} of the source.");
+        if row.nulls[column.at] {
+            return Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!("weight column \"{}\" contains NULL", column.name),
+            )
+            .detail(place)
+            .hint("A weight of 0 leaves a row out"));
+        }
+        let weight = f64::from_bits(row.values[column.at].value() as u64);
+        if weight >= 0.0 && weight <= f64::from(f32::MAX) {
+            return Ok(weight);
+        }
+        Err(Failure::new(
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("weight column \"{}\" holds {weight}", column.name),
+        )
+        .detail(place)
+        .hint("Weights are 0 (the row is left out) or positive"))
+    }
+
+    /// What a row of `weight` counts that is of class `class` of `classes`.
+    ///
+    /// # Errors
+    /// When the product is no positive number of 32 bits.
+    pub fn of(&mut self, weight: f64, class: u32, classes: &[LabelValue]) -> Result<f32, Failure> {
+        for value in &classes[self.by_class.len()..] {
+            let given = self.by_label.iter().find(|(label, _)| *label == value.text);
+            self.by_class.push(given.map_or(1.0, |(_, weight)| *weight));
+        }
+        let cost = (weight * self.by_class[class as usize]) as f32;
+        if cost > 0.0 && cost.is_finite() {
+            return Ok(cost);
+        }
+        Err(Failure::new(
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("a row of weight {weight:e} is out of range for training"),
+        )
+        .hint("Row weight times class weight must be a 32-bit number: 1e-38 to 3e38"))
+    }
+
+    /// Refuses a class weight whose label did not occur.
+    ///
+    /// # Errors
+    /// Names the label and the classes there are.
+    pub fn check_complete(&self, classes: &[LabelValue]) -> Result<(), Failure> {
+        let known = |label: &str| classes.iter().any(|class| class.text == label);
+        match self.by_label.iter().find(|(label, _)| !known(label)) {
+            None => Ok(()),
+            Some((label, _)) => {
+                let all = classes.iter().take(20).map(|class| class.text.as_str());
+                Err(Failure::new(
+                    Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                    format!("class_weight names \"{label}\", which is no label of the source"),
+                )
+                .detail(format!("Labels: {}.", all.collect::<Vec<_>>().join(", "))))
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The classes of a label column: which types can be labels, how a value becomes a class id while
+//! rows are read, and the order of the values.
+//!
+//! Used by the reader role (class ids, in order of first appearance) and by the leader (order of
+//! the values: numbers as numbers, false before true, text bytewise, an enum as it was declared). Of
+//! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::utf8;
+use pgrx::{pg_sys, AnyNumeric, FromDatum};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// Most classes a label may have: each is a head, with a dual variable for every row.
+pub const MOST_CLASSES: usize = 1000;
+/// Up to this many classes a value is compared with all, and looked up beyond.
+const COMPARED: usize = 8;
+/// Values that a message lists.
+const LISTED: usize = 3;
+
+/// What a label column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LabelKind {
+    Boolean,
+    SmallInt,
+    Integer,
+    BigInt,
+    Real,
+    Double,
+    Numeric,
+    Text,
+    Enum,
+}
+
+/// One label value: how it compares, and how it reads in SQL.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabelValue {
+    key: Key,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Key {
+    Integer(i64),
+    Number(f64),
+    /// Oid of an enum value and its place among the values of its type.
+    Enum(u32, f32),
+    Text(Vec<u8>),
+}
+
+/// The label column of a training, and the classes seen so far.
+pub struct Labels {
+    column: String,
+    kind: LabelKind,
+    classes: Vec<LabelValue>,
+    /// Class ids by value, in use beyond `COMPARED` classes.
+    numbers: HashMap<u64, u32>,
+    texts: HashMap<Vec<u8>, u32>,
+    /// NULL labels met so far.
+    pub nulls: u64,
+}
+
+impl LabelKind {
+    /// The kind for a column of type `oid`.
+    ///
+    /// # Errors
+    /// When the type cannot be a label.
+    pub fn of_type(column: &str, oid: pg_sys::Oid) -> Result<Self, Failure> {
+        // SAFETY: catalog look-ups inside a transaction.
+        let oid = unsafe { pg_sys::getBaseType(oid) };
+        Ok(match oid {
+            pg_sys::BOOLOID => Self::Boolean,
+            pg_sys::INT2OID => Self::SmallInt,
+            pg_sys::INT4OID => Self::Integer,
+            pg_sys::INT8OID => Self::BigInt,
+            pg_sys::FLOAT4OID => Self::Real,
+            pg_sys::FLOAT8OID => Self::Double,
+            pg_sys::NUMERICOID => Self::Numeric,
+            pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BPCHAROID | pg_sys::NAMEOID => {
+                Self::Text
+            }
+            // SAFETY: as above.
+            _ if unsafe { pg_sys::type_is_enum(oid) } => Self::Enum,
+            _ => {
+                let name = type_name(oid);
+                return Err(Failure::new(
+                    Code::ERRCODE_DATATYPE_MISMATCH,
+                    format!("label column \"{column}\" has type {name}, which cannot be a label"),
+                )
+                .hint("Labels are boolean, integer, float, numeric, text or enum; convert it: svm_train_query('SELECT …, (…)::text AS label FROM …', 'label', …)"));
+            }
+        })
+    }
+}
+
+impl Labels {
+    pub fn new(column: String, kind: LabelKind) -> Self {
+        Self {
+            column,
+            kind,
+            classes: Vec::with_capacity(2),
+            numbers: HashMap::new(),
+            texts: HashMap::new(),
+            nulls: 0,
+        }
+    }
+
+    /// Name of the label column.
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// The classes in order of first appearance: class id = index.
+    pub fn classes(&self) -> &[LabelValue] {
+        &self.classes
+    }
+
+    /// The class id of a label, None (and counted) when it is NULL.
+    ///
+    /// # Errors
+    /// More than `MOST_CLASSES` distinct values, or NaN.
+    pub fn class_of(&mut self, datum: pg_sys::Datum, null: bool) -> Result<Option<u32>, Failure> {
+        if null {
+            self.nulls += 1;
+            return Ok(None);
+        }
+        let known = match self.kind {
+            LabelKind::Text => self.find_text(datum),
+            _ => self.find_number(&self.key(datum)?),
+        };
+        match known {
+            Some(class) => Ok(Some(class)),
+            None => self.learn(datum).map(Some),
+        }
+    }
+
+    fn find_text(&self, datum: pg_sys::Datum) -> Option<u32> {
+        with_text(datum, |bytes| match self.classes.len() {
+            0..=COMPARED => {
+                let is =
+                    |class: &LabelValue| matches!(&class.key, Key::Text(known) if known == bytes);
+                self.classes.iter().position(is).map(|class| class as u32)
+            }
+            _ => self.texts.get(bytes).copied(),
+        })
+    }
+
+    fn find_number(&self, key: &Key) -> Option<u32> {
+        match self.classes.len() {
+            0..=COMPARED => {
+                let is = |class: &LabelValue| class.key.bits() == key.bits();
+                self.classes.iter().position(is).map(|class| class as u32)
+            }
+            _ => self.numbers.get(&key.bits()).copied(),
+        }
+    }
+
+    fn key(&self, datum: pg_sys::Datum) -> Result<Key, Failure> {
+        let key = match self.kind {
+            LabelKind::Boolean => Key::Integer(i64::from(datum.value() as u8 != 0)),
+            LabelKind::SmallInt => Key::Integer(i64::from(datum.value() as i16)),
+            LabelKind::Integer => Key::Integer(i64::from(datum.value() as i32)),
+            LabelKind::BigInt => Key::Integer(datum.value() as i64),
+            LabelKind::Real => Key::Number(f64::from(f32::from_bits(datum.value() as u32))),
+            LabelKind::Double => Key::Number(f64::from_bits(datum.value() as u64)),
+            LabelKind::Numeric => Key::Number(self.numeric(datum)?),
+            LabelKind::Enum => Key::Enum(datum.value() as u32, 0.0),
+            LabelKind::Text => with_text(datum, |bytes| Key::Text(bytes.to_vec())),
+        };
+        match key {
+            Key::Number(number) if number.is_nan() => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("label column \"{}\" contains NaN", self.column),
+            )),
+            key => Ok(key),
+        }
+    }
+
+    fn numeric(&self, datum: pg_sys::Datum) -> Result<f64, Failure> {
+        // SAFETY: the column has type numeric.
+        let numeric = unsafe { AnyNumeric::from_datum(datum, false) };
+        numeric
+            .and_then(|numeric| f64::try_from(numeric).ok())
+            .ok_or_else(|| {
+                Failure::new(
+                    Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!(
+                        "label column \"{}\" holds a number out of range",
+                        self.column
+                    ),
+                )
+            })
+    }
+
+    fn learn(&mut self, datum: pg_sys::Datum) -> Result<u32, Failure> {
+        let mut key = self.key(datum)?;
+        let text = match (&mut key, self.kind) {
+            (Key::Integer(value), LabelKind::Boolean) => (*value != 0).to_string(),
+            (Key::Integer(value), _) => value.to_string(),
+            (Key::Enum(oid, order), _) => {
+                let (label, _, place) = pgrx::enum_helper::lookup_enum_by_oid((*oid).into());
+                *order = place;
+                label
+            }
+            (Key::Text(bytes), _) => utf8(&self.column, bytes)?.to_owned(),
+            (Key::Number(_), LabelKind::Numeric) => {
+                // SAFETY: the column has type numeric.
+                unsafe { AnyNumeric::from_datum(datum, false) }
+                    .map(|numeric| numeric.normalize().to_owned())
+                    .unwrap_or_default()
+            }
+            (Key::Number(value), _) => float_text(*value, self.kind),
+        };
+        if self.classes.len() == MOST_CLASSES {
+            return Err(self.too_many());
+        }
+        let class = self.classes.len() as u32;
+        match &key {
+            Key::Text(bytes) => self.texts.insert(bytes.clone(), class),
+            number => self.numbers.insert(number.bits(), class),
+        };
+        self.classes.push(LabelValue { key, text });
+        Ok(class)
+    }
+
+    fn too_many(&self) -> Failure {
+        let first = self.classes.iter().take(LISTED);
+        let first: Vec<_> = first.map(|class| format!("\"{}\"", class.text)).collect();
+        Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("label column \"{}\" has more than {MOST_CLASSES} values", self.column),
+        )
+        .detail(format!("Each value is a class. The first are {}.", first.join(", ")))
+        .hint(format!(
+            "Make classes of them: svm_train_query('SELECT …, {} > … AS label FROM …', 'label', model => '…')",
+            self.column
+        ))
+    }
+}
+
+impl Key {
+    /// Tells the values of one column apart that are no text.
+    fn bits(&self) -> u64 {
+        match self {
+            Self::Integer(value) => *value as u64,
+            // 0 and -0 are one value
+            Self::Number(value) => (*value + 0.0).to_bits(),
+            Self::Enum(oid, _) => u64::from(*oid),
+            Self::Text(_) => 0,
+        }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Enum(_, a), Self::Enum(_, b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+/// The class ids in ascending order of their values.
+pub fn ascending(classes: &[LabelValue]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..classes.len()).collect();
+    order.sort_by(|a, b| classes[*a].key.compare(&classes[*b].key));
+    order
+}
+
+/// A type's name as SQL writes it: for the session's search path, for messages.
+fn type_name(oid: pg_sys::Oid) -> String {
+    formatted(oid, 0)
+}
+
+/// A type's name as SQL writes it whatever the search path is, as models store it.
+pub fn qualified_type_name(oid: pg_sys::Oid) -> String {
+    match oid.to_u32() < pg_sys::FirstNormalObjectId {
+        true => formatted(oid, 0),
+        false => formatted(oid, pg_sys::FORMAT_TYPE_FORCE_QUALIFY),
+    }
+}
+
+fn formatted(oid: pg_sys::Oid, flags: u32) -> String {
+    // SAFETY: a catalog look-up inside a transaction; without INVALID_AS_NULL the result is a
+    // terminated string.
+    unsafe { core::ffi::CStr::from_ptr(pg_sys::format_type_extended(oid, -1, flags as u16)) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn float_text(value: f64, kind: LabelKind) -> String {
+    match kind {
+        LabelKind::Real => (value as f32).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+/// Reads a text value without copying it.
+pub fn with_text<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
+    // SAFETY: the datum is a non-null text-like varlena (name columns are cast to text by our
+    // SELECT); the detoasted copy lives in the current row's memory context.
+    unsafe {
+        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        read(pgrx::varlena::varlena_to_byte_slice(varlena))
+    }
+}

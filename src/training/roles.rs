@@ -1,0 +1,310 @@
+//! The two loops of a training as PostgreSQL runs them: the pure crate's reader and trainer, fed by
+//! the executor and a temporary file. A worker loops one role; the leader takes what has no worker.
+//!
+//! Every step ends within a few milliseconds; whoever loops a role checks for interrupts between
+//! steps and never inside.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::features::Nulls;
+use crate::keys::chunks::KeyChunk;
+use crate::pg::query;
+use crate::pg::signals;
+use crate::pg::tempfile::TempFile;
+use crate::pg::wait;
+use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
+use crate::reading::helpers::Helpers;
+use crate::reading::rows::RowSource;
+use crate::training::passed_over::Passing;
+use crate::warm_start::admission::Following;
+use pgsvm_core::engine::ThrottledSpool;
+use pgsvm_core::leeway::Metric;
+use pgsvm_core::{
+    Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
+    TrainError, Trainer, Weights,
+};
+
+/// Rows the reader handles in a step.
+const READER_STEP_ROWS: usize = 1000;
+/// Stored values the trainer visits in a step: about a millisecond.
+const TRAINER_STEP_VALUES: usize = 1 << 20;
+
+/// The reader role.
+pub struct ReaderRole {
+    reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
+}
+
+/// The trainer role.
+pub struct TrainerRole {
+    trainer: Trainer,
+    /// Whether a step may start threads.
+    threads: bool,
+    keep_duals: bool,
+}
+
+/// The temporary file of a training, made when the first row does not fit the cache.
+struct SpoolFile(Option<TempFile>);
+
+impl Spool for SpoolFile {
+    type Error = Failure;
+
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
+        let file = self.0.get_or_insert_with(TempFile::create);
+        file.append(bytes).map_err(|reason| {
+            let hint = match reason.code {
+                Code::ERRCODE_DISK_FULL => "Name a tablespace on a disk with room, or let the rows fit: SET temp_tablespaces = '…', or SET pgsvm.cache_size = '1GB'",
+                _ => "Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'",
+            };
+            Failure::new(reason.code, reason.message)
+                .detail("The rows do not fit pgsvm.cache_size and are spooled to a temporary file.")
+                .hint(hint)
+        })
+    }
+
+    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        self.0
+            .as_mut()
+            .expect("positions come from append, which creates the file")
+            .read(position, bytes);
+        Ok(())
+    }
+}
+
+impl ReaderRole {
+    /// Plans and starts the source query in this process. `following`: what the training begins from; `helpers`: who
+    /// fetches rows too.
+    pub fn start(
+        cache: Cache,
+        job: &Job,
+        following: Option<Following>,
+        helpers: Option<Helpers>,
+    ) -> Self {
+        let planned = query::plan(&job.select);
+        let passing = following.as_ref().and_then(|it| it.passing.as_ref());
+        let kept = passing.map(|passing| passing.scaling().clone());
+        let source = RowSource::start(&planned, job, following, helpers).or_raise();
+        let reader_job = ReaderJob {
+            scale: job.scale,
+            seed: job.terms.seed,
+            policy: job.terms.policy,
+            spooling: job.terms.spooling,
+            stride: job.plan.stride(),
+            balanced: job.balanced,
+            impute: job.nulls == Nulls::Mean,
+        };
+        let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
+        let mut reader = Reader::new(cache, reader_job, source, spool)
+            .map_err(cache_failure)
+            .or_raise();
+        if let Some(scaling) = kept {
+            reader.keep_scaling(scaling);
+        }
+        Self { reader }
+    }
+
+    /// Reads on; raises what goes wrong.
+    pub fn step(&mut self) -> Step {
+        match self.reader.step(READER_STEP_ROWS) {
+            Ok(step) => step,
+            Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
+            Err(ReadError::Row(error)) => Failure::from(error).raise(),
+            Err(ReadError::SpoolCorrupt) => Failure::new(
+                Code::ERRCODE_DATA_CORRUPTED,
+                "rows read from the training's temporary file are not those written to it",
+            )
+            .raise(),
+            Err(ReadError::TrainerFailed) => other_role_failed(),
+        }
+    }
+
+    /// What was read; complete once the role is done.
+    pub fn outcome(&self) -> ReaderOutcome {
+        let source = self.reader.source();
+        let report = self.reader.report();
+        ReaderOutcome {
+            features: source.features(&report.means),
+            report,
+            classes: source.classes(),
+            fold_values: source.fold_values(),
+            rows_skipped: source.rows_skipped(),
+            key_chunks: source.key_chunks().len() as u64,
+            versions: source.versions().map(|versions| versions.len() as u64),
+        }
+    }
+
+    /// Keys and digests of the rows.
+    pub fn key_chunks(&self) -> &[KeyChunk] {
+        self.reader.source().key_chunks()
+    }
+
+    /// Gives keys and digests away.
+    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
+        self.reader.source_mut().take_key_chunks()
+    }
+
+    /// What versions of rows are known by, where rows are to get leeways.
+    pub fn versions(&self) -> &[u64] {
+        self.reader.source().versions().unwrap_or_default()
+    }
+
+    /// Gives them away.
+    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
+        self.reader.source_mut().take_versions()
+    }
+
+    /// The metrics in which leeways are to be measured; none where they are to be learned. Once every row was read.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let source = self.reader.source();
+        let passing = source.following().and_then(|it| it.passing.as_ref());
+        passing.map_or_else(Vec::new, |passing| passing.metrics(&source.classes()))
+    }
+
+    /// Gives away which rows were passed over, where that was allowed.
+    pub fn take_passing(&mut self) -> Option<Passing> {
+        let following = self.reader.source_mut().following_mut();
+        following.and_then(|following| following.passing.take())
+    }
+
+    /// What the training begins from, and how that compares with the rows.
+    pub fn following(&self) -> Option<&Following> {
+        self.reader.source().following()
+    }
+
+    /// By final head, where it begins; for a training that begins from something, once every row was read.
+    pub fn take_starts(&mut self) -> Vec<Start> {
+        let report = self.reader.report();
+        let classes = self.reader.source().classes();
+        let Some(following) = self.reader.source_mut().following_mut() else {
+            return Vec::new();
+        };
+        let features = (report.dense_features as usize, report.features as usize);
+        following
+            .take_starts(report.rows as usize, &classes, &report.scaling, features)
+            .or_raise()
+    }
+}
+
+impl TrainerRole {
+    /// Prepares the trainer; memory is asked for once the size of the problem is known.
+    pub fn start(cache: Cache, job: &Job) -> Self {
+        let problem = job.problem().map_err(|error| {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+        });
+        let mut trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
+            .map_err(train_failure)
+            .or_raise();
+        if job.leeways {
+            trainer.measure_leeways(Vec::new());
+        }
+        Self {
+            trainer,
+            threads: job.trainers > 1,
+            keep_duals: job.terms.keep_duals || job.key.is_some(),
+        }
+    }
+
+    /// Has the rows given leeways in these metrics, by class, and not in some that are learned; to be called before the first
+    /// step behind loading.
+    pub fn measure_leeways(&mut self, metrics: Vec<Metric>) {
+        self.trainer.measure_leeways(metrics);
+    }
+
+    /// The leeways of the rows, where they get some.
+    pub fn leeways(&self) -> Option<&Leeways> {
+        self.trainer.leeways()
+    }
+
+    /// Begins from here; to be called once every row was read.
+    pub fn begin_from(&mut self, starts: Vec<Start>) {
+        self.trainer.begin_from(starts);
+    }
+
+    /// Trains on; raises what goes wrong.
+    pub fn step(&mut self) -> Step {
+        let result = {
+            let _blocked = self.threads.then(signals::Blocked::all);
+            self.trainer.step(TRAINER_STEP_VALUES)
+        };
+        match result {
+            Err(TrainError::ReaderFailed) => other_role_failed(),
+            step => step.map_err(train_failure).or_raise(),
+        }
+    }
+
+    /// How the training ended; complete once the role is done.
+    pub fn outcome(&self) -> TrainerOutcome {
+        let report = self.trainer.report();
+        let heads = 0..report.heads.len();
+        let some = heads.clone().next();
+        TrainerOutcome {
+            intercepts: heads.map(|head| self.weights(head).intercept()).collect(),
+            weights: some.map_or(0, |head| self.weights(head).len() as u64),
+            duals: some.map_or(0, |head| self.duals(head).len() as u64),
+            report,
+            log: self.trainer.log(),
+            metrics: self.leeways().map(|leeways| leeways.metrics.clone()),
+        }
+    }
+
+    /// The dual variables of a final head by row, in the order in which the source gave the rows; none
+    /// when they are not kept.
+    pub fn duals(&self, head: usize) -> Duals<'_> {
+        match self.keep_duals {
+            true => self.trainer.duals(head),
+            false => Duals::default(),
+        }
+    }
+
+    /// The weights of a final head, for scaled rows.
+    pub fn weights(&self, head: usize) -> Weights<'_> {
+        self.trainer.weights(head)
+    }
+}
+
+fn other_role_failed() -> ! {
+    failed_elsewhere("the other role of the training failed without an error")
+}
+
+/// Another process has raised the error that the user is to see: it arrives as an interrupt. The message is for when none
+/// does.
+pub fn failed_elsewhere(message: &str) -> ! {
+    wait::for_interrupt();
+    Failure::new(Code::ERRCODE_INTERNAL_ERROR, message).raise()
+}
+
+/// A cache that cannot be laid out.
+pub fn cache_failure(error: CacheError) -> Failure {
+    let failure = Failure::new(
+        match error {
+            CacheError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            CacheError::RoleTaken { .. } => Code::ERRCODE_INTERNAL_ERROR,
+            _ => Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        },
+        error.to_string(),
+    );
+    match error {
+        CacheError::TooSmall { minimum, .. } => failure.hint(format!(
+            "SET pgsvm.cache_size = '{}kB'",
+            minimum.div_ceil(1024)
+        )),
+        CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {
+            failure.hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        }
+        CacheError::RoleTaken { .. } => failure,
+    }
+}
+
+fn train_failure(error: TrainError) -> Failure {
+    match error {
+        TrainError::Cache(error) => cache_failure(error),
+        TrainError::OutOfMemory { bytes } => Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for {bytes} bytes of dual variables and weights"),
+        ),
+        TrainError::Plan(error) => {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+        }
+        TrainError::Head { .. } | TrainError::Start { .. } | TrainError::ReaderFailed => {
+            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Weights, and dual variables, on their way into a model, in the leader. The scaling is folded into
+//! the weights, so that a prediction takes raw rows; both are cut into chunks in which zeros cost
+//! nothing. Memory that grows with the model is asked for fallibly: a refusal is an ERROR.
+
+use crate::base::errors::{Code, Failure};
+use crate::keys::chunks::{StateChunk, StateChunks};
+use crate::planning::job::Job;
+use pgsvm_core::Scaling;
+
+/// Features a chunk spans: 128 KB of weights at most.
+const CHUNK_FEATURES: usize = 16384;
+
+/// Weights of consecutive features, as one row of `svm_weight` holds them.
+pub struct Chunk {
+    pub first_feature: i64,
+    /// Offsets of the weights from `first_feature`; None when there is one for each feature.
+    pub offsets: Option<Vec<i32>>,
+    pub weights: Vec<f64>,
+}
+
+/// A model's weights for raw rows; all-zero chunks are absent.
+pub struct StoredWeights {
+    pub chunks: Vec<Chunk>,
+    pub intercept: f64,
+    pub features: u64,
+}
+
+/// Takes weights for scaled rows, feature after feature.
+pub struct Folding<'a> {
+    scaling: &'a Scaling,
+    /// Weights of the current chunk.
+    pending: Vec<f64>,
+    stored: StoredWeights,
+}
+
+impl<'a> Folding<'a> {
+    /// `intercept` belongs to the scaled rows.
+    pub fn new(scaling: &'a Scaling, intercept: f64) -> Self {
+        Self {
+            scaling,
+            pending: Vec::with_capacity(CHUNK_FEATURES),
+            stored: StoredWeights {
+                chunks: Vec::new(),
+                intercept,
+                features: 0,
+            },
+        }
+    }
+
+    /// Takes the next feature's weight.
+    pub fn push(&mut self, scaled: f64) {
+        let feature = self.stored.features as usize;
+        let (weight, shift) = self.scaling.fold_weight(feature, scaled);
+        self.stored.intercept -= shift;
+        self.stored.features += 1;
+        self.pending.push(weight);
+        if self.pending.len() == CHUNK_FEATURES {
+            self.close_chunk();
+        }
+    }
+
+    /// Takes the weights in a message of native-endian f64, and says how many there were.
+    pub fn extend(&mut self, message: &[u8]) -> usize {
+        let (weights, _) = message.as_chunks();
+        weights
+            .iter()
+            .for_each(|bytes| self.push(f64::from_ne_bytes(*bytes)));
+        weights.len()
+    }
+
+    /// All weights, in chunks.
+    pub fn finish(mut self) -> StoredWeights {
+        self.close_chunk();
+        self.stored
+    }
+
+    fn close_chunk(&mut self) {
+        let first_feature = self.stored.features as i64 - self.pending.len() as i64;
+        let nonzero = self.pending.iter().filter(|weight| **weight != 0.0).count();
+        if nonzero * 2 >= self.pending.len() && nonzero > 0 {
+            let mut weights = with_room(self.pending.len());
+            weights.extend_from_slice(&self.pending);
+            self.stored.chunks.push(Chunk {
+                first_feature,
+                offsets: None,
+                weights,
+            });
+        } else if nonzero > 0 {
+            let (mut offsets, mut weights) = (with_room(nonzero), with_room(nonzero));
+            for (offset, weight) in (0..).zip(&self.pending) {
+                if *weight != 0.0 {
+                    offsets.push(offset);
+                    weights.push(*weight);
+                }
+            }
+            self.stored.chunks.push(Chunk {
+                first_feature,
+                offsets: Some(offsets),
+                weights,
+            });
+        }
+        self.pending.clear();
+    }
+}
+
+/// An empty vector with room for `count` items; an ERROR when the system has not that much memory.
+pub fn with_room<T>(count: usize) -> Vec<T> {
+    let mut items = Vec::new();
+    if items.try_reserve_exact(count).is_err() {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "out of memory for the weights of the model",
+        )
+        .raise()
+    }
+    items
+}
+
+impl StoredWeights {
+    /// Exchanges the classes: the decision changes its sign.
+    pub fn flip(&mut self) {
+        self.intercept = -self.intercept;
+        for weight in self.chunks.iter_mut().flat_map(|chunk| &mut chunk.weights) {
+            *weight = -*weight;
+        }
+    }
+}
+
+/// The dual variables of a head, in the forms in which the training is to store them.
+pub struct KeptDuals {
+    listed: Option<DualChunks>,
+    by_key: Option<StateChunks>,
+}
+
+impl KeptDuals {
+    pub fn new(job: &Job) -> Self {
+        Self {
+            listed: job.terms.keep_duals.then(DualChunks::default),
+            by_key: job.key.is_some().then(StateChunks::default),
+        }
+    }
+
+    /// Takes the next row's dual variable.
+    pub fn push(&mut self, dual: f32) {
+        if let Some(listed) = &mut self.listed {
+            listed.push(dual);
+        }
+        if let Some(by_key) = &mut self.by_key {
+            by_key.push(dual);
+        }
+    }
+
+    /// Takes the dual variables in a message of native-endian f32, and says how many there were.
+    pub fn extend(&mut self, message: &[u8]) -> usize {
+        let (duals, _) = message.as_chunks();
+        duals
+            .iter()
+            .for_each(|bytes| self.push(f32::from_ne_bytes(*bytes)));
+        duals.len()
+    }
+
+    /// As rows of svm_dual.
+    pub fn listed(&self) -> &[DualChunk] {
+        self.listed.as_ref().map_or(&[], DualChunks::chunks)
+    }
+
+    /// As rows of svm_key_dual.
+    pub fn by_key(&mut self) -> Vec<StateChunk> {
+        self.by_key
+            .take()
+            .map_or_else(Vec::new, StateChunks::finish)
+    }
+}
+
+/// Dual variables of consecutive rows that are not all zero, as one row of `svm_dual` holds them.
+pub struct DualChunk {
+    pub first_row: i64,
+    /// Offsets from `first_row` of the rows whose dual variable is positive.
+    pub offsets: Vec<i32>,
+    pub duals: Vec<f32>,
+}
+
+/// Rows a chunk of dual variables spans.
+const CHUNK_ROWS: usize = 16384;
+
+/// Takes dual variables row after row and keeps those that are not zero.
+#[derive(Default)]
+pub struct DualChunks {
+    chunks: Vec<DualChunk>,
+    rows: usize,
+}
+
+impl DualChunks {
+    /// Takes the next row's dual variable.
+    pub fn push(&mut self, dual: f32) {
+        let row = self.rows;
+        self.rows += 1;
+        if dual == 0.0 {
+            return;
+        }
+        let first_row = (row - row % CHUNK_ROWS) as i64;
+        if self
+            .chunks
+            .last()
+            .is_none_or(|chunk| chunk.first_row != first_row)
+        {
+            self.chunks.push(DualChunk {
+                first_row,
+                offsets: Vec::new(),
+                duals: Vec::new(),
+            });
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.offsets.push((row % CHUNK_ROWS) as i32);
+            chunk.duals.push(dual);
+        }
+    }
+
+    /// The chunks taken.
+    pub fn chunks(&self) -> &[DualChunk] {
+        &self.chunks
+    }
+}

@@ -1,0 +1,6 @@
+//! What a version knows of its rows, and which rows of a source it takes again. Does not know who runs the training.
+
+pub mod admission;
+pub mod memory;
+pub mod remembered;
+pub mod stored;

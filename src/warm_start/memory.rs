@@ -1,0 +1,338 @@
+//! What a version knows: its weights, and with a key its rows and their dual variables, read from its tables by the
+//! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
+
+use crate::base::errors::{Code, Failure};
+use crate::keys::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
+use crate::model::Model;
+use crate::pg::{check_for_interrupts, transactions};
+use crate::storing::versions::spi_failure;
+use crate::training::passed_over::RowLeeways;
+use crate::warm_start::admission::out_of_memory;
+use crate::warm_start::remembered::Remembered;
+use pgrx::spi::SpiError;
+use pgrx::Spi;
+use pgsvm_core::leeway::{Metric, MOST_FEATURES};
+use pgsvm_core::Scaling;
+use std::rc::Rc;
+
+/// Rows of the tables fetched at a time.
+const FETCH: std::ffi::c_long = 8;
+/// A millisecond of scaling.
+const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
+
+/// What a version knows.
+pub struct Memory {
+    model: Rc<Model>,
+    /// None of a version without a key.
+    pub rows: Remembered,
+    /// By head and row.
+    duals: Vec<Vec<f32>>,
+}
+
+impl Memory {
+    /// What a version without a key knows.
+    pub fn of_weights(model: Rc<Model>) -> Self {
+        Self {
+            model,
+            rows: Remembered::default(),
+            duals: Vec::new(),
+        }
+    }
+
+    /// Reads what the model knows, version `id`, whose keys are of this kind. `schema` is the extension's, quoted.
+    pub fn load(schema: &str, model: Rc<Model>, id: i64, kind: KeyKind) -> Result<Self, Failure> {
+        let name = model.name.clone();
+        let damaged = || damaged(&name);
+        let mut this = Self::of_weights(model);
+        let mut count = 0usize;
+        let keys = format!(
+            "SELECT first_row, rows, keys, digests FROM {schema}.svm_key
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
+        );
+        each_row(&keys, id, |row| {
+            let first = row.get::<i64>(1)?;
+            let rows = row
+                .get::<i32>(2)?
+                .and_then(|rows| usize::try_from(rows).ok());
+            let (keys, digests) = (row.get::<Vec<u8>>(3)?, row.get::<Vec<u8>>(4)?);
+            let chunk = match (rows, keys, digests) {
+                (Some(rows), Some(keys), Some(digests)) => read_keys(kind, rows, &keys, &digests),
+                _ => None,
+            };
+            let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
+                return Ok(Err(damaged()));
+            };
+            count += chunk.len();
+            Ok(this.rows.extend(&chunk))
+        })?;
+        if count == 0 || count >= u32::MAX as usize {
+            return Err(damaged());
+        }
+        this.load_duals(schema, id, count, damaged)?;
+        Ok(this)
+    }
+
+    fn load_duals(
+        &mut self,
+        schema: &str,
+        id: i64,
+        count: usize,
+        damaged: impl Fn() -> Failure,
+    ) -> Result<(), Failure> {
+        for _ in 0..self.model.heads.len() {
+            let mut duals = Vec::new();
+            duals
+                .try_reserve_exact(count)
+                .map_err(|_| out_of_memory())?;
+            duals.resize(count, 0.0);
+            self.duals.push(duals);
+        }
+        let duals = format!(
+            "SELECT head, first_row, states, common, duals FROM {schema}.svm_key_dual
+             WHERE version_id OPERATOR(pg_catalog.=) $1"
+        );
+        each_row(&duals, id, |row| {
+            let head = row
+                .get::<i32>(1)?
+                .and_then(|head| usize::try_from(head).ok());
+            let first = row.get::<i64>(2)?.and_then(|row| usize::try_from(row).ok());
+            let states = row.get::<Vec<u8>>(3)?;
+            let (common, own) = (numbers(row, 4)?, numbers(row, 5)?);
+            let out = head
+                .and_then(|head| self.duals.get_mut(head))
+                .zip(first)
+                .and_then(|(duals, first)| duals.get_mut(first..))
+                .map(|rest| {
+                    let length = rest.len().min(CHUNK_ROWS);
+                    &mut rest[..length]
+                });
+            let read = match (out, states, common, own) {
+                (Some(out), Some(states), Some(common), Some(own)) => {
+                    read_states(&states, &common, &own, out)
+                }
+                _ => None,
+            };
+            Ok(read.ok_or_else(&damaged))
+        })
+    }
+
+    /// What is known of the rows' leeways; None where nothing is, or it is out of date.
+    pub fn load_leeways(&self, schema: &str, id: i64) -> Result<Option<RowLeeways>, Failure> {
+        let damaged = || damaged(&self.model.name);
+        let mut found = RowLeeways {
+            metrics: Vec::new(),
+            versions: Vec::new(),
+            codes: Vec::new(),
+            scaling: Scaling::default(),
+        };
+        let mut told_apart = false;
+        let scaling = format!(
+            "SELECT as_of, dense, centre, factor, sparse_factor FROM {schema}.svm_key_scaling
+             WHERE version_id OPERATOR(pg_catalog.=) $1"
+        );
+        each_row(&scaling, id, |row| {
+            told_apart = row
+                .get::<i64>(1)?
+                .is_some_and(transactions::are_told_apart_since);
+            let dense = row
+                .get::<i32>(2)?
+                .and_then(|dense| usize::try_from(dense).ok());
+            let (centre, factor) = (row.get::<Vec<f64>>(3)?, row.get::<Vec<f64>>(4)?);
+            let (Some(dense), Some(centre), Some(factor), Some(sparse_factor)) =
+                (dense, centre, factor, numbers(row, 5)?)
+            else {
+                return Ok(Err(damaged()));
+            };
+            found.scaling = Scaling {
+                centre,
+                factor,
+                sparse_factor,
+                dense,
+            };
+            Ok(match found.scaling.is_sound() {
+                true => Ok(()),
+                false => Err(damaged()),
+            })
+        })?;
+        if !told_apart {
+            return Ok(None);
+        }
+        let metrics = format!(
+            "SELECT class, centre, spread, constant FROM {schema}.svm_key_metric
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY class"
+        );
+        each_row(&metrics, id, |row| {
+            let (class, constant) = (row.get::<String>(1)?, row.get::<f32>(4)?);
+            let numbers = (numbers(row, 2)?, numbers(row, 3)?);
+            let (Some(class), (Some(centre), Some(spread)), Some(constant)) =
+                (class, numbers, constant)
+            else {
+                return Ok(Err(damaged()));
+            };
+            let metric = Metric {
+                centre,
+                spread,
+                constant,
+            };
+            let features = self.model.dense_count..=MOST_FEATURES;
+            if !metric.is_sound() || !features.contains(&metric.centre.len()) {
+                return Ok(Err(damaged()));
+            }
+            found.metrics.push((class, metric));
+            Ok(Ok(()))
+        })?;
+        if found.metrics.len() != 2 {
+            return Ok(None);
+        }
+        let rows = format!(
+            "SELECT first_row, versions, leeways FROM {schema}.svm_key_leeway
+             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
+        );
+        each_row(&rows, id, |row| {
+            let first = row.get::<i64>(1)?;
+            let (versions, leeways) = (row.get::<Vec<u8>>(2)?, row.get::<Vec<u8>>(3)?);
+            let (Some(versions), Some(leeways)) = (versions, leeways) else {
+                return Ok(Err(damaged()));
+            };
+            let (versions, rest) = versions.as_chunks();
+            let fits = rest.is_empty() && versions.len() == leeways.len();
+            if first != Some(found.codes.len() as i64) || !fits || leeways.len() > CHUNK_ROWS {
+                return Ok(Err(damaged()));
+            }
+            let room = |_| out_of_memory();
+            let more = found.versions.try_reserve(versions.len()).map_err(room);
+            if let Err(failure) = more.and(found.codes.try_reserve(leeways.len()).map_err(room)) {
+                return Ok(Err(failure));
+            }
+            let versions = versions.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            found.versions.extend(versions);
+            found.codes.extend(leeways);
+            Ok(Ok(()))
+        })?;
+        match found.codes.len() == self.rows.all() {
+            true => Ok(Some(found)),
+            false => Err(damaged()),
+        }
+    }
+
+    /// Rows whose dual variable is positive in the first head.
+    pub fn support_vectors(&self) -> usize {
+        let duals = self.duals.first().map_or(&[][..], Vec::as_slice);
+        duals.iter().filter(|dual| **dual > 0.0).count()
+    }
+
+    /// The version, as `name@version`.
+    pub fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The dual variables, by row, of the head that sets this class against the others; none where there was no such
+    /// class. One head serves both of two classes: what is positive in one direction is negative in the other, with the
+    /// same dual variables.
+    pub fn duals_of(&self, class: &str) -> &[f32] {
+        self.head_of(class)
+            .and_then(|(head, _)| self.duals.get(head))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The weights of that head for rows scaled like this, with so many features, the intercept's last; None where there
+    /// was no such class, or dense features have become more or fewer.
+    pub fn weights_of(
+        &self,
+        class: &str,
+        scaling: &Scaling,
+        (dense, features): (usize, usize),
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        let Some((head, sign)) = self
+            .head_of(class)
+            .filter(|_| dense == self.model.dense_count)
+        else {
+            return Ok(None);
+        };
+        let mut weights = Vec::new();
+        weights
+            .try_reserve_exact(features + 1)
+            .map_err(|_| out_of_memory())?;
+        let own = self.model.dense_of(head);
+        let mut intercept = self.model.heads[head].intercept;
+        for feature in 0..features {
+            if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+                check_for_interrupts();
+            }
+            let of_heads = |id: usize| self.model.sparse.of_heads(id as u32);
+            let raw = match own.get(feature) {
+                Some(raw) => *raw,
+                None => of_heads(feature - dense).map_or(0.0, |weights| weights[head]),
+            };
+            let (factor, shift) = scaling.fold_weight(feature, 1.0);
+            let scaled = if factor == 0.0 { 0.0 } else { raw / factor };
+            intercept += scaled * shift;
+            weights.push(sign * scaled);
+        }
+        weights.push(sign * intercept);
+        Ok(weights
+            .iter()
+            .all(|weight| weight.is_finite())
+            .then_some(weights))
+    }
+
+    /// The head that knows this class, and the sign of its decision for it.
+    fn head_of(&self, class: &str) -> Option<(usize, f64)> {
+        let place = self.model.labels.iter().position(|label| label == class);
+        place.map(|place| self.model.head_of_class(place))
+    }
+
+    /// Gives up what it knows of rows.
+    pub fn forget_rows(&mut self) {
+        self.rows = Remembered::default();
+        self.duals = Vec::new();
+    }
+
+    /// Makes dual variables found for another C fit: those at their bound stay there.
+    pub fn scale(&mut self, ratio: f64) {
+        for dual in self.duals.iter_mut().flatten() {
+            *dual = (f64::from(*dual) * ratio) as f32;
+        }
+    }
+}
+
+fn damaged(model: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        format!("what model \"{model}\" remembers of its rows cannot be read"),
+    )
+    .hint("Train it again: svm_train(…, key => '…')")
+}
+
+/// A column's array of numbers; None where it is NULL or holds one.
+fn numbers(
+    row: &pgrx::spi::SpiHeapTupleData<'_>,
+    column: usize,
+) -> Result<Option<Vec<f32>>, SpiError> {
+    let elements = row.get::<Vec<Option<f32>>>(column)?;
+    Ok(elements.and_then(|elements| elements.into_iter().collect()))
+}
+
+/// Calls `visit` with each row of a SELECT whose parameter is a version's id.
+fn each_row(
+    sql: &str,
+    id: i64,
+    mut visit: impl FnMut(&pgrx::spi::SpiHeapTupleData<'_>) -> Result<Result<(), Failure>, SpiError>,
+) -> Result<(), Failure> {
+    Spi::connect(|client| {
+        let mut cursor = client.try_open_cursor(sql, &[id.into()])?;
+        loop {
+            check_for_interrupts();
+            let table = cursor.fetch(FETCH)?;
+            if table.is_empty() {
+                return Ok(Ok(()));
+            }
+            for row in table {
+                if let Err(failure) = visit(&row)? {
+                    return Ok(Err(failure));
+                }
+            }
+        }
+    })
+    .map_err(spi_failure)?
+}

@@ -1,0 +1,183 @@
+//! How a version was trained, read from its row of `svm_version`, and made the request of a training that continues it.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::FeatureSet;
+use crate::keys::chunks::KeyKind;
+use crate::pg::json::JsonText;
+use crate::request::source::Source;
+use crate::request::{read_options, Arguments, Request};
+use crate::storing::versions::spi_failure;
+use pgrx::{pg_sys, Spi};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The option that has a follow-up keep the scaling of the model.
+const KEEP_SCALING: &str = "keep_scaling";
+
+/// The columns of `svm_version` that say it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Stored {
+    pub id: i64,
+    label_column: String,
+    pub label_type: String,
+    nulls: String,
+    loss: String,
+    pub c: f64,
+    scale: String,
+    solver: String,
+    intercept_used: bool,
+    tolerance: f64,
+    max_passes: Option<i32>,
+    seed: i32,
+    options: Value,
+    class_weight: Option<Value>,
+    weight_column: Option<String>,
+    source_relation: Option<String>,
+    source_query: Option<String>,
+    pub key_column: Option<String>,
+    key_type: Option<String>,
+    probabilities: bool,
+}
+
+impl Stored {
+    /// Reads version `name@version`, which `schema`, the extension's and quoted, holds.
+    pub fn load(schema: &str, name: &str, version: i32) -> Result<Self, Failure> {
+        let damaged = |reason: &str| {
+            Failure::new(
+                Code::ERRCODE_DATA_CORRUPTED,
+                format!("model \"{name}@{version}\" is damaged: {reason}"),
+            )
+        };
+        let json = Spi::get_one_with_args::<String>(
+            &format!(
+                "SELECT (pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('probabilities',
+                     EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
+                             AND h.sigmoid_slope IS NOT NULL)))::pg_catalog.text
+                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
+            ),
+            &[name.into(), version.into()],
+        )
+        .map_err(spi_failure)?;
+        let json = json.ok_or_else(|| damaged("its version is gone"))?;
+        let row: Value =
+            serde_json::from_str(&json).map_err(|reason| damaged(&reason.to_string()))?;
+        if row["solver"] == "imported" {
+            return Err(Failure::new(
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("model \"{name}@{version}\" was imported and cannot follow a table"),
+            )
+            .hint("Train a model of the table: svm_train('table', 'label', key => 'id')"));
+        }
+        serde_json::from_value(row).map_err(|reason| damaged(&reason.to_string()))
+    }
+
+    /// The key column and its kind; None of a version trained without.
+    pub fn key(&self) -> Option<(&str, KeyKind)> {
+        let kind = KeyKind::from_word(self.key_type.as_deref()?)?;
+        self.key_column.as_deref().map(|column| (column, kind))
+    }
+
+    /// The source it was trained on.
+    fn source(&self, model: &str) -> Result<Source, Failure> {
+        if let Some(query) = &self.source_query {
+            return Ok(Source::Query(query.clone()));
+        }
+        let name = self.source_relation.as_deref().unwrap_or_default();
+        let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+            "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
+            &[name.into()],
+        );
+        oid.map_err(spi_failure)?.map(Source::Relation).ok_or_else(|| {
+            Failure::new(
+                Code::ERRCODE_UNDEFINED_TABLE,
+                format!("relation {name}, which model \"{model}\" was trained on, does not exist"),
+            )
+            .hint("Train the model anew where its rows are now: svm_train(…, model => '…', key => '…')")
+        })
+    }
+
+    /// The same training again on these features, as a new version of `model`; what `options` say is added.
+    pub fn request(
+        &self,
+        model: &str,
+        features: &FeatureSet,
+        options: Option<JsonText>,
+    ) -> Result<Request, Failure> {
+        let entries = features.parts.iter().map(|part| Some(part.name()));
+        let class_weight = match &self.class_weight {
+            Some(Value::String(word)) => Some(word.clone()),
+            other => other.as_ref().map(Value::to_string),
+        };
+        Arguments {
+            source: Some(self.source(model)?),
+            label: Some(self.label_column.clone()),
+            features: Some(entries.collect()),
+            model: Some(model.to_owned()),
+            c: Some(vec![Some(self.c)]),
+            loss: Some(self.loss.clone()),
+            intercept: Some(self.intercept_used),
+            scale: Some(self.scale.clone()),
+            nulls: Some(self.nulls.clone()),
+            tolerance: Some(self.tolerance),
+            max_passes: self.max_passes,
+            solver: Some(self.solver.clone()),
+            seed: Some(self.seed),
+            class_weight,
+            weight: self.weight_column.clone(),
+            probability: Some(self.probabilities),
+            key: self.key_column.clone(),
+            options: Some(JsonText::of(&self.options_with(options.as_ref())?)),
+            ..Arguments::default()
+        }
+        .check()
+    }
+
+    /// The options of the version, without what belongs to one training only.
+    fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
+        let mut options = self.options.as_object().cloned().unwrap_or_default();
+        for once in ["costs", "warm_start", "deploy"] {
+            options.remove(once);
+        }
+        if !self.probabilities {
+            options.remove("folds");
+            options.remove("fold_column");
+        }
+        let given = read_options(given)?;
+        let given = given.as_object().ok_or_else(|| {
+            Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                "options must be a JSON object",
+            )
+            .hint("options => '{}'")
+        })?;
+        for (key, value) in given {
+            if key == KEEP_SCALING {
+                continue;
+            }
+            if key != "deploy" {
+                return Err(Failure::new(
+                    Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                    format!("unknown option \"{key}\""),
+                )
+                .hint("options know \"deploy\" and \"keep_scaling\"; all else is as the model was trained"));
+            }
+            options.insert(key.clone(), value.clone());
+        }
+        Ok(Value::Object(options))
+    }
+}
+
+/// Whether a follow-up is to keep the scaling of the model.
+pub fn keeps_scaling(options: Option<&JsonText>) -> Result<bool, Failure> {
+    match read_options(options)?.get(KEEP_SCALING) {
+        None => Ok(false),
+        Some(Value::Bool(keep)) => Ok(*keep),
+        Some(other) => Err(Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{KEEP_SCALING} must be true or false, not {other}"),
+        )
+        .hint(format!("options => '{{\"{KEEP_SCALING}\": true}}'"))),
+    }
+}
