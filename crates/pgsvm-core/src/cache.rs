@@ -13,7 +13,6 @@
 //! these owners can see the same words at a time. All unsafe code of the region is in this file and in `ring`.
 
 mod control;
-mod pages;
 mod ring;
 
 use std::alloc;
@@ -24,12 +23,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::page::PAGE_MAX_WORDS;
-use crate::row::{row_words, QUAD};
+pub use crate::base::huge_pages::prefer_huge_pages;
+use crate::rows::page::PAGE_MAX_WORDS;
+use crate::rows::row::{row_words, QUAD};
 use control::{Control, MAGIC};
 pub(crate) use control::{Counters, Facts};
-pub use pages::prefer_huge_pages;
-pub(crate) use pages::HUGE_PAGE;
 use ring::Ring;
 pub(crate) use ring::{Consumer, Ends, Producer};
 

@@ -10,10 +10,10 @@ use std::fmt;
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::plan::Goal;
 use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
-use crate::source::{Example, RowError, Source, Spool};
-use crate::trainer::{Start, TrainError, Trainer};
+use crate::rows::source::{Example, RowError, Source, Spool};
+use crate::task::plan::Goal;
+use crate::training::{Start, TrainError, Trainer};
 use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
 pub use throttle::ThrottledSpool;
 

@@ -27,36 +27,33 @@
 //! | [`reader`], [`trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
-mod bits;
+mod base;
 pub mod cache;
 pub mod engine;
-pub mod evaluation;
-mod kernel;
-pub mod leeway;
-mod page;
-pub mod plan;
-pub mod problem;
-mod random;
 pub mod reader;
-mod row;
+mod rows;
 pub mod scaling;
+mod screening;
+mod simd;
 mod solver;
-pub mod source;
-pub mod trainer;
-mod zeros;
+mod task;
+mod training;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
-pub use evaluation::Sigmoid;
-pub use plan::{Folds, Goal, Plan, PlanError, Purpose};
-pub use problem::{
-    Compression, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Schedule, Updates,
-};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling};
-pub use source::{Example, RowError, Source, Spool};
-pub use trainer::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, Leeways, LogEntry, Start, StopReason,
-    TrainError, Trainer, TrainerReport, Validation, Weights,
+pub use screening::measuring::Leeways;
+pub use screening::slack as leeway;
+pub use task::evaluation::{self, Sigmoid};
+pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
+pub use task::problem::{
+    self, Compression, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Schedule,
+    Updates,
+};
+pub use training::{
+    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Start, StopReason, TrainError,
+    Trainer, TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

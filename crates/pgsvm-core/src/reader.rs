@@ -21,12 +21,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::random::{Random, Stream};
 use crate::cache::{Cache, CacheError, Ends, Facts, Loading, Producer};
-use crate::page::{Page, PageMut, PAGE_HEADER_WORDS};
-use crate::problem::{Compression, Order, Policy, Problem};
-use crate::random::{Random, Stream};
+use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
+use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::scaling::{Applier, Learner, Scale, Scaling};
-use crate::source::{Example, RowError, Source, Spool};
+use crate::task::problem::{Compression, Order, Policy, Problem};
 use crate::{Phase, Step};
 use codec::ChunkError;
 use spill::{Replay, Spill};

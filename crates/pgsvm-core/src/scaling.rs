@@ -8,7 +8,7 @@ mod learner;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trainer::Weights;
+use crate::training::Weights;
 pub(crate) use applier::Applier;
 pub(crate) use learner::Learner;
 

@@ -9,44 +9,38 @@
 //! 3. *active* passes over the rows that still matter.
 //!
 //! This module moves the heads through those passes. What a pass means for a head, whatever holds its weights, is its
-//! [`course`]; [`rule`] sets the strength of its proximal shift.
+//! [`Course`]; [`proximal::rule`] sets the strength of its proximal shift.
 //!
 //! | form | weights | visits | proof |
 //! |---|---|---|---|
-//! | [`head`]: one head by itself | [`iterate`] | [`visit`], fetched in time by [`ahead`] | [`proof`] |
-//! | [`bank`]: many heads side by side | `bank/matrix.rs` | `bank/visit.rs`, `bank/lanes.rs` | `bank/verify.rs` |
+//! | [`single`]: one head by itself | [`proximal::iterate`] | [`visit`] | [`single::verify`] |
+//! | [`joint`]: many heads side by side | `joint/matrix.rs` | `joint/visit.rs`, `joint/lanes.rs` | `joint/verify.rs` |
 //!
-//! [`pegasos`] takes the place of coordinate descent where the primal is to be solved. [`moments`] finds out
-//! whether columns differ so much in scale that the shift needs a metric, [`dual_moments`] makes one from the rows that hold
-//! the weights where a head does not get on; [`intercept`] finds the best intercept for weights whose primal is taken.
+//! [`single::pegasos`] takes the place of coordinate descent where the primal is to be solved. [`proximal::moments`] finds
+//! out whether columns differ so much in scale that the shift needs a metric, [`proximal::dual_moments`] makes one from the
+//! rows that hold the weights where a head does not get on; [`sums::intercept`] finds the best intercept for weights whose
+//! primal is taken.
 
-mod ahead;
-mod bank;
-mod course;
-mod dual_moments;
-pub(crate) mod head;
-mod intercept;
-mod iterate;
-mod moments;
-mod pegasos;
-mod per_row;
-mod proof;
-mod rule;
-pub(crate) mod share;
+mod certificate;
+pub(crate) mod divided;
+mod joint;
+mod proximal;
+pub(crate) mod single;
+mod sums;
 mod visit;
 
 use crate::cache::Facts;
-use crate::kernel::{Kernel, Real};
-use crate::problem::Problem;
-use crate::row::Row;
-use crate::trainer::{HeadReport, HeadSpec, Start, StopReason, TrainError};
-pub(crate) use bank::matrix::Column;
-use bank::Bank;
-use course::Course;
-use dual_moments::DualMoments;
-use head::{Blocks, Head};
-use moments::Moments;
-use visit::Sums;
+use crate::rows::row::Row;
+use crate::simd::{Kernel, Real};
+use crate::task::problem::Problem;
+use crate::training::{HeadReport, HeadSpec, Start, StopReason, TrainError};
+use certificate::progress::Course;
+pub(crate) use joint::matrix::Column;
+use joint::Bank;
+use proximal::dual_moments::DualMoments;
+use proximal::moments::Moments;
+use single::head::{Blocks, Head};
+use visit::visitor::Sums;
 
 /// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
 const BLOCKS_AT_A_TIME: usize = 128;

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Cache;
-use crate::row::QUAD;
+use crate::rows::row::QUAD;
 
 /// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
 /// the place. A batch is a header of one quad (payload words, what it ends) and its payload, in one piece: a batch that

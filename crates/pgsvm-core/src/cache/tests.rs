@@ -1,5 +1,5 @@
 use super::*;
-use crate::random::{Random, Stream};
+use crate::base::random::{Random, Stream};
 
 fn ends(cache_bytes: usize) -> (Producer, Consumer) {
     let cache = Cache::in_memory(cache_bytes).unwrap();

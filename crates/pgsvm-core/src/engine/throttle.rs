@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::source::Spool;
+use crate::rows::source::Spool;
 
 /// Writes and reads that together do not exceed a rate, whoever waits for it, and a count of them.
 #[derive(Debug)]

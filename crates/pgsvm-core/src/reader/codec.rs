@@ -21,9 +21,9 @@ use lz4_flex::block::{
     compress_into_with_table, decompress_into, get_maximum_output_size, CompressTable,
 };
 
-use crate::kernel::{as_bytes, as_bytes_mut};
-use crate::problem::Compression;
-use crate::source::Spool;
+use crate::rows::source::Spool;
+use crate::simd::{as_bytes, as_bytes_mut};
+use crate::task::problem::Compression;
 use pace::Pace;
 
 /// Chunks that are probed at the beginning, and how many there are to a probe later: a few percent of the writing.

@@ -1,8 +1,8 @@
 //! Checks an example and packs it into words.
 
-use crate::row::{row_words, write, RowHead};
+use crate::rows::row::{row_words, write, RowHead};
+use crate::rows::source::{Example, RowError};
 use crate::scaling::Learner;
-use crate::source::{Example, RowError};
 
 /// Ordinals are 0..=u32::MAX - 2.
 const MAX_ROWS: u64 = u32::MAX as u64 - 1;

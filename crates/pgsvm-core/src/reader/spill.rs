@@ -5,13 +5,13 @@ use std::collections::TryReserveError;
 use std::ops::Range;
 
 use super::codec::{ChunkError, Chunks};
+use crate::base::random::Random;
 use crate::cache::Ends;
-use crate::problem::Order;
-use crate::random::Random;
 use crate::reader::split::Split;
 use crate::reader::Spooling;
-use crate::row::Row;
-use crate::source::Spool;
+use crate::rows::row::Row;
+use crate::rows::source::Spool;
+use crate::task::problem::Order;
 
 /// Bytes of a chunk where the cache is large: long enough for a sequential read, short enough to shuffle by.
 const CHUNK_BYTES: usize = 1 << 20;

@@ -13,8 +13,8 @@
 use std::collections::TryReserveError;
 use std::ops::Range;
 
-use crate::problem::Order;
-use crate::random::Random;
+use crate::base::random::Random;
+use crate::task::problem::Order;
 
 /// Cells drawn from, each with a chunk of its own being filled: tables of up to 64 blocks are split as in the paper.
 const CELLS: usize = 64;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::cache::TrainerSide;
 use crate::engine::{MemorySpool, OwnedExample, SliceSource};
-use crate::row::Row;
+use crate::rows::row::Row;
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,

@@ -3,8 +3,8 @@
 use std::collections::TryReserveError;
 
 use super::Scaling;
-use crate::kernel::{Kernel, Level, Work};
-use crate::row;
+use crate::rows::row;
+use crate::simd::{Kernel, Level, Work};
 
 /// A [`Scaling`] made ready for rows whose dense values are kept relative to a provisional centre.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::collections::TryReserveError;
 
 use super::{Scale, Scaling};
-use crate::bits::Bits;
-use crate::kernel::{Kernel, Level, Work};
+use crate::base::bits::Bits;
+use crate::simd::{Kernel, Level, Work};
 
 /// Sums over the rows seen so far.
 ///

@@ -1,0 +1,8 @@
+//! Rows as they lie in memory and where they come from.
+//!
+//! Knows the packed row, the page of rows, and the border over which examples come in. Must not know who reads rows,
+//! or what is minimized over them.
+
+pub(crate) mod page;
+pub(crate) mod row;
+pub mod source;

@@ -1,0 +1,159 @@
+//! The packed form of an example, the same in the arena, the spool, the ring and the working set.
+//!
+//! A row is a run of 32-bit words, padded to whole quads (16 bytes):
+//!
+//! | word | holds |
+//! |---|---|
+//! | 0 | ordinal |
+//! | 1 | number s of sparse entries |
+//! | 2 | group id |
+//! | 3 | cost (f32) |
+//! | 4 | Q = squared norm after scaling, without the intercept (f32) |
+//! | 5 .. 5+d | dense part (f32) |
+//! | .. 5+d+2s | sparse entries: feature id (dense part counted in), value (f32) |
+//!
+//! d is the same for every row of a job and stands in the control block.
+
+use crate::simd::as_floats;
+
+pub(crate) const HEADER_WORDS: usize = 5;
+/// Words rows are padded to.
+pub(crate) const QUAD: usize = 4;
+
+const ORDINAL: usize = 0;
+const SPARSE: usize = 1;
+const GROUP: usize = 2;
+const COST: usize = 3;
+const Q: usize = 4;
+
+/// Words of a row with this many dense and sparse values.
+pub(crate) fn row_words(dense: usize, sparse: usize) -> usize {
+    (HEADER_WORDS + dense + 2 * sparse).next_multiple_of(QUAD)
+}
+
+/// A row seen in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    words: &'a [u32],
+    dense: usize,
+}
+
+impl<'a> Row<'a> {
+    /// The row that starts at the beginning of `words`, which may go on behind it.
+    #[inline(always)]
+    pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
+        let length = row_words(dense, words[SPARSE] as usize);
+        Self {
+            words: &words[..length],
+            dense,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn ordinal(&self) -> usize {
+        self.words[ORDINAL] as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn group(&self) -> usize {
+        self.words[GROUP] as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn cost(&self) -> f32 {
+        f32::from_bits(self.words[COST])
+    }
+
+    /// Squared norm, without the intercept.
+    #[inline(always)]
+    pub(crate) fn q(&self) -> f32 {
+        f32::from_bits(self.words[Q])
+    }
+
+    #[inline(always)]
+    pub(crate) fn dense(&self) -> &'a [f32] {
+        as_floats(&self.words[HEADER_WORDS..HEADER_WORDS + self.dense])
+    }
+
+    /// Pairs of feature id and value bits.
+    #[inline(always)]
+    pub(crate) fn sparse(&self) -> &'a [[u32; 2]] {
+        let from = HEADER_WORDS + self.dense;
+        self.words[from..from + 2 * self.words[SPARSE] as usize]
+            .as_chunks::<2>()
+            .0
+    }
+
+    /// The whole row, padding included.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &'a [u32] {
+        self.words
+    }
+
+    /// Stored values, by which work is measured.
+    #[inline(always)]
+    pub(crate) fn values(&self) -> usize {
+        self.words.len()
+    }
+}
+
+/// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken
+/// for one more.
+#[inline(always)]
+pub(crate) fn entries_within(words: &[u32], dense: usize) -> &[[u32; 2]] {
+    let from = (HEADER_WORDS + dense).min(words.len());
+    words[from..].as_chunks::<2>().0
+}
+
+/// What goes into a row besides its features.
+#[derive(Clone, Copy)]
+pub(crate) struct RowHead {
+    pub(crate) ordinal: u32,
+    pub(crate) group: u32,
+    pub(crate) cost: f32,
+}
+
+/// Writes a row but for its dense part, which is given back to be filled, into `out`: exactly
+/// `row_words(dense, sparse.len())` words. Q stays 0 until the row is scaled.
+pub(crate) fn write(
+    out: &mut [u32],
+    head: RowHead,
+    dense: usize,
+    sparse: impl ExactSizeIterator<Item = (u32, f32)>,
+) -> &mut [u32] {
+    out[ORDINAL] = head.ordinal;
+    out[SPARSE] = sparse.len() as u32;
+    out[GROUP] = head.group;
+    out[COST] = head.cost.to_bits();
+    out[Q] = 0;
+    let mut at = HEADER_WORDS + dense;
+    for (index, value) in sparse {
+        out[at] = index;
+        out[at + 1] = value.to_bits();
+        at += 2;
+    }
+    out[at..].fill(0);
+    &mut out[HEADER_WORDS..HEADER_WORDS + dense]
+}
+
+/// Multiplies a row's cost by the factor of its group; it stays positive and finite.
+#[inline(always)]
+pub(crate) fn multiply_cost(words: &mut [u32], factors: &[f32]) {
+    let cost = f32::from_bits(words[COST]) * factors[words[GROUP] as usize];
+    words[COST] = cost.clamp(f32::MIN_POSITIVE, f32::MAX).to_bits();
+}
+
+/// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
+pub(crate) fn parts_mut(
+    words: &mut [u32],
+    dense: usize,
+) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
+    let sparse = words[SPARSE] as usize;
+    let (head, rest) = words.split_at_mut(HEADER_WORDS);
+    let (dense, rest) = rest.split_at_mut(dense);
+    (
+        &mut head[Q],
+        dense,
+        rest[..2 * sparse].as_chunks_mut::<2>().0,
+    )
+}

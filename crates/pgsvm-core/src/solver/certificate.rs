@@ -1,0 +1,5 @@
+//! Primal, dual and gap of a head, and when it stops.
+//!
+//! Knows sums and numbers. Must not know vectors or who owns them.
+
+pub(crate) mod progress;

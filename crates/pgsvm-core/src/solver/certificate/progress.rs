@@ -1,0 +1,539 @@
+//! The course of one head: its bounds, its proximal shift, its certificate and when it ends, from pass to pass.
+//!
+//! A course knows no vectors. Whoever holds the weights, [`crate::solver::single::head`] those of one head or [`crate::solver::joint`] those of
+//! many, gives it norms and what the visits summed, and does what it says: takes weights over as the best, moves the
+//! centre.
+
+use crate::cache::Facts;
+use crate::solver::proximal::iterate::Norms;
+use crate::solver::proximal::moments::Metric;
+use crate::solver::proximal::rule::{Measured, Rule};
+use crate::solver::single::verify::shrunk_dual;
+use crate::solver::sums::intercept::Shifted;
+use crate::solver::visit::visitor::{Sums, Tally, Terms};
+use crate::task::problem::{Loss, Policy, Problem, Proximal};
+use crate::training::{Certificate, HeadReport, HeadSpec, StopReason};
+
+/// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
+const SLEEP_SHARE: f64 = 0.5;
+/// The same at first, while much is still to be learned from few rows: until the gap is near, or a full pass finds that
+/// rows which slept left more than some share of it.
+const EAGER_SHARE: f64 = 0.25;
+const EAGER_GAP: f64 = 0.01;
+const OVERSLEPT: f64 = 0.1;
+/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
+const ESTIMATE_SLACK: f64 = 1.5;
+
+/// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
+const NEAR: f64 = 30.0;
+
+/// Where rows that slept left less than this share of the gap, active passes may go on for twice as long as before, up to
+/// so many times as long as at first.
+const SLEPT_WELL: f64 = 0.01;
+const MOST_PATIENCE: usize = 4;
+
+/// What is to happen to the centre of the proximal shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::solver) enum Shift {
+    Stay,
+    /// The centre moves to the weights, with this kappa from now on.
+    Move(f64),
+    /// The same, in the metric from now on.
+    MoveInMetric(f64),
+}
+
+/// What a verifying pass found about the dual.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::solver) struct Proved {
+    /// |v|^2, v recomputed.
+    pub(in crate::solver) norm: f64,
+    /// Sum of a, and of diag a^2.
+    pub(in crate::solver) alpha: f64,
+    pub(in crate::solver) diag: f64,
+    /// Rows with a > 0.
+    pub(in crate::solver) support: u64,
+}
+
+/// What follows from a verifying pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::solver) enum Verdict {
+    /// The head has ended; its dual variables are those shrunk by this factor.
+    Ended { shrink: f64 },
+    /// It goes on from the recomputed v.
+    GoesOn,
+    /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
+    Begins { kappa: f64, at_v: bool },
+}
+
+/// The best primal found and its counts.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    primal: f64,
+    correct: u64,
+    rows: u64,
+}
+
+pub(crate) struct Course {
+    pub(in crate::solver) terms: Terms,
+    pub(in crate::solver) sums: Sums,
+    best: Best,
+    best_dual: f64,
+    /// Dual value and outer part of the gap at the start of the full pass.
+    start_dual: f64,
+    start_outer: f64,
+    measured: Measured,
+    /// Whether rows may sleep at all.
+    sleeps: bool,
+    rule: Rule,
+    /// Whether the shift is measured in a metric that follows the dual variables.
+    follows_duals: bool,
+    estimate: f64,
+    slack: f64,
+    /// Whether the last active pass seems to have closed the gap.
+    seems_there: bool,
+    /// Whether the verifying pass in progress sums the primal at the newest weights too.
+    verifies_primal: bool,
+    certificate: Option<Certificate>,
+    support_vectors: u64,
+    /// Whether rows sleep eagerly, and how many times as long as at first active passes may go on.
+    eager: bool,
+    patience: usize,
+    /// Gap and number of full passes at which it ends.
+    tolerance: f64,
+    max_passes: u32,
+    /// Full passes completed.
+    full_passes: u32,
+    /// Whether it begins from dual variables that came from elsewhere, of which a verifying pass has yet to make v; and
+    /// whether the weights came too.
+    begins_elsewhere: Option<bool>,
+    pub(crate) stop: Option<StopReason>,
+}
+
+impl Course {
+    pub(in crate::solver) fn new(
+        problem: &Problem,
+        spec: &HeadSpec,
+        facts: &Facts,
+        together: usize,
+    ) -> Self {
+        let squared = problem.loss() == Loss::SquaredHinge;
+        let factor = if squared { 2.0 } else { 1.0 };
+        let intercept = if problem.intercept() { 1.0 } else { 0.0 };
+        let proximal = if problem.policy() == Policy::Paper {
+            Proximal::Off
+        } else {
+            problem.proximal()
+        };
+        let rule = Rule::new(
+            proximal,
+            factor,
+            spec.c,
+            facts.mean_q + intercept,
+            together,
+            facts.occurring,
+        );
+        Self {
+            terms: Terms {
+                c: spec.c,
+                squared,
+                sleep_above: f64::INFINITY,
+                sleep_below: f64::NEG_INFINITY,
+            },
+            sums: Sums::ZERO,
+            best: Best {
+                primal: f64::INFINITY,
+                correct: 0,
+                rows: 0,
+            },
+            best_dual: 0.0,
+            start_dual: 0.0,
+            start_outer: 0.0,
+            measured: Measured {
+                inner: 0.0,
+                outer: 0.0,
+                gap: 1.0,
+                mean_aq: 0.0,
+            },
+            sleeps: true,
+            rule,
+            follows_duals: false,
+            estimate: f64::INFINITY,
+            slack: ESTIMATE_SLACK,
+            seems_there: false,
+            verifies_primal: false,
+            certificate: None,
+            support_vectors: 0,
+            eager: true,
+            patience: 1,
+            tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
+            max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
+            full_passes: 0,
+            begins_elsewhere: None,
+            stop: None,
+        }
+    }
+
+    pub(crate) fn runs(&self) -> bool {
+        self.stop.is_none()
+    }
+
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
+    pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
+        self.begins_elsewhere = Some(at_weights);
+    }
+
+    /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
+    pub(in crate::solver) fn cannot_wait(&self) -> bool {
+        self.begins_elsewhere.is_some() || self.is_last()
+    }
+
+    fn is_last(&self) -> bool {
+        self.full_passes >= self.max_passes
+    }
+
+    /// Whether the next full pass may prove the gap.
+    pub(in crate::solver) fn is_near(&self) -> bool {
+        self.gap() <= NEAR * self.tolerance
+    }
+
+    pub(crate) fn kappa(&self) -> f64 {
+        self.rule.kappa()
+    }
+
+    pub(crate) fn let_rows_sleep(&mut self, sleeps: bool) {
+        self.sleeps = sleeps;
+    }
+
+    /// Begins a full pass at weights with these norms.
+    pub(in crate::solver) fn begin_full(&mut self, norms: Norms) {
+        self.seems_there = false;
+        self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
+        self.start_outer = 0.5 * norms.apart;
+        self.sums.full = Tally::EMPTY;
+        self.sums.forget_pass();
+    }
+
+    /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them. True when
+    /// those are the best so far.
+    pub(in crate::solver) fn end_full(
+        &mut self,
+        start: f64,
+        shifted: Option<Shifted>,
+        norms: Norms,
+    ) -> bool {
+        self.full_passes += 1;
+        let full = self.sums.full;
+        let (primal, is_best) = self.take_primal(start, shifted);
+        self.judge_sleep(self.sums.open / (primal - self.start_dual));
+        self.note_limits();
+        let Sums { alpha, diag, .. } = self.sums;
+        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.squared);
+        self.best_dual = self.best_dual.max(dual);
+        let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best.primal);
+        self.estimate = relative(estimate, dual);
+        self.support_vectors = full.support;
+        self.measured = Measured {
+            inner: primal - self.start_dual - self.start_outer,
+            outer: self.start_outer,
+            gap: self.gap(),
+            mean_aq: full.aq / full.aq_rows.max(1) as f64,
+        };
+        self.certificate = Some(self.certify(dual));
+        is_best
+    }
+
+    /// Learns from a full pass: `share` is what rows that slept left of the gap at its start.
+    fn judge_sleep(&mut self, share: f64) {
+        self.eager &= share <= OVERSLEPT && self.gap() > EAGER_GAP;
+        // the first has no rows that slept, and with a shift a full pass also corrects its strength
+        let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < SLEPT_WELL;
+        self.patience = if well {
+            (2 * self.patience).min(MOST_PATIENCE)
+        } else {
+            1
+        };
+    }
+
+    /// How many times as long as at first active passes may go on until the next full one.
+    pub(in crate::solver) fn patience(&self) -> usize {
+        self.patience
+    }
+
+    /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest, with a better
+    /// intercept if there is one.
+    fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
+        let full = self.sums.full;
+        let primal = 0.5 * norm + self.terms.c * full.start_loss;
+        let (gain, turned) = shifted.map_or((0.0, 0), |shifted| (shifted.gain, shifted.turned));
+        let is_best = primal - gain < self.best.primal;
+        if is_best {
+            self.best = Best {
+                primal: primal - gain,
+                correct: full.correct.saturating_add_signed(turned),
+                rows: full.rows,
+            };
+        }
+        (primal, is_best)
+    }
+
+    fn note_limits(&mut self) {
+        let Sums { high, low, .. } = self.sums;
+        self.sums.forget_pass();
+        if !self.sleeps {
+            return;
+        }
+        let share = match self.eager {
+            true => EAGER_SHARE,
+            false => SLEEP_SHARE,
+        };
+        self.terms.sleep_above = if high > 0.0 {
+            share * high
+        } else {
+            f64::INFINITY
+        };
+        self.terms.sleep_below = if low < 0.0 {
+            share * low
+        } else {
+            f64::NEG_INFINITY
+        };
+    }
+
+    /// The smallest primal known, infinite before there is one.
+    pub(in crate::solver) fn best_primal(&self) -> f64 {
+        self.best.primal
+    }
+
+    /// The dual at the end of the last pass.
+    pub(in crate::solver) fn last_dual(&self) -> f64 {
+        self.certificate.map_or(0.0, |certificate| certificate.dual)
+    }
+
+    /// The dual with these norms and sums; of a head that has ended, that of its certificate.
+    pub(in crate::solver) fn dual_at(&self, norms: Norms, sums: Sums) -> f64 {
+        if !self.runs() {
+            return self.last_dual();
+        }
+        let Sums { alpha, diag, .. } = sums;
+        shrunk_dual(alpha, norms.v, diag, self.terms.squared).0
+    }
+
+    /// The smallest relative gap known.
+    pub(crate) fn gap(&self) -> f64 {
+        relative(self.best.primal, self.best_dual)
+    }
+
+    /// Whether a metric would be used if columns call for one.
+    pub(in crate::solver) fn takes_metric(&self) -> bool {
+        !self.rule.is_off()
+    }
+
+    /// kappa at the start in this metric.
+    pub(in crate::solver) fn kappa_in(&self, metric: &Metric) -> f64 {
+        self.rule.first_in_metric(metric.mean_norm)
+    }
+
+    /// Whether its shift is to be measured in a metric that follows the dual variables; asked until it is.
+    pub(in crate::solver) fn wants_dual_metric(&self) -> bool {
+        self.rule.is_lost()
+    }
+
+    /// Its dual variables came from elsewhere, and this metric follows them: the shift is measured in it from the start.
+    /// Returns kappa.
+    pub(in crate::solver) fn begin_in_metric(&mut self, metric: &Metric) -> f64 {
+        self.eager = false;
+        self.follow_duals(metric)
+    }
+
+    /// Measures the shift in a metric that follows the dual variables. Returns kappa.
+    fn follow_duals(&mut self, metric: &Metric) -> f64 {
+        self.follows_duals = true;
+        let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
+        self.rule.begin_metric_at(metric.mean_norm, mean)
+    }
+
+    /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
+    /// follows the dual variables.
+    pub(in crate::solver) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
+        // where columns differ in scale, gradients say little about how firmly a row is held
+        self.eager &= metric.is_none();
+        match metric {
+            Some(metric) if !metric.follows_duals => {
+                self.wake();
+                Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
+            }
+            Some(metric) if !self.follows_duals || self.rule.goes_round() => {
+                self.wake();
+                Shift::MoveInMetric(self.follow_duals(metric))
+            }
+            _ => match (self.adapt(), metric) {
+                (Shift::Move(kappa), Some(_)) => Shift::MoveInMetric(kappa),
+                (shift, _) => shift,
+            },
+        }
+    }
+
+    fn adapt(&mut self) -> Shift {
+        match self.rule.adapt(self.measured) {
+            Some(kappa) => {
+                self.wake();
+                Shift::Move(kappa)
+            }
+            None => self.count_pass(),
+        }
+    }
+
+    /// Forgets the gradients beyond which rows sleep: they were those of another kappa.
+    fn wake(&mut self) {
+        self.terms.sleep_above = f64::INFINITY;
+        self.terms.sleep_below = f64::NEG_INFINITY;
+    }
+
+    fn count_pass(&mut self) -> Shift {
+        if self.rule.pass_done() {
+            Shift::Move(self.rule.kappa())
+        } else {
+            Shift::Stay
+        }
+    }
+
+    pub(in crate::solver) fn begin_active(&mut self) {
+        self.sums.forget_pass();
+    }
+
+    /// Whether the visits of the active pass left more of the gap than the tolerance.
+    pub(in crate::solver) fn leaves_much(&self) -> bool {
+        self.sums.open > self.tolerance * self.best.primal
+    }
+
+    /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (rows that sleep leave
+    /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
+    /// pass and is less at its end.
+    pub(in crate::solver) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
+        self.seems_there = false;
+        if self.leaves_much() {
+            return;
+        }
+        let (open, norms) = (self.sums.open, norms());
+        let dual = self.dual_at(norms, self.sums);
+        let gap = open + 0.5 * norms.apart;
+        self.seems_there = relative(dual + gap, dual) <= self.tolerance;
+    }
+
+    pub(in crate::solver) fn end_active(&mut self) -> Shift {
+        self.note_limits();
+        self.count_pass()
+    }
+
+    /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
+    pub(in crate::solver) fn wants_proof(&self) -> bool {
+        self.cannot_wait()
+            || self.is_known()
+            || self.seems_there
+            || self.estimate < self.slack * self.tolerance
+    }
+
+    /// Whether the gap is there: to verify it takes the rows with a > 0 only.
+    pub(in crate::solver) fn is_known(&self) -> bool {
+        self.certificate.is_some_and(|c| c.gap <= self.tolerance)
+    }
+
+    /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
+    pub(in crate::solver) fn sorts_rows(&self) -> bool {
+        self.sleeps && self.begins_elsewhere == Some(true)
+    }
+
+    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
+    pub(in crate::solver) fn begin_verify(&mut self) -> bool {
+        self.verifies_primal = !self.is_known();
+        self.sums.full = Tally::EMPTY;
+        self.verifies_primal
+    }
+
+    /// Takes the primal at the newest weights, with this |w|^2 and perhaps a better intercept, if it was verified; true
+    /// when they are the best.
+    pub(in crate::solver) fn end_verify_primal(
+        &mut self,
+        norm: f64,
+        shifted: Option<Shifted>,
+    ) -> bool {
+        self.verifies_primal && self.take_primal(norm, shifted).1
+    }
+
+    /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
+    pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verdict {
+        let Proved { alpha, diag, .. } = proved;
+        let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.squared);
+        let certificate = self.certify(dual);
+        self.certificate = Some(certificate);
+        self.support_vectors = proved.support;
+        self.best_dual = self.best_dual.max(dual);
+        self.eager &= self.gap() > EAGER_GAP;
+        let arrived = certificate.gap <= self.tolerance;
+        if arrived || self.is_last() {
+            self.stop = Some(if arrived {
+                StopReason::Tolerance
+            } else {
+                StopReason::MaxPasses
+            });
+            return Verdict::Ended { shrink };
+        }
+        if self.verifies_primal && !std::mem::take(&mut self.seems_there) {
+            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
+            self.slack = self.slack.min(self.estimate / certificate.gap);
+        }
+        self.sums.alpha = alpha;
+        self.sums.diag = diag;
+        if let Some(at_weights) = self.begins_elsewhere.take() {
+            let mean = alpha / proved.support.max(1) as f64;
+            return Verdict::Begins {
+                kappa: self.rule.begin_from(mean),
+                at_v: !at_weights,
+            };
+        }
+        Verdict::GoesOn
+    }
+
+    fn certify(&self, dual: f64) -> Certificate {
+        let primal = self.best.primal;
+        Certificate {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
+    }
+
+    /// How the head ended, or stands.
+    pub(crate) fn report(&self, rows: usize) -> HeadReport {
+        HeadReport {
+            // before the first full pass nothing better is known than w = 0 and a = 0, every cost taken as 1
+            certificate: self.certificate.unwrap_or(Certificate {
+                primal: self.terms.c * rows as f64,
+                dual: 0.0,
+                gap: 1.0,
+            }),
+            training_accuracy: match self.best.rows {
+                0 => 0.0,
+                rows => self.best.correct as f64 / rows as f64,
+            },
+            stop: self.stop,
+            support_vectors: self.support_vectors,
+            kappa: self.rule.kappa(),
+        }
+    }
+}
+
+/// (primal - dual) / primal, never negative; 0 for a primal of 0.
+fn relative(primal: f64, dual: f64) -> f64 {
+    if primal == f64::INFINITY {
+        return 1.0;
+    }
+    if primal > 0.0 {
+        ((primal - dual) / primal).max(0.0)
+    } else {
+        0.0
+    }
+}

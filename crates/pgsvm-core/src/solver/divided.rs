@@ -1,0 +1,272 @@
+//! A pass divided among several trainers, each on a thread of its own.
+//!
+//! Each member of the team has some of the blocks, a copy of u, and sums of its own. Dual variables are those of its
+//! rows, so no member writes what another one reads. At the end of the pass the changes of u are added up, in the
+//! members' order. So u = v + kappa M z holds as ever, no update is lost, and the result depends on the number of
+//! members but not on who was faster.
+//!
+//! Members do not see each other's steps, and together they might go too far. So each acts as if the others did the
+//! same as itself (CoCoA+; Ma et al., Optimization Methods and Software 32(4), 2017): its copy of u moves `stretch`
+//! times as far as its dual variables say, and the dual is taken to bend so much more. With d the change of u by a
+//! member, the stretch taken out, the shifted dual rises by no less than the members' own gains together if
+//!
+//! stretch >= |sum d|^2 / sum |d|^2     in the norm of the shift,
+//!
+//! which is never more than the number of members, with which the first pass begins, and about 1 when they work on
+//! different things. What would have done is known after a pass and taken, with some reserve, for the next.
+
+use std::ops::Range;
+
+use crate::base::zeros::zeros;
+use crate::simd::{Kernel, Real};
+use crate::solver::proximal::dual_moments::DualMoments;
+use crate::solver::proximal::moments::Moments;
+use crate::solver::single::head::{Blocks, Head};
+use crate::solver::single::verify::Proof;
+use crate::solver::sums::intercept::Kinks;
+use crate::solver::visit::visitor::{Lent, Sums};
+use crate::solver::{Pass, Solver, BLOCKS_AT_A_TIME};
+use crate::training::TrainError;
+
+/// The next stretch, from what the last one should have been above 1: passes differ, and too little costs more than too
+/// much. Against the number of members for a stretch this takes two trainers a seventh, four a third fewer visits on
+/// text, and about as many (an eighth fewer to a fifth more) on rows that have all features in common.
+const RESERVE: f64 = 0.25;
+const GROWTH: f64 = 2.0;
+
+/// What the members of a team have between two steps.
+pub(crate) struct Team<T> {
+    pub(crate) members: Vec<Member<T>>,
+    /// By head.
+    stretch: Vec<f64>,
+}
+
+/// What one trainer of a team changes.
+pub(crate) struct Member<T> {
+    /// By head.
+    parts: Vec<Part<T>>,
+    moments: Option<Moments>,
+    /// Its blocks of this pass that are still to be visited: places in the pass's order.
+    left: Range<usize>,
+}
+
+struct Part<T> {
+    u: Vec<T>,
+    sums: Sums,
+    kinks: Option<Kinks>,
+    proof: Option<Box<Proof>>,
+    dual_moments: Option<DualMoments>,
+}
+
+/// What all members see in a step.
+pub(crate) struct Shared<'a, T> {
+    /// By head; None for those that have ended.
+    heads: Vec<Option<Lent<'a, T>>>,
+    stretch: &'a [f64],
+    blocks: Blocks<'a>,
+    pass: Pass,
+}
+
+impl<T: Real> Team<T> {
+    pub(crate) fn new(members: usize, solver: &Solver<T>) -> Result<Self, TrainError> {
+        let member = |_| {
+            let part = |head: &Head<T>| {
+                Ok(Part {
+                    u: zeros(head.iterate.len())?,
+                    sums: Sums::ZERO,
+                    kinks: None,
+                    proof: None,
+                    dual_moments: None,
+                })
+            };
+            Ok(Member {
+                parts: solver.heads().iter().map(part).collect::<Result<_, _>>()?,
+                moments: None,
+                left: 0..0,
+            })
+        };
+        Ok(Self {
+            members: (0..members).map(member).collect::<Result<_, _>>()?,
+            stretch: vec![members as f64; solver.heads().len()],
+        })
+    }
+
+    /// Begins a pass over so many blocks.
+    pub(crate) fn begin(
+        &mut self,
+        solver: &mut Solver<T>,
+        blocks: usize,
+        pass: Pass,
+    ) -> Result<(), TrainError> {
+        let count = self.members.len();
+        let learns = match pass {
+            Pass::Full => true,
+            Pass::Verify { .. } => solver.sets_out(),
+            Pass::Active => false,
+        };
+        for (k, member) in self.members.iter_mut().enumerate() {
+            member.left = blocks * k / count..blocks * (k + 1) / count;
+            member.moments = match &solver.moments {
+                Some(moments) if learns => Some(moments.another()?),
+                _ => None,
+            };
+            for (part, head) in member.parts.iter_mut().zip(solver.heads_mut()) {
+                part.sums = Sums::ZERO;
+                match pass {
+                    Pass::Verify { .. } => part.proof = head.another_proof()?,
+                    _ => part.u.copy_from_slice(head.lend().0),
+                }
+                if let (true, Some(moments)) = (learns, &head.dual_moments) {
+                    part.dual_moments = Some(moments.another()?);
+                }
+                part.kinks = head.kinks.as_ref().map(|_| Kinks::new());
+            }
+        }
+        Ok(())
+    }
+
+    /// What a step needs: the members, and what they share.
+    pub(crate) fn divide<'a>(
+        &'a mut self,
+        solver: &'a mut Solver<T>,
+        blocks: Blocks<'a>,
+        pass: Pass,
+    ) -> (&'a mut [Member<T>], Shared<'a, T>) {
+        let lend = |head: &'a mut Head<T>| head.course.runs().then(|| head.lend().1);
+        let shared = Shared {
+            heads: solver.heads_mut().iter_mut().map(lend).collect(),
+            stretch: &self.stretch,
+            blocks,
+            pass,
+        };
+        (&mut self.members, shared)
+    }
+
+    /// Blocks that are still to be visited.
+    pub(crate) fn left(&self) -> usize {
+        self.members.iter().map(|member| member.left.len()).sum()
+    }
+
+    /// Ends a pass: hands the solver all that the members did.
+    pub(crate) fn end(&mut self, solver: &mut Solver<T>, pass: Pass) {
+        for member in &mut self.members {
+            if let (Some(all), Some(some)) = (&mut solver.moments, member.moments.take()) {
+                all.add(&some);
+            }
+        }
+        for (index, head) in solver.heads_mut().iter_mut().enumerate() {
+            if !head.course.runs() {
+                continue;
+            }
+            for member in &mut self.members {
+                let part = &mut member.parts[index];
+                head.course.sums = head.course.sums.with(part.sums);
+                if let (Some(all), Some(some)) = (&mut head.proof, part.proof.take()) {
+                    all.join(&some);
+                }
+                if let (Some(all), Some(some)) = (&mut head.dual_moments, part.dual_moments.take())
+                {
+                    all.add(&some);
+                }
+                if let (Some(all), Some(some)) = (&mut head.kinks, part.kinks.take()) {
+                    all.join(&some);
+                }
+            }
+            if !matches!(pass, Pass::Verify { .. }) {
+                let copies = self.members.iter().map(|member| &member.parts[index].u[..]);
+                let together = head.iterate.merge(copies, self.stretch[index]);
+                self.stretch[index] = next_stretch(together, self.members.len());
+            }
+        }
+    }
+}
+
+/// The stretch of a pass after one in which `together` would have done.
+fn next_stretch(together: f64, members: usize) -> f64 {
+    let wanted = 1.0 + RESERVE + GROWTH * (together - 1.0);
+    wanted.clamp(1.0, members as f64)
+}
+
+impl<T: Real> Member<T> {
+    /// Visits blocks with about `budget` values in all.
+    #[inline(always)]
+    pub(crate) fn visit<K: Kernel>(&mut self, shared: &Shared<'_, T>, budget: usize) {
+        let mut values = 0;
+        while !self.left.is_empty() && values < budget {
+            let end = (self.left.start + BLOCKS_AT_A_TIME).min(self.left.end);
+            let some = Blocks {
+                numbers: &shared.blocks.numbers[self.left.start..end],
+                ..shared.blocks
+            };
+            values += match shared.pass {
+                Pass::Full => self.train::<K, true>(shared, some),
+                Pass::Active => self.train::<K, false>(shared, some),
+                Pass::Verify { everything } => self.check::<K>(shared, some, everything),
+            };
+            self.left.start = end;
+        }
+    }
+
+    #[inline(always)]
+    fn train<K: Kernel, const FULL: bool>(
+        &mut self,
+        shared: &Shared<'_, T>,
+        blocks: Blocks<'_>,
+    ) -> usize {
+        if FULL {
+            self.learn(shared, blocks);
+        }
+        let mut values = 0;
+        for ((part, lent), stretch) in self.parts.iter_mut().zip(&shared.heads).zip(shared.stretch)
+        {
+            if let Some(lent) = lent {
+                let mut visitor =
+                    lent.visitor(&mut part.u, *stretch, part.sums, part.kinks.as_mut());
+                values += visitor.visit_blocks::<K, FULL>(blocks);
+                part.sums = visitor.sums;
+            }
+        }
+        values
+    }
+
+    /// Lets the sums for a metric learn from blocks, in a pass that has any.
+    #[inline(always)]
+    fn learn(&mut self, shared: &Shared<'_, T>, blocks: Blocks<'_>) {
+        if let Some(moments) = &mut self.moments {
+            moments.learn_blocks(blocks);
+        }
+        for (part, lent) in self.parts.iter_mut().zip(&shared.heads) {
+            if let (Some(moments), Some(lent)) = (&mut part.dual_moments, lent) {
+                lent.learn_blocks(blocks, moments);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn check<K: Kernel>(
+        &mut self,
+        shared: &Shared<'_, T>,
+        blocks: Blocks<'_>,
+        everything: bool,
+    ) -> usize {
+        self.learn(shared, blocks);
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            let (first, rows) = blocks.rows(place);
+            for slot in first..first + rows.count_ones() as usize {
+                values += 1;
+                let needed = |lent: &Lent<'_, T>| lent.alpha[slot].get() > 0.0;
+                if everything || shared.heads.iter().flatten().any(needed) {
+                    let row = blocks.page.peek_row(slot);
+                    values += row.values();
+                    for (part, lent) in self.parts.iter_mut().zip(&shared.heads) {
+                        if let (Some(proof), Some(lent)) = (&mut part.proof, lent) {
+                            lent.check::<K>(&row, proof);
+                        }
+                    }
+                }
+            }
+        }
+        values
+    }
+}

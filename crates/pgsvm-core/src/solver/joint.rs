@@ -1,0 +1,478 @@
+//! Many heads over the same rows, visited together: a row is read once, and one sweep over it gives all their scores.
+//!
+//! Each head has a lane: a column of the weights, a column of the dual variables, a bit of who is awake for a row. The
+//! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
+//! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
+
+mod anew;
+mod lanes;
+pub(crate) mod matrix;
+mod pack;
+mod turn;
+mod verify;
+mod visit;
+
+use crate::base::zeros::{zeros, Lined};
+use crate::simd::lanes::{Lanes, LANES};
+use crate::simd::Level;
+use crate::solver::certificate::progress::{Course, Shift};
+use crate::solver::proximal::iterate::Norms;
+use crate::solver::proximal::moments::Metric;
+use crate::solver::single::verify::Proof;
+use crate::solver::visit::per_row::Asleep;
+use crate::solver::visit::visitor::Sums;
+use crate::solver::Facts;
+use crate::training::{HeadSpec, Start, TrainError};
+use anew::Anew;
+use lanes::Block;
+use matrix::{Column, Matrix, Wide};
+use turn::Turn;
+
+/// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
+/// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
+const MOST_KAPPA: f64 = 1e10;
+
+pub(super) struct Bank {
+    courses: Vec<Course>,
+    specs: Vec<HeadSpec>,
+    facts: Facts,
+    level: Level,
+    intercept: f32,
+    /// The head of each lane, and the other way round. Lanes behind the last block belong to heads that have ended.
+    head_of: Vec<usize>,
+    lane_of: Vec<usize>,
+    /// Eight lanes each.
+    blocks: Vec<Block>,
+    /// By group and lane, `blocks.len()` each.
+    signs: Vec<Lanes>,
+    /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
+    width: usize,
+    /// By row.
+    alpha: Lined<Lanes>,
+    /// Lanes for which a row sleeps, by row and block.
+    asleep: Vec<u8>,
+    /// Rows that sleep for all heads that ran when they were visited last.
+    all_asleep: Asleep,
+    /// The head that active passes visit, where heads take turns in them.
+    turn: Option<Turn>,
+    /// Lanes of each block whose weights have changed since the rows of a tile began to be visited.
+    moved: Vec<u8>,
+    /// Whether few visits of the last tiles moved a dual variable.
+    calm: bool,
+    /// In a full pass.
+    anew: Option<Anew>,
+    /// The weights, and the centre of the shift as in [`crate::solver::proximal::iterate`]: v = w (1 + kappa m) - kappa m z.
+    w: Matrix,
+    z: Matrix,
+    metric: Option<InMetric>,
+    /// Weights at the start of the full pass, or those being verified.
+    start: Matrix,
+    start_is_zero: bool,
+    /// |start|^2, by lane.
+    start_norm: Vec<f64>,
+    /// kappa, by lane.
+    kappa: Vec<f64>,
+    /// Weights of the best primal.
+    best: Matrix,
+    /// The same of heads that have ended.
+    final_w: Vec<Vec<f32>>,
+    /// Heads being verified, and by block the lanes of those whose primal is summed.
+    proofs: Vec<(usize, Proof)>,
+    proving: Vec<u8>,
+}
+
+/// The metric M of the shift (see [`crate::solver::proximal::iterate`]).
+struct InMetric {
+    /// m, a row of equal lanes for each feature.
+    moment: Matrix,
+    /// 1 / (1 + kappa m)
+    damp: Matrix,
+    /// 1 / m by feature, the intercept last.
+    inverse: Vec<f32>,
+}
+
+/// All of 0..rows awake.
+fn nobody_asleep(rows: usize) -> Result<Asleep, TrainError> {
+    Asleep::new(rows).map_err(|_| TrainError::OutOfMemory {
+        bytes: rows as u64 / 8,
+    })
+}
+
+fn most_kappa(course: &Course) -> f64 {
+    MOST_KAPPA * course.tolerance() * course.tolerance()
+}
+
+impl Bank {
+    /// Whether the heads are better off together.
+    pub(super) fn suits(courses: &[Course]) -> bool {
+        let suits = |course: &Course| course.kappa() <= most_kappa(course);
+        courses.len() > 1 && courses.iter().all(suits)
+    }
+
+    pub(super) fn new(
+        specs: &[HeadSpec],
+        courses: Vec<Course>,
+        intercept: f64,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
+        let width = courses.len().div_ceil(LANES);
+        let lanes = width * LANES;
+        let matrix = || Matrix::new(facts.features, facts.dense, lanes);
+        let mut this = Self {
+            intercept: intercept as f32,
+            head_of: (0..courses.len()).collect(),
+            lane_of: (0..courses.len()).collect(),
+            blocks: vec![Block::EMPTY; width],
+            signs: Vec::new(),
+            width,
+            alpha: Lined::zeros(facts.rows * width)?,
+            asleep: zeros(facts.rows * width)?,
+            all_asleep: nobody_asleep(facts.rows)?,
+            turn: None,
+            moved: vec![0; width],
+            calm: false,
+            anew: None,
+            w: matrix()?,
+            z: matrix()?,
+            metric: None,
+            start: matrix()?,
+            start_is_zero: true,
+            start_norm: Vec::new(),
+            kappa: courses.iter().map(Course::kappa).collect(),
+            best: matrix()?,
+            final_w: vec![Vec::new(); courses.len()],
+            proofs: Vec::new(),
+            proving: vec![0; width],
+            specs: specs.to_vec(),
+            facts: *facts,
+            level: Level::best(),
+            courses,
+        };
+        this.kappa.resize(lanes, 0.0);
+        let signs = facts.groups * width;
+        this.signs
+            .try_reserve_exact(signs)
+            .map_err(|_| TrainError::OutOfMemory {
+                bytes: (signs * size_of::<Lanes>()) as u64,
+            })?;
+        this.list_signs();
+        Ok(this)
+    }
+
+    fn list_signs(&mut self) {
+        self.signs.clear();
+        for group in 0..self.facts.groups {
+            for block in 0..self.blocks.len() {
+                self.signs.push(std::array::from_fn(|k| {
+                    match self.head_of.get(block * LANES + k) {
+                        Some(&head) => self.specs[head].signs[group].into(),
+                        None => 0.0,
+                    }
+                }));
+            }
+        }
+    }
+
+    pub(super) fn courses(&self) -> &[Course] {
+        &self.courses
+    }
+
+    pub(super) fn courses_mut(&mut self) -> &mut [Course] {
+        &mut self.courses
+    }
+
+    pub(super) fn weights(&self, head: usize) -> Column<'_> {
+        match self.final_w[head].as_slice() {
+            [] => self.best.column(self.lane_of[head]),
+            all => Column::of(all),
+        }
+    }
+
+    /// The weights of a head that has ended, the intercept last.
+    pub(super) fn final_weights(&self, head: usize) -> &[f32] {
+        &self.final_w[head]
+    }
+
+    pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {
+        let all = self.alpha.as_flattened();
+        let from = self.lane_of[head].min(all.len());
+        (&all[from..], self.width * LANES)
+    }
+
+    /// Sets where a head begins.
+    pub(super) fn set_start(&mut self, head: usize, start: &Start) {
+        if let Some(weights) = &start.weights {
+            self.w.put(self.lane_of[head], weights.iter().copied());
+            self.z.put(self.lane_of[head], weights.iter().copied());
+        }
+        self.put_duals(head, 0, &start.duals);
+    }
+
+    /// Sets the dual variables of a head, of the rows from `first` on.
+    pub(super) fn put_duals(&mut self, head: usize, first: usize, duals: &[f32]) {
+        let (lane, step) = (self.lane_of[head], self.width * LANES);
+        let all = self.alpha.as_flattened_mut().iter_mut();
+        let own = all.skip(first * step + lane).step_by(step);
+        for (own, dual) in own.zip(duals) {
+            *own = *dual;
+        }
+    }
+
+    /// The lanes of running heads, with their heads.
+    fn running(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let lanes = self.head_of.iter().copied().enumerate();
+        lanes.filter(|&(_, head)| self.courses[head].runs())
+    }
+
+    /// What visits have summed for a head since its course last heard of it.
+    pub(super) fn pending(&self, head: usize) -> Sums {
+        let lane = self.lane_of[head];
+        match self.blocks.get(lane / LANES) {
+            Some(block) => block.sums(lane % LANES),
+            None => Sums::ZERO,
+        }
+    }
+
+    /// Hands what visits have summed over to the courses.
+    fn settle(&mut self) {
+        for head in 0..self.courses.len() {
+            let pending = self.pending(head);
+            let sums = &mut self.courses[head].sums;
+            *sums = sums.with(pending);
+        }
+        self.blocks.iter_mut().for_each(Block::clear);
+    }
+
+    /// Takes over from the courses what visits need to know.
+    fn arm(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.running = 0);
+        for (lane, &head) in self.head_of.iter().enumerate() {
+            let course = &self.courses[head];
+            if course.runs() {
+                self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
+            }
+        }
+    }
+
+    /// Rows that nobody is awake for; in a turn, but for the head whose turn it is.
+    fn sleepers(&self) -> &Asleep {
+        self.turn
+            .as_ref()
+            .map_or(&self.all_asleep, |turn| &turn.asleep)
+    }
+
+    /// Bits of the rows `first..first + width` that some head is awake for, or the one whose turn it is.
+    pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
+        ((1u32 << width) - 1) & !self.sleepers().group(first, width)
+    }
+
+    /// The same of the rows `64 n..64 (n + 1)`.
+    pub(super) fn awake_word(&self, n: usize) -> u64 {
+        !self.sleepers().word(n)
+    }
+
+    /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
+    pub(super) fn begin_full(&mut self, undisturbed: bool) -> Result<(), TrainError> {
+        self.begin_anew(undisturbed)?;
+        self.settle();
+        self.write_start();
+        self.start_is_zero = self.start_norm.iter().all(|norm| *norm == 0.0);
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            self.courses[head].begin_full(norms[lane]);
+        }
+        self.arm();
+        Ok(())
+    }
+
+    /// Copies w to `start`, and notes its norms.
+    fn write_start(&mut self) {
+        let norms = self
+            .start
+            .sweep(&mut self.w, None, [], |[], _, [norm], start, w| {
+                *start = *w;
+                for k in 0..LANES {
+                    norm[k] += f64::from(w[k]) * f64::from(w[k]);
+                }
+            });
+        self.start_norm = norms.iter().map(|[norm]| *norm).collect();
+    }
+
+    fn norms(&mut self) -> Vec<Norms> {
+        if let Some(turn) = &self.turn {
+            let mut norms = turn.norms.clone();
+            norms[turn.lane] = turn.iterate.norms();
+            return norms;
+        }
+        let moment = self.metric.as_ref().map(|metric| &metric.moment);
+        let given: [&[f64]; 1] = [&self.kappa];
+        let change =
+            |[kappa]: [Wide; 1], m: &Lanes, sums: &mut [Wide; 3], w: &mut Lanes, z: &mut Lanes| {
+                for k in 0..LANES {
+                    let (w, z) = (f64::from(w[k]), f64::from(z[k]));
+                    let apart = kappa[k] * f64::from(m[k]) * (w - z);
+                    sums[0][k] += (w + apart) * (w + apart);
+                    sums[1][k] += w * w;
+                    sums[2][k] += apart * apart;
+                }
+            };
+        let norms = self.w.sweep(&mut self.z, moment, given, change);
+        let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
+        norms.collect()
+    }
+
+    /// The duals at the present dual variables, summed over the heads.
+    pub(super) fn dual(&mut self) -> f64 {
+        let norms = self.norms();
+        let dual = |(head, course): (usize, &Course)| {
+            let norms = norms.get(self.lane_of[head]).copied().unwrap_or_default();
+            course.dual_at(norms, course.sums.with(self.pending(head)))
+        };
+        self.courses.iter().enumerate().map(dual).sum()
+    }
+
+    pub(super) fn end_full(&mut self) {
+        self.settle();
+        self.end_anew();
+        let norms = self.norms();
+        let lanes: Vec<_> = self.running().collect();
+        let mut better = vec![0.0; self.kappa.len()];
+        for (lane, head) in lanes {
+            if self.courses[head].end_full(self.start_norm[lane], None, norms[lane]) {
+                better[lane] = 1.0;
+            }
+        }
+        self.take_start(&better);
+    }
+
+    /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
+    fn take_start(&mut self, better: &[f64]) {
+        self.best.sweep(
+            &mut self.start,
+            None,
+            [better],
+            |[better], _, [], best, start| {
+                for k in 0..LANES {
+                    best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
+                }
+            },
+        );
+    }
+
+    /// Whether the weights keep digits enough in this metric.
+    pub(super) fn suits_metric(&self, metric: &Metric) -> bool {
+        let most = metric.moment.iter().copied().fold(0.0, f32::max);
+        let mut running = self.courses.iter().filter(|course| course.runs());
+        running.all(|course| course.kappa_in(metric) * f64::from(most) <= most_kappa(course))
+    }
+
+    /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.
+    pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Result<(), TrainError> {
+        if let Some(metric) = metric {
+            let lanes = self.blocks.len() * LANES;
+            let (features, dense) = (self.facts.features, self.facts.dense);
+            let mut moment = Matrix::new(features, dense, lanes)?;
+            moment.fill(&metric.moment);
+            let mut inverse = zeros(metric.moment.len())?;
+            for (inverse, moment) in inverse.iter_mut().zip(&metric.moment) {
+                *inverse = 1.0 / moment;
+            }
+            self.metric = Some(InMetric {
+                moment,
+                damp: Matrix::new(features, dense, lanes)?,
+                inverse,
+            });
+        }
+        self.shift_each(metric.is_some(), |course| course.advance(metric));
+        Ok(())
+    }
+
+    pub(super) fn begin_active(&mut self) {
+        self.courses.iter_mut().for_each(Course::begin_active);
+        self.blocks.iter_mut().for_each(Block::forget_pass);
+    }
+
+    /// Estimates the gaps at the end of an active pass.
+    pub(super) fn estimate_active(&mut self) {
+        if let Some(turn) = &self.turn {
+            let course = &mut self.courses[self.head_of[turn.lane]];
+            return course.estimate_active(|| turn.iterate.norms());
+        }
+        self.settle();
+        let lanes: Vec<_> = self.running().collect();
+        // norms cost a look at every weight
+        let far = |&(_, head): &(usize, usize)| self.courses[head].leaves_much();
+        let norms = match lanes.iter().all(far) {
+            true => Vec::new(),
+            false => self.norms(),
+        };
+        for (lane, head) in lanes {
+            self.courses[head].estimate_active(|| norms[lane]);
+        }
+    }
+
+    pub(super) fn end_active(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            let course = &mut self.courses[self.head_of[turn.lane]];
+            if let Shift::Move(kappa) = course.end_active() {
+                turn.iterate.move_centre(kappa);
+                self.kappa[turn.lane] = kappa;
+            }
+            return;
+        }
+        self.settle();
+        self.shift_each(false, Course::end_active);
+    }
+
+    /// Moves the centres as the courses say: z := w, keeping v. `first_in_metric`: until now there was no metric.
+    fn shift_each(&mut self, first_in_metric: bool, mut decide: impl FnMut(&mut Course) -> Shift) {
+        let from = self.kappa.clone();
+        // kappa from now on; below 0 where the centre stays
+        let mut to = vec![-1.0; from.len()];
+        let lanes: Vec<_> = self.running().collect();
+        for (lane, head) in lanes {
+            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
+            {
+                to[lane] = kappa;
+                self.kappa[lane] = kappa;
+            }
+        }
+        if to.iter().any(|to| *to >= 0.0) {
+            let moment = self.metric.as_ref().map(|metric| &metric.moment);
+            let given: [&[f64]; 2] = [&from, &to];
+            self.w
+                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
+                    for k in 0..LANES {
+                        let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
+                        let m = f64::from(m[k]);
+                        let old_m = if first_in_metric { 1.0 } else { m };
+                        let v = old_w + from[k] * old_m * (old_w - old_z);
+                        let new_w = ((v + to[k] * m * old_w) / (1.0 + to[k] * m)) as f32;
+                        let moves = to[k] >= 0.0;
+                        z[k] = if moves { w[k] } else { z[k] };
+                        w[k] = if moves { new_w } else { w[k] };
+                    }
+                });
+        }
+        self.set_damp();
+        self.arm();
+    }
+
+    /// In a metric: 1 / (1 + kappa m).
+    fn set_damp(&mut self) {
+        if let Some(metric) = &mut self.metric {
+            let given: [&[f64]; 1] = [&self.kappa];
+            metric.damp.sweep(
+                &mut metric.moment,
+                None,
+                given,
+                |[kappa], _, [], damp, m| {
+                    for k in 0..LANES {
+                        damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
+                    }
+                },
+            );
+        }
+    }
+}

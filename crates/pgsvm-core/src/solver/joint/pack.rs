@@ -1,0 +1,84 @@
+//! Lanes given up: those of heads that have ended, or all of them.
+
+use super::Bank;
+use crate::simd::lanes::{Lanes, LANES};
+use crate::simd::Real;
+use crate::solver::joint::lanes::Block;
+use crate::solver::single::head::Head;
+use crate::training::TrainError;
+
+impl Bank {
+    /// Packs the lanes of running heads together once a block can go.
+    pub(super) fn pack(&mut self) {
+        let (kept, mut order): (Vec<usize>, Vec<usize>) =
+            (0..self.head_of.len()).partition(|&lane| self.courses[self.head_of[lane]].runs());
+        let blocks = kept.len().div_ceil(LANES);
+        if blocks >= self.blocks.len() || blocks == 0 {
+            return;
+        }
+        // the dual variables of heads that have ended go behind those of running ones
+        order.splice(0..0, kept.iter().copied());
+        let mut before = (vec![[0.0; LANES]; self.width], vec![0; self.width]);
+        for row in 0..self.facts.rows {
+            self.pack_row(row, &order, &mut before);
+        }
+        if let Some(metric) = &mut self.metric {
+            metric.moment.keep(&kept, blocks * LANES);
+            metric.damp.keep(&kept, blocks * LANES);
+        }
+        self.w.keep(&kept, blocks * LANES);
+        self.z.keep(&kept, blocks * LANES);
+        self.start.keep(&kept, blocks * LANES);
+        self.best.keep(&kept, blocks * LANES);
+        self.kappa = kept.iter().map(|&lane| self.kappa[lane]).collect();
+        self.kappa.resize(blocks * LANES, 0.0);
+        self.head_of = order.iter().map(|&lane| self.head_of[lane]).collect();
+        for (lane, &head) in self.head_of.iter().enumerate() {
+            self.lane_of[head] = lane;
+        }
+        self.blocks = vec![Block::EMPTY; blocks];
+        self.list_signs();
+    }
+
+    /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
+    fn pack_row(&mut self, row: usize, order: &[usize], before: &mut (Vec<Lanes>, Vec<u8>)) {
+        let lanes = row * self.width..(row + 1) * self.width;
+        let alpha = &mut self.alpha[lanes.clone()];
+        let asleep = &mut self.asleep[lanes];
+        before.0.copy_from_slice(alpha);
+        before.1.copy_from_slice(asleep);
+        asleep.fill(0);
+        for (new, &old) in order.iter().enumerate() {
+            alpha[new / LANES][new % LANES] = before.0[old / LANES][old % LANES];
+            asleep[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
+        }
+    }
+
+    /// The same heads, each by itself from now on.
+    pub(in crate::solver) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, TrainError> {
+        let courses = std::mem::take(&mut self.courses);
+        let mut heads = Vec::new();
+        for (head, course) in courses.into_iter().enumerate() {
+            let lane = self.lane_of[head];
+            let mut own = Head::new(
+                &self.specs[head],
+                course,
+                self.intercept.into(),
+                &self.facts,
+            )?;
+            if own.course.runs() {
+                let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
+                own.iterate.take_over(columns);
+            }
+            let duals = self.alpha.as_flattened()[lane..].iter();
+            for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
+                *own = *alpha;
+            }
+            for (own, best) in own.best_w.iter_mut().zip(self.weights(head).iter()) {
+                *own = T::of(f64::from(best));
+            }
+            heads.push(own);
+        }
+        Ok(heads)
+    }
+}

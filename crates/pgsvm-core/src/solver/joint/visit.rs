@@ -1,0 +1,451 @@
+//! Visits of rows by all heads: scores block by block of lanes, then the steps, then the weights.
+
+use super::Bank;
+use crate::rows::row::{entries_within, Row};
+use crate::simd::eight::Eight;
+use crate::simd::lanes::{tiles, Lanes, LANES, TILE};
+use crate::simd::{prefetch, Kernel, Real, Work};
+use crate::solver::joint::lanes::Facing;
+use crate::solver::joint::matrix::{scores, tile_scores};
+use crate::solver::single::head::Blocks;
+use crate::solver::visit::ahead::{Ahead, Coming};
+use crate::solver::visit::visitor::NORM_SAMPLE;
+
+/// Where no more than one of so many visits moves a dual variable, the scores of a tile's visits are taken beforehand.
+const SELDOM: usize = 8;
+
+/// What the visits of a row by several blocks found.
+struct Seen {
+    /// Some head is awake for it still.
+    awake: bool,
+    /// The least of what holds it at a bound, see [`super::lanes::Standing`].
+    held: Lanes,
+}
+
+/// What is known of a row when it is visited.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// See [`Bank::norm`].
+    norm: Option<f32>,
+    /// Its scores at the weights of the full pass's start, block by block.
+    at_start: Option<&'a [Lanes]>,
+    /// The same at the present weights, but for lanes in [`Bank::moved`].
+    at_visit: Option<&'a [Lanes]>,
+}
+
+/// The work of [`Bank::visit_blocks`].
+struct VisitBlocks<'a, const FULL: bool> {
+    bank: &'a mut Bank,
+    blocks: Blocks<'a>,
+}
+
+impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> usize {
+        if FULL && !self.bank.start_is_zero && self.bank.tiles() {
+            self.bank.visit_tiles::<K>(self.blocks)
+        } else if !FULL && self.bank.turn.is_some() {
+            self.bank.visit_in_turn::<K>(self.blocks)
+        } else {
+            self.bank.visit_each::<K, FULL>(self.blocks)
+        }
+    }
+}
+
+/// The work of [`Bank::visit_row`].
+struct VisitRow<'a, const FULL: bool> {
+    bank: &'a mut Bank,
+    row: &'a Row<'a>,
+}
+
+impl<const FULL: bool> Work for VisitRow<'_, FULL> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> f32 {
+        let known = self.bank.known::<K, FULL>(self.row);
+        let held = self
+            .bank
+            .visit::<K, FULL>(self.row, known, &mut Coming::none());
+        held.into_iter().fold(f32::INFINITY, f32::min)
+    }
+}
+
+/// The work of [`Bank::measure`].
+struct Measure<'a> {
+    bank: &'a mut Bank,
+    row: &'a Row<'a>,
+}
+
+impl Work for Measure<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) {
+        self.bank.measure_row::<K>(self.row);
+    }
+}
+
+impl Bank {
+    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+    pub(in crate::solver) fn visit_blocks<const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_>,
+    ) -> usize {
+        self.level.run(VisitBlocks::<FULL> { bank: self, blocks })
+    }
+
+    /// Visits a row. Gives back how far beyond 0 the gradients are that hold it at its bounds, the least of all heads': it
+    /// matters within that margin.
+    pub(in crate::solver) fn visit_row<const FULL: bool>(&mut self, row: &Row<'_>) -> f64 {
+        self.level.run(VisitRow::<FULL> { bank: self, row }).into()
+    }
+
+    /// Wakes a row for every head.
+    pub(in crate::solver) fn wake(&mut self, ordinal: usize) {
+        self.asleep[ordinal * self.width..][..self.width].fill(0);
+    }
+
+    /// Whether a row sleeps for every head.
+    pub(in crate::solver) fn asleep(&self, ordinal: usize) -> bool {
+        self.all_asleep.get(ordinal)
+    }
+
+    /// Measures a row in a full pass without training it.
+    pub(in crate::solver) fn measure(&mut self, row: &Row<'_>) {
+        self.level.run(Measure { bank: self, row });
+    }
+
+    #[inline(always)]
+    fn visit_each<K: Kernel, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+        let to_visit = |this: &Self, place: usize| {
+            let (first, all) = blocks.rows(place);
+            let left = if FULL {
+                all
+            } else {
+                this.awake(first, blocks.width)
+            };
+            (first, left)
+        };
+        let mut ahead = Ahead::new(blocks, self.scattered(), false, |place| {
+            to_visit(self, place)
+        });
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            let (first, mut left) = to_visit(self, place);
+            if !FULL && place + 1 < blocks.numbers.len() {
+                let (first, rows) = to_visit(self, place + 1);
+                self.prefetch_alpha(first, rows);
+            }
+            while left != 0 {
+                let offset = left.trailing_zeros();
+                left &= left - 1;
+                let slot = first + offset as usize;
+                let row = blocks.page.peek_row(slot);
+                values += row.values();
+                if FULL {
+                    self.prefetch_next_alpha(slot);
+                }
+                let mut coming = ahead.coming(|place| to_visit(self, place));
+                self.ask::<FULL>(entries_within(coming.near(), self.facts.dense));
+                let known = self.known::<K, FULL>(&row);
+                self.visit::<K, FULL>(&row, known, &mut coming);
+                coming.rest();
+            }
+        }
+        values
+    }
+
+    /// Whether rows of passes over all are taken [`TILE`] at a time: their scores at the weights of the pass's start do not
+    /// depend on what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
+    /// processor's first cache holds.
+    pub(super) fn tiles(&self) -> bool {
+        tiles(self.facts.dense)
+    }
+
+    /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
+    #[inline(always)]
+    fn visit_tiles<K: Kernel>(&mut self, blocks: Blocks<'_>) -> usize {
+        let lanes: Vec<_> = self.running().map(|(lane, _)| lane).collect();
+        let each = self.blocks.len();
+        let mut at_start = vec![[0.0; LANES]; TILE * each];
+        let mut at_visit = at_start.clone();
+        let calm = self.calm;
+        let (mut visits, mut moves) = (0, 0);
+        let rows_of = |place: usize| match blocks.numbers.get(place) {
+            Some(_) => {
+                let (first, rows) = blocks.rows(place);
+                first..first + rows.count_ones() as usize
+            }
+            None => 0..0,
+        };
+        let mut values = 0;
+        for place in 0..blocks.numbers.len() {
+            if place + 2 < blocks.numbers.len() {
+                let soon = rows_of(place + 2);
+                blocks.page.prefetch_entries(soon.start, soon.len());
+            }
+            let (mut slots, after) = (rows_of(place), rows_of(place + 1));
+            while slots.len() >= TILE {
+                let first = slots.start;
+                let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.peek_row(first + n));
+                slots.start += TILE;
+                let behind = slots.clone().chain(after.clone());
+                // the rows in the same places of the next tile, and of the one behind it
+                let mut coming: [_; TILE] = std::array::from_fn(|n| {
+                    let words = |slot| blocks.page.peek_words(slot);
+                    let [near, far] =
+                        [n, TILE + n].map(|n| behind.clone().nth(n).map_or(&[][..], words));
+                    Coming::new(near, far)
+                });
+                let (now, later) = coming.split_at_mut(TILE / 2);
+                let one = self.intercept;
+                tile_scores::<K>(&self.start, &rows, one, &lanes, now, &mut at_start);
+                if calm {
+                    tile_scores::<K>(&self.w, &rows, one, &lanes, later, &mut at_visit);
+                }
+                self.moved.fill(0);
+                for (n, row) in rows.iter().enumerate() {
+                    values += row.values();
+                    self.prefetch_next_alpha(first + n);
+                    let own = n * each..(n + 1) * each;
+                    let known = Known {
+                        at_start: Some(&at_start[own.clone()]),
+                        at_visit: calm.then_some(&at_visit[own]),
+                        ..self.known::<K, true>(row)
+                    };
+                    self.visit::<K, true>(row, known, &mut coming[n]);
+                    coming[n].rest();
+                }
+                visits += TILE * lanes.len();
+                moves += self
+                    .moved
+                    .iter()
+                    .map(|moved| moved.count_ones() as usize)
+                    .sum::<usize>();
+            }
+            for slot in slots {
+                let row = blocks.page.peek_row(slot);
+                values += row.values();
+                let known = self.known::<K, true>(&row);
+                self.visit::<K, true>(&row, known, &mut Coming::none());
+            }
+        }
+        self.calm = SELDOM * moves <= visits;
+        values
+    }
+
+    /// Whether weights are scattered.
+    #[inline(always)]
+    pub(in crate::solver) fn scattered(&self) -> bool {
+        self.w.scattered()
+    }
+
+    /// Asks for the weights that a visit of a row with these sparse entries needs, where they are scattered.
+    #[inline(always)]
+    pub(in crate::solver) fn ask<const FULL: bool>(&self, entries: &[[u32; 2]]) {
+        self.w.ask(entries);
+        if FULL && !self.start_is_zero {
+            self.start.ask(entries);
+        }
+    }
+
+    /// Asks for the dual variables of the row behind this one.
+    #[inline(always)]
+    fn prefetch_next_alpha(&self, slot: usize) {
+        let next = (slot + 1).min(self.facts.rows - 1);
+        prefetch(&self.alpha[next * self.width..], 1);
+    }
+
+    /// Asks for the dual variables of these rows.
+    #[inline(always)]
+    fn prefetch_alpha(&self, first: usize, mut rows: u32) {
+        while rows != 0 {
+            let slot = first + rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            prefetch(&self.alpha[slot * self.width..], 1);
+        }
+    }
+
+    /// What is known of a row by itself.
+    #[inline(always)]
+    fn known<K: Kernel, const FULL: bool>(&self, row: &Row<'_>) -> Known<'static> {
+        Known {
+            norm: if FULL { self.norm::<K>(row) } else { None },
+            at_start: None,
+            at_visit: None,
+        }
+    }
+
+    /// Visits a row and asks for the one that is `coming` meanwhile; see [`Seen::held`] for what comes back.
+    #[inline(always)]
+    fn visit<K: Kernel, const FULL: bool>(
+        &mut self,
+        row: &Row<'_>,
+        known: Known<'_>,
+        coming: &mut Coming<'_>,
+    ) -> Lanes {
+        let mut seen = Seen {
+            awake: false,
+            held: [f32::INFINITY; LANES],
+        };
+        let mut block = 0;
+        while block < self.blocks.len() {
+            let two = block + 1 < self.blocks.len();
+            match (self.wanted::<FULL>(row, block), two) {
+                (0, _) => block += 1,
+                (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
+                    self.visit_lanes::<K, FULL, 2>(row, known, block, &mut seen, coming);
+                    block += 2;
+                }
+                _ => {
+                    self.visit_lanes::<K, FULL, 1>(row, known, block, &mut seen, coming);
+                    block += 1;
+                }
+            }
+        }
+        self.all_asleep.set(row.ordinal(), !seen.awake);
+        seen.held
+    }
+
+    /// The lanes of a block that are to visit a row.
+    #[inline(always)]
+    fn wanted<const FULL: bool>(&self, row: &Row<'_>, block: usize) -> u8 {
+        let running = self.blocks[block].running;
+        if FULL {
+            running
+        } else {
+            running & !self.asleep[row.ordinal() * self.width + block]
+        }
+    }
+
+    /// Visits a row with the lanes of N blocks.
+    #[inline(always)]
+    fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
+        &mut self,
+        row: &Row<'_>,
+        known: Known<'_>,
+        block: usize,
+        seen: &mut Seen,
+        coming: &mut Coming<'_>,
+    ) {
+        let first = row.ordinal() * self.width + block;
+        let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
+        let one = self.intercept;
+        let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
+        let (score, at_start) = match (known.at_start, known.at_visit) {
+            (None, _) if FULL && !self.start_is_zero => {
+                let both = [&self.w, &self.start];
+                let both = scores::<K, N, 2>(both, row, one, block, wanted, coming);
+                (both[0], both[1])
+            }
+            (start, None) => {
+                let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
+                (score, start.map_or([[0.0; LANES]; N], of))
+            }
+            (start, Some(at_visit)) => {
+                let mut score = of(at_visit);
+                let stale: [u8; N] = std::array::from_fn(|n| wanted[n] & self.moved[block + n]);
+                if stale != [0; N] {
+                    let [anew] = scores::<K, N, 1>([&self.w], row, one, block, stale, coming);
+                    for n in 0..N {
+                        for k in (0..LANES).filter(|k| stale[n] >> k & 1 != 0) {
+                            score[n][k] = anew[n][k];
+                        }
+                    }
+                }
+                (score, start.map_or([[0.0; LANES]; N], of))
+            }
+        };
+        for n in 0..N {
+            let facing = Facing {
+                signs: &self.signs[row.group() * self.blocks.len() + block + n],
+                cost: row.cost(),
+                lanes: wanted[n],
+            };
+            let own = &mut self.blocks[block + n];
+            let alpha = &mut self.alpha[first + n];
+            let asleep = &mut self.asleep[first + n];
+            let standing = own.look::<K::Eight, FULL>(facing, &score[n], alpha, asleep);
+            let held = K::Eight::load(&seen.held);
+            held.least(standing.held).store(&mut seen.held);
+            seen.awake |= own.running & !*asleep != 0;
+            if standing.moving != 0 {
+                self.moved[block + n] |= standing.moving;
+                let damp = self.metric.as_ref().map(|metric| &metric.damp);
+                let curvature = match damp {
+                    None => own.curvature(row.q() + one),
+                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
+                };
+                let mut scales = own.step(facing, &standing, &curvature, alpha);
+                if let (false, Some(anew)) = (FULL, &mut self.anew) {
+                    anew.add_step::<K>(row, one, block + n, &scales);
+                }
+                if damp.is_none() {
+                    scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
+                }
+                self.w.add::<K>(row, one, block + n, &scales, damp);
+            }
+            if FULL {
+                own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, known.norm);
+                if let Some(anew) = &mut self.anew {
+                    let held = facing.signed::<K::Eight>(alpha);
+                    anew.add_row::<K>(row, one, block + n, &held);
+                }
+            }
+        }
+    }
+
+    /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included; in a metric, of some rows only.
+    #[inline(always)]
+    fn norm<K: Kernel>(&self, row: &Row<'_>) -> Option<f32> {
+        let Some(metric) = &self.metric else {
+            return Some(row.q() + self.intercept);
+        };
+        if !row.ordinal().is_multiple_of(NORM_SAMPLE) {
+            return None;
+        }
+        let (dense, inverse) = (row.dense(), &metric.inverse);
+        let mut norm = self.intercept;
+        if !dense.is_empty() {
+            let inverse = &inverse[..dense.len()];
+            norm += f32::dot_damped_dense::<K>(dense, inverse, inverse).1 as f32;
+        }
+        norm += f32::dot_damped_sparse::<K>(row.sparse(), inverse, inverse).1 as f32;
+        Some(norm)
+    }
+
+    /// Scores of a row at the weights of the pass's start, or at those being verified.
+    #[inline(always)]
+    pub(super) fn score_start<K: Kernel>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
+        let (start, one) = (&self.start, self.intercept);
+        let [[scores]] = scores::<K, 1, 1>([start], row, one, block, [wanted], &mut Coming::none());
+        scores
+    }
+
+    #[inline(always)]
+    fn measure_row<K: Kernel>(&mut self, row: &Row<'_>) {
+        for block in 0..self.blocks.len() {
+            let wanted = self.blocks[block].running;
+            let at_start = if self.start_is_zero {
+                [0.0; LANES]
+            } else {
+                self.score_start::<K>(row, block, wanted)
+            };
+            let facing = Facing {
+                signs: &self.signs[row.group() * self.blocks.len() + block],
+                cost: row.cost(),
+                lanes: wanted,
+            };
+            let none = [0.0; LANES];
+            self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &none, None);
+            if let Some(anew) = &mut self.anew {
+                let alpha = &self.alpha[row.ordinal() * self.width + block];
+                let held = facing.signed::<K::Eight>(alpha);
+                anew.add_row::<K>(row, self.intercept, block, &held);
+            }
+        }
+    }
+}

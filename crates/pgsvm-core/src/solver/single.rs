@@ -1,0 +1,7 @@
+//! One head by itself: its vectors, its passes, its verification, and Pegasos.
+//!
+//! Knows weights and rows of one head. Must not know the order in which rows come.
+
+pub(crate) mod head;
+pub(crate) mod pegasos;
+pub(crate) mod verify;

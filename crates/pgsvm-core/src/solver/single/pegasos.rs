@@ -1,0 +1,251 @@
+//! Pegasos for one head: sub-gradient steps on the primal, as block minimization makes them (Yu, Hsieh, Chang, Lin, KDD
+//! 2010, section 4, equations 11 to 13; Shalev-Shwartz, Singer, Srebro, ICML 2007).
+//!
+//! minimized   P(w) = 1/2 |w|^2 + C sum c L(y <w, x>), the hinge loss, over l rows (divided by l C in the paper)
+//! update t    w' = (1 - 1/t) w + l C / (t |B|) sum over B+ of c y x,  B+ = rows of B with y <w, x> < 1
+//!             w <- min(1, r / |w'|) w',  r^2 = C max(l, sum c), which no optimum exceeds
+//! stop        of an update none: one each; of the training the certificate's gap
+//!
+//! w is a nonnegative combination of the rows by its making: each update scales all of it and adds rows of B+. The factors
+//! are kept as dual variables, w = sum a y x, in the paper's primal method too; so the weights bring their own lower
+//! bound along. After k passes with an update for each row, a = C c (share of visits at which the row was violated), or
+//! less, and is feasible. Blocks of unequal size can take a row beyond its bound by the ratio of sizes; all of a is then
+//! scaled back to the bound when the dual is taken (D(theta a)), and by the verifying pass. The claimed gap is true in
+//! any case; it closes at about one over the number of passes.
+//!
+//! u and the kept factors are w and a divided by a common scale, which is what a step shrinks.
+
+use crate::rows::row::Row;
+use crate::simd::{Kernel, Real};
+use crate::solver::proximal::iterate::Norms;
+use crate::solver::single::head::Head;
+
+/// Below this the scale is multiplied out.
+const LEAST_SCALE: f64 = 1e-20;
+/// Rounding of dual variables at their bound.
+const ROUNDING: f64 = 1e-6;
+
+/// Where a head stands in its updates.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct Descent {
+    /// l, rows of other heads counted as of cost 0.
+    rows: f64,
+    /// Updates begun.
+    t: f64,
+    /// w = scale u, and so for dual variables.
+    scale: f64,
+    /// |w|^2
+    norm: f64,
+    /// Costs of all rows, and of those that this pass has seen.
+    mass: f64,
+    seen: f64,
+    /// The largest t a / (C c) just behind an update: between updates of a row that only falls.
+    most: f64,
+}
+
+impl Descent {
+    pub(in crate::solver) fn new(rows: usize) -> Self {
+        Self {
+            rows: rows as f64,
+            t: 0.0,
+            scale: 1.0,
+            norm: 0.0,
+            mass: 0.0,
+            seen: 0.0,
+            most: 0.0,
+        }
+    }
+
+    /// Begins the next update: (1 - 1/t) w. Gives back that factor.
+    #[inline(always)]
+    fn shrink(&mut self) -> f64 {
+        self.t += 1.0;
+        // at t = 1 weights are 0, and stay so whatever they are multiplied by
+        let factor = if self.t > 1.0 {
+            1.0 - 1.0 / self.t
+        } else {
+            1.0
+        };
+        self.scale *= factor;
+        self.norm *= factor * factor;
+        factor
+    }
+
+    /// The projection of equation 13.
+    #[inline(always)]
+    fn project(&mut self, c: f64) {
+        let most = c * self.rows.max(self.mass);
+        if self.norm > most {
+            self.scale *= (most / self.norm).sqrt();
+            self.norm = most;
+        }
+    }
+
+    /// The factor that makes dual variables feasible.
+    fn theta(&self) -> f64 {
+        ((1.0 - ROUNDING) * self.t / self.most).min(1.0)
+    }
+}
+
+impl<T: Real> Head<T> {
+    /// Takes the losses of a row, then an update by it alone.
+    #[inline(always)]
+    pub(in crate::solver) fn descend_by_row<K: Kernel>(&mut self, row: &Row<'_>) {
+        let Some(mut descent) = self.descent else {
+            return;
+        };
+        let score = self.look_at::<K>(row, &mut descent);
+        let factor = descent.shrink();
+        if let Some((y, cost, score)) = score.filter(|(y, _, score)| y * score < 1.0) {
+            let step = self.course.terms.c * cost * descent.rows / descent.t;
+            let length = f64::from(row.q()) + self.iterate.intercept();
+            descent.norm += 2.0 * step * factor * y * score + step * step * length;
+            self.add::<K>(row, y, cost, step, &mut descent);
+        }
+        descent.project(self.course.terms.c);
+        self.put_back(descent);
+    }
+
+    /// Takes the losses of a row and notes whether it is in B+.
+    #[inline(always)]
+    pub(in crate::solver) fn look<K: Kernel>(&mut self, row: &Row<'_>) {
+        let Some(mut descent) = self.descent else {
+            return;
+        };
+        let score = self.look_at::<K>(row, &mut descent);
+        let violated = score.is_some_and(|(y, _, score)| y * score < 1.0);
+        // the bit of rows that active passes leave out, of which there are none here
+        self.asleep.set(row.ordinal(), !violated);
+        self.descent = Some(descent);
+    }
+
+    /// Begins the update by a block: what it does to the weights without its rows.
+    pub(in crate::solver) fn begin_update(&mut self) {
+        if let Some(mut descent) = self.descent {
+            descent.shrink();
+            self.put_back(descent);
+        }
+    }
+
+    /// Adds a row of a block of `size` if it was noted.
+    #[inline(always)]
+    pub(in crate::solver) fn descend_by_block<K: Kernel>(&mut self, row: &Row<'_>, size: usize) {
+        let Some(mut descent) = self.descent.filter(|_| !self.asleep.get(row.ordinal())) else {
+            return;
+        };
+        let y = f64::from(self.signs[row.group()]);
+        let cost = f64::from(row.cost());
+        let step = self.course.terms.c * cost * descent.rows / (descent.t * size as f64);
+        self.add::<K>(row, y, cost, step, &mut descent);
+        self.descent = Some(descent);
+    }
+
+    /// Ends the update by a block.
+    pub(in crate::solver) fn end_update(&mut self) {
+        if let Some(mut descent) = self.descent {
+            descent.norm = descent.scale * descent.scale * self.iterate.norms().w;
+            descent.project(self.course.terms.c);
+            self.put_back(descent);
+        }
+    }
+
+    /// Sums the losses of a row; gives back sign, cost and score if it is one of the head's.
+    #[inline(always)]
+    fn look_at<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        descent: &mut Descent,
+    ) -> Option<(f64, f64, f64)> {
+        let mut visitor = self.visitor();
+        let seen = visitor.look::<K>(row, descent.scale);
+        let sums = visitor.sums;
+        self.course.sums = sums;
+        if let Some((_, cost, _)) = seen {
+            descent.seen += cost;
+        }
+        seen
+    }
+
+    /// w += step y x
+    #[inline(always)]
+    fn add<K: Kernel>(
+        &mut self,
+        row: &Row<'_>,
+        y: f64,
+        cost: f64,
+        step: f64,
+        descent: &mut Descent,
+    ) {
+        let step = step / descent.scale;
+        let mut visitor = self.visitor();
+        let alpha = visitor.add_scaled::<K>(row, y, step);
+        visitor.sums.updates += 1;
+        let sums = visitor.sums;
+        self.course.sums = sums;
+        let share = descent.scale * f64::from(alpha) / (self.course.terms.c * cost);
+        descent.most = descent.most.max(descent.t * share);
+    }
+
+    fn put_back(&mut self, descent: Descent) {
+        self.descent = Some(descent);
+        if descent.scale < LEAST_SCALE {
+            self.fold();
+        }
+    }
+
+    /// Multiplies the scale out.
+    fn fold(&mut self) {
+        if let Some(descent) = &mut self.descent {
+            let scale = std::mem::replace(&mut descent.scale, 1.0);
+            self.iterate.multiply(scale);
+            self.scale_duals(scale);
+        }
+    }
+
+    pub(in crate::solver) fn scale_duals(&mut self, factor: f64) {
+        for alpha in &mut self.alpha[..] {
+            *alpha = (f64::from(*alpha) * factor) as f32;
+        }
+    }
+
+    /// At the end of a pass: weights and dual variables as they are, and their norms and sum as those of feasible dual
+    /// variables.
+    pub(in crate::solver) fn settle_descent(&mut self) -> Norms {
+        self.fold();
+        let mut theta = 1.0;
+        if let Some(descent) = &mut self.descent {
+            descent.mass = std::mem::take(&mut descent.seen);
+            theta = descent.theta();
+        }
+        let norms = self.iterate.norms();
+        let sum: f64 = self.alpha.iter().map(|alpha| f64::from(*alpha)).sum();
+        self.course.sums.alpha = theta * sum;
+        Norms {
+            v: theta * theta * norms.v,
+            ..norms
+        }
+    }
+
+    /// Makes the dual variables feasible, to be verified.
+    pub(in crate::solver) fn make_feasible(&mut self) {
+        if let Some(theta) = self.descent.map(|descent| descent.theta()) {
+            if theta < 1.0 {
+                self.scale_duals(theta);
+            }
+        }
+    }
+
+    /// Goes on from exactly recomputed v of feasible dual variables.
+    pub(in crate::solver) fn go_on_from(&mut self, v: &mut [f64]) {
+        if let Some(theta) = self.descent.map(|descent| descent.theta()) {
+            if theta < 1.0 {
+                self.scale_duals(1.0 / theta);
+                v.iter_mut().for_each(|v| *v /= theta);
+            }
+        }
+        self.iterate.set_v(v);
+        if let Some(descent) = &mut self.descent {
+            descent.norm = self.iterate.norms().w;
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What is asked and what is answered: the problem, the heads and values of C to be trained, how good decisions are.
+//!
+//! Knows formulas and checked parameters. Must not know weights, caches or passes.
+
+pub mod evaluation;
+pub mod plan;
+pub mod problem;

@@ -1,0 +1,303 @@
+//! What a trainer is to train: heads that are given, or a plan from which heads follow once the rows are known.
+//!
+//! | term | is |
+//! |---|---|
+//! | class | what a row belongs to, 0.. by first appearance |
+//! | fold | the part of the rows, 0.. below [`MOST_FOLDS`], whose heads are trained without this row |
+//! | group | class * stride + fold, the id that comes with each row; signs of heads are by group |
+//! | stride | how many folds there may be, 1 where a plan has none: [`Plan::stride`] |
+//! | final head | trained on every row: with two classes one head (class 0 negative, class 1 positive), with K > 2 one a class, that class against the others |
+//! | held-out head | the same for one C and one fold, trained on all rows but the fold's; its decisions on those are *held-out decisions* |
+//!
+//! A training has one stage or two:
+//!
+//! | plan | first stage | second stage |
+//! |---|---|---|
+//! | one C | final heads | |
+//! | one C, probabilities | final heads and held-out heads | |
+//! | several C | held-out heads of each C | final heads at the best C |
+//! | to validate | held-out heads of each C | |
+//!
+//! All heads of a stage are trained in the same passes over the rows; the second stage goes on with the rows as they are,
+//! in the cache or the spool. The best C is the one with the most held-out rows on the right side, the smaller of equals.
+//!
+//! A held-out head has to rank and to count, not to be stored: it may stop at a looser gap ([`HELD_OUT_TOLERANCE`]) and
+//! after [`HELD_OUT_PASSES`] full passes, so that a C that is far too large holds nobody up.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::random::{Random, Stream};
+use crate::task::problem::Problem;
+use crate::training::{HeadSpec, TrainError};
+
+/// Folds that there may be where a column says them; fold ids are below this.
+pub const MOST_FOLDS: u32 = 64;
+/// Relative gap at which a held-out head stops, unless the problem's tolerance is looser.
+pub const HELD_OUT_TOLERANCE: f64 = 1e-2;
+/// Full passes after which a held-out head stops with the gap it has reached.
+pub const HELD_OUT_PASSES: u32 = 40;
+
+/// How rows are divided into folds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Folds {
+    /// Into so many, 2 to [`MOST_FOLDS`]; the caller draws each row's, see [`drawn_fold`].
+    Count(u32),
+    /// The source says each row's, below [`MOST_FOLDS`].
+    Column,
+}
+
+/// What a plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// A model: final heads.
+    Train,
+    /// To know how good each C is; no final heads.
+    Validate,
+}
+
+/// A classifier to be trained or validated, of as many classes as the rows turn out to have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Values of C to choose from, positive and finite; one: no choice.
+    pub costs: Vec<f64>,
+    /// How rows are held out; None: none is.
+    pub folds: Option<Folds>,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whether the final heads get sigmoids, fitted to held-out decisions.
+    pub probability: bool,
+}
+
+/// Why a plan cannot be carried out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PlanError {
+    /// No value of C.
+    NoCost,
+    /// A C that is not positive and finite.
+    Cost(f64),
+    /// A number of folds out of 2 to [`MOST_FOLDS`].
+    FoldCount(u32),
+    /// To choose C, to validate and to fit sigmoids rows must be held out.
+    NoFolds,
+    /// Rows of so many folds only, where two are the least.
+    FoldsFound(u32),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCost => write!(f, "there is no value of c"),
+            Self::Cost(c) => write!(f, "c must be positive and finite, but is {c}"),
+            Self::FoldCount(count) => write!(
+                f,
+                "the number of folds must lie between 2 and {MOST_FOLDS}, but is {count}"
+            ),
+            Self::NoFolds => write!(f, "rows must be held out, but there are no folds"),
+            Self::FoldsFound(found) => {
+                write!(f, "the rows are of {found} fold(s), at least 2 are needed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// One C, no row held out, no sigmoids.
+    pub fn train(c: f64) -> Self {
+        Self {
+            costs: vec![c],
+            folds: None,
+            purpose: Purpose::Train,
+            probability: false,
+        }
+    }
+
+    /// Folds that ids of groups leave room for: group = class * stride + fold.
+    pub fn stride(&self) -> u32 {
+        match self.folds {
+            None => 1,
+            Some(Folds::Count(count)) => count.max(1),
+            Some(Folds::Column) => MOST_FOLDS,
+        }
+    }
+
+    /// Whether rows are held out.
+    pub fn holds_out(&self) -> bool {
+        self.costs.len() > 1 || self.probability || self.purpose == Purpose::Validate
+    }
+
+    /// Checks what does not depend on the rows.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.costs.is_empty() {
+            return Err(PlanError::NoCost);
+        }
+        if let Some(&c) = self.costs.iter().find(|c| !(**c > 0.0 && c.is_finite())) {
+            return Err(PlanError::Cost(c));
+        }
+        match self.folds {
+            Some(Folds::Count(count)) if !(2..=MOST_FOLDS).contains(&count) => {
+                Err(PlanError::FoldCount(count))
+            }
+            None if self.holds_out() => Err(PlanError::NoFolds),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a trainer is to train.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Goal {
+    /// These heads, which are all final; groups of rows are what their signs say.
+    Heads(Vec<HeadSpec>),
+    /// The heads of this plan.
+    Plan(Plan),
+}
+
+impl Goal {
+    /// [`Plan::stride`], 1 for given heads.
+    pub fn stride(&self) -> u32 {
+        match self {
+            Self::Heads(_) => 1,
+            Self::Plan(plan) => plan.stride(),
+        }
+    }
+}
+
+impl From<Vec<HeadSpec>> for Goal {
+    fn from(heads: Vec<HeadSpec>) -> Self {
+        Self::Heads(heads)
+    }
+}
+
+impl From<Plan> for Goal {
+    fn from(plan: Plan) -> Self {
+        Self::Plan(plan)
+    }
+}
+
+/// The fold of the `nth` row of a class: each `folds` consecutive rows of a class go to all folds, in an order drawn
+/// from the seed, so that folds have equally many rows of each class, give or take one.
+pub fn drawn_fold(seed: u64, class: u32, nth: u64, folds: u32) -> u32 {
+    let mut order: [u32; MOST_FOLDS as usize] = std::array::from_fn(|fold| fold as u32);
+    let folds = folds.clamp(1, MOST_FOLDS) as usize;
+    let turn = nth / folds as u64;
+    let mixed = seed ^ (turn << 24).wrapping_add(class.into());
+    Random::new(mixed, Stream::Folds).shuffle(&mut order[..folds]);
+    order[(nth % folds as u64) as usize]
+}
+
+/// The classes and folds that rows turned out to have.
+pub(crate) struct Layout {
+    classes: usize,
+    stride: usize,
+    /// Folds that have rows, ascending.
+    folds: Vec<u32>,
+}
+
+impl Layout {
+    /// `groups`: largest id of a group + 1; `folds`: a bit for each fold that occurs.
+    pub(crate) fn new(plan: &Plan, groups: usize, folds: u64) -> Result<Self, TrainError> {
+        let stride = plan.stride() as usize;
+        let folds: Vec<u32> = (0..MOST_FOLDS)
+            .filter(|fold| folds >> fold & 1 != 0)
+            .collect();
+        if plan.holds_out() && folds.len() < 2 {
+            return Err(TrainError::Plan(PlanError::FoldsFound(folds.len() as u32)));
+        }
+        Ok(Self {
+            classes: groups.div_ceil(stride),
+            stride,
+            folds,
+        })
+    }
+
+    /// Folds that have rows, ascending.
+    pub(crate) fn folds(&self) -> &[u32] {
+        &self.folds
+    }
+
+    /// Heads of one classifier: one for two classes, one a class for more.
+    pub(crate) fn heads(&self) -> usize {
+        if self.classes > 2 {
+            self.classes
+        } else {
+            1
+        }
+    }
+
+    /// The class of a group.
+    pub(crate) fn class(&self, group: usize) -> usize {
+        group / self.stride
+    }
+
+    /// The fold of a group.
+    pub(crate) fn fold(&self, group: usize) -> u32 {
+        (group % self.stride) as u32
+    }
+
+    /// The class that is positive for a head of a classifier.
+    pub(crate) fn positive(&self, head: usize) -> usize {
+        if self.classes > 2 {
+            head
+        } else {
+            1
+        }
+    }
+
+    /// The final heads at this C, appended to `heads`.
+    pub(crate) fn add_final(&self, c: f64, heads: &mut Vec<HeadSpec>) -> Result<(), TrainError> {
+        self.add(c, None, heads)
+    }
+
+    /// The held-out heads, by C, fold and class, appended to `heads`.
+    pub(crate) fn add_held_out(
+        &self,
+        costs: &[f64],
+        problem: &Problem,
+        heads: &mut Vec<HeadSpec>,
+    ) -> Result<(), TrainError> {
+        let first = heads.len();
+        for &c in costs {
+            for &fold in &self.folds {
+                self.add(c, Some(fold), heads)?;
+            }
+        }
+        for head in &mut heads[first..] {
+            head.tolerance = Some(problem.tolerance().max(HELD_OUT_TOLERANCE));
+            head.max_passes = Some(problem.max_passes().min(HELD_OUT_PASSES));
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        c: f64,
+        held_out: Option<u32>,
+        heads: &mut Vec<HeadSpec>,
+    ) -> Result<(), TrainError> {
+        let groups = self.classes.max(2) * self.stride;
+        for head in 0..self.heads() {
+            let out_of_memory = |_| TrainError::OutOfMemory {
+                bytes: groups as u64,
+            };
+            let positive = self.positive(head);
+            let mut signs = Vec::new();
+            signs.try_reserve_exact(groups).map_err(out_of_memory)?;
+            signs.extend((0..groups).map(|group| {
+                if held_out == Some(self.fold(group)) {
+                    0
+                } else if self.class(group) == positive {
+                    1
+                } else {
+                    -1
+                }
+            }));
+            heads.try_reserve(1).map_err(out_of_memory)?;
+            heads.push(HeadSpec::new(signs, c));
+        }
+        Ok(())
+    }
+}

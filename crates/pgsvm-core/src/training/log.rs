@@ -1,0 +1,225 @@
+//! What a training did when: an entry for each pass, sweep of the working set or block, in bounded memory.
+//!
+//! The bounds of an entry are those known anyway when a pass ends. Between passes the dual is computed, in time linear in
+//! the features, only where the visits since the last entry cost many times as much. When [`MOST_ENTRIES`] are full
+//! every second one is dropped, and from then on every second one is kept; the last one always is.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Facts;
+use crate::simd::Real;
+use crate::solver::Solver;
+
+/// Entries kept: 200 KB.
+const MOST_ENTRIES: usize = 2048;
+/// The dual is computed where visits since the last entry went over so many values for each feature.
+const VALUES_PER_FEATURE: u64 = 32;
+
+/// What has just ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// The reading of the source.
+    Load,
+    /// A pass over all rows.
+    Pass,
+    /// A pass that recomputed the certificate.
+    Verify,
+    /// Visits to some of the rows in the cache: those awake, or a sweep of the working set.
+    Active,
+    /// A block of rows.
+    Block,
+}
+
+/// An entry; counts are since the beginning. Of several heads primal and dual are sums.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// What has just ended.
+    pub event: Event,
+    /// Wall seconds since the trainer was made, loading included.
+    pub seconds: f64,
+    /// Passes begun, those that verify included.
+    pub pass: u32,
+    /// The block's number within its pass, from 1.
+    pub block: Option<u32>,
+    /// Heads under training.
+    pub heads: u32,
+    /// Rows that have come from the source and the spool.
+    pub rows_read: u64,
+    /// Rows visited, over all heads.
+    pub visits: u64,
+    /// Visits that changed a dual variable, or with Pegasos the weights.
+    pub updates: u64,
+    /// D at this time; None where it was not computed.
+    pub dual: Option<f64>,
+    /// The smallest P known: that of the weights at the start of this or an earlier pass, or those verified.
+    pub primal: Option<f64>,
+    /// The largest of the heads' smallest gaps known; None before the first pass has ended.
+    pub gap: Option<f64>,
+    /// Rows in the cache, or those of them that are awake.
+    pub cache_rows: u64,
+    /// Rows dropped from the working set as uninformative, or to make room.
+    pub evictions: u64,
+}
+
+/// What the form of the training knows of an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) event: Event,
+    pub(super) pass: u32,
+    pub(super) block: Option<u32>,
+    /// Rows that have come from the spool.
+    pub(super) rows_streamed: u64,
+    pub(super) cache_rows: u64,
+    pub(super) evictions: u64,
+}
+
+pub(super) struct Log {
+    started: Instant,
+    facts: Facts,
+    entries: Vec<LogEntry>,
+    last: Option<LogEntry>,
+    /// One entry in so many is kept, and how many have come since.
+    stride: u32,
+    skipped: u32,
+    /// Visits and updates of the stage before.
+    visits: u64,
+    updates: u64,
+    /// Visits at the last dual.
+    visits_at_dual: u64,
+}
+
+impl Log {
+    /// `started`: when the trainer was made. The first entry says that loading has ended.
+    pub(super) fn new(started: Instant, facts: &Facts, heads: usize) -> Self {
+        let mut this = Self {
+            started,
+            facts: *facts,
+            entries: Vec::new(),
+            last: None,
+            stride: 1,
+            skipped: 0,
+            visits: 0,
+            updates: 0,
+            visits_at_dual: 0,
+        };
+        this.keep(LogEntry {
+            event: Event::Load,
+            seconds: started.elapsed().as_secs_f64(),
+            pass: 0,
+            block: None,
+            heads: heads as u32,
+            rows_read: facts.rows as u64,
+            visits: 0,
+            updates: 0,
+            dual: Some(0.0),
+            primal: None,
+            gap: None,
+            cache_rows: 0,
+            evictions: 0,
+        });
+        this
+    }
+
+    /// Notes what has just ended.
+    pub(super) fn note<T: Real>(&mut self, solver: &mut Solver<T>, moment: Moment) {
+        let visits = self.visits + solver.visits();
+        let ended = matches!(moment.event, Event::Pass | Event::Verify);
+        let cost = VALUES_PER_FEATURE * (self.facts.features as u64 + 1) * solver.len() as u64;
+        let values = (visits - self.visits_at_dual) * self.facts.mean_row_words.max(1) as u64;
+        let dual = if ended {
+            Some(solver.known_dual())
+        } else if values >= cost {
+            self.visits_at_dual = visits;
+            solver.dual()
+        } else {
+            None
+        };
+        let known = |value: f64| Some(value).filter(|value| value.is_finite());
+        let passed = solver.full_passes() > 0;
+        self.keep(LogEntry {
+            event: moment.event,
+            seconds: self.started.elapsed().as_secs_f64(),
+            pass: moment.pass,
+            block: moment.block,
+            heads: solver.len() as u32,
+            rows_read: self.facts.rows as u64 + moment.rows_streamed,
+            visits,
+            updates: self.updates + solver.updates(),
+            dual: dual.and_then(known),
+            primal: known(solver.known_primal()),
+            gap: passed.then(|| solver.gap()),
+            cache_rows: moment.cache_rows,
+            evictions: moment.evictions,
+        });
+    }
+
+    fn keep(&mut self, entry: LogEntry) {
+        self.last = Some(entry);
+        self.skipped += 1;
+        if self.skipped < self.stride {
+            return;
+        }
+        self.skipped = 0;
+        if self.entries.len() == MOST_ENTRIES {
+            let mut place = 0;
+            self.entries.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
+        }
+        // a log that cannot grow is shorter, and no reason to end
+        if self.entries.try_reserve(1).is_ok() {
+            self.entries.push(entry);
+            self.last = None;
+        }
+    }
+
+    /// Other heads are trained from here on, after so many visits and updates.
+    pub(super) fn carry_on(&mut self, visits: u64, updates: u64) {
+        (self.visits, self.updates) = (visits, updates);
+        self.visits_at_dual = visits;
+    }
+
+    /// The entries, in order of time.
+    pub(super) fn entries(&self) -> impl Iterator<Item = LogEntry> + '_ {
+        self.entries.iter().copied().chain(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> Log {
+        let facts = Facts {
+            rows: 10,
+            dense: 0,
+            features: 1,
+            occurring: 1,
+            groups: 2,
+            folds: 1,
+            class_changes: 1,
+            max_row_words: 5,
+            mean_row_words: 5,
+            mean_q: 1.0,
+        };
+        Log::new(Instant::now(), &facts, 1)
+    }
+
+    #[test]
+    fn a_long_training_is_thinned_out_and_keeps_its_end() {
+        let mut log = log();
+        let first = log.entries[0];
+        let many = 10 * MOST_ENTRIES as u64 + 3;
+        for visits in 1..=many {
+            log.keep(LogEntry { visits, ..first });
+        }
+        let visits: Vec<_> = log.entries().map(|entry| entry.visits).collect();
+        assert!(visits.len() > MOST_ENTRIES / 2 && visits.len() <= MOST_ENTRIES + 1);
+        assert!(visits.is_sorted_by(|a, b| a < b));
+        assert_eq!((visits[0], visits.last()), (0, Some(&many)));
+    }
+}

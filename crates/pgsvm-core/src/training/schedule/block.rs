@@ -1,0 +1,451 @@
+//! Block minimization, BM (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithms 1 and 2): the dual, one block of rows at a time.
+//!
+//! The rows are split at random into blocks B_1, ..., B_m, each as large as the cache allows (the reader's part).
+//! An outer iteration k is a pass over the blocks in a fresh random order. For each block the subproblem (equation
+//! 7)
+//!
+//!   minimize over d_B:  f(a + d),  0 <= a_i + d_i <= C for i in B,  d_i = 0 elsewhere
+//!
+//! (f = -D, docs/solver.md section 1) is solved approximately by coordinate descent: *rounds*, each of which visits
+//! every row of the block once in a shuffled order (section 3.1), until `inner_rounds` of them are done, or until
+//! the range of projected gradients in a round is within epsilon, LIBLINEAR's own test (equation 16; by Theorem 2
+//! two rounds meet it in the end). w and a are kept from block to block (equation 10). Every a_i is updated at
+//! least once an outer iteration and the number of updates is bounded, which is what Theorem 1 asks for
+//! convergence.
+//!
+//! The first round is made while the rows arrive: their order is random already, and each of them is measured at
+//! the weights of the pass's start by the same visit, so an outer iteration is a full pass of the solver and the
+//! primal at its start is known exactly at its end.
+//!
+//! The selective form (`selective.rs`) is the same with rows of earlier blocks kept in the first slots of the page.
+
+use crate::base::random::Random;
+use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
+use crate::rows::page::{Page, PageMut};
+use crate::rows::row::Row;
+use crate::simd::{prefetch, Kernel, Level, Real, Work};
+use crate::solver::Solver;
+use crate::task::problem::{Policy, Problem, Proximal};
+use crate::training::held_out::HeldOut;
+use crate::training::log::{Event, Log};
+use crate::training::schedule::pass::{decide, Fresh, Held, Pass, Passes};
+use crate::training::schedule::selective::{Grading, Selection};
+use crate::training::schedule::working_set::GROUP;
+use crate::training::{Tallies, TrainError};
+use crate::Step;
+
+/// Epsilon of the block's stop rule over the tolerance. With LIBLINEAR's default, 0.1, blocks get few rounds long before
+/// the gap is small, which costs passes.
+const EPSILON_PER_TOLERANCE: f64 = 10.0;
+/// Cache lines of the next row to ask for in advance.
+const PREFETCH_LINES: usize = 8;
+
+/// What is being done with the block in the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its rows arrive; each has its first visit.
+    Loading,
+    /// This round over it is under way.
+    Round(u32),
+    /// A last round, which grades its rows (selective form only).
+    Choosing,
+}
+
+pub(in crate::training) struct Block<T> {
+    solver: Solver<T>,
+    consumer: Consumer,
+    region: WorkingSetRegion,
+    facts: Facts,
+    level: Level,
+    random: Random,
+    policy: Policy,
+    inner_rounds: u32,
+    /// Whether rows of the block may sleep from a round to the end of the block.
+    sleeps: bool,
+    passes: Passes,
+    stage: Stage,
+    /// Blocks of the pass that have been solved.
+    block: u32,
+    /// Whether the block is the last of its pass.
+    last: bool,
+    /// What chooses the rows that stay; none in the plain form.
+    selection: Option<Selection>,
+    /// The page's first slots, which hold rows kept from earlier blocks.
+    kept: usize,
+    /// The round's groups of [`GROUP`] slots, shuffled.
+    order: Vec<u32>,
+    cursor: usize,
+    /// By group, a bit for each slot whose row is not asleep.
+    awake: Vec<u16>,
+    keep: Vec<bool>,
+    /// Rows in the page.
+    stored: u64,
+}
+
+impl<T: Real> Block<T> {
+    pub(in crate::training) fn new(
+        mut solver: Solver<T>,
+        facts: Facts,
+        mut region: WorkingSetRegion,
+        consumer: Consumer,
+        problem: &Problem,
+        random: Random,
+        log: Log,
+    ) -> Result<Self, TrainError> {
+        // with a shift, ending a round would move its centre, and one block alone must not do that
+        let sleeps = problem.proximal() == Proximal::Off;
+        solver.let_rows_sleep(sleeps);
+        let passes = Passes::begin(&mut solver, true, log)?;
+        solver.begin_active();
+        let selection = match problem.policy() {
+            Policy::SelectiveBlock => Some(Selection::new(region.words().len(), facts.rows)?),
+            _ => None,
+        };
+        PageMut::create(region.words(), facts.dense);
+        Ok(Self {
+            solver,
+            consumer,
+            region,
+            facts,
+            level: Level::best(),
+            random,
+            policy: problem.policy(),
+            inner_rounds: problem.inner_rounds(),
+            sleeps,
+            passes,
+            stage: Stage::Loading,
+            block: 0,
+            last: false,
+            selection,
+            kept: 0,
+            order: Vec::new(),
+            cursor: 0,
+            awake: Vec::new(),
+            keep: Vec::new(),
+            stored: 0,
+        })
+    }
+
+    /// Trains other heads from here on.
+    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_sleep(self.sleeps);
+        self.passes.restart(&mut solver)?;
+        solver.begin_active();
+        self.solver = solver;
+        Ok(())
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(in crate::training) fn begin_deciding(&mut self) {
+        self.passes.begun += 1;
+    }
+
+    /// Has rows decided as they come; `Done` behind the last.
+    pub(in crate::training) fn decide(
+        &mut self,
+        held_out: &mut HeldOut,
+        budget_values: usize,
+    ) -> Step {
+        decide(
+            &mut self.consumer,
+            (&self.solver, self.facts.dense),
+            (held_out, &mut self.passes),
+            budget_values,
+        )
+    }
+
+    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let mut moved = false;
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let values = if self.stage != Stage::Loading {
+                self.visit_some(left)?
+            } else if let Some(values) = self.take_batch()? {
+                values
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    /// Visits the oldest batch of fresh rows and stores them; None when there is none.
+    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
+        let Some(batch) = self.consumer.front() else {
+            return Ok(None);
+        };
+        let (ends, values, dense) = (batch.ends, batch.words.len(), self.facts.dense);
+        self.keep.clear();
+        let fresh = Fresh {
+            solver: &mut self.solver,
+            words: batch.words,
+            dense,
+            margin: f64::INFINITY,
+            pass: self.passes.current,
+            policy: self.policy,
+            keep: &mut self.keep,
+        };
+        self.level.run(fresh);
+        self.passes.rows += self.keep.len();
+        if self.passes.current == Pass::Full {
+            let mut page = PageMut::open(self.region.words(), dense);
+            let mut at = 0;
+            while at < values {
+                let row = Row::new(&batch.words[at..], dense);
+                at += row.values();
+                let member = |selection: &Selection| selection.has(row.ordinal());
+                if self.selection.as_ref().is_some_and(member) {
+                    continue;
+                }
+                // a block has room by its making; a row that found none would have had its visit all the same
+                if let Some(words) = page.push(row.values()) {
+                    words.copy_from_slice(row.words());
+                }
+            }
+            self.stored = page.read().slots() as u64;
+        }
+        self.consumer.release();
+        match (self.passes.current, ends) {
+            (_, Ends::Nothing) | (Pass::Verify, Ends::Block) => {}
+            (Pass::Verify, Ends::Pass) => self.end_pass()?,
+            (Pass::Full, ends) => {
+                self.last = ends == Ends::Pass;
+                self.begin_round(1)?;
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// Begins a round. Those just loaded have had their first visit: the first round is about the rows kept before.
+    fn begin_round(&mut self, round: u32) -> Result<(), TrainError> {
+        self.stage = Stage::Round(round);
+        if round == 1 {
+            self.wake()?;
+            return self.shuffle(self.kept);
+        }
+        self.solver.begin_active();
+        let slots = self.page().slots();
+        self.shuffle(slots)
+    }
+
+    /// Every row of the page is to be visited in the next round.
+    fn wake(&mut self) -> Result<(), TrainError> {
+        let slots = self.page().slots();
+        self.awake.clear();
+        reserve(&mut self.awake, slots.div_ceil(GROUP))?;
+        self.awake.resize(slots / GROUP, u16::MAX);
+        if !slots.is_multiple_of(GROUP) {
+            self.awake.push((1 << (slots % GROUP)) - 1);
+        }
+        Ok(())
+    }
+
+    /// Puts the groups of the first `slots` slots that have rows awake into a new order.
+    fn shuffle(&mut self, slots: usize) -> Result<(), TrainError> {
+        let groups = slots.div_ceil(GROUP);
+        self.order.clear();
+        reserve(&mut self.order, groups)?;
+        let is_awake = |group: &u32| self.awake[*group as usize] != 0;
+        self.order.extend((0..groups as u32).filter(is_awake));
+        self.random.shuffle(&mut self.order);
+        self.cursor = 0;
+        Ok(())
+    }
+
+    /// Visits groups of the round with about `budget` values; ends the round behind the last.
+    fn visit_some(&mut self, budget: usize) -> Result<usize, TrainError> {
+        let grading = match (&mut self.selection, self.stage) {
+            (Some(selection), Stage::Choosing) => Some(selection.grading()),
+            _ => None,
+        };
+        let round = Round {
+            solver: &mut self.solver,
+            page: Page::new(self.region.words(), self.facts.dense),
+            groups: &self.order[self.cursor..],
+            awake: &mut self.awake,
+            budget,
+            grading,
+        };
+        let (groups, values) = self.level.run(round);
+        self.cursor += groups;
+        if self.cursor == self.order.len() {
+            self.end_round()?;
+            // the weights are gone over
+            return Ok(values + self.facts.features);
+        }
+        Ok(values)
+    }
+
+    fn end_round(&mut self) -> Result<(), TrainError> {
+        let solved = self.solver.violation() <= EPSILON_PER_TOLERANCE * self.solver.tolerance();
+        if self.sleeps {
+            self.solver.end_active();
+        }
+        match self.stage {
+            Stage::Round(round) if round < self.inner_rounds && !solved => {
+                self.begin_round(round + 1)
+            }
+            Stage::Round(_) if self.selection.is_some() => {
+                let slots = self.page().slots();
+                if let Some(selection) = &mut self.selection {
+                    selection.begin(slots)?;
+                }
+                self.stage = Stage::Choosing;
+                self.forget_limits();
+                self.wake()?;
+                self.shuffle(slots)
+            }
+            _ => self.end_block(),
+        }
+    }
+
+    /// Begins visits after which no row sleeps: an empty round leaves no limits beyond which rows do.
+    fn forget_limits(&mut self) {
+        self.solver.begin_active();
+        if self.sleeps {
+            self.solver.end_active();
+        }
+    }
+
+    /// Makes room for the next block, and ends the pass behind its last one.
+    fn end_block(&mut self) -> Result<(), TrainError> {
+        let dense = self.facts.dense;
+        self.block += 1;
+        let (held, block) = (self.held(), Some(self.block));
+        self.passes
+            .note(&mut self.solver, (Event::Block, block), held);
+        self.kept = match &mut self.selection {
+            Some(selection) => selection.choose(PageMut::open(self.region.words(), dense)),
+            None => PageMut::create(self.region.words(), dense).read().slots(),
+        };
+        self.stage = Stage::Loading;
+        if self.last {
+            self.block = 0;
+            self.end_pass()?;
+        }
+        self.forget_limits();
+        Ok(())
+    }
+
+    fn held(&self) -> Held {
+        Held {
+            rows: self.stored,
+            evictions: self.selection.as_ref().map_or(0, |s| s.evicted),
+        }
+    }
+
+    fn end_pass(&mut self) -> Result<(), TrainError> {
+        let held = self.held();
+        self.passes.end(&mut self.solver, held)
+    }
+
+    fn page(&mut self) -> Page<'_> {
+        Page::new(self.region.words(), self.facts.dense)
+    }
+
+    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+        &self.solver
+    }
+
+    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    pub(in crate::training) fn log(&self) -> &Log {
+        &self.passes.log
+    }
+
+    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes.log
+    }
+
+    pub(in crate::training) fn tallies(&self) -> Tallies {
+        Tallies {
+            passes: self.passes.begun,
+            rows_into_pass: self.passes.rows as u64,
+            working_set_rows: self.stored,
+            evictions: self.selection.as_ref().map_or(0, |s| s.evicted),
+            replaced: 0,
+        }
+    }
+}
+
+/// Groups of a round, visited until the budget is used up; gives back how many groups and values that was.
+struct Round<'a, T> {
+    solver: &'a mut Solver<T>,
+    page: Page<'a>,
+    groups: &'a [u32],
+    awake: &'a mut [u16],
+    budget: usize,
+    grading: Option<Grading<'a>>,
+}
+
+impl<T: Real> Work for Round<'_, T> {
+    type Output = (usize, usize);
+
+    #[inline(always)]
+    fn run<K: Kernel>(mut self) -> (usize, usize) {
+        let mut values = 0;
+        for (done, &group) in self.groups.iter().enumerate() {
+            if values >= self.budget {
+                return (done, values);
+            }
+            let mut left = self.awake[group as usize];
+            while left != 0 {
+                let slot = first_slot(group, left);
+                left &= left - 1;
+                self.ask_for_next(group, left, done);
+                let row = self.page.peek_row(slot);
+                values += row.values();
+                match &mut self.grading {
+                    Some(grading) => {
+                        let grade = self.solver.visit_graded::<K>(&row, grading.margins);
+                        grading.grades[slot] = grade as u8;
+                    }
+                    None => {
+                        self.solver.visit_active::<K>(&row, 0.0);
+                    }
+                }
+                if self.solver.asleep(row.ordinal()) {
+                    self.awake[group as usize] &= !(1 << (slot % GROUP));
+                }
+            }
+        }
+        (self.groups.len(), values)
+    }
+}
+
+impl<T> Round<'_, T> {
+    /// Asks for the row after this one: of the `left` of its group, or of the next group.
+    #[inline(always)]
+    fn ask_for_next(&self, group: u32, left: u16, done: usize) {
+        let slot = if left != 0 {
+            first_slot(group, left)
+        } else if let Some(&next) = self.groups.get(done + 1) {
+            first_slot(next, self.awake[next as usize])
+        } else {
+            return;
+        };
+        prefetch(self.page.peek(slot), PREFETCH_LINES);
+    }
+}
+
+/// The slot of the lowest bit of a group.
+#[inline(always)]
+fn first_slot(group: u32, bits: u16) -> usize {
+    group as usize * GROUP + bits.trailing_zeros() as usize
+}
+
+/// Room in `values` for so many.
+fn reserve<V>(values: &mut Vec<V>, count: usize) -> Result<(), TrainError> {
+    values
+        .try_reserve(count)
+        .map_err(|_| TrainError::OutOfMemory {
+            bytes: (count * std::mem::size_of::<V>()) as u64,
+        })
+}

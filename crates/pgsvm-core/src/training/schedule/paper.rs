@@ -1,0 +1,86 @@
+//! StreamSVM as published (Matsushima, Vishwanathan, Smola, KDD 2012, Algorithms 1 and 2), for comparison.
+//!
+//! Every row read enters the working set and, when that is full, replaces random members; the trainer picks members at
+//! random. A member at a bound is evicted when its gradient is beyond epsilon (below), which is the largest projected
+//! gradient of the last n picks (equation 9), times 0.9 at each pick while the set is more than 90 % full. Rows are
+//! measured on arrival for the certificate, which takes the place of the paper's M+ - M- test. No proximal shift.
+
+use crate::rows::row::Row;
+use crate::simd::{Kernel, Real, Work};
+use crate::solver::Solver;
+use crate::training::schedule::streaming::Streaming;
+
+/// Epsilon before the first n picks (Algorithm 2).
+const FIRST: f64 = 9.0;
+/// What shrinks epsilon while the set is fuller than [`FULL`] (section 3).
+const BETA: f64 = 0.9;
+const FULL: f64 = 0.9;
+/// Picks before the ring is looked at again.
+const PICKS: usize = 64;
+
+pub(in crate::training) struct Threshold {
+    epsilon: f64,
+    picks: usize,
+}
+
+impl Threshold {
+    pub(in crate::training) fn new() -> Self {
+        Self {
+            epsilon: FIRST,
+            picks: 0,
+        }
+    }
+}
+
+impl<T: Real> Streaming<T> {
+    /// Visits a few random members; gives back the values visited.
+    pub(in crate::training) fn pick_some(&mut self) -> usize {
+        let mut values = 0;
+        for _ in 0..PICKS {
+            let Some((page, slot)) = self.set.pick(&mut self.random) else {
+                break;
+            };
+            if self.set.fill() > FULL {
+                self.threshold.epsilon *= BETA;
+            }
+            let Some(row) = self.set.read(page).row(slot) else {
+                continue;
+            };
+            values += row.values();
+            let pick = Pick {
+                solver: &mut self.solver,
+                row,
+                margin: self.threshold.epsilon,
+            };
+            if !self.level.run(pick) {
+                self.set.evict(page, slot);
+            }
+            self.threshold.picks += 1;
+            if self.threshold.picks >= self.facts.rows {
+                self.threshold = Threshold {
+                    epsilon: self.solver.largest_gradient(),
+                    picks: 0,
+                };
+                self.note_sweep();
+                self.solver.begin_active();
+            }
+        }
+        self.pay(PICKS);
+        values
+    }
+}
+
+struct Pick<'a, T> {
+    solver: &'a mut Solver<T>,
+    row: Row<'a>,
+    margin: f64,
+}
+
+impl<T: Real> Work for Pick<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> bool {
+        self.solver.visit_active::<K>(&self.row, self.margin)
+    }
+}

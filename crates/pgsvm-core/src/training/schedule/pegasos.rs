@@ -1,0 +1,397 @@
+//! Block minimization by Pegasos (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 3): the primal, one block of rows at a time.
+//!
+//! A pass goes over the blocks in a fresh random order, each delivered once. Of a block B there is either one update
+//! by each of its rows, in the shuffled order in which they arrive (r = |B| in the paper, BLOCK-P-I), or one update by
+//! all of it (r = 1, BLOCK-P-B): its rows are kept in the cache as they arrive, their margins taken at the weights as
+//! they are, and those in B+ added when the last has come. Rows that all fit the cache are one block. What an update
+//! does, and whence a primal method has its certificate: `solver/single/pegasos.rs`. A block has no stop rule of its own; the
+//! training ends by the certificate's gap as any other does, or by the number of passes.
+
+use crate::base::random::Random;
+use crate::cache::{Arena, Consumer, Ends, Facts, TrainerSide, WorkingSetRegion};
+use crate::rows::page::{Page, PageMut};
+use crate::rows::row::Row;
+use crate::simd::{Kernel, Level, Real, Work};
+use crate::solver::Solver;
+use crate::task::problem::{Problem, Updates};
+use crate::training::held_out::{Decide, HeldOut};
+use crate::training::log::{Event, Log};
+use crate::training::schedule::pass::{decide, Held, Pass, Passes};
+use crate::training::{Tallies, TrainError};
+use crate::Step;
+
+/// Consecutive rows of the cache that stay together when they are shuffled.
+const GROUP: usize = 4;
+
+/// Where rows come from.
+enum Rows {
+    /// They are all in the cache.
+    Resident(Arena),
+    /// They arrive block by block, and the cache has room for one of them.
+    Streaming(WorkingSetRegion, Consumer),
+}
+
+/// What a row is visited for.
+#[derive(Clone, Copy)]
+enum Visit {
+    /// An update by itself.
+    Update,
+    /// To see whether it is in B+.
+    Look,
+    /// To be added if it is, of so many rows.
+    Add(usize),
+    /// The certificate.
+    Check,
+}
+
+pub(in crate::training) struct Pegasos<T> {
+    solver: Solver<T>,
+    rows: Rows,
+    facts: Facts,
+    level: Level,
+    random: Random,
+    updates: Updates,
+    passes: Passes,
+    /// Groups of the cache's rows in the order of their visits, and how many of them are done.
+    order: Vec<u32>,
+    cursor: usize,
+    /// Whether these are the rows of a block that are to be added.
+    adding: bool,
+    /// Updates by blocks that this pass has made, and whether the block at hand is its last.
+    block: u32,
+    last: bool,
+    /// Rows of the block at hand.
+    size: usize,
+}
+
+impl<T: Real> Pegasos<T> {
+    pub(in crate::training) fn new(
+        mut solver: Solver<T>,
+        side: TrainerSide,
+        problem: &Problem,
+        random: Random,
+        log: Log,
+    ) -> Result<Self, TrainError> {
+        solver.let_rows_sleep(false);
+        let streams = matches!(side, TrainerSide::Streaming(..));
+        let passes = Passes::begin(&mut solver, streams, log)?;
+        let (facts, rows) = match side {
+            TrainerSide::Resident(facts, arena) => (facts, Rows::Resident(arena)),
+            TrainerSide::Streaming(facts, mut region, consumer) => {
+                PageMut::create(region.words(), facts.dense);
+                (facts, Rows::Streaming(region, consumer))
+            }
+            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
+        };
+        let mut this = Self {
+            solver,
+            rows,
+            facts,
+            level: Level::best(),
+            random,
+            updates: problem.pegasos().unwrap_or(Updates::Row),
+            passes,
+            order: Vec::new(),
+            cursor: 0,
+            adding: false,
+            block: 0,
+            last: false,
+            size: 0,
+        };
+        this.begin_walk()?;
+        Ok(this)
+    }
+
+    /// Trains other heads from here on.
+    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_sleep(false);
+        self.passes.restart(&mut solver)?;
+        self.solver = solver;
+        self.begin_walk()
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(in crate::training) fn begin_deciding(&mut self) {
+        self.passes.begun += 1;
+        self.cursor = 0;
+    }
+
+    /// Has rows decided; `Done` behind the last.
+    pub(in crate::training) fn decide(
+        &mut self,
+        held_out: &mut HeldOut,
+        budget_values: usize,
+    ) -> Step {
+        let arena = match &mut self.rows {
+            Rows::Streaming(_, consumer) => {
+                let solver = (&self.solver, self.facts.dense);
+                return decide(
+                    consumer,
+                    solver,
+                    (held_out, &mut self.passes),
+                    budget_values,
+                );
+            }
+            Rows::Resident(arena) => arena,
+        };
+        let page = Page::new(arena.words(), self.facts.dense);
+        let mut left = budget_values;
+        while self.cursor < self.order.len() {
+            if left == 0 {
+                return Step::Progress;
+            }
+            let rows = slots(self.order[self.cursor], page.slots());
+            let values = self.level.run(Decide {
+                solver: &self.solver,
+                rows: rows.map(|slot| page.peek_row(slot)),
+                held_out,
+            });
+            self.cursor += 1;
+            left = left.saturating_sub(values);
+        }
+        Step::Done
+    }
+
+    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let mut moved = false;
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let walks = self.adding || matches!(self.rows, Rows::Resident(_));
+            let values = if walks {
+                self.walk_on(left)?
+            } else if let Some(values) = self.take_batch()? {
+                values
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    /// What a row that comes in a pass is visited for.
+    fn visit(&self) -> Visit {
+        match (self.passes.current, self.updates) {
+            (Pass::Verify, _) => Visit::Check,
+            (Pass::Full, Updates::Row) => Visit::Update,
+            (Pass::Full, Updates::Block) => Visit::Look,
+        }
+    }
+
+    /// Visits the oldest batch of fresh rows, and keeps them if they are needed again; None when there is none.
+    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
+        let (visit, dense) = (self.visit(), self.facts.dense);
+        let Rows::Streaming(region, consumer) = &mut self.rows else {
+            return Ok(None);
+        };
+        let Some(batch) = consumer.front() else {
+            return Ok(None);
+        };
+        let (ends, values) = (batch.ends, batch.words.len());
+        let mut rest = batch.words;
+        let rows = std::iter::from_fn(|| {
+            let row = (!rest.is_empty()).then(|| Row::new(rest, dense))?;
+            rest = &rest[row.values()..];
+            Some(row)
+        });
+        self.passes.rows += self.level.run(Visits {
+            solver: &mut self.solver,
+            rows,
+            visit,
+        });
+        if let Visit::Look = visit {
+            let mut page = PageMut::open(region.words(), dense);
+            let mut at = 0;
+            while at < values {
+                let row = Row::new(&batch.words[at..], dense);
+                at += row.values();
+                // a block has room by its making
+                if let Some(words) = page.push(row.values()) {
+                    words.copy_from_slice(row.words());
+                }
+            }
+        }
+        consumer.release();
+        match (visit, ends) {
+            (_, Ends::Nothing) | (Visit::Check, Ends::Block) => {}
+            (Visit::Look, ends) => self.begin_adding(ends == Ends::Pass)?,
+            (_, ends) => self.end_block(ends == Ends::Pass)?,
+        }
+        Ok(Some(values))
+    }
+
+    /// Every row of the block has been looked at.
+    fn begin_adding(&mut self, last: bool) -> Result<(), TrainError> {
+        self.last = last;
+        self.adding = true;
+        self.size = self.page().slots();
+        self.solver.begin_update();
+        self.begin_walk()
+    }
+
+    /// Orders the groups of the rows in the cache.
+    fn begin_walk(&mut self) -> Result<(), TrainError> {
+        let groups = match &mut self.rows {
+            Rows::Resident(_) => self.facts.rows.div_ceil(GROUP),
+            Rows::Streaming(..) => self.page().slots().div_ceil(GROUP),
+        };
+        self.cursor = 0;
+        self.order.clear();
+        let bytes = 4 * groups as u64;
+        self.order
+            .try_reserve(groups)
+            .map_err(|_| TrainError::OutOfMemory { bytes })?;
+        self.order.extend(0..groups as u32);
+        if self.passes.current == Pass::Full && self.updates == Updates::Row {
+            self.random.shuffle(&mut self.order);
+        }
+        Ok(())
+    }
+
+    /// Visits groups of rows in the cache with about `budget` values; ends the walk behind the last.
+    fn walk_on(&mut self, budget: usize) -> Result<usize, TrainError> {
+        let visit = match self.adding {
+            true => Visit::Add(self.size),
+            false => self.visit(),
+        };
+        let per_group = GROUP * self.facts.mean_row_words.max(1);
+        let from = self.cursor;
+        let end = (from + budget.div_ceil(per_group)).min(self.order.len());
+        let words = match &mut self.rows {
+            Rows::Resident(arena) => arena.words(),
+            Rows::Streaming(region, _) => region.words(),
+        };
+        let page = Page::new(words, self.facts.dense);
+        let groups = self.order[from..end].iter();
+        let rows = groups.flat_map(|&group| slots(group, page.slots()));
+        let visited = self.level.run(Visits {
+            solver: &mut self.solver,
+            rows: rows.map(|slot| page.peek_row(slot)),
+            visit,
+        });
+        self.cursor = end;
+        if !self.adding {
+            self.passes.rows += visited;
+        }
+        let mut values = (end - from) * per_group;
+        if end == self.order.len() {
+            // the weights are gone over
+            values += self.facts.features;
+            match visit {
+                Visit::Look => self.begin_adding(true)?,
+                Visit::Add(_) => {
+                    self.adding = false;
+                    self.solver.end_update();
+                    self.end_block(self.last)?;
+                }
+                Visit::Update | Visit::Check => self.end_block(true)?,
+            }
+        }
+        Ok(values)
+    }
+
+    /// Makes room for the next block, and ends the pass behind its last one.
+    fn end_block(&mut self, last: bool) -> Result<(), TrainError> {
+        let held = Held {
+            rows: match &self.rows {
+                Rows::Resident(_) => self.facts.rows as u64,
+                Rows::Streaming(..) => self.size as u64,
+            },
+            evictions: 0,
+        };
+        if self.passes.current == Pass::Full {
+            self.block += 1;
+            let block = (Event::Block, Some(self.block));
+            self.passes.note(&mut self.solver, block, held);
+        }
+        if let Rows::Streaming(region, _) = &mut self.rows {
+            PageMut::create(region.words(), self.facts.dense);
+        }
+        if last {
+            self.block = 0;
+            self.end_pass(held)?;
+        }
+        Ok(())
+    }
+
+    fn end_pass(&mut self, held: Held) -> Result<(), TrainError> {
+        self.passes.end(&mut self.solver, held)?;
+        if let Rows::Resident(_) = self.rows {
+            self.begin_walk()?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self) -> Page<'_> {
+        let words = match &mut self.rows {
+            Rows::Resident(arena) => arena.words(),
+            Rows::Streaming(region, _) => region.words(),
+        };
+        Page::new(words, self.facts.dense)
+    }
+
+    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+        &self.solver
+    }
+
+    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    pub(in crate::training) fn log(&self) -> &Log {
+        &self.passes.log
+    }
+
+    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes.log
+    }
+
+    pub(in crate::training) fn tallies(&self) -> Tallies {
+        Tallies {
+            passes: self.passes.begun,
+            rows_into_pass: self.passes.rows as u64,
+            working_set_rows: match &self.rows {
+                Rows::Resident(_) => self.facts.rows as u64,
+                Rows::Streaming(..) => self.size as u64,
+            },
+            evictions: 0,
+            replaced: 0,
+        }
+    }
+}
+
+/// The slots of a group.
+fn slots(group: u32, slots: usize) -> std::ops::Range<usize> {
+    let first = group as usize * GROUP;
+    first..(first + GROUP).min(slots)
+}
+
+/// Visits of some rows; gives back how many they were.
+struct Visits<'a, T, R> {
+    solver: &'a mut Solver<T>,
+    rows: R,
+    visit: Visit,
+}
+
+impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for Visits<'_, T, R> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> usize {
+        let mut count = 0;
+        for row in self.rows {
+            count += 1;
+            match self.visit {
+                Visit::Update => self.solver.descend_by_row::<K>(&row),
+                Visit::Look => self.solver.look::<K>(&row),
+                Visit::Add(size) => self.solver.descend_by_block::<K>(&row, size),
+                Visit::Check => self.solver.check::<K>(&row),
+            }
+        }
+        count
+    }
+}

@@ -1,0 +1,506 @@
+//! Training over rows that arrive pass after pass: the dual cached loops.
+//!
+//! Every fresh row is visited once, then kept in the working set or dropped. Kept rows are swept again while no fresh
+//! row waits (timed), and in any case a certain number of times for each fresh row, without which a fast reader would
+//! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
+//! of the solver; sweeps of the working set are its active passes, in between.
+//!
+//! A sweep grades the rows (see [`super::grades`]), and from how many words each grade has follows which rows the next
+//! one drops, so that room remains for the fresh rows to come. A sweep that leaves little of the gap which fresh rows
+//! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
+//! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
+
+use crate::base::random::Random;
+use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
+use crate::rows::page::Page;
+use crate::rows::row::Row;
+use crate::screening::measuring::{learned, learner, Measure, Measuring, SAMPLE};
+use crate::screening::slack::{Learner, Metric};
+use crate::simd::{prefetch, Kernel, Level, Real, Work};
+use crate::solver::Solver;
+use crate::task::problem::{Policy, Problem, Schedule};
+use crate::training::held_out::HeldOut;
+use crate::training::log::{Event, Log};
+use crate::training::schedule::grades::{limit, margins, Words, GRADES};
+use crate::training::schedule::paper::Threshold;
+use crate::training::schedule::pass::{as_they_arrive, decide, Arrived, Fresh, Held, Pass, Passes};
+use crate::training::schedule::resident::FEATURES_PER_VALUE;
+use crate::training::schedule::working_set::{WorkingSet, GROUP};
+use crate::training::{Tallies, TrainError};
+use crate::Step;
+
+/// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
+const CACHED_VISITS: f64 = 2.0;
+/// Sweeps of the working set in a pass.
+const SWEEPS: f64 = 20.0;
+/// While it waits for a slow reader a trainer may do this many times as much again.
+const SPARE: f64 = 10.0;
+/// The working set is settled once its rows leave this share of what they left of the gap at most since fresh rows came,
+/// or this share of the tolerance.
+const SETTLED: f64 = 0.05;
+/// Share of the working set's room that sweeps leave to the rows seen.
+const KEPT: f64 = 0.6;
+/// A sweep counts as an active pass, after which the centre of the proximal shift may move, when the working set holds
+/// this share of the rows that still move, and room for those that are held at their bounds by less than so much of the
+/// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
+const COVERING: f64 = 0.8;
+const COVERING_MARGIN: f64 = 0.01;
+/// Groups swept before the ring is looked at again.
+const SWEEP_GROUPS: usize = 8;
+
+pub(in crate::training) struct Streaming<T> {
+    pub(in crate::training) solver: Solver<T>,
+    consumer: Consumer,
+    pub(in crate::training) set: WorkingSet,
+    pub(in crate::training) facts: Facts,
+    pub(in crate::training) level: Level,
+    pub(in crate::training) random: Random,
+    schedule: Schedule,
+    policy: Policy,
+    /// The threshold of the published form.
+    pub(in crate::training) threshold: Threshold,
+    passes: Passes,
+    /// Rows up to this grade are kept, and the largest gradient of each.
+    cut: usize,
+    margins: [f64; GRADES],
+    /// Words of the rows that the sweep has seen, by grade.
+    words: Words,
+    sweep: Vec<(u32, u32)>,
+    cursor: usize,
+    /// Cached visits owed for the rows of this pass so far.
+    owed: f64,
+    /// Cached visits allowed besides, while no fresh row waits.
+    spare: f64,
+    /// Fresh rows of this pass that were worth keeping, and how many the last pass had.
+    relevant: usize,
+    last_relevant: Option<usize>,
+    /// The most that a sweep's rows have left of the gap since fresh rows came, and whether some came since the last sweep.
+    most_open: f64,
+    refreshed: bool,
+    /// Nothing to gain from another sweep before fresh rows come.
+    settled: bool,
+    /// The last row of the pass has come.
+    ending: bool,
+    /// Flags of the rows of a batch or group to keep.
+    keep: Vec<bool>,
+    /// Learns metrics for leeways, where those are wanted.
+    learner: Option<Learner>,
+}
+
+/// Rows that a working set in a cache with so many words aims to keep.
+pub(in crate::training) fn kept_rows(words: usize, facts: &Facts) -> usize {
+    let rows = KEPT * words as f64 / facts.mean_row_words.max(1) as f64;
+    (rows as usize).clamp(1, facts.rows.max(1))
+}
+
+impl<T: Real> Streaming<T> {
+    pub(in crate::training) fn new(
+        mut solver: Solver<T>,
+        facts: Facts,
+        region: WorkingSetRegion,
+        consumer: Consumer,
+        problem: &Problem,
+        random: Random,
+        log: Log,
+    ) -> Result<Self, TrainError> {
+        solver.let_rows_sleep(false);
+        Ok(Self {
+            passes: Passes::begin(&mut solver, true, log)?,
+            solver,
+            consumer,
+            set: WorkingSet::new(region, &facts)?,
+            facts,
+            level: Level::best(),
+            random,
+            schedule: problem.schedule(),
+            policy: problem.policy(),
+            threshold: Threshold::new(),
+            cut: GRADES,
+            margins: margins(),
+            words: [0; GRADES + 1],
+            sweep: Vec::new(),
+            cursor: 0,
+            owed: 0.0,
+            spare: 0.0,
+            relevant: 0,
+            last_relevant: None,
+            most_open: 0.0,
+            refreshed: false,
+            settled: false,
+            ending: false,
+            keep: Vec::new(),
+            learner: None,
+        })
+    }
+
+    /// Trains other heads from here on, with the working set as it is.
+    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_sleep(false);
+        self.passes.restart(&mut solver)?;
+        self.solver = solver;
+        self.threshold = Threshold::new();
+        self.cut = GRADES;
+        self.most_open = 0.0;
+        (self.relevant, self.last_relevant) = (0, None);
+        self.forget_pass();
+        Ok(())
+    }
+
+    /// Begins a pass of decisions: the heads have ended.
+    pub(in crate::training) fn begin_deciding(&mut self) {
+        self.passes.begun += 1;
+    }
+
+    /// Has rows decided as they come; `Done` behind the last.
+    pub(in crate::training) fn decide(
+        &mut self,
+        held_out: &mut HeldOut,
+        budget_values: usize,
+    ) -> Step {
+        decide(
+            &mut self.consumer,
+            (&self.solver, self.facts.dense),
+            (held_out, &mut self.passes),
+            budget_values,
+        )
+    }
+
+    /// Has metrics learned from rows of the first pass.
+    pub(in crate::training) fn learn_metrics(&mut self) -> Result<(), TrainError> {
+        self.learner = learner(&self.facts)?;
+        Ok(())
+    }
+
+    /// The metrics learned.
+    pub(in crate::training) fn metrics(&self) -> Vec<Metric> {
+        let learner = self.learner.as_ref();
+        learner.map_or_else(Vec::new, |learner| learned(learner, &self.solver))
+    }
+
+    /// Begins a pass in which rows are measured: the head has ended.
+    pub(in crate::training) fn begin_measuring(&mut self) {
+        self.passes.begun += 1;
+        self.passes.rows = 0;
+    }
+
+    /// Has rows measured as they come; `Done` behind the last.
+    pub(in crate::training) fn measure(
+        &mut self,
+        measuring: &mut Measuring,
+        budget_values: usize,
+    ) -> Step {
+        let (solver, level) = (&self.solver, self.level);
+        let rows = |rows: Arrived<'_>| {
+            level.run(Measure {
+                solver,
+                rows,
+                measuring,
+                budget: usize::MAX,
+            })
+        };
+        let (consumer, passes) = (&mut self.consumer, &mut self.passes);
+        as_they_arrive(consumer, self.facts.dense, passes, budget_values, rows)
+    }
+
+    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let (mut took, mut moved) = (false, false);
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let values = if self.ending {
+                if self.waits() && self.may_sweep(self.spare) {
+                    self.sweep_some()?
+                } else {
+                    self.end_pass()?;
+                    self.facts.features
+                }
+            } else if self.may_sweep(self.owed) {
+                self.sweep_some()?
+            } else if let Some(values) = self.take_batch()? {
+                took = true;
+                values
+            } else if took {
+                // the reader must hear of the room before the waiting time is used for sweeps
+                return Ok(Step::Progress);
+            } else if self.schedule == Schedule::Timed && self.may_sweep(self.spare) {
+                self.sweep_some()?
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn may_sweep(&self, visits: f64) -> bool {
+        self.passes.current == Pass::Full && visits >= GROUP as f64 && !self.settled
+    }
+
+    /// Whether the end of a pass may wait for the working set: no row of the next pass has come. (The published form knows
+    /// nothing of that.)
+    fn waits(&mut self) -> bool {
+        self.schedule == Schedule::Timed
+            && self.policy != Policy::Paper
+            && self.consumer.front().is_none()
+    }
+
+    /// Rows at a bound are kept when their gradient is within this of it.
+    fn margin(&self) -> f64 {
+        let margin = self.margins.get(self.cut);
+        margin.copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Visits the oldest batch of fresh rows; None when there is none.
+    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
+        let margin = self.margin();
+        let Some(batch) = self.consumer.front() else {
+            return Ok(None);
+        };
+        self.ending = batch.ends == Ends::Pass;
+        let values = batch.words.len();
+        let dense = self.facts.dense;
+        self.keep.clear();
+        let fresh = Fresh {
+            solver: &mut self.solver,
+            words: batch.words,
+            dense,
+            margin,
+            pass: self.passes.current,
+            policy: self.policy,
+            keep: &mut self.keep,
+        };
+        self.level.run(fresh);
+        if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
+            let step = self.facts.rows.div_ceil(SAMPLE);
+            let mut count = self.passes.rows;
+            let rows = Arrived::of(batch.words, dense, &mut count);
+            rows.step_by(step).for_each(|row| learner.take(&row));
+        }
+        self.passes.rows += self.keep.len();
+        if self.passes.current == Pass::Full {
+            let mut at = 0;
+            for &keep in &self.keep {
+                let row = Row::new(&batch.words[at..], dense);
+                at += row.values();
+                if keep {
+                    self.relevant += 1;
+                    self.set.insert(&row, &mut self.random);
+                    (self.settled, self.refreshed) = (false, true);
+                    self.most_open = 0.0;
+                }
+            }
+            let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
+            let visits = self.keep.len() as f64 * CACHED_VISITS.min(limit);
+            self.owed += visits;
+            self.spare += SPARE * visits;
+        }
+        self.consumer.release();
+        Ok(Some(values))
+    }
+
+    fn end_pass(&mut self) -> Result<(), TrainError> {
+        self.forget_pass();
+        if self.passes.current == Pass::Full {
+            self.last_relevant = Some(std::mem::take(&mut self.relevant));
+        }
+        let held = self.held();
+        self.passes.end(&mut self.solver, held)
+    }
+
+    /// Visits a few groups of the working set.
+    fn sweep_some(&mut self) -> Result<usize, TrainError> {
+        if self.policy == Policy::Paper {
+            return Ok(self.pick_some());
+        }
+        if self.cursor >= self.sweep.len() {
+            self.begin_sweep()?;
+            if self.sweep.is_empty() {
+                self.settled = true;
+                return Ok(0);
+            }
+        }
+        let mut values = 0;
+        let end = (self.cursor + SWEEP_GROUPS).min(self.sweep.len());
+        for at in self.cursor..end {
+            let (page, first) = self.sweep[at];
+            let next = self.sweep.get(at + 1).copied();
+            values += self.sweep_group(page as usize, first as usize, next);
+        }
+        self.cursor = end;
+        if self.cursor == self.sweep.len() {
+            self.end_sweep();
+        }
+        Ok(values)
+    }
+
+    fn sweep_group(&mut self, page: usize, first: usize, next: Option<(u32, u32)>) -> usize {
+        if let Some((page, slot)) = next {
+            let page = self.set.read(page as usize);
+            if (slot as usize) < page.slots() {
+                prefetch(page.peek(slot as usize), 8);
+            }
+        }
+        self.keep.clear();
+        let group = Group {
+            solver: &mut self.solver,
+            page: self.set.read(page),
+            first,
+            margins: &self.margins,
+            cut: self.cut,
+            words: &mut self.words,
+            keep: &mut self.keep,
+        };
+        let values = self.level.run(group);
+        self.pay(self.keep.len());
+        for offset in 0..self.keep.len() {
+            if !self.keep[offset] {
+                self.set.evict(page, first + offset);
+            }
+        }
+        values
+    }
+
+    /// Takes cached visits off what is owed, or else off what is allowed besides.
+    pub(in crate::training) fn pay(&mut self, visits: usize) {
+        if self.owed >= GROUP as f64 {
+            self.owed -= visits as f64;
+        } else {
+            self.spare -= visits as f64;
+        }
+    }
+
+    fn begin_sweep(&mut self) -> Result<(), TrainError> {
+        self.set.order(&mut self.sweep, &mut self.random)?;
+        self.cursor = 0;
+        self.words = [0; GRADES + 1];
+        self.solver.begin_active();
+        Ok(())
+    }
+
+    /// Forgets what is of one pass, half a sweep too: the solver begins its sums anew.
+    fn forget_pass(&mut self) {
+        (self.owed, self.spare) = (0.0, 0.0);
+        (self.settled, self.ending) = (false, false);
+        self.sweep.clear();
+        self.cursor = 0;
+    }
+
+    fn end_sweep(&mut self) {
+        self.note_sweep();
+        let open = self.solver.open();
+        self.most_open = self.most_open.max(open);
+        let tolerated = self.solver.tolerance() * self.solver.known_dual();
+        self.settled = open <= SETTLED * self.most_open.max(tolerated);
+        let covering = self.margin() >= COVERING_MARGIN * self.solver.violation().min(1.0)
+            && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
+        let values = self.set.len() * self.facts.mean_row_words;
+        // what is settled has no more to say about this centre
+        if (covering || self.settled) && values * FEATURES_PER_VALUE >= self.facts.features {
+            self.solver.end_active();
+        }
+        self.choose_cut();
+    }
+
+    /// Has the next sweep drop the rows that are held most firmly, beyond the room they may take.
+    fn choose_cut(&mut self) {
+        let room = (KEPT * self.set.capacity_words() as f64) as usize;
+        let (cut, _) = limit(&self.words, room);
+        if cut < self.cut {
+            self.cut = cut;
+        } else if self.refreshed {
+            // without fresh rows there are fewer because the others were dropped
+            self.cut = cut.min(self.cut + 1);
+        }
+        self.refreshed = false;
+    }
+
+    /// Notes a sweep of the working set, or as many picks as there are rows.
+    pub(in crate::training) fn note_sweep(&mut self) {
+        let held = self.held();
+        self.passes
+            .note(&mut self.solver, (Event::Active, None), held);
+    }
+
+    fn held(&self) -> Held {
+        Held {
+            rows: self.set.len() as u64,
+            evictions: self.set.evicted + self.set.replaced,
+        }
+    }
+
+    /// Rows that an active pass would visit if the cache could hold them.
+    fn relevant_rows(&self) -> usize {
+        self.last_relevant.unwrap_or_else(|| {
+            let share = self.relevant as f64 / self.passes.rows.max(1) as f64;
+            (share * self.facts.rows as f64) as usize
+        })
+    }
+
+    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+        &self.solver
+    }
+
+    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    pub(in crate::training) fn log(&self) -> &Log {
+        &self.passes.log
+    }
+
+    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes.log
+    }
+
+    pub(in crate::training) fn tallies(&self) -> Tallies {
+        Tallies {
+            passes: self.passes.begun,
+            rows_into_pass: self.passes.rows as u64,
+            working_set_rows: self.set.len() as u64,
+            evictions: self.set.evicted,
+            replaced: self.set.replaced,
+        }
+    }
+}
+
+/// A group of slots of the working set.
+struct Group<'a, T> {
+    solver: &'a mut Solver<T>,
+    page: Page<'a>,
+    first: usize,
+    margins: &'a [f64; GRADES],
+    cut: usize,
+    words: &'a mut Words,
+    keep: &'a mut Vec<bool>,
+}
+
+impl<T: Real> Work for Group<'_, T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self) -> usize {
+        let mut values = 0;
+        let end = (self.first + GROUP).min(self.page.slots());
+        let scattered = self.solver.scattered();
+        for slot in self.first..end {
+            if scattered && slot + 1 < end {
+                self.solver.ask::<false>(&self.page.peek_row(slot + 1));
+            }
+            // a dead slot counts as kept: there is nothing to drop
+            let keep = match self.page.row(slot) {
+                Some(row) => {
+                    values += row.values();
+                    let grade = self.solver.visit_graded::<K>(&row, self.margins);
+                    self.words[grade] += row.values();
+                    grade <= self.cut
+                }
+                None => true,
+            };
+            self.keep.push(keep);
+        }
+        values
+    }
+}
