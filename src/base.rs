@@ -1,4 +1,5 @@
-//! Errors with SQLSTATE and hint, and the settings `pgsvm.*`. Knows nothing of models, rows or solvers.
+//! Errors with SQLSTATE and hint, the settings `pgsvm.*`, and hashes of tables in memory. Knows nothing of models, rows or solvers.
 
 pub mod errors;
+pub mod keyed_hash;
 pub mod settings;

@@ -31,7 +31,11 @@ pub use name::Feature;
 pub use resolve::resolve;
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::rc::Rc;
+
+/// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
+pub const MOST_PARTS: usize = 10_000;
 
 /// One source of features, as the model remembers it. Types are those of the training, by SQL name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,7 +246,8 @@ impl FeaturePart {
 impl FeatureSet {
     /// Reads the stored form. None when it is none.
     pub fn from_json(json: &str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        let set: Self = serde_json::from_str(json).ok()?;
+        (set.parts.len() <= MOST_PARTS).then_some(set)
     }
 
     /// The form in which models store it.
@@ -252,13 +257,9 @@ impl FeatureSet {
 
     /// The columns it reads, each once, in order of first use: what a source query must select.
     pub fn columns(&self) -> Vec<&str> {
-        let mut columns = Vec::new();
-        for column in self.parts.iter().flat_map(FeaturePart::columns) {
-            if !columns.contains(&column) {
-                columns.push(column);
-            }
-        }
-        columns
+        let mut known = HashSet::new();
+        let all = self.parts.iter().flat_map(FeaturePart::columns);
+        all.filter(|column| known.insert(*column)).collect()
     }
 
     /// Whether the other set reads the same columns, of the same types and in the same way; what was learned from rows

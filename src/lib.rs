@@ -4,7 +4,7 @@
 //!
 //! | module | holds | runs in |
 //! |---|---|---|
-//! | `base` | errors, settings | everywhere |
+//! | `base` | errors, settings, hashes of tables in memory | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
 //! | `catalog` | who may do what with the extension's tables | the calling backend |
 //! | `features` | columns become numbers | whoever reads, whoever predicts |

@@ -8,7 +8,8 @@
 //! it first needs it; two values that meet there count as one. A value that training did not see has no
 //! code, or the hashed one where the column has such a block.
 
-use super::hash::{self, BuildTextHasher, DistinctCount};
+use super::hash::{self, DistinctCount};
+use crate::base::keyed_hash::TextHash;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -56,7 +57,7 @@ pub struct Dictionary {
     /// Values with a code of their own, in the order of their codes.
     values: Vec<Rc<str>>,
     codes: Vec<u32>,
-    by_value: HashMap<Rc<str>, u32, BuildTextHasher>,
+    by_value: HashMap<Rc<str>, u32, TextHash>,
     null_code: Option<u32>,
     hashed: Option<Hashed>,
 }

@@ -10,6 +10,7 @@ use super::category::CategoryLimits;
 use super::dense::columns;
 use super::one_hot::OneHot;
 use super::part::Part;
+use super::resolve::ByName;
 use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::array::{ArrayProblem, NumberArray};
@@ -54,9 +55,10 @@ impl Decoder {
         columns: &[Column],
         nulls: Nulls,
     ) -> Result<Self, FeatureError> {
+        let by_name = ByName::new(columns);
         let mut parts = Vec::new();
         for part in &features.parts {
-            let part = Part::new(part, columns)?;
+            let part = Part::new(part, &by_name)?;
             let joined = parts
                 .last_mut()
                 .is_some_and(|last: &mut Part| last.join(&part));

@@ -1,6 +1,7 @@
 //! Everything that can be wrong with features, and how it is said.
 
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
+use super::MOST_PARTS;
 use crate::base::errors::{Code, Failure};
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
@@ -18,6 +19,8 @@ pub enum FeatureError {
     Entry { entry: String },
     /// An entry of `features` appears twice.
     Duplicate { entry: String },
+    /// `features` has so many entries.
+    TooMany { entries: usize },
     /// The label column is among the features.
     Label { column: String },
     /// Category columns that look like keys, and the features that remain without them.
@@ -113,7 +116,9 @@ impl FeatureError {
             }
             Self::LongCategory { .. } => Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
             Self::NotUtf8 { .. } => Code::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
-            Self::TooManyCategories { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            Self::TooManyCategories { .. } | Self::TooMany { .. } => {
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+            }
             Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Length { .. }
             | Self::Empty { .. }
@@ -138,6 +143,9 @@ impl FeatureError {
             Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
             Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
+            Self::TooMany { entries } => {
+                format!("features has {entries} entries, more than {MOST_PARTS}")
+            }
             Self::Label { column } => {
                 format!("label column \"{column}\" cannot be among the features")
             }
@@ -296,6 +304,9 @@ impl FeatureError {
             }
             Self::Label { .. } => {
                 "Leave it out, or leave features out to use every other column.".to_owned()
+            }
+            Self::TooMany { .. } => {
+                "Keep sparse features in two array columns: features => ARRAY['sparse(idx, val)'].".to_owned()
             }
             Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
             Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),

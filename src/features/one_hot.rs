@@ -3,7 +3,6 @@
 
 use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
 use super::error::utf8;
-use super::hash::BuildTextHasher;
 use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
@@ -14,7 +13,7 @@ use std::rc::Rc;
 /// What is kept from row to row; the codes themselves are in the feature set's dictionaries.
 pub(super) struct OneHot {
     /// Codes of enum values met so far, by oid, for each part.
-    enums: Vec<HashMap<u32, Option<u32>, BuildTextHasher>>,
+    enums: Vec<HashMap<u32, Option<u32>>>,
     /// While a training reads.
     learning: Option<Learning>,
 }

@@ -1,7 +1,7 @@
 //! Where the values of a feature part stand in a row: its columns found by name, their types checked.
 //! Called when a decoder is made, and when `features` is resolved.
 
-use super::resolve::{find, wrong_type};
+use super::resolve::{wrong_type, ByName};
 use super::{FeatureError, FeaturePart};
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
@@ -61,11 +61,9 @@ impl Part {
         }
     }
 
-    pub fn new(part: &FeaturePart, columns: &[Column]) -> Result<Self, FeatureError> {
+    pub fn new(part: &FeaturePart, columns: &ByName<'_>) -> Result<Self, FeatureError> {
         let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
-            let column = find(name, columns)?;
-            let at = columns.iter().position(|other| other.name == name);
-            Ok((at.unwrap_or(0), column))
+            Ok((columns.place(name)?, columns.find(name)?))
         };
         Ok(match part {
             FeaturePart::Column { name, time, .. } => {

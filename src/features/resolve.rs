@@ -2,10 +2,12 @@
 //! in the leader.
 
 use super::part::{array_kind, check_category, check_text, index_kind};
-use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn};
+use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
 use crate::pg::vector::VectorKind;
+use core::mem::{discriminant, Discriminant};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Chooses the features: `entries` in their order, or without entries every usable column but the
@@ -16,9 +18,15 @@ pub fn resolve(
     columns: &[Column],
     label: &str,
 ) -> Result<(FeatureSet, Vec<SkippedColumn>), FeatureError> {
+    let columns = ByName::new(columns);
     let (parts, skipped) = match entries {
-        Some(entries) => (named_parts(entries, columns, label)?, Vec::new()),
-        None => all_parts(columns, label)?,
+        Some(entries) if entries.len() > MOST_PARTS => {
+            return Err(FeatureError::TooMany {
+                entries: entries.len(),
+            })
+        }
+        Some(entries) => (named_parts(entries, &columns, label)?, Vec::new()),
+        None => all_parts(&columns, label)?,
     };
     match parts.is_empty() {
         true => Err(FeatureError::Nothing),
@@ -33,12 +41,12 @@ pub fn resolve(
 }
 
 fn all_parts(
-    columns: &[Column],
+    columns: &ByName<'_>,
     label: &str,
 ) -> Result<(Vec<FeaturePart>, Vec<SkippedColumn>), FeatureError> {
     let mut parts = Vec::new();
     let mut skipped = Vec::new();
-    for column in columns {
+    for column in columns.all {
         if column.name.is_empty() || column.name == label {
             continue;
         }
@@ -52,7 +60,7 @@ fn all_parts(
     }
     for part in &parts {
         for column in part.columns() {
-            find(column, columns)?;
+            columns.find(column)?;
         }
     }
     Ok((parts, skipped))
@@ -60,20 +68,21 @@ fn all_parts(
 
 fn named_parts(
     entries: &[String],
-    columns: &[Column],
+    columns: &ByName<'_>,
     label: &str,
 ) -> Result<Vec<FeaturePart>, FeatureError> {
     let mut parts: Vec<FeaturePart> = Vec::with_capacity(entries.len());
+    let mut known = HashSet::new();
     for entry in entries {
         let part = named_part(entry, columns, label)?;
-        if parts.contains(&part) {
-            return Err(FeatureError::Duplicate {
-                entry: entry.clone(),
-            });
-        }
         if part.columns().any(|column| column == label) {
             return Err(FeatureError::Label {
                 column: label.to_owned(),
+            });
+        }
+        if !known.insert(identity(&part)) {
+            return Err(FeatureError::Duplicate {
+                entry: entry.clone(),
             });
         }
         parts.push(part);
@@ -81,8 +90,14 @@ fn named_parts(
     Ok(parts)
 }
 
-fn named_part(entry: &str, columns: &[Column], label: &str) -> Result<FeaturePart, FeatureError> {
-    if !columns.iter().any(|column| column.name == entry) {
+/// By which a part that has learned nothing is told from all others of the same columns.
+fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
+    let columns = part.columns().map(str::to_owned);
+    (discriminant(part), columns.collect())
+}
+
+fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
+    if !columns.has(entry) {
         match parse_form(entry) {
             Form::Sparse(index, value) => return sparse_part(&index, &value, columns),
             Form::Libsvm(name) => return libsvm_part(&name, columns),
@@ -95,7 +110,7 @@ fn named_part(entry: &str, columns: &[Column], label: &str) -> Result<FeaturePar
             Form::Name => {}
         }
     }
-    let column = find(entry, columns)?;
+    let column = columns.find(entry)?;
     match column_part(column) {
         Some(part) => Ok(part),
         None if column.name == label => Err(FeatureError::Label {
@@ -133,8 +148,8 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
     }
 }
 
-fn category_part(name: &str, columns: &[Column]) -> Result<FeaturePart, FeatureError> {
-    let column = find(name, columns)?;
+fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(name)?;
     Ok(FeaturePart::Category {
         name: column.name.clone(),
         type_name: type_of(column),
@@ -143,9 +158,13 @@ fn category_part(name: &str, columns: &[Column]) -> Result<FeaturePart, FeatureE
     })
 }
 
-fn sparse_part(index: &str, value: &str, columns: &[Column]) -> Result<FeaturePart, FeatureError> {
-    let index = find(index, columns)?;
-    let value = find(value, columns)?;
+fn sparse_part(
+    index: &str,
+    value: &str,
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let index = columns.find(index)?;
+    let value = columns.find(value)?;
     index_kind(index)?;
     array_kind(value)?;
     Ok(FeaturePart::Sparse {
@@ -156,8 +175,8 @@ fn sparse_part(index: &str, value: &str, columns: &[Column]) -> Result<FeaturePa
     })
 }
 
-fn libsvm_part(name: &str, columns: &[Column]) -> Result<FeaturePart, FeatureError> {
-    let column = find(name, columns)?;
+fn libsvm_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(name)?;
     check_text(column)?;
     Ok(FeaturePart::Libsvm {
         name: column.name.clone(),
@@ -165,24 +184,49 @@ fn libsvm_part(name: &str, columns: &[Column]) -> Result<FeaturePart, FeatureErr
     })
 }
 
-/// The only column of that name.
-pub(super) fn find<'a>(name: &str, columns: &'a [Column]) -> Result<&'a Column, FeatureError> {
-    let mut found = columns.iter().filter(|column| column.name == name);
-    match (found.next(), found.next()) {
-        (Some(column), None) => Ok(column),
-        (Some(_), Some(_)) => Err(FeatureError::AmbiguousColumn {
-            column: name.to_owned(),
-        }),
-        (None, _) => {
-            let bare = unquoted(name);
-            let near = columns
-                .iter()
-                .find(|column| column.name.eq_ignore_ascii_case(&bare))
-                .map(|column| column.name.clone());
-            Err(FeatureError::MissingColumn {
+/// The columns of a source, found by name without going through all of them each time.
+pub(super) struct ByName<'a> {
+    all: &'a [Column],
+    /// Where the first of each name stands, and whether it is the only one.
+    places: HashMap<&'a str, (usize, bool)>,
+}
+
+impl<'a> ByName<'a> {
+    pub fn new(all: &'a [Column]) -> Self {
+        let mut places = HashMap::with_capacity(all.len());
+        for (at, column) in all.iter().enumerate() {
+            places
+                .entry(column.name.as_str())
+                .and_modify(|(_, only)| *only = false)
+                .or_insert((at, true));
+        }
+        Self { all, places }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// The only column of that name.
+    pub fn find(&self, name: &str) -> Result<&'a Column, FeatureError> {
+        Ok(&self.all[self.place(name)?])
+    }
+
+    /// Where it stands.
+    pub fn place(&self, name: &str) -> Result<usize, FeatureError> {
+        match self.places.get(name) {
+            Some((at, true)) => Ok(*at),
+            Some((_, false)) => Err(FeatureError::AmbiguousColumn {
                 column: name.to_owned(),
-                near,
-            })
+            }),
+            None => {
+                let bare = unquoted(name);
+                let near = |column: &&Column| column.name.eq_ignore_ascii_case(&bare);
+                Err(FeatureError::MissingColumn {
+                    column: name.to_owned(),
+                    near: self.all.iter().find(near).map(|near| near.name.clone()),
+                })
+            }
         }
     }
 }

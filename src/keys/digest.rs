@@ -3,7 +3,6 @@
 //! XXH3 does not.
 
 use crate::features::FeatureBuffer;
-use core::hash::{BuildHasherDefault, Hasher};
 use twox_hash::{XxHash3_128, XxHash3_64};
 
 /// Makes the digests of rows.
@@ -53,33 +52,4 @@ pub fn of_label(text: &str) -> u64 {
 /// What stands for a text among keys: 128 bits, so that no two texts are taken for one.
 pub fn of_key(text: &[u8]) -> u128 {
     XxHash3_128::oneshot(text)
-}
-
-/// Where to look first, in memory, for what a key is known by. Integers mostly come numbered through.
-pub fn place_of(key: u128) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(32)).wrapping_mul(ODD);
-    mixed ^ mixed >> 32
-}
-
-/// The same for sets.
-#[derive(Default)]
-pub struct KeyHasher(u64);
-
-pub type BuildKeyHasher = BuildHasherDefault<KeyHasher>;
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = XxHash3_64::oneshot_with_seed(self.0, bytes);
-    }
-
-    #[inline]
-    fn write_u128(&mut self, key: u128) {
-        self.0 = place_of(key);
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }

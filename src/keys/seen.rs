@@ -4,9 +4,8 @@
 //! of consecutive ones, and the next key is compared with the last run only. Those that come out of order are in many
 //! small sets: one large set would take a second to grow, in which nothing could end the statement.
 
-use super::digest::BuildKeyHasher;
+use crate::base::keyed_hash::NumberHash;
 use std::collections::{HashSet, TryReserveError};
-use std::hash::BuildHasher;
 
 /// Sets of the keys out of order; of a hundred million keys each grows within some ten milliseconds.
 const SETS: usize = 128;
@@ -17,7 +16,9 @@ pub struct Seen {
     /// Ascending.
     runs: Vec<Run>,
     /// `SETS` of them, or none while all keys ascend.
-    others: Vec<HashSet<u128, BuildKeyHasher>>,
+    others: Vec<HashSet<u128, NumberHash>>,
+    /// The hash of all sets, by which each key has its own.
+    hash: NumberHash,
 }
 
 /// All keys from the first to the last.
@@ -56,15 +57,18 @@ impl Seen {
         }
         if self.others.is_empty() {
             self.others.try_reserve_exact(SETS)?;
-            self.others.resize_with(SETS, HashSet::default);
+            let hash = &self.hash;
+            let set = || HashSet::with_hasher(hash.clone());
+            self.others.resize_with(SETS, set);
         }
-        let others = &mut self.others[Self::set_of(key)];
+        let set = self.set_of(key);
+        let others = &mut self.others[set];
         others.try_reserve(1)?;
         Ok(others.insert(key))
     }
 
     /// The set of a key, by bits of its hash that a set of less than 2^40 keys has no use for.
-    fn set_of(key: u128) -> usize {
-        (BuildKeyHasher::default().hash_one(key) >> 48) as usize % SETS
+    fn set_of(&self, key: u128) -> usize {
+        (self.hash.of(key) >> 48) as usize % SETS
     }
 }

@@ -5,11 +5,12 @@ use crate::base::errors::{Code, Failure};
 use crate::pg::deform::Row;
 use crate::planning::job::Job;
 use crate::targets::labels::LabelValue;
+use std::collections::{HashMap, HashSet};
 
 /// The costs of a training's rows.
 pub struct Costs {
     column: Option<WeightColumn>,
-    by_label: Vec<(String, f64)>,
+    by_label: HashMap<String, f64>,
     /// By class id, as far as classes were met.
     by_class: Vec<f64>,
 }
@@ -29,7 +30,7 @@ impl Costs {
                 name,
                 at: weight_at,
             }),
-            by_label: job.class_weights.clone(),
+            by_label: job.class_weights.iter().cloned().collect(),
             by_class: Vec::new(),
         }
     }
@@ -69,8 +70,8 @@ impl Costs {
     /// When the product is no positive number of 32 bits.
     pub fn of(&mut self, weight: f64, class: u32, classes: &[LabelValue]) -> Result<f32, Failure> {
         for value in &classes[self.by_class.len()..] {
-            let given = self.by_label.iter().find(|(label, _)| *label == value.text);
-            self.by_class.push(given.map_or(1.0, |(_, weight)| *weight));
+            let given = self.by_label.get(&value.text);
+            self.by_class.push(given.copied().unwrap_or(1.0));
         }
         let cost = (weight * self.by_class[class as usize]) as f32;
         if cost > 0.0 && cost.is_finite() {
@@ -88,10 +89,14 @@ impl Costs {
     /// # Errors
     /// Names the label and the classes there are.
     pub fn check_complete(&self, classes: &[LabelValue]) -> Result<(), Failure> {
-        let known = |label: &str| classes.iter().any(|class| class.text == label);
-        match self.by_label.iter().find(|(label, _)| !known(label)) {
+        let known: HashSet<&str> = classes.iter().map(|class| class.text.as_str()).collect();
+        let unknown = self
+            .by_label
+            .keys()
+            .filter(|label| !known.contains(label.as_str()));
+        match unknown.min() {
             None => Ok(()),
-            Some((label, _)) => {
+            Some(label) => {
                 let all = classes.iter().take(20).map(|class| class.text.as_str());
                 Err(Failure::new(
                     Code::ERRCODE_INVALID_PARAMETER_VALUE,

@@ -4,7 +4,7 @@
 //! remembered, and only where they differ is a row looked up. The index for that is made when it is wanted first.
 
 use crate::base::errors::Failure;
-use crate::keys::digest::place_of;
+use crate::base::keyed_hash::NumberHash;
 use crate::pg::check_for_interrupts;
 use crate::warm_start::admission::out_of_memory;
 
@@ -24,6 +24,7 @@ pub struct Remembered {
     next: usize,
     /// Places of keys, each a row + 1 or 0, twice as many as rows or more; empty until a row is looked up.
     index: Vec<u32>,
+    hash: NumberHash,
 }
 
 impl Remembered {
@@ -121,6 +122,6 @@ impl Remembered {
 
     /// Where a key is looked for first.
     fn place(&self, key: u128) -> usize {
-        place_of(key) as usize & (self.index.len() - 1)
+        self.hash.of(key) as usize & (self.index.len() - 1)
     }
 }

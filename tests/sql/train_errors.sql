@@ -84,6 +84,8 @@ SELECT svm_train('points', 'good', features => ARRAY['sparse(x, y)']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => ARRAY['libsvm(x)']);
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY(SELECT 'sparse(x, y' || i || ')' FROM generate_series(1, 10001) AS i));
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query('SELECT good, ARRAY[side] AS sides FROM points', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 
