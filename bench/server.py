@@ -140,7 +140,7 @@ def cache_for(rows, features, share=1.0):
 
 def train(table, c, tolerance=1e-3, *, cache, settings=(), **arguments):
     """One svm_train in a new connection: (usage, w, b, the model's row in svm_models as a dict)."""
-    given = {"c": c, "tolerance": tolerance, "scale": "none", "model": "bench", **arguments}
+    given = {"c": c, "tolerance": tolerance, "loss": "hinge", "scale": "none", "model": "bench", **arguments}
     call = ", ".join(f"{name} => %({name})s" for name in given)
     with connect() as connection:
         for setting in (f"pgsvm.cache_size = '{cache}'", "client_min_messages = warning", *settings):

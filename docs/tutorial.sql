@@ -70,17 +70,17 @@ SELECT row_number() OVER (ORDER BY id) - 1 AS row, CASE state WHEN 'runs' THEN 1
 FROM machines;
 WITH recomputed AS (
     SELECT 0.5 * (SELECT sum(w ^ 2) FROM raw_version JOIN svm_weight ON version_id = id, unnest(weights) AS w)
-           + sum(greatest(0, 1 - y * svm_decision('raw', signed))) AS primal
+           + sum(greatest(0, 1 - y * svm_decision('raw', signed)) ^ 2) AS primal
     FROM signed
 )
 SELECT abs(stored.primal - recomputed.primal) < 1e-6 * stored.primal AS primal_agrees
 FROM svm_models AS stored, recomputed WHERE name = 'raw';
 WITH duals AS (
-    SELECT first_row + rows.at AS row, rows.a
+    SELECT first_row + rows.at AS row, rows.a::float8 AS a
     FROM raw_version JOIN svm_dual ON version_id = id, unnest(rows, duals) AS rows (at, a)
 ), recomputed AS (
-    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced) ^ 2) AS dual,
-           min(a) >= 0 AND max(a) <= 1 AS feasible
+    SELECT sum(a) - 0.5 * (sum(a * y * vibration) ^ 2 + sum(a * y * serviced) ^ 2) - sum(a ^ 2) / 4 AS dual,
+           min(a) >= 0 AS feasible
     FROM duals JOIN signed USING (row)
 )
 SELECT abs(stored.dual - recomputed.dual) < 1e-6 * stored.dual AS dual_agrees, feasible

@@ -1,24 +1,24 @@
--- Training
+-- Training. A default of NULL, and of NaN for c, says that the argument is not given; src/request.rs has what holds then.
 
 CREATE OR REPLACE FUNCTION svm_train(
     relation regclass,
     label text,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
-    c float8 DEFAULT 1.0,
-    loss text DEFAULT 'hinge',
-    intercept boolean DEFAULT true,
-    scale text DEFAULT 'auto',
-    nulls text DEFAULT 'error',
-    tolerance float8 DEFAULT 1e-3,
+    c float8 DEFAULT 'NaN',
+    loss text DEFAULT NULL,
+    intercept boolean DEFAULT NULL,
+    scale text DEFAULT NULL,
+    nulls text DEFAULT NULL,
+    tolerance float8 DEFAULT NULL,
     max_passes int DEFAULT NULL,
-    solver text DEFAULT 'stream',
-    seed int DEFAULT 0,
+    solver text DEFAULT NULL,
+    seed int DEFAULT NULL,
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
-    probability boolean DEFAULT false,
+    probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
-    options jsonb DEFAULT '{}'
+    options jsonb DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -29,20 +29,20 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     label text,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
-    c float8 DEFAULT 1.0,
-    loss text DEFAULT 'hinge',
-    intercept boolean DEFAULT true,
-    scale text DEFAULT 'auto',
-    nulls text DEFAULT 'error',
-    tolerance float8 DEFAULT 1e-3,
+    c float8 DEFAULT 'NaN',
+    loss text DEFAULT NULL,
+    intercept boolean DEFAULT NULL,
+    scale text DEFAULT NULL,
+    nulls text DEFAULT NULL,
+    tolerance float8 DEFAULT NULL,
     max_passes int DEFAULT NULL,
-    solver text DEFAULT 'stream',
-    seed int DEFAULT 0,
+    solver text DEFAULT NULL,
+    seed int DEFAULT NULL,
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
-    probability boolean DEFAULT false,
+    probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
-    options jsonb DEFAULT '{}'
+    options jsonb DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -53,20 +53,20 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     relation regclass,
     label text,
     c float8[] DEFAULT NULL,
-    folds int DEFAULT 5,
+    folds int DEFAULT NULL,
     fold_column text DEFAULT NULL,
     features text[] DEFAULT NULL,
-    loss text DEFAULT 'hinge',
-    intercept boolean DEFAULT true,
-    scale text DEFAULT 'auto',
-    nulls text DEFAULT 'error',
-    tolerance float8 DEFAULT 1e-3,
+    loss text DEFAULT NULL,
+    intercept boolean DEFAULT NULL,
+    scale text DEFAULT NULL,
+    nulls text DEFAULT NULL,
+    tolerance float8 DEFAULT NULL,
     max_passes int DEFAULT NULL,
-    solver text DEFAULT 'stream',
-    seed int DEFAULT 0,
+    solver text DEFAULT NULL,
+    seed int DEFAULT NULL,
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
-    options jsonb DEFAULT '{}'
+    options jsonb DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS

@@ -20,6 +20,10 @@ use std::ops::RangeInclusive;
 /// Cap on passes when the user gives none: far above what a solvable problem takes.
 const DEFAULT_MAX_PASSES: u32 = 1000;
 
+/// Relative gap at which training stops where nothing says another.
+const USUAL_TOLERANCE: f64 = 1e-3;
+/// C where nothing is given.
+const USUAL_COST: f64 = 1.0;
 /// The C that are tried where none is given: decades, as most searches do.
 const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
 /// Most C in one cross-validation: each is a head for every fold and class.
@@ -51,6 +55,11 @@ pub struct Arguments {
     pub probability: Option<bool>,
     pub key: Option<String>,
     pub options: Option<JsonText>,
+}
+
+/// The C of a training, as its argument says it: NaN where it is not given, NULL where it is to be chosen.
+pub fn cost(argument: Option<f64>) -> Option<Vec<Option<f64>>> {
+    argument.map(|c| vec![Some(if c.is_nan() { USUAL_COST } else { c })])
 }
 
 /// A training that can start.
@@ -170,37 +179,14 @@ impl Arguments {
     }
 
     fn check_for(self, purpose: Purpose) -> Result<Request, Failure> {
-        let source = required(self.source, "relation")?;
-        let label = required(self.label, "label")?;
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
-        let policy = choices.policy_of(&required(self.solver, "solver")?)?;
-        let loss = word(
-            "loss",
-            &required(self.loss, "loss")?,
-            &[
-                ("hinge", Loss::Hinge),
-                ("squared_hinge", Loss::SquaredHinge),
-            ],
-        )?;
-        let terms = Terms {
-            loss,
-            intercept: required(self.intercept, "intercept")?,
-            tolerance: tolerance(self.tolerance)?,
-            max_passes: max_passes(self.max_passes)?,
-            seed: required(self.seed, "seed")? as u32 as u64,
-            policy,
-            proximal: choices.proximal,
-            inner_rounds: choices
-                .inner_rounds
-                .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
-            inner: choices.inner(loss)?,
-            spooling: choices.spooling(),
-            keep_duals: choices.duals,
-        };
-        let scale = word(
+        let terms = terms(&self, &choices)?;
+        let source = required(self.source, "relation")?;
+        let label = required(self.label, "label")?;
+        let scale = chosen(
             "scale",
-            &required(self.scale, "scale")?,
+            self.scale.as_deref(),
             &[
                 ("auto", ScaleWord::Auto),
                 ("none", ScaleWord::Fixed(Scale::None)),
@@ -208,9 +194,9 @@ impl Arguments {
                 ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
             ],
         )?;
-        let nulls = word(
+        let nulls = chosen(
             "nulls",
-            &required(self.nulls, "nulls")?,
+            self.nulls.as_deref(),
             &[
                 ("error", Nulls::Error),
                 ("skip", Nulls::Skip),
@@ -261,6 +247,37 @@ impl Arguments {
     }
 }
 
+/// How to go about the optimization problem.
+fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
+    // what minimizes one loss only takes that where none is given
+    let loss = match (&given.loss, choices.inner) {
+        (None, Some(InnerWord::Pegasos)) => Loss::Hinge,
+        (loss, _) => chosen(
+            "loss",
+            loss.as_deref(),
+            &[
+                ("squared_hinge", Loss::SquaredHinge),
+                ("hinge", Loss::Hinge),
+            ],
+        )?,
+    };
+    Ok(Terms {
+        loss,
+        intercept: given.intercept.unwrap_or(true),
+        tolerance: tolerance(given.tolerance)?,
+        max_passes: max_passes(given.max_passes)?,
+        seed: given.seed.unwrap_or(0) as u32 as u64,
+        policy: choices.policy_of(given.solver.as_deref().unwrap_or("auto"))?,
+        proximal: choices.proximal,
+        inner_rounds: choices
+            .inner_rounds
+            .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
+        inner: choices.inner(loss)?,
+        spooling: choices.spooling(),
+        keep_duals: choices.duals,
+    })
+}
+
 /// Refuses to begin from model `name` what cannot.
 fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure> {
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
@@ -304,6 +321,14 @@ fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, 
             invalid(format!("unknown {argument} '{given}'"))
                 .hint(format!("{argument} => {}", names.join(" or ")))
         })
+}
+
+/// The choice that `given` names; the first of those known where nothing is given.
+fn chosen<T: Copy>(argument: &str, given: Option<&str>, known: &[(&str, T)]) -> Result<T, Failure> {
+    match given {
+        None => Ok(known[0].1),
+        Some(given) => word(argument, given, known),
+    }
 }
 
 /// The C to train with, or those to choose from, and whether `options` gave them.
@@ -402,7 +427,7 @@ fn sql_float(value: f64) -> String {
 }
 
 fn tolerance(tolerance: Option<f64>) -> Result<f64, Failure> {
-    match required(tolerance, "tolerance")? {
+    match tolerance.unwrap_or(USUAL_TOLERANCE) {
         value if value > 0.0 && value < 1.0 => Ok(value),
         value => Err(invalid(format!(
             "tolerance must lie between 0 and 1, not {}",
@@ -513,13 +538,19 @@ impl Choices {
 
     /// The schedule that `solver` and the options choose together.
     fn policy_of(&self, solver: &str) -> Result<Policy, Failure> {
+        let stream = self.policy.unwrap_or(Policy::Cached);
         let known = [
-            ("stream", self.policy.unwrap_or(Policy::Cached)),
+            ("auto", stream),
+            ("stream", stream),
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
         ];
         let policy = word("solver", solver, &known)?;
-        let (stream, blocks, block) = ("'stream'", "'block' or 'selective_block'", "'block'");
+        let (stream, blocks, block) = (
+            "'auto' or 'stream'",
+            "'block' or 'selective_block'",
+            "'block'",
+        );
         // what was given, and the solvers that know it
         let options = [
             ("policy", self.policy.is_some(), stream),

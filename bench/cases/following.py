@@ -120,7 +120,7 @@ def change(connection, columns):
 
 def train(model, features, c, seed):
     names = ", ".join(f"'{feature}'" for feature in features)
-    return f"""SELECT svm_train('following', 'label', features => ARRAY[{names}], c => {c}, scale => 'none', seed => {seed},
+    return f"""SELECT svm_train('following', 'label', features => ARRAY[{names}], c => {c}, loss => 'hinge', scale => 'none', seed => {seed},
         model => '{model}', key => 'id')"""
 
 

@@ -101,7 +101,7 @@ def solver_alone(run, name, problem, runs):
 
 def backend(run, runs):
     problem = problems.noisy(STORED_ROWS, STORED_FEATURES)
-    train = "SELECT svm_train('profiled', 'label', c => 1, scale => 'none', model => 'profiled')"
+    train = "SELECT svm_train('profiled', 'label', c => 1, loss => 'hinge', scale => 'none', model => 'profiled')"
     found = []
     for name, load in STORED:
         with server.connect() as connection:

@@ -102,7 +102,9 @@ def train(connection, helpers):
     backend = connection.info.backend_pid
     before = machine.processor_seconds(backend)
     connection.execute("SET client_min_messages = notice")
-    connection.execute("SELECT svm_train('reading', 'label', max_passes => 1, tolerance => 0.9, model => 'bench')")
+    connection.execute(
+        "SELECT svm_train('reading', 'label', loss => 'hinge', max_passes => 1, tolerance => 0.9, model => 'bench')"
+    )
     connection.execute("SET client_min_messages = error")
     used = machine.processor_seconds(backend) - before
     connection.remove_notice_handler(listen)

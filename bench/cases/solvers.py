@@ -151,6 +151,7 @@ class Trainings:
                 share=share,
                 rate=rate,
                 solver=solver,
+                loss="hinge",
                 options=json.dumps(options or {}),
                 max_passes=passes or PASSES[self.mode],
             )

@@ -15,7 +15,7 @@ use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::planning::job::{Job, Role};
 use crate::planning::pieces::Cut;
 use crate::request::source::{Selected, Source};
-use crate::request::{Arguments, ClassWeight, Request};
+use crate::request::{self, Arguments, ClassWeight, Request};
 use crate::sql::follow;
 use crate::storing::versions::{self, Labelled};
 use crate::targets::labels::{self, LabelKind};
@@ -36,7 +36,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            c: request::cost(call.get("c")),
             ..arguments(&call)
         }
     };
@@ -51,7 +51,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.get("query").map(Source::Query),
-            c: call.get::<f64>("c").map(|c| vec![Some(c)]),
+            c: request::cost(call.get("c")),
             ..arguments(&call)
         }
     };

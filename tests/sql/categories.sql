@@ -22,11 +22,11 @@ SELECT svm_classify('people_income', p) = income AS right, count(*) > 0 AS there
 SELECT jsonb_path_query(features, '$.parts[*] ? (@.kind == "category")') AS stored FROM svm_version ORDER BY stored;
 
 -- one-hot features are what columns of 0 and 1 are
-SELECT svm_train('people', 'income', ARRAY['workclass', 'education'], 'one_hot', scale => 'none', tolerance => 1e-6);
+SELECT svm_train('people', 'income', ARRAY['workclass', 'education'], 'one_hot', loss => 'hinge', scale => 'none', tolerance => 1e-6);
 SELECT svm_train_query('SELECT (workclass = ''Private'')::int AS a, (workclass = ''State-gov'')::int AS b, (workclass = ''Self-emp'')::int AS c,
     (workclass = ''Never worked'')::int AS d, (workclass = ''?'')::int AS e, (education = ''HS-grad'')::int AS f,
     (education = ''Bachelors'')::int AS g, (education = ''Masters'')::int AS h, income FROM people',
-    'income', model => 'by_hand', scale => 'none', tolerance => 1e-6);
+    'income', model => 'by_hand', loss => 'hinge', scale => 'none', tolerance => 1e-6);
 SELECT count(DISTINCT round(primal::numeric, 2)) AS objectives FROM svm_models WHERE name IN ('one_hot', 'by_hand');
 SELECT abs(primal
     - (SELECT sum(w ^ 2) / 2 FROM svm_weight, unnest(weights) AS w WHERE version_id = v.id) - v.intercept ^ 2 / 2

@@ -64,20 +64,20 @@ WHERE m.name IN ('by label', 'by row', 'balanced') ORDER BY m.name;
 
 -- cross-validation: a row for each C and fold, equally many rows of each class in each fold, nothing stored
 SELECT c, fold, rows, accuracy BETWEEN 0.5 AND 1 AS learned, auc BETWEEN 0.5 AND 1 AS ranked, objective > 0 AS objective, best
-FROM svm_cross_validate('irises', 'kind', ARRAY[0.0001, 1], 3, features => ARRAY['length', 'width']) ORDER BY c, fold;
+FROM svm_cross_validate('irises', 'kind', ARRAY[0.0001, 1], 3, features => ARRAY['length', 'width'], loss => 'hinge') ORDER BY c, fold;
 SELECT count(*) FROM svm_models WHERE name LIKE 'irises%';
 -- by a column, which is no feature then: the folds are its values, and as good as separate trainings say (0.63 each; those
 -- of folds stop at a gap of 1e-2)
 SELECT fold, rows, abs(accuracy - 0.63) < 0.04 AS as_separately, best
-FROM svm_cross_validate('irises', 'kind', ARRAY[1.0], fold_column => 'copies', features => ARRAY['length', 'width'], scale => 'none', tolerance => 1e-6) ORDER BY fold;
+FROM svm_cross_validate('irises', 'kind', ARRAY[1.0], fold_column => 'copies', features => ARRAY['length', 'width'], loss => 'hinge', scale => 'none', tolerance => 1e-6) ORDER BY fold;
 SELECT c, count(*) AS folds FROM svm_cross_validate('irises', 'kind', fold_column => 'copies') GROUP BY c ORDER BY c;
 
 -- C chosen: what was found is kept, and the model is that of a training with this C
-SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], c => NULL, model => 'chosen', options => '{"costs": [0.0001, 1, 10], "folds": 4}');
+SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], c => NULL, loss => 'hinge', model => 'chosen', options => '{"costs": [0.0001, 1, 10], "folds": 4}');
 SELECT m.c, jsonb_array_length(v.validation) AS validated,
        (SELECT count(*) FROM jsonb_array_elements(v.validation) AS e WHERE (e ->> 'best')::bool AND (e ->> 'c')::float8 = m.c) AS best
 FROM svm_models AS m JOIN svm_model USING (name) JOIN svm_version AS v ON v.model_id = svm_model.id WHERE m.name = 'chosen';
-SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], c => (SELECT c FROM svm_models WHERE name = 'chosen'), model => 'given');
+SELECT svm_train('irises', 'kind', ARRAY['length', 'width'], c => (SELECT c FROM svm_models WHERE name = 'chosen'), loss => 'hinge', model => 'given');
 SELECT abs(a.primal - b.primal) < 2e-3 * a.primal AS same_primal, a.gap <= 1e-3 AS certified
 FROM svm_models AS a, svm_models AS b WHERE a.name = 'chosen' AND b.name = 'given';
 

@@ -18,7 +18,8 @@ DECLARE
     followed float8;
     anew float8;
 BEGIN
-    EXECUTE format('SELECT svm_train_query(%L, ''label'', model => ''anew'' %s)', source, settings);
+    EXECUTE format('SELECT svm_train_query(%L, ''label'', model => ''anew'', loss => %L %s)', source,
+        (SELECT loss FROM svm_models WHERE svm_models.name = same_as_anew.name), settings);
     SELECT primal INTO followed FROM svm_models WHERE svm_models.name = same_as_anew.name AND gap <= 1e-3;
     SELECT primal INTO anew FROM svm_models WHERE svm_models.name = 'anew' AND gap <= 1e-3;
     PERFORM svm_drop('anew');
@@ -29,7 +30,7 @@ CREATE VIEW what_changed AS
 SELECT name, version, deployed, rows_used, features, stop_reason FROM svm_versions ORDER BY name, version;
 
 -- The key is no feature, and rows are known by it.
-SELECT svm_train('points', 'label', model => 'm', key => 'id', features => '{x, y, colour}');
+SELECT svm_train('points', 'label', model => 'm', loss => 'hinge', key => 'id', features => '{x, y, colour}');
 SELECT column_name, treatment, features, categories FROM svm_features('m');
 SELECT svm_train('points', 'label', model => 'all', key => 'id');
 SELECT column_name FROM svm_features('all');
@@ -91,7 +92,7 @@ SELECT svm_refresh('in_blocks');
 UPDATE named SET x = 1 WHERE x IS NULL;
 SELECT svm_refresh('by_name'), svm_refresh('by_uuid');
 SELECT name, followed -> 'rows' AS rows, probabilities FROM svm_versions WHERE version = 2 AND deployed ORDER BY name;
-SELECT same_as_anew('by_name', 'SELECT * FROM named', $$, features => '{x, y}', weight => 'w', class_weight => 'balanced', loss => 'squared_hinge'$$),
+SELECT same_as_anew('by_name', 'SELECT * FROM named', $$, features => '{x, y}', weight => 'w', class_weight => 'balanced'$$),
     same_as_anew('by_uuid', 'SELECT * FROM named', $$, features => '{x, y}', class_weight => '{"odd": 3}', scale => 'maxabs'$$);
 
 -- Many classes; classes that come and go.

@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L))
         + sum(greatest(0, 1 - CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_version_id(%1$L)) THEN 1 ELSE -1 END
-            * svm_decision(%1$L, x))) FROM (%2$s) AS rows', model, source) INTO added_up;
+            * svm_decision(%1$L, x)) ^ CASE (SELECT loss FROM svm_models WHERE name = %1$L) WHEN ''hinge'' THEN 1 ELSE 2 END) FROM (%2$s) AS rows', model, source) INTO added_up;
     SELECT gap <= 1e-3, abs(primal - added_up) <= 1e-5 * primal FROM svm_models WHERE name = model INTO arrived, same;
 END
 $$;
@@ -31,7 +31,7 @@ $$;
 CREATE VIEW last_rows AS
 SELECT DISTINCT ON (name) name, rows_used, followed -> 'rows' AS rows FROM svm_versions ORDER BY name, version DESC;
 
-SELECT svm_train('clouds', 'label', '{x}', 'm', key => 'id', scale => 'none');
+SELECT svm_train('clouds', 'label', '{x}', 'm', loss => 'hinge', key => 'id', scale => 'none');
 SELECT * FROM certificate_covers_all_rows('m', 'SELECT * FROM clouds');
 SELECT first_row, length(versions), length(leeways) FROM svm_key_leeway;
 SELECT class, cardinality(centre), cardinality(spread), constant > 0 AS positive FROM svm_key_metric ORDER BY class;
@@ -49,7 +49,7 @@ UPDATE clouds SET label = 'odd' WHERE id % 3000 = 10;
 SELECT svm_refresh('m');
 SELECT passed_over('m'), certificate_covers_all_rows('m', 'SELECT * FROM clouds');
 SELECT rows_used, rows FROM last_rows;
-SELECT svm_train('clouds', 'label', '{x}', 'anew', scale => 'none');
+SELECT svm_train('clouds', 'label', '{x}', 'anew', loss => 'hinge', scale => 'none');
 SELECT abs(m.primal - anew.primal) <= 1e-3 * anew.primal AS same_objective, m.rows_used = anew.rows_used AS same_rows,
     abs(m.training_accuracy - anew.training_accuracy) < 0.005 AS accuracy
 FROM svm_models AS m, svm_models AS anew WHERE m.name = 'm' AND anew.name = 'anew';
@@ -114,7 +114,7 @@ SELECT svm_refresh('m'), passed_over('m');
 SELECT certificate_covers_all_rows('m', 'SELECT * FROM clouds');
 CREATE TYPE parity AS ENUM ('even', 'odd');
 CREATE TABLE by_enum AS SELECT id, label::parity, x FROM clouds;
-SELECT svm_train('by_enum', 'label', '{x}', 'e', key => 'id', scale => 'none');
+SELECT svm_train('by_enum', 'label', '{x}', 'e', loss => 'hinge', key => 'id', scale => 'none');
 SELECT svm_refresh('e'), passed_over('e');
 ALTER TYPE parity RENAME VALUE 'even' TO 'uneven';
 SELECT svm_refresh('e'), passed_over('e');
@@ -123,7 +123,7 @@ SELECT svm_drop('e');
 
 -- A view that comes to mean something else; functions that are not PostgreSQL's own; a query of more than a table.
 CREATE VIEW seen AS SELECT id, label, x, x AS y FROM clouds;
-SELECT svm_train('seen', 'label', '{x}', 'v', key => 'id', scale => 'none');
+SELECT svm_train('seen', 'label', '{x}', 'v', loss => 'hinge', key => 'id', scale => 'none');
 SELECT svm_refresh('v'), passed_over('v');
 CREATE OR REPLACE VIEW seen AS SELECT id, CASE label WHEN 'even' THEN 'odd' ELSE 'even' END AS label, x, x AS y FROM clouds;
 SELECT svm_refresh('v'), passed_over('v');
@@ -132,12 +132,12 @@ SELECT certificate_covers_all_rows('v', 'SELECT * FROM seen');
 SELECT svm_refresh('v'), passed_over('v');
 SELECT svm_drop('v');
 CREATE FUNCTION shifted(x float4[]) RETURNS float4[] LANGUAGE sql IMMUTABLE AS 'SELECT ARRAY[x[1] + 1, x[2], x[3]]';
-SELECT svm_train_query('SELECT id, label, shifted(x) AS x FROM clouds', 'label', '{x}', 'f', key => 'id', scale => 'none');
+SELECT svm_train_query('SELECT id, label, shifted(x) AS x FROM clouds', 'label', '{x}', 'f', loss => 'hinge', key => 'id', scale => 'none');
 SELECT svm_refresh('f'), passed_over('f');
-SELECT svm_train_query('SELECT c.id, label, x FROM clouds AS c JOIN generate_series(1, 9000) AS n ON n = id', 'label', '{x}', 'j',
+SELECT svm_train_query('SELECT c.id, label, x FROM clouds AS c JOIN generate_series(1, 9000) AS n ON n = id', 'label', '{x}', 'j', loss => 'hinge',
     key => 'id', scale => 'none');
 SELECT svm_refresh('j'), passed_over('j');
-SELECT svm_train_query('SELECT id::text AS id, label, x FROM clouds WHERE id % 3 > 0', 'label', '{x}', 't', key => 'id', scale => 'none');
+SELECT svm_train_query('SELECT id::text AS id, label, x FROM clouds WHERE id % 3 > 0', 'label', '{x}', 't', loss => 'hinge', key => 'id', scale => 'none');
 SELECT svm_refresh('t'), passed_over('t');
 SELECT svm_drop(name) FROM svm_models WHERE name <> 'm';
 
@@ -146,7 +146,7 @@ CREATE TABLE parted (id bigint, label text, x float4[]) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (2000);
 CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM (4000) TO (9000);
 INSERT INTO parted SELECT id, label, x FROM clouds WHERE id < 2000 OR id >= 4000;
-SELECT svm_train('parted', 'label', '{x}', 'p', key => 'id', scale => 'none');
+SELECT svm_train('parted', 'label', '{x}', 'p', loss => 'hinge', key => 'id', scale => 'none');
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (2000) TO (4000);
 INSERT INTO parted SELECT id, label, x FROM clouds WHERE id >= 2000 AND id < 2040;
 SELECT svm_refresh('p'), passed_over('p');
@@ -162,8 +162,8 @@ SELECT svm_refresh('columns'), passed_over('columns');
 SELECT rows_used, rows_skipped FROM svm_version WHERE id = svm_version_id('columns');
 SELECT gap <= 1e-3 AS arrived FROM svm_models WHERE name = 'columns';
 CREATE TABLE thin AS SELECT id, label, ARRAY[0, 1, 2 + id % 40] AS i, x AS v, '1:' || x[1] || ' 2:' || x[2] AS t FROM clouds;
-SELECT svm_train('thin', 'label', '{"sparse(i, v)"}', 'thin', key => 'id');
-SELECT svm_train('thin', 'label', '{libsvm(t)}', 'text', key => 'id');
+SELECT svm_train('thin', 'label', '{"sparse(i, v)"}', 'thin', loss => 'hinge', key => 'id');
+SELECT svm_train('thin', 'label', '{libsvm(t)}', 'text', loss => 'hinge', key => 'id');
 DELETE FROM thin WHERE id % 400 = 1;
 SELECT svm_refresh(name), passed_over(name), gap <= 1e-3 AS arrived FROM svm_models WHERE name IN ('thin', 'text') ORDER BY name;
 
@@ -172,7 +172,7 @@ BEGIN;
 SET LOCAL pgsvm.helpers = 2;
 SET LOCAL pgsvm.workers = 0;
 SET LOCAL pgsvm.min_parallel_size = 0;
-SELECT svm_train('thin', 'label', '{libsvm(t)}', 'text', key => 'id');
+SELECT svm_train('thin', 'label', '{libsvm(t)}', 'text', loss => 'hinge', key => 'id');
 COMMIT;
 DELETE FROM thin WHERE id % 400 = 2;
 SELECT svm_refresh('text'), passed_over('text');
@@ -187,7 +187,7 @@ SELECT svm_refresh('scaled', '{"keep_scaling": true}'), passed_over('scaled');
 SELECT svm_train('clouds', 'label', '{x}', 'anew');
 SELECT abs(m.primal - anew.primal) <= 1e-3 * anew.primal AS same_objective
 FROM svm_models AS m, svm_models AS anew WHERE m.name = 'scaled' AND anew.name = 'anew';
-SELECT svm_train('clouds', 'label', '{x}', 'largest', key => 'id', scale => 'maxabs');
+SELECT svm_train('clouds', 'label', '{x}', 'largest', loss => 'hinge', key => 'id', scale => 'maxabs');
 SELECT svm_refresh('largest', '{"keep_scaling": true}'), passed_over('largest');
 SELECT svm_refresh('scaled', '{"keep_scaling": 1}');
 SELECT svm_refresh('scaled', '{"keep": true}');
@@ -198,19 +198,19 @@ SET pgsvm.cache_size = '1MB';
 SET pgsvm.min_parallel_size = 0;
 SET pgsvm.helpers = 0;
 SET pgsvm.workers = 0;
-SELECT svm_train('many', 'label', '{x}', 'many', key => 'id', scale => 'none');
+SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none');
 DELETE FROM many WHERE id % 1000 = 1;
 SELECT svm_refresh('many'), passed_over('many'), certificate_covers_all_rows('many', 'SELECT * FROM many');
 SET pgsvm.workers = 1;
-SELECT svm_train('many', 'label', '{x}', 'many', key => 'id', scale => 'none');
+SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none');
 DELETE FROM many WHERE id % 1000 = 2;
 SELECT svm_refresh('many'), passed_over('many'), certificate_covers_all_rows('many', 'SELECT * FROM many');
 SET pgsvm.workers = 2;
-SELECT svm_train('many', 'label', '{x}', 'many', key => 'id', scale => 'none');
+SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none');
 SELECT sum(length(leeways)) AS leeways, sum(length(versions)) AS versions FROM svm_key_leeway WHERE version_id = svm_version_id('many');
 DELETE FROM many WHERE id % 1000 = 3;
 SELECT svm_refresh('many'), passed_over('many'), certificate_covers_all_rows('many', 'SELECT * FROM many');
-SELECT svm_train('many', 'label', '{x}', 'many', key => 'id', scale => 'none', solver => 'block');
+SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none', solver => 'block');
 SELECT count(*) AS leeways FROM svm_key_leeway WHERE version_id = svm_version_id('many');
 RESET pgsvm.cache_size;
 RESET pgsvm.min_parallel_size;
@@ -220,18 +220,18 @@ SELECT svm_drop('many');
 
 -- What has no leeways: several classes, a mean for NULL, balanced classes, categories, probabilities.
 CREATE TABLE kinds AS SELECT id, label, x, CASE WHEN x[2] > 2 THEN 'third' ELSE label END AS three, label AS kind FROM clouds;
-SELECT svm_train('kinds', 'three', '{x}', 'three', key => 'id', scale => 'none');
-SELECT svm_train('kinds', 'label', '{x}', 'mean', nulls => 'mean', key => 'id', scale => 'none');
-SELECT svm_train('kinds', 'label', '{x}', 'balanced', class_weight => 'balanced', key => 'id', scale => 'none');
-SELECT svm_train('kinds', 'label', '{x, three}', 'categories', key => 'id', scale => 'none');
-SELECT svm_train('kinds', 'label', '{x}', 'probabilities', key => 'id', scale => 'none', probability => true);
+SELECT svm_train('kinds', 'three', '{x}', 'three', loss => 'hinge', key => 'id', scale => 'none');
+SELECT svm_train('kinds', 'label', '{x}', 'mean', loss => 'hinge', nulls => 'mean', key => 'id', scale => 'none');
+SELECT svm_train('kinds', 'label', '{x}', 'balanced', loss => 'hinge', class_weight => 'balanced', key => 'id', scale => 'none');
+SELECT svm_train('kinds', 'label', '{x, three}', 'categories', loss => 'hinge', key => 'id', scale => 'none');
+SELECT svm_train('kinds', 'label', '{x}', 'probabilities', loss => 'hinge', key => 'id', scale => 'none', probability => true);
 SELECT m.name FROM svm_key_leeway JOIN svm_version AS v ON v.id = version_id JOIN svm_model AS m ON m.id = v.model_id
 WHERE m.name IN ('three', 'mean', 'balanced', 'categories', 'probabilities');
 SELECT svm_refresh(name), passed_over(name) FROM svm_models
 WHERE name IN ('three', 'mean', 'balanced', 'categories', 'probabilities') ORDER BY name;
 -- a class that comes
 UPDATE kinds SET label = 'new' WHERE id % 500 = 2;
-SELECT svm_train_query('SELECT id, label, x FROM kinds WHERE label <> ''new''', 'label', '{x}', 'two', key => 'id', scale => 'none');
+SELECT svm_train_query('SELECT id, label, x FROM kinds WHERE label <> ''new''', 'label', '{x}', 'two', loss => 'hinge', key => 'id', scale => 'none');
 UPDATE svm_version SET source_query = 'SELECT id, label, x FROM kinds' WHERE id = svm_version_id('two');
 SELECT svm_refresh('two'), passed_over('two');
 SELECT label_values FROM svm_version WHERE id = svm_version_id('two');

@@ -16,7 +16,7 @@ SELECT svm_train('flowers', 'label');
 SELECT * FROM summary('flowers_label');
 
 -- the certificate, recomputed from the stored weights: primal = |w|^2 / 2 + C sum of hinge losses, for scaled columns
-SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', scale => 'none', c => 0.5);
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', loss => 'hinge', scale => 'none', c => 0.5);
 SELECT abs(primal - (
     (SELECT (intercept ^ 2 + w.square) / 2 FROM svm_version, LATERAL (SELECT sum(x ^ 2) AS square FROM svm_weight, unnest(weights) AS x WHERE version_id = svm_version.id) AS w
      WHERE model_id = (SELECT id FROM svm_model WHERE name = 'plain'))
@@ -24,7 +24,7 @@ SELECT abs(primal - (
 FROM svm_models WHERE name = 'plain';
 
 -- and the dual, recomputed from the kept dual variables: D = sum a - |sum a y x|^2 / 2, with 0 <= a <= C
-SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'proof', scale => 'none', c => 0.5, options => '{"duals": true}');
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'proof', loss => 'hinge', scale => 'none', c => 0.5, options => '{"duals": true}');
 WITH alpha AS (
     SELECT first_row + "offset" AS row, a FROM svm_dual JOIN svm_version ON svm_version.id = version_id JOIN svm_model ON svm_model.id = model_id,
         LATERAL unnest(rows, duals) AS pair ("offset", a) WHERE name = 'proof'
@@ -35,6 +35,17 @@ WITH alpha AS (
     FROM alpha JOIN visited USING (row)
 )
 SELECT abs(dual - value) < 1e-5 * dual AS dual_agrees, least > 0 AND most <= 0.5 AS within_bounds FROM svm_models, dual WHERE name = 'proof';
+
+-- what is NULL, or NaN for c, is as if not given
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', options => '{"deploy": false}');
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', c => 'NaN', loss => NULL, intercept => NULL, scale => NULL, nulls => NULL,
+    tolerance => NULL, max_passes => NULL, solver => NULL, seed => NULL, class_weight => NULL, weight => NULL, probability => NULL, key => NULL,
+    options => NULL);
+SELECT count(*), max(version), count(DISTINCT (primal, loss, c)) AS trainings FROM svm_versions WHERE name = 'plain' AND version > 1;
+SELECT c, loss, scale, nulls, solver, intercept_used, tolerance, max_passes, seed FROM svm_version JOIN svm_model ON svm_model.id = model_id AND version = current_version
+WHERE name = 'plain';
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', solver => 'block', options => '{"inner": "pegasos", "deploy": false}');
+SELECT loss, solver FROM svm_versions WHERE name = 'plain' ORDER BY version DESC LIMIT 1;
 
 -- a new version of the same model
 SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', c => 2);
