@@ -16,7 +16,7 @@ install: ## build, then copy the extension into the server of PG_CONFIG=...
 demo: ## the tour: install what is missing, start a private server, train and predict on real data
 	scripts/demo
 
-test: ## every test, on PostgreSQL 15, 17 and 18; PG=15 (17, 18) for one
+test: ## every test, on PostgreSQL 15 to 18; PG=15 (16, 17, 18) for one
 	scripts/test core regress backend e2e
 
 test-core: ## the solver's own tests, no server

@@ -195,7 +195,7 @@ def farewell():
                                                     CREATE EXTENSION pgsvm;
         README.md                                   every function, setting and view
         docs/architecture.md                        which process does what, in which memory
-        make test                                   every test, on PostgreSQL 15, 17 and 18
+        make test                                   every test, on PostgreSQL 15 to 18
         """)
     )
 

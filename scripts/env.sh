@@ -45,9 +45,9 @@ server_pg_config() {
 # The major versions that a run covers: PG from the environment, or all.
 majors() {
     case ${PG:-all} in
-        all) echo "15 17 18" ;;
-        15 | 17 | 18) echo "$PG" ;;
-        *) echo "PG=$PG: 15, 17 or 18" >&2; return 1 ;;
+        all) echo "15 16 17 18" ;;
+        15 | 16 | 17 | 18) echo "$PG" ;;
+        *) echo "PG=$PG: 15, 16, 17 or 18" >&2; return 1 ;;
     esac
 }
 

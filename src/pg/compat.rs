@@ -1,4 +1,4 @@
-//! What differs between PostgreSQL 15, 17 and 18, and nowhere else.
+//! What differs between PostgreSQL 15 to 18, and nowhere else.
 
 use pgrx::pg_sys;
 
@@ -11,7 +11,7 @@ pub unsafe fn file_number(relation: pg_sys::Relation) -> u32 {
     unsafe {
         #[cfg(feature = "pg15")]
         return (*relation).rd_node.relNode.to_u32();
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        #[cfg(not(feature = "pg15"))]
         return (*relation).rd_locator.relNumber.to_u32();
     }
 }
@@ -23,7 +23,7 @@ pub unsafe fn file_number(relation: pg_sys::Relation) -> u32 {
 pub unsafe fn executor_run(desc: *mut pg_sys::QueryDesc, rows: u64) {
     let forward = pg_sys::ScanDirection::ForwardScanDirection;
     // SAFETY: as the caller promises.
-    #[cfg(any(feature = "pg15", feature = "pg17"))]
+    #[cfg(not(feature = "pg18"))]
     unsafe {
         pg_sys::ExecutorRun(desc, forward, rows, false)
     };
