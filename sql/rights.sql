@@ -1,6 +1,6 @@
 -- Rights: who may see, use and change which model
 -- The owner does everything; whom the owner lets (svm_permission) sees the model and predicts with it. What a training
--- wrote is never changed, so nobody may UPDATE it, and ids are the sequences' to choose.
+-- wrote is never changed, so nobody may UPDATE it, and nobody chooses ids.
 
 CREATE OR REPLACE FUNCTION svm_has_rights_of(role name) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -26,12 +26,24 @@ DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (svm_has_rights_of(owner));
 DROP POLICY IF EXISTS svm_model_reader ON svm_model;
 CREATE POLICY svm_model_reader ON svm_model FOR SELECT USING (
-    EXISTS (SELECT FROM svm_permission AS permission WHERE permission.model_id = id)
+    EXISTS (
+        SELECT FROM svm_permission AS permission
+        WHERE permission.model_id = svm_model.id AND permission.owner = svm_model.owner
+    )
 );
 
--- These look at no other table: what svm_model's policy asks must not ask svm_model.
+-- Those that read look at no other table: what svm_model's policy asks must not ask svm_model.
 DROP POLICY IF EXISTS svm_permission_owner ON svm_permission;
-CREATE POLICY svm_permission_owner ON svm_permission USING (svm_has_rights_of(owner));
+CREATE POLICY svm_permission_owner ON svm_permission FOR SELECT USING (svm_has_rights_of(owner));
+DROP POLICY IF EXISTS svm_permission_remover ON svm_permission;
+CREATE POLICY svm_permission_remover ON svm_permission FOR DELETE USING (svm_has_rights_of(owner));
+DROP POLICY IF EXISTS svm_permission_writer ON svm_permission;
+CREATE POLICY svm_permission_writer ON svm_permission FOR INSERT WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_model AS model
+        WHERE model.id = model_id AND model.owner = svm_permission.owner AND svm_has_rights_of(model.owner)
+    )
+);
 DROP POLICY IF EXISTS svm_permission_grantee ON svm_permission;
 CREATE POLICY svm_permission_grantee ON svm_permission FOR SELECT USING (
     grantee = 'public' OR svm_has_rights_of(grantee)
@@ -135,7 +147,7 @@ REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_
     svm_log FROM PUBLIC;
 GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling,
     svm_key_metric, svm_log TO PUBLIC;
--- with their rows go, by cascade, those that refer to them
+-- with their rows go, by triggers, those that belong to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
 GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log TO PUBLIC;
@@ -143,5 +155,5 @@ GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
-    source_relation, source_query, key_column, key_type, max_passes, followed
+    source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows
 ) ON svm_version TO PUBLIC;

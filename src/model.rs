@@ -15,6 +15,7 @@ pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Head, Sigmoid};
 
+use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::statement;
 use pgrx::pg_sys;
@@ -37,6 +38,8 @@ pub struct Model {
     pub heads: Vec<Head>,
     /// Head 0's, for raw rows, as are all weights.
     pub intercept: f64,
+    /// How many rows of it must be there.
+    pub stored_rows: StoredRows,
     /// Number of dense features.
     pub dense_count: usize,
     /// A weight per dense feature, head after head.

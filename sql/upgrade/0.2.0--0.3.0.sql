@@ -1,1 +1,33 @@
 -- From 0.2.0.
+
+-- Tables refer to each other by random ids alone.
+ALTER TABLE svm_permission DROP CONSTRAINT svm_permission_model_id_owner_fkey;
+ALTER TABLE svm_version DROP CONSTRAINT svm_version_model_id_fkey;
+ALTER TABLE svm_head DROP CONSTRAINT svm_head_version_id_fkey;
+ALTER TABLE svm_weight DROP CONSTRAINT svm_weight_version_id_fkey;
+ALTER TABLE svm_dual DROP CONSTRAINT svm_dual_version_id_fkey;
+ALTER TABLE svm_key DROP CONSTRAINT svm_key_version_id_fkey;
+ALTER TABLE svm_key_dual DROP CONSTRAINT svm_key_dual_version_id_fkey;
+ALTER TABLE svm_key_leeway DROP CONSTRAINT svm_key_leeway_version_id_fkey;
+ALTER TABLE svm_key_scaling DROP CONSTRAINT svm_key_scaling_version_id_fkey;
+ALTER TABLE svm_key_metric DROP CONSTRAINT svm_key_metric_version_id_fkey;
+ALTER TABLE svm_log DROP CONSTRAINT svm_log_version_id_fkey;
+ALTER TABLE svm_model DROP CONSTRAINT svm_model_id_owner_key;
+
+-- pg_dump is to forget them before they go
+ALTER EXTENSION pgsvm DROP SEQUENCE svm_model_id_seq;
+ALTER EXTENSION pgsvm DROP SEQUENCE svm_version_id_seq;
+ALTER TABLE svm_model ALTER id DROP IDENTITY;
+ALTER TABLE svm_version ALTER id DROP IDENTITY;
+
+ALTER TABLE svm_version ADD stored_rows jsonb;
+-- what foreign keys kept together is whole; one that was restored in part has no weights
+UPDATE svm_version AS version SET stored_rows = pg_catalog.jsonb_build_object(
+    'svm_head', (SELECT pg_catalog.count(*) FROM svm_head WHERE version_id OPERATOR(pg_catalog.=) version.id),
+    'svm_weight', (SELECT pg_catalog.count(*) FROM svm_weight WHERE version_id OPERATOR(pg_catalog.=) version.id),
+    'svm_dual', (SELECT pg_catalog.count(*) FROM svm_dual WHERE version_id OPERATOR(pg_catalog.=) version.id),
+    'svm_key', (SELECT pg_catalog.count(*) FROM svm_key WHERE version_id OPERATOR(pg_catalog.=) version.id),
+    'svm_key_dual', (SELECT pg_catalog.count(*) FROM svm_key_dual WHERE version_id OPERATOR(pg_catalog.=) version.id),
+    'svm_log', (SELECT pg_catalog.count(*) FROM svm_log WHERE version_id OPERATOR(pg_catalog.=) version.id)
+)
+WHERE EXISTS (SELECT FROM svm_weight WHERE version_id OPERATOR(pg_catalog.=) version.id);

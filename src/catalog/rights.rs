@@ -66,11 +66,12 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
     }
 }
 
-/// Refuses the tables of 0.1.0, which the library may find between its installation and the update.
+/// Refuses the tables of an older version, which the library may find between its installation and the update.
 fn check_updated(schema: &str) -> Result<(), Failure> {
     let updated = Spi::get_one_with_args::<bool>(
-        "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
-        &[format!("{schema}.svm_permission").into()],
+        "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attname OPERATOR(pg_catalog.=) 'stored_rows'
+             AND attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1))",
+        &[format!("{schema}.svm_version").into()],
     );
     if updated.map_err(spi_failure)? == Some(true) {
         return Ok(());

@@ -5,6 +5,7 @@ use super::export::Origin;
 use super::liblinear::{Header, Reader};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
+use crate::catalog::whole::StoredRows;
 use crate::model;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
@@ -254,6 +255,17 @@ fn version_columns<'a>(
         .collect();
     vec![
         ("model_id", model.into()),
+        (
+            "stored_rows",
+            JsonB(StoredRows::to_json(&[
+                ("svm_head", heads.len()),
+                (
+                    "svm_weight",
+                    heads.iter().map(|head| head.chunks.len()).sum(),
+                ),
+            ]))
+            .into(),
+        ),
         ("version", version.into()),
         ("features", JsonB(features).into()),
         ("label_column", "label".to_owned().into()),

@@ -164,6 +164,11 @@ impl StateChunks {
         }
     }
 
+    /// How many chunks there will be.
+    pub fn count(&self) -> usize {
+        self.chunks.len() + usize::from(self.is_more_pending())
+    }
+
     /// All chunks but those of zeros.
     pub fn finish(mut self) -> Vec<StateChunk> {
         self.close();
@@ -173,10 +178,14 @@ impl StateChunks {
     fn close(&mut self) {
         let first_row = self.rows as i64;
         self.rows += self.pending.len();
-        if self.pending.iter().any(|dual| *dual != 0.0) {
+        if self.is_more_pending() {
             self.chunks.push(pack(first_row, &self.pending));
         }
         self.pending.clear();
+    }
+
+    fn is_more_pending(&self) -> bool {
+        self.pending.iter().any(|dual| *dual != 0.0)
     }
 }
 

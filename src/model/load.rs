@@ -5,6 +5,7 @@ use super::cache::Key;
 use super::weights::{OutOfMemory, SparseWeights};
 use super::{Head, Model, Sigmoid};
 use crate::base::errors::{Code, Failure};
+use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
 use crate::pg::memory;
@@ -24,6 +25,8 @@ pub(super) struct Plans {
     schema_name: String,
     /// Whether there is a table of heads; the tables of 0.1.0, until they are updated, have none.
     has_heads: bool,
+    /// Whether versions say how many rows they have; until the update those of 0.2.0 do not.
+    has_counts: bool,
     look_up: Prepared,
     names: Prepared,
     version: Prepared,
@@ -53,24 +56,41 @@ impl Plans {
                 "the schema of extension pgsvm does not exist any more",
             )
         })?;
-        // SAFETY: a catalog look-up.
-        let heads = unsafe { pg_sys::get_relname_relid(c"svm_head".as_ptr(), schema) };
+        // SAFETY: catalog look-ups.
+        let (heads, counts) = unsafe {
+            let versions = pg_sys::get_relname_relid(c"svm_version".as_ptr(), schema);
+            (
+                pg_sys::get_relname_relid(c"svm_head".as_ptr(), schema),
+                pg_sys::get_attnum(versions, c"stored_rows".as_ptr()),
+            )
+        };
         let has_heads = heads != pg_sys::InvalidOid;
+        let has_counts = counts > 0;
         let fits = |plans: &&Self| {
             plans.schema == schema
                 && plans.schema_name == schema_name
                 && plans.has_heads == has_heads
+                && plans.has_counts == has_counts
         };
         let known = PLANS.with_borrow(|plans| plans.as_ref().filter(fits).cloned());
         if let Some(plans) = known {
             return Ok(plans);
         }
-        let plans = Self::prepare(schema, schema_name, has_heads);
+        let plans = Self::prepare(schema, schema_name, has_heads, has_counts);
         PLANS.with_borrow_mut(|kept| *kept = Some(plans.clone()));
         Ok(plans)
     }
 
-    fn prepare(schema: pg_sys::Oid, schema_name: String, has_heads: bool) -> Self {
+    fn prepare(
+        schema: pg_sys::Oid,
+        schema_name: String,
+        has_heads: bool,
+        has_counts: bool,
+    ) -> Self {
+        let counts = match has_counts {
+            true => "v.stored_rows::pg_catalog.text",
+            false => "NULL::pg_catalog.text",
+        };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
             Prepared::new(&sql, types)
@@ -90,10 +110,13 @@ impl Plans {
                 &[pg_sys::TEXTOID],
             ),
             version: prepare(
-                "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
-                 pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
-                 v.label_column
-                 FROM {s}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1",
+                &format!(
+                    "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
+                     pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
+                     v.label_column, {counts},
+                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported'
+                     FROM {{s}}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1"
+                ),
                 &[pg_sys::INT8OID],
             ),
             heads: prepare(
@@ -116,6 +139,7 @@ impl Plans {
             ),
             schema_name,
             has_heads,
+            has_counts,
         }
     }
 }
@@ -178,12 +202,17 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
     read_heads(plans, &parameters, &mut model)?;
     let mut loading = Loading::new(&mut model, feature_count)?;
     let mut outcome = Ok(());
+    let mut chunks = 0;
     plans.weights.for_each(&parameters, |row| {
+        chunks += 1;
         outcome = loading.read_chunk(row);
         outcome.is_ok()
     });
     match outcome.and_then(|()| loading.finish()) {
-        Ok(()) => Ok(model),
+        Ok(()) => model
+            .stored_rows
+            .check(&model.name, "svm_weight", chunks)
+            .map(|()| model),
         Err(Bad::Memory) => Err(out_of_memory(&name)),
         Err(Bad::Chunk(what)) => Err(damaged(&name, what)),
     }
@@ -228,6 +257,11 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         nulls,
         numbers: numeric_labels(&label_type, &labels),
         label_column: row.text(7).unwrap_or_default(),
+        stored_rows: StoredRows::read(
+            row.text(8).as_deref(),
+            row.datum(9).is_some_and(|it| it.value() != 0),
+        )
+        .ok_or_else(|| wrong("says nothing readable of its rows"))?,
         label_type,
         labels,
         heads: Vec::new(),
@@ -256,6 +290,11 @@ fn read_heads(
         outcome.is_ok()
     });
     outcome.map_err(|what| damaged(&model.name, what))?;
+    if model.stored_rows.are_counted() {
+        model
+            .stored_rows
+            .check(&model.name, "svm_head", model.heads.len())?;
+    }
     match (model.heads.len(), count) {
         (0, 1) => model.heads.push(Head {
             intercept: model.intercept,

@@ -2,6 +2,7 @@
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
 use crate::base::errors::{Code, Failure};
+use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::pg::transactions;
 use crate::request::source::{self, Source};
@@ -178,6 +179,7 @@ fn insert_version(
         ("max_passes", request.max_passes.into()),
         ("followed", trained.followed.clone().map(JsonB).into()),
         ("validation", validation.map(JsonB).into()),
+        ("stored_rows", JsonB(stored_rows(trained)).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
@@ -191,6 +193,19 @@ fn insert_version(
         &values,
     )?;
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+/// How many rows the version gets in each table without which it is not whole.
+fn stored_rows(trained: &Trained) -> serde_json::Value {
+    let sum = |count: fn(&TrainedHead) -> usize| trained.heads.iter().map(count).sum();
+    StoredRows::to_json(&[
+        ("svm_head", trained.trainer.report.heads.len()),
+        ("svm_weight", sum(|head| head.weights.chunks.len())),
+        ("svm_dual", sum(|head| head.duals.listed().len())),
+        ("svm_key", trained.keys.len()),
+        ("svm_key_dual", sum(|head| head.duals.by_key_count())),
+        ("svm_log", 1),
+    ])
 }
 
 fn insert_heads(

@@ -164,6 +164,11 @@ impl KeptDuals {
         self.listed.as_ref().map_or(&[], DualChunks::chunks)
     }
 
+    /// How many rows of svm_key_dual there will be.
+    pub fn by_key_count(&self) -> usize {
+        self.by_key.as_ref().map_or(0, StateChunks::count)
+    }
+
     /// As rows of svm_key_dual.
     pub fn by_key(&mut self) -> Vec<StateChunk> {
         self.by_key

@@ -44,12 +44,13 @@ impl Memory {
         let name = model.name.clone();
         let damaged = || damaged(&name);
         let mut this = Self::of_weights(model);
-        let mut count = 0usize;
+        let (mut count, mut chunks) = (0usize, 0);
         let keys = format!(
             "SELECT first_row, rows, keys, digests FROM {schema}.svm_key
              WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
         );
         each_row(&keys, id, |row| {
+            chunks += 1;
             let first = row.get::<i64>(1)?;
             let rows = row
                 .get::<i32>(2)?
@@ -65,6 +66,7 @@ impl Memory {
             count += chunk.len();
             Ok(this.rows.extend(&chunk))
         })?;
+        this.model.stored_rows.check(&name, "svm_key", chunks)?;
         if count == 0 || count >= u32::MAX as usize {
             return Err(damaged());
         }
@@ -91,7 +93,9 @@ impl Memory {
             "SELECT head, first_row, states, common, duals FROM {schema}.svm_key_dual
              WHERE version_id OPERATOR(pg_catalog.=) $1"
         );
+        let mut chunks = 0;
         each_row(&duals, id, |row| {
+            chunks += 1;
             let head = row
                 .get::<i32>(1)?
                 .and_then(|head| usize::try_from(head).ok());
@@ -113,7 +117,11 @@ impl Memory {
                 _ => None,
             };
             Ok(read.ok_or_else(&damaged))
-        })
+        })?;
+        let Model {
+            name, stored_rows, ..
+        } = self.model.as_ref();
+        stored_rows.check(name, "svm_key_dual", chunks)
     }
 
     /// What is known of the rows' leeways; None where nothing is, or it is out of date.

@@ -70,7 +70,7 @@ def test_a_scan_that_another_left_half_way_gives_the_same_weights(connection):
         connection.execute("SELECT svm_train('long', 'label', max_passes => 2, model => 'long')")
         return one(
             connection,
-            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT max(id) FROM svm_version)",
+            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT id FROM svm_version ORDER BY trained_at DESC LIMIT 1)",
         )
 
     first = train_long()
@@ -110,7 +110,7 @@ def test_helpers_fetch_rows_and_change_nothing(connection, kind, cache):
         assert f"worker{'s' if cache == '128MB' else ''}{helped}, 0." in told[-1].text
         return one(
             connection,
-            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT max(id) FROM svm_version)",
+            "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT id FROM svm_version ORDER BY trained_at DESC LIMIT 1)",
         )
 
     alone = train_with(0)

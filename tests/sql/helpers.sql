@@ -57,7 +57,7 @@ SET pgsvm.cache_size = '128MB';
 SELECT svm_train('forms', 'label', model => 'followed', nulls => 'zero', key => 'id', tolerance => 0.1);
 DELETE FROM forms WHERE id BETWEEN 100 AND 200;
 SELECT svm_refresh('followed');
-SELECT followed->'rows' AS rows FROM svm_version ORDER BY id DESC LIMIT 1;
+SELECT followed->'rows' AS rows FROM svm_version ORDER BY trained_at DESC LIMIT 1;
 
 -- expressions and filters, row-level security, rows of the same transaction
 CREATE VIEW derived AS SELECT label, ln(2 + a) AS a, b * 2 AS b, e || '' AS e, inline, afar FROM forms WHERE f <> 'word ';

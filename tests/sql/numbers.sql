@@ -13,7 +13,7 @@ BEGIN
     FOREACH kind IN ARRAY ARRAY['hinge', 'squared_hinge'] LOOP
         BEGIN
             PERFORM svm_train_query(query, 'y', features, 'edge', c => cost, scale => scaling, loss => kind, max_passes => 50);
-            SELECT * INTO STRICT v FROM svm_version ORDER BY id DESC LIMIT 1;
+            SELECT * INTO STRICT v FROM svm_version ORDER BY trained_at DESC LIMIT 1;
             IF EXISTS (
                 SELECT FROM svm_weight, unnest(weights || v.intercept) AS w
                 WHERE version_id = v.id AND (w = 'NaN' OR abs(w) = 'Infinity')

@@ -1,0 +1,91 @@
+//! What belongs to a model or a version: random ids by which rows find each other without foreign keys, triggers that
+//! remove what belongs to a removed row, and how many rows a version has, by which one that is not whole is known.
+//!
+//! Foreign keys are out of the question: pg_restore fills an extension's tables in any order and several at once, and their
+//! constraints are there before the rows.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::pg::trigger::Fired;
+use crate::pg::{c_function, random, statement};
+use crate::storing::versions::spi_failure;
+use pgrx::{pg_sys, Spi};
+
+c_function!(svm_new_id_wrapper, pg_finfo_svm_new_id_wrapper, svm_new_id);
+c_function!(
+    svm_remove_children_wrapper,
+    pg_finfo_svm_remove_children_wrapper,
+    svm_remove_children
+);
+c_function!(
+    svm_owner_changed_wrapper,
+    pg_finfo_svm_owner_changed_wrapper,
+    svm_owner_changed
+);
+
+/// `svm_new_id() -> bigint`: never 0 and never negative.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_new_id(_: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    let id = random::bits()
+        .ok_or_else(|| {
+            Failure::new(
+                Code::ERRCODE_INTERNAL_ERROR,
+                "could not generate a random id",
+            )
+        })
+        .or_raise();
+    pg_sys::Datum::from((id & i64::MAX as u64).max(1) as i64)
+}
+
+/// The trigger on `svm_model` and `svm_version` that removes what belongs to a removed row, or to any row where the
+/// table was emptied.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    if let Some(fired) = unsafe { Fired::of(fcinfo) } {
+        let arguments = fired.arguments();
+        let (column, tables) = arguments
+            .split_first()
+            .map_or(("", &[][..]), |(column, tables)| (column.as_str(), tables));
+        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        for table in tables {
+            let all = format!("DELETE FROM {schema}.{table}");
+            match fired.old_bigint(c"id") {
+                Some(id) => Spi::run_with_args(
+                    &format!("{all} WHERE {column} OPERATOR(pg_catalog.=) $1"),
+                    &[id.into()],
+                ),
+                None => Spi::run(&all),
+            }
+            .map_err(spi_failure)
+            .or_raise();
+        }
+    }
+    pg_sys::Datum::from(0)
+}
+
+/// The trigger on `svm_model` that tells grants about another owner.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    if let Some(fired) = unsafe { Fired::of(fcinfo) } {
+        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        if let (Some(id), Some(owner)) = (fired.old_bigint(c"id"), fired.new_name(c"owner")) {
+            Spi::run_with_args(
+                &format!(
+                    "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name
+                     WHERE model_id OPERATOR(pg_catalog.=) $1"
+                ),
+                &[id.into(), owner.into()],
+            )
+            .map_err(spi_failure)
+            .or_raise();
+        }
+    }
+    pg_sys::Datum::from(0)
+}

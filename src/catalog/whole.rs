@@ -1,0 +1,67 @@
+//! Whether a version is whole: `svm_version.stored_rows` says how many rows it has in each of the other tables. A dump that
+//! was restored in part, or the first copy of a replication under way, leaves a version without some of them. Pure.
+
+use crate::base::errors::{Code, Failure};
+use serde_json::{Map, Value};
+
+/// How many rows a version has in each table. Where nobody counted, those of 0.2.0 that a dump brought, one whose training
+/// found weights has some: restoring fills a table whole or not at all.
+pub struct StoredRows {
+    counts: Option<Map<String, Value>>,
+    has_weights: bool,
+}
+
+impl StoredRows {
+    /// From the column `stored_rows`, as text; None where that is nonsense. `has_weights`: whether its weights cannot be all
+    /// 0, as far as its outcome tells.
+    pub fn read(counts: Option<&str>, has_weights: bool) -> Option<Self> {
+        Some(Self {
+            counts: counts.map(serde_json::from_str).transpose().ok()?,
+            has_weights,
+        })
+    }
+
+    /// Counts by table.
+    pub fn to_json(counts: &[(&str, usize)]) -> Value {
+        let counts = counts
+            .iter()
+            .map(|(table, count)| ((*table).to_owned(), Value::from(*count as u64)));
+        Value::Object(counts.collect())
+    }
+
+    /// Whether a training counted them.
+    pub fn are_counted(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    /// Refuses `model`, named with its version, where `found` rows of `table` are not what it has.
+    pub fn check(&self, model: &str, table: &str, found: usize) -> Result<(), Failure> {
+        let Some(counts) = &self.counts else {
+            return match found == 0 && self.has_weights {
+                true => Err(not_whole(
+                    model,
+                    table,
+                    format!("it has no rows in {table}"),
+                )),
+                false => Ok(()),
+            };
+        };
+        let stored = counts.get(table).and_then(Value::as_u64).unwrap_or(0);
+        if stored == found as u64 {
+            return Ok(());
+        }
+        let what = format!("it has {found} of {stored} rows in {table}");
+        Err(not_whole(model, table, what))
+    }
+}
+
+fn not_whole(model: &str, table: &str, what: String) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        format!("model \"{model}\" is not whole: {what}"),
+    )
+    .detail("A dump that was restored in part leaves a model so, and the first copy of a replication while it lasts.")
+    .hint(format!(
+        "Restore them: pg_restore --data-only --table={table}, or wait for the copy; else train the model again."
+    ))
+}

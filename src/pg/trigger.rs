@@ -1,0 +1,81 @@
+//! A trigger function's call: what fired it. Whichever backend changes the table.
+
+use core::ffi::CStr;
+use pgrx::pg_sys;
+
+/// What fired the trigger.
+pub struct Fired(*mut pg_sys::TriggerData);
+
+impl Fired {
+    /// None where the function was not called as a trigger.
+    ///
+    /// # Safety
+    /// `fcinfo` is PostgreSQL's, and what comes of it is used during the call only.
+    pub unsafe fn of(fcinfo: pg_sys::FunctionCallInfo) -> Option<Self> {
+        // SAFETY: as the caller promises; only in a trigger call the context is a TriggerData.
+        unsafe {
+            let context = (*fcinfo).context;
+            let fired = !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_TriggerData;
+            fired.then(|| Self(context.cast()))
+        }
+    }
+
+    /// The schema of the table.
+    pub fn schema(&self) -> pg_sys::Oid {
+        // SAFETY: the table is open during the call.
+        unsafe { (*(*(*self.0).tg_relation).rd_rel).relnamespace }
+    }
+
+    /// The arguments that CREATE TRIGGER gave.
+    pub fn arguments(&self) -> Vec<String> {
+        // SAFETY: as above; there are so many, each terminated.
+        unsafe {
+            let trigger = (*self.0).tg_trigger;
+            let count = usize::try_from((*trigger).tgnargs).unwrap_or(0);
+            (0..count)
+                .map(|at| text(*(*trigger).tgargs.add(at)))
+                .collect()
+        }
+    }
+
+    /// A column of the row that was there: a `bigint`. None where it fired for a statement, or there is none.
+    pub fn old_bigint(&self, column: &CStr) -> Option<i64> {
+        // SAFETY: the row is the table's, or there is none.
+        unsafe { self.datum((*self.0).tg_trigtuple, column) }.map(|datum| datum.value() as i64)
+    }
+
+    /// A column of the row that takes its place: a `name`.
+    pub fn new_name(&self, column: &CStr) -> Option<String> {
+        // SAFETY: as above; a name is terminated.
+        unsafe {
+            let datum = self.datum((*self.0).tg_newtuple, column)?;
+            Some(text(datum.cast_mut_ptr()))
+        }
+    }
+
+    /// # Safety
+    /// The row is the table's, or null.
+    unsafe fn datum(&self, row: pg_sys::HeapTuple, column: &CStr) -> Option<pg_sys::Datum> {
+        // SAFETY: as the caller promises; the table is open during the call.
+        unsafe {
+            let columns = (*(*self.0).tg_relation).rd_att;
+            if row.is_null() {
+                return None;
+            }
+            let number = pg_sys::SPI_fnumber(columns, column.as_ptr());
+            if number <= 0 {
+                return None;
+            }
+            let mut is_null = false;
+            let datum = pg_sys::SPI_getbinval(row, columns, number, &mut is_null);
+            (!is_null).then_some(datum)
+        }
+    }
+}
+
+/// # Safety
+/// The text is terminated.
+unsafe fn text(of: *const core::ffi::c_char) -> String {
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(of).to_string_lossy().into_owned() }
+}
