@@ -160,45 +160,6 @@ CREATE TABLE svm_key_dual (
     PRIMARY KEY (version_id, head, first_row)
 );
 
--- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
--- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in
--- crates/pgsvm-core/src/leeway.rs and src/pg/origin.rs.
-CREATE TABLE svm_key_leeway (
-    version_id bigint NOT NULL,
-    first_row bigint NOT NULL CHECK (first_row >= 0),
-    -- 64 bits a row, of where it lies, who inserted it and its label; 0 where that says nothing of the row's values
-    versions bytea NOT NULL,
-    -- a byte a row: 0 for none, else sixteenths of octaves
-    leeways bytea NOT NULL,
-    PRIMARY KEY (version_id, first_row)
-);
-ALTER TABLE svm_key_leeway ALTER COLUMN versions SET STORAGE EXTERNAL, ALTER COLUMN leeways SET STORAGE EXTERNAL;
-
--- The scaling of the rows in which leeways are measured: (value - centre) * factor of a dense feature, value * factor of a
--- sparse one; empty arrays where nothing is scaled.
-CREATE TABLE svm_key_scaling (
-    version_id bigint PRIMARY KEY,
-    -- the next transaction when the version was stored
-    as_of bigint NOT NULL,
-    -- dense features
-    dense int NOT NULL CHECK (dense >= 0),
-    centre float8[] NOT NULL,
-    factor float8[] NOT NULL,
-    sparse_factor real[] NOT NULL
-);
-
--- The metrics that they are measured in, for scaled rows.
-CREATE TABLE svm_key_metric (
-    version_id bigint NOT NULL,
-    -- the label of the rows
-    class text NOT NULL,
-    -- by feature
-    centre real[] NOT NULL,
-    spread real[] NOT NULL,
-    constant real NOT NULL,
-    PRIMARY KEY (version_id, class)
-);
-
 -- What happened when in a training: arrays of equal length, an entry for each pass, sweep of the cache or block. Versions
 -- stored before this table was there have no row.
 CREATE TABLE svm_log (
@@ -248,9 +209,6 @@ SELECT pg_catalog.pg_extension_config_dump('svm_head', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_permission', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_key_dual', '');
-SELECT pg_catalog.pg_extension_config_dump('svm_key_leeway', '');
-SELECT pg_catalog.pg_extension_config_dump('svm_key_scaling', '');
-SELECT pg_catalog.pg_extension_config_dump('svm_key_metric', '');
 SELECT pg_catalog.pg_extension_config_dump('svm_log', '');
 
 -- What svm_metrics returns, and an element of what svm_roc_points returns.

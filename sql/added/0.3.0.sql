@@ -37,3 +37,44 @@ CREATE FUNCTION svm_owner_changed() RETURNS trigger
 REVOKE ALL ON FUNCTION svm_owner_changed() FROM PUBLIC;
 CREATE TRIGGER svm_model_owner AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW EXECUTE FUNCTION svm_owner_changed();
+
+-- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
+-- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in
+-- crates/pgsvm-core/src/screening/slack.rs and src/pg/origin.rs. They are about the rows as they lie in this cluster, so
+-- they do not leave it: no dump has them, and as unlogged tables they are in no publication, base backup or standby.
+-- Without them a follow-up looks at every row.
+CREATE UNLOGGED TABLE svm_key_leeway (
+    version_id bigint NOT NULL,
+    first_row bigint NOT NULL CHECK (first_row >= 0),
+    -- 64 bits a row, of where it lies, who inserted it and its label; 0 where that says nothing of the row's values
+    versions bytea NOT NULL,
+    -- a byte a row: 0 for none, else sixteenths of octaves
+    leeways bytea NOT NULL,
+    PRIMARY KEY (version_id, first_row)
+);
+ALTER TABLE svm_key_leeway ALTER COLUMN versions SET STORAGE EXTERNAL, ALTER COLUMN leeways SET STORAGE EXTERNAL;
+
+-- The scaling of the rows in which leeways are measured: (value - centre) * factor of a dense feature, value * factor of a
+-- sparse one; empty arrays where nothing is scaled.
+CREATE UNLOGGED TABLE svm_key_scaling (
+    version_id bigint PRIMARY KEY,
+    -- the transaction that stored it: of a row that another one brought or changed nothing is believed
+    as_of bigint NOT NULL,
+    -- dense features
+    dense int NOT NULL CHECK (dense >= 0),
+    centre float8[] NOT NULL,
+    factor float8[] NOT NULL,
+    sparse_factor real[] NOT NULL
+);
+
+-- The metrics that they are measured in, for scaled rows.
+CREATE UNLOGGED TABLE svm_key_metric (
+    version_id bigint NOT NULL,
+    -- the label of the rows
+    class text NOT NULL,
+    -- by feature
+    centre real[] NOT NULL,
+    spread real[] NOT NULL,
+    constant real NOT NULL,
+    PRIMARY KEY (version_id, class)
+);

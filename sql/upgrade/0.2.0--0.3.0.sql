@@ -8,9 +8,6 @@ ALTER TABLE svm_weight DROP CONSTRAINT svm_weight_version_id_fkey;
 ALTER TABLE svm_dual DROP CONSTRAINT svm_dual_version_id_fkey;
 ALTER TABLE svm_key DROP CONSTRAINT svm_key_version_id_fkey;
 ALTER TABLE svm_key_dual DROP CONSTRAINT svm_key_dual_version_id_fkey;
-ALTER TABLE svm_key_leeway DROP CONSTRAINT svm_key_leeway_version_id_fkey;
-ALTER TABLE svm_key_scaling DROP CONSTRAINT svm_key_scaling_version_id_fkey;
-ALTER TABLE svm_key_metric DROP CONSTRAINT svm_key_metric_version_id_fkey;
 ALTER TABLE svm_log DROP CONSTRAINT svm_log_version_id_fkey;
 ALTER TABLE svm_model DROP CONSTRAINT svm_model_id_owner_key;
 
@@ -31,3 +28,10 @@ UPDATE svm_version AS version SET stored_rows = pg_catalog.jsonb_build_object(
     'svm_log', (SELECT pg_catalog.count(*) FROM svm_log WHERE version_id OPERATOR(pg_catalog.=) version.id)
 )
 WHERE EXISTS (SELECT FROM svm_weight WHERE version_id OPERATOR(pg_catalog.=) version.id);
+
+-- What follow-ups know of the rows as they lie in this cluster is kept elsewhere from now on (sql/added/0.3.0.sql), and what
+-- 0.2.0 knew is of no use any more. A table that leaves the extension is no longer dumped with it.
+ALTER EXTENSION pgsvm DROP TABLE svm_key_leeway;
+ALTER EXTENSION pgsvm DROP TABLE svm_key_scaling;
+ALTER EXTENSION pgsvm DROP TABLE svm_key_metric;
+DROP TABLE svm_key_leeway, svm_key_scaling, svm_key_metric;

@@ -4,7 +4,7 @@
 
 use super::deform::Columns;
 pub use super::deform::Row;
-use super::origin::{self, Origins};
+use super::origin::Origins;
 use super::pages::PageScans;
 use super::{compat, query::Planned, table_scans, whole_rows};
 use core::ffi::c_int;
@@ -68,8 +68,10 @@ impl Running {
                 8 * 1024,
                 8 * 1024 * 1024,
             );
-            let seeds =
-                with_origins.map_or_else(Vec::new, |columns| origin::seeds(planned.plan, &columns));
+            let snapshot = pg_sys::GetActiveSnapshot();
+            let origins = with_origins.map_or_else(Origins::default, |columns| {
+                Origins::of_statement(planned.plan, &columns, snapshot)
+            });
             let places = whole_rows::read_whole_rows(planned.plan);
             let mut receiver = Box::new(Receiver {
                 head: pg_sys::DestReceiver {
@@ -82,14 +84,14 @@ impl Running {
                 visit: None,
                 row_context,
                 columns: Columns::default(),
-                origins: Origins::default(),
+                origins,
                 rows: 0,
                 closed: false,
             });
             let desc = pg_sys::CreateQueryDesc(
                 planned.plan,
                 planned.text.as_ptr(),
-                pg_sys::GetActiveSnapshot(),
+                snapshot,
                 core::ptr::null_mut(),
                 core::ptr::from_mut(&mut receiver.head),
                 core::ptr::null_mut(),
@@ -104,11 +106,7 @@ impl Running {
                     receiver.columns.expect((*scan).ss_ScanTupleSlot, places);
                 }
             }
-            for (state, seed) in states.into_iter().zip(seeds) {
-                if let (Some(state), Some(seed)) = (state, seed) {
-                    receiver.origins.expect(state.cast(), seed);
-                }
-            }
+            receiver.origins.expect(&states);
             Self {
                 desc,
                 receiver,

@@ -1,145 +1,262 @@
-//! Which version of a row of a table it is that a query hands over: where it lies, which transaction put it there, and of
-//! which table it is taken how. PostgreSQL changes no row in place: a row with the same origin as one met before has the
-//! same values. Runs where the query runs.
+//! Which version of a row of a table it is that a query hands over. A row with the same origin as one met before, in this
+//! cluster, has the same values: nothing that they depend on can have changed in between. Runs where the query runs.
 //!
 //! An origin is a number of 64 bits that hashes
 //!
-//! - the cluster, its timeline, the database, the table and the file that its rows are in,
-//! - for each column of the result that counts how it comes from the row ([`expression`]),
+//! - the versions of this library and of the server, the cluster, its timeline and the database,
+//! - the table, the file that its rows are in, and the version of its row in pg_class,
+//! - for each column of the result that counts, how it comes from the row ([`Derivation`]), with the version of every row of
+//!   a catalog that says so,
 //! - the row's place in the file and the transaction that inserted it.
 //!
-//! Rows have none where that is not all that their values depend on: those of tables that are not PostgreSQL's own kind, of
-//! queries that do more than scan tables, and where a column is computed by anything but PostgreSQL's own immutable casts and
-//! functions. A stored hash must never be compared with one of another form: change [`FORM`] with any of this.
+//! PostgreSQL changes no row of a user's table in place, so a place in a file is filled again only by a later row, and whose
+//! transaction inserted it tells the two apart, because only rows have an origin whose transaction had ended, with all before
+//! it, when the query's snapshot was taken ([`Ended`]): none of these can insert into the place later on, be it that their
+//! number has come round, or that the table was emptied and filled again in the transaction that made its file. Rows of a
+//! catalog, of which pg_class has some that are changed in place, though not in what counts here, are told apart likewise.
+//!
+//! Rows have no origin where that is not all that their values depend on: those of tables that are not PostgreSQL's own kind
+//! or are its catalogs, of queries that do more than scan tables, and where a column is computed by anything but PostgreSQL's
+//! own functions from numbers to a number; docs/solver.md goes through what that leaves out and why. A stored hash must never
+//! be compared with one of another form: change [`FORM`] with any of this.
 
 use super::deform::heap_tuple;
 use super::table_scans::{branches, TableScan};
+use super::transactions::Ended;
 use super::{compat, list};
+use core::ffi::CStr;
 use core::ops::Range;
 use pgrx::pg_sys;
 use twox_hash::XxHash3_64;
 
 /// The form of what is hashed.
-const FORM: u64 = 1;
-
-/// The first transaction that is one; which one inserted a row that a server before 9.4 froze is not known any more.
-const FIRST_TRANSACTION: u32 = 3;
+const FORM: u64 = 2;
 
 /// What stands for no origin.
 pub const NONE: u64 = 0;
 
-/// By branch of a plan ([`branches`]) what its rows have in common; None where they have no origin. Of the result these
-/// columns count.
-///
-/// # Safety
-/// The statement is PostgreSQL's, planned just now and not started; its relations are locked.
-pub unsafe fn seeds(
-    statement: *mut pg_sys::PlannedStmt,
-    columns: &Range<usize>,
-) -> Vec<Option<u64>> {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let scans = branches(statement).into_iter();
-        scans.map(|scan| seed(&scan?, columns)).collect()
-    }
+/// The language of functions that are part of the server.
+const INTERNAL_LANGUAGE: u32 = 12;
+
+/// The types that are numbers.
+const NUMBERS: [pg_sys::Oid; 7] = [
+    pg_sys::BOOLOID,
+    pg_sys::INT2OID,
+    pg_sys::INT4OID,
+    pg_sys::INT8OID,
+    pg_sys::FLOAT4OID,
+    pg_sys::FLOAT8OID,
+    pg_sys::NUMERICOID,
+];
+
+/// What the rows of one table in one query have in common.
+struct Derivation<'a> {
+    table: pg_sys::Oid,
+    /// The table's number in the query.
+    scanned: pg_sys::Index,
+    ended: &'a Ended,
+    words: Vec<u64>,
 }
 
+/// What the rows of a scan have in common as one number; None where they have no origin.
+///
 /// # Safety
-/// As for `seeds`, of a scan of the statement.
-unsafe fn seed(scan: &TableScan, columns: &Range<usize>) -> Option<u64> {
+/// The scan is one of a statement of PostgreSQL's, planned just now and not started; its relations are locked.
+unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<u64> {
     // SAFETY: as the caller promises.
     unsafe {
-        let mut words = vec![FORM];
-        words.extend(table(scan.table)?);
         let node = &*scan.node;
+        let mut derivation = Derivation {
+            table: scan.table,
+            scanned: node.scanrelid,
+            ended,
+            words: vec![FORM],
+        };
+        derivation.server()?;
+        derivation.table()?;
         let targets = list::elements::<pg_sys::TargetEntry>(node.plan.targetlist);
         for target in targets.skip(columns.start).take(columns.len()) {
-            expression((*target).expr, node.scanrelid, &mut words)?;
+            derivation.expression((*target).expr)?;
         }
-        let words: Vec<[u8; 8]> = words.into_iter().map(u64::to_le_bytes).collect();
+        let words: Vec<[u8; 8]> = derivation.words.into_iter().map(u64::to_le_bytes).collect();
         Some(XxHash3_64::oneshot(words.as_flattened()))
     }
 }
 
-/// What says where a table's rows are; None for one that is not of PostgreSQL's own kind.
-///
-/// # Safety
-/// The relation is locked.
-unsafe fn table(oid: pg_sys::Oid) -> Option<[u64; 5]> {
-    // SAFETY: as the caller promises. Nothing is trained while the server recovers, so it has a timeline that it writes.
-    unsafe {
-        let relation = pg_sys::relation_open(oid, pg_sys::NoLock as _);
-        let file = compat::file_number(relation);
-        let is_heap = super::pages::is_heap(relation);
-        pg_sys::relation_close(relation, pg_sys::NoLock as _);
-        if !is_heap || pg_sys::RecoveryInProgress() {
+impl Derivation<'_> {
+    /// Adds what runs here on what.
+    ///
+    /// # Safety
+    /// None but that it runs inside a transaction.
+    unsafe fn server(&mut self) -> Option<()> {
+        // SAFETY: the server has this setting for ever, as text. Nothing is trained while it recovers, so it has a timeline
+        // that it writes.
+        unsafe {
+            if pg_sys::RecoveryInProgress() {
+                return None;
+            }
+            let version = pg_sys::GetConfigOption(c"server_version".as_ptr(), false, false);
+            let versions = [
+                env!("CARGO_PKG_VERSION").as_bytes(),
+                CStr::from_ptr(version).to_bytes(),
+            ];
+            self.words.extend(versions.map(XxHash3_64::oneshot));
+            self.words.extend([
+                pg_sys::GetSystemIdentifier(),
+                u64::from(pg_sys::GetWALInsertionTimeLine()),
+                u64::from(pg_sys::MyDatabaseId.to_u32()),
+            ]);
+            Some(())
+        }
+    }
+
+    /// Adds what says where the table's rows are; None for one that is not of PostgreSQL's own kind, or is a catalog, whose
+    /// rows PostgreSQL may change in place.
+    ///
+    /// # Safety
+    /// The relation is locked.
+    unsafe fn table(&mut self) -> Option<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let relation = pg_sys::relation_open(self.table, pg_sys::NoLock as _);
+            let file = compat::file_number(relation);
+            let is_heap = super::pages::is_heap(relation);
+            pg_sys::relation_close(relation, pg_sys::NoLock as _);
+            if !is_heap || self.table.to_u32() < pg_sys::FirstNormalObjectId {
+                return None;
+            }
+            self.words.push(u64::from(file));
+            self.catalog_row(pg_sys::SysCacheIdentifier::RELOID, self.table, None, |_| {
+                true
+            })
+        }
+    }
+
+    /// Adds what says how a value comes from a row: a column as it is, a constant passed by value, or a number that
+    /// PostgreSQL's own functions make of such, as casts are. None for anything else.
+    ///
+    /// # Safety
+    /// `node` is an expression of a planned scan of the table.
+    unsafe fn expression(&mut self, node: *mut pg_sys::Expr) -> Option<()> {
+        // SAFETY: as the caller promises; a node's tag says what it is.
+        unsafe {
+            let tag = (*node).type_;
+            self.words.push(tag as u64);
+            match tag {
+                pg_sys::NodeTag::T_Var => self.column(&*node.cast::<pg_sys::Var>()),
+                pg_sys::NodeTag::T_Const => {
+                    let constant = &*node.cast::<pg_sys::Const>();
+                    self.words.extend([
+                        u64::from(constant.consttype.to_u32()),
+                        constant.constvalue.value() as u64,
+                    ]);
+                    (constant.constbyval && !constant.constisnull).then_some(())
+                }
+                pg_sys::NodeTag::T_RelabelType => {
+                    let relabelled = &*node.cast::<pg_sys::RelabelType>();
+                    self.type_of_value(relabelled.resulttype)?;
+                    self.words.push(u64::from(relabelled.resultcollid.to_u32()));
+                    self.expression(relabelled.arg)
+                }
+                pg_sys::NodeTag::T_FuncExpr => self.call(&*node.cast::<pg_sys::FuncExpr>()),
+                _ => None,
+            }
+        }
+    }
+
+    /// Adds a column of the table. Its row in pg_attribute has what stands for it in rows from before it was added.
+    ///
+    /// # Safety
+    /// As for `expression`.
+    unsafe fn column(&mut self, column: &pg_sys::Var) -> Option<()> {
+        // system columns and whole rows have numbers below 1
+        if column.varno as pg_sys::Index != self.scanned || column.varattno <= 0 {
             return None;
         }
-        Some([
-            pg_sys::GetSystemIdentifier(),
-            u64::from(pg_sys::GetWALInsertionTimeLine()),
-            u64::from(pg_sys::MyDatabaseId.to_u32()),
-            u64::from(oid.to_u32()),
-            u64::from(file),
-        ])
+        self.words.extend([
+            column.varattno as u64,
+            column.vartypmod as u32 as u64,
+            u64::from(column.varcollid.to_u32()),
+        ]);
+        let number = pg_sys::Datum::from(column.varattno);
+        let attributes = pg_sys::SysCacheIdentifier::ATTNUM;
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.catalog_row(attributes, self.table, Some(number), |_| true)?;
+            self.type_of_value(column.vartype)
+        }
     }
-}
 
-/// Adds what says how a value comes from a row: a column as it is, a constant passed by value, or one of PostgreSQL's own
-/// immutable functions of such, as casts are. None for anything else.
-///
-/// # Safety
-/// `node` is an expression of a planned scan of relation number `scanned`.
-unsafe fn expression(
-    node: *mut pg_sys::Expr,
-    scanned: pg_sys::Index,
-    words: &mut Vec<u64>,
-) -> Option<()> {
-    // SAFETY: as the caller promises; a node's tag says what it is.
-    unsafe {
-        let tag = (*node).type_;
-        words.push(tag as u64);
-        match tag {
-            pg_sys::NodeTag::T_Var => {
-                let column = &*node.cast::<pg_sys::Var>();
-                // system columns and whole rows have numbers below 1
-                let is_column = column.varno as pg_sys::Index == scanned && column.varattno > 0;
-                words.extend([
-                    column.varattno as u64,
-                    u64::from(column.vartype.to_u32()),
-                    column.vartypmod as u32 as u64,
-                ]);
-                is_column.then_some(())
-            }
-            pg_sys::NodeTag::T_Const => {
-                let constant = &*node.cast::<pg_sys::Const>();
-                words.extend([
-                    u64::from(constant.consttype.to_u32()),
-                    constant.constvalue.value() as u64,
-                ]);
-                (constant.constbyval && !constant.constisnull).then_some(())
-            }
-            pg_sys::NodeTag::T_RelabelType => {
-                let relabelled = &*node.cast::<pg_sys::RelabelType>();
-                words.push(u64::from(relabelled.resulttype.to_u32()));
-                expression(relabelled.arg, scanned, words)
-            }
-            pg_sys::NodeTag::T_FuncExpr => {
-                let call = &*node.cast::<pg_sys::FuncExpr>();
-                let is_own = call.funcid.to_u32() < pg_sys::FirstNormalObjectId;
-                if !is_own
-                    || pg_sys::func_volatile(call.funcid) as u8 != pg_sys::PROVOLATILE_IMMUTABLE
-                {
-                    return None;
+    /// Adds a type, and what it is a domain or an array of.
+    ///
+    /// # Safety
+    /// There is such a type.
+    unsafe fn type_of_value(&mut self, type_oid: pg_sys::Oid) -> Option<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let base = pg_sys::getBaseType(type_oid);
+            for it in [type_oid, base, pg_sys::get_element_type(base)] {
+                if it != pg_sys::InvalidOid {
+                    self.catalog_row(pg_sys::SysCacheIdentifier::TYPEOID, it, None, |_| true)?;
                 }
-                let arguments = list::elements::<pg_sys::Expr>(call.args);
-                words.extend([u64::from(call.funcid.to_u32()), arguments.len() as u64]);
-                for argument in arguments {
-                    expression(argument, scanned, words)?;
-                }
-                Some(())
             }
-            _ => None,
+            Some(())
+        }
+    }
+
+    /// Adds a call of a function that comes with PostgreSQL, written in C, and makes a number of numbers: no setting, no
+    /// collation and nothing in the database has a part in these. None for any other.
+    ///
+    /// # Safety
+    /// As for `expression`.
+    unsafe fn call(&mut self, call: &pg_sys::FuncExpr) -> Option<()> {
+        // SAFETY: as the caller promises; a row of pg_proc begins with the struct.
+        unsafe {
+            let is_number = |oid: pg_sys::Oid| NUMBERS.contains(&oid);
+            let arguments = || list::elements::<pg_sys::Expr>(call.args);
+            let of_numbers = arguments().all(|it| is_number(pg_sys::exprType(it.cast())));
+            let own = call.funcid.to_u32() < pg_sys::FirstNormalObjectId;
+            if !own || !of_numbers || !is_number(call.funcresulttype) {
+                return None;
+            }
+            let functions = pg_sys::SysCacheIdentifier::PROCOID;
+            self.catalog_row(functions, call.funcid, None, |tuple| {
+                let function = pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_proc>();
+                (*function).prolang.to_u32() == INTERNAL_LANGUAGE
+                    && (*function).provolatile as u8 == pg_sys::PROVOLATILE_IMMUTABLE
+            })?;
+            self.words.push(arguments().count() as u64);
+            arguments().try_for_each(|argument| self.expression(argument))
+        }
+    }
+
+    /// Adds the object that a catalog's row describes, and the version of that row; None where there is none that will do.
+    ///
+    /// # Safety
+    /// The catalog's rows are found by an oid, and a second key where one is given.
+    unsafe fn catalog_row(
+        &mut self,
+        catalog: pg_sys::SysCacheIdentifier::Type,
+        oid: pg_sys::Oid,
+        second: Option<pg_sys::Datum>,
+        will_do: impl FnOnce(pg_sys::HeapTuple) -> bool,
+    ) -> Option<()> {
+        // SAFETY: as the caller promises; a row starts with its header.
+        unsafe {
+            let catalog = catalog as core::ffi::c_int;
+            let tuple = match second {
+                None => pg_sys::SearchSysCache1(catalog, oid.into()),
+                Some(second) => pg_sys::SearchSysCache2(catalog, oid.into(), second),
+            };
+            if tuple.is_null() {
+                return None;
+            }
+            let shown = (*(*tuple).t_data).t_choice.t_heap.t_xmin.into_inner();
+            let will_do = will_do(tuple);
+            pg_sys::ReleaseSysCache(tuple);
+            let version = self.ended.number_in_catalog(shown).filter(|_| will_do)?;
+            self.words.extend([u64::from(oid.to_u32()), version]);
+            Some(())
         }
     }
 }
@@ -147,6 +264,9 @@ unsafe fn expression(
 /// The scans of a query whose rows have origins.
 #[derive(Default)]
 pub struct Origins {
+    ended: Ended,
+    /// By branch of the plan ([`branches`]) what its rows have in common; None where they have no origin.
+    seeds: Vec<Option<u64>>,
     scans: Vec<Scan>,
 }
 
@@ -159,23 +279,50 @@ struct Scan {
 }
 
 impl Origins {
-    /// Rows that this scan hands over have origins with this seed.
+    /// Of a statement that will run with this snapshot; of its result these columns count.
     ///
     /// # Safety
-    /// The scan is one of a started query that outlives `self`.
-    pub unsafe fn expect(&mut self, scan: *mut pg_sys::ScanState, seed: u64) {
-        // SAFETY: as the caller promises. A scan that projects nothing hands over the row as it is.
+    /// The statement is PostgreSQL's, planned just now and not started; its relations are locked.
+    pub unsafe fn of_statement(
+        statement: *mut pg_sys::PlannedStmt,
+        columns: &Range<usize>,
+        snapshot: pg_sys::Snapshot,
+    ) -> Self {
+        // SAFETY: as the caller promises.
         unsafe {
-            let scanned = (*scan).ss_ScanTupleSlot;
-            let handed = match (*scan).ps.ps_ProjInfo.is_null() {
-                true => scanned,
-                false => (*scan).ps.ps_ResultTupleSlot,
-            };
-            self.scans.push(Scan {
-                handed,
-                scanned,
-                seed,
-            });
+            let ended = Ended::before(snapshot);
+            let scans = branches(statement).into_iter();
+            Self {
+                seeds: scans.map(|scan| seed(&scan?, columns, &ended)).collect(),
+                ended,
+                scans: Vec::new(),
+            }
+        }
+    }
+
+    /// The branches of the statement now that it is started.
+    ///
+    /// # Safety
+    /// The query outlives `self`.
+    pub unsafe fn expect(&mut self, states: &[Option<*mut pg_sys::PlanState>]) {
+        for (state, seed) in states.iter().zip(&self.seeds) {
+            if let (Some(state), Some(seed)) = (state, seed) {
+                // SAFETY: as the caller promises; only table scans have seeds. One that projects nothing hands over the row
+                // as it is.
+                let (handed, scanned) = unsafe {
+                    let scan = state.cast::<pg_sys::ScanState>();
+                    let scanned = (*scan).ss_ScanTupleSlot;
+                    match (*scan).ps.ps_ProjInfo.is_null() {
+                        true => (scanned, scanned),
+                        false => ((*scan).ps.ps_ResultTupleSlot, scanned),
+                    }
+                };
+                self.scans.push(Scan {
+                    handed,
+                    scanned,
+                    seed: *seed,
+                });
+            }
         }
     }
 
@@ -188,7 +335,7 @@ impl Origins {
         let is_it = |scan: &&Scan| core::ptr::eq(scan.handed, slot);
         match self.scans.iter().find(is_it) {
             // SAFETY: as the caller promises.
-            Some(scan) => unsafe { scan.origin() },
+            Some(scan) => unsafe { scan.origin(&self.ended) }.unwrap_or(NONE),
             None => NONE,
         }
     }
@@ -198,24 +345,17 @@ impl Scan {
     /// # Safety
     /// As for [`Origins::of`].
     #[inline]
-    unsafe fn origin(&self) -> u64 {
+    unsafe fn origin(&self, ended: &Ended) -> Option<u64> {
         // SAFETY: as the caller promises; a row starts with its header.
-        unsafe {
-            let Some(tuple) = heap_tuple(self.scanned) else {
-                return NONE;
-            };
-            let inserted_by = (*tuple.t_data).t_choice.t_heap.t_xmin;
-            if inserted_by.into_inner() < FIRST_TRANSACTION {
-                return NONE;
-            }
-            let block = tuple.t_self.ip_blkid;
-            let place = [block.bi_hi, block.bi_lo, tuple.t_self.ip_posid];
-            let mut bytes = [0; 10];
-            bytes[..4].copy_from_slice(&inserted_by.into_inner().to_le_bytes());
-            for (out, word) in bytes[4..].chunks_exact_mut(2).zip(place) {
-                out.copy_from_slice(&word.to_le_bytes());
-            }
-            XxHash3_64::oneshot_with_seed(self.seed, &bytes).max(NONE + 1)
-        }
+        let (shown, place) = unsafe {
+            let tuple = heap_tuple(self.scanned)?;
+            let shown = (*tuple.t_data).t_choice.t_heap.t_xmin;
+            (shown.into_inner(), tuple.t_self)
+        };
+        let block = place.ip_blkid;
+        let place =
+            u64::from(block.bi_hi) << 32 | u64::from(block.bi_lo) << 16 | u64::from(place.ip_posid);
+        let words = [ended.number(shown)?, place].map(u64::to_le_bytes);
+        Some(XxHash3_64::oneshot_with_seed(self.seed, words.as_flattened()).max(NONE + 1))
     }
 }

@@ -350,7 +350,7 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
     insert_chunk(&insert, || {
         vec![
             version_id.into(),
-            transactions::next().into(),
+            (transactions::current() as i64).into(),
             (scaling.dense as i32).into(),
             scaling.centre.clone().into(),
             scaling.factor.clone().into(),

@@ -124,7 +124,8 @@ impl Memory {
         stored_rows.check(name, "svm_key_dual", chunks)
     }
 
-    /// What is known of the rows' leeways; None where nothing is, or it is out of date.
+    /// What is known of the rows' leeways; None where nothing is, or it is not what a training stored here: a row says which
+    /// transaction inserted it, so one that was changed, or brought from elsewhere, is told.
     pub fn load_leeways(&self, schema: &str, id: i64) -> Result<Option<RowLeeways>, Failure> {
         let damaged = || damaged(&self.model.name);
         let mut found = RowLeeways {
@@ -133,15 +134,16 @@ impl Memory {
             codes: Vec::new(),
             scaling: Scaling::default(),
         };
-        let mut told_apart = false;
+        let mut stored_here = false;
         let scaling = format!(
-            "SELECT as_of, dense, centre, factor, sparse_factor FROM {schema}.svm_key_scaling
-             WHERE version_id OPERATOR(pg_catalog.=) $1"
+            "SELECT as_of, dense, centre, factor, sparse_factor, xmin::pg_catalog.text::pg_catalog.int8
+             FROM {schema}.svm_key_scaling WHERE version_id OPERATOR(pg_catalog.=) $1"
         );
         each_row(&scaling, id, |row| {
-            told_apart = row
-                .get::<i64>(1)?
-                .is_some_and(transactions::are_told_apart_since);
+            let (as_of, inserted_by) = (row.get::<i64>(1)?, row.get::<i64>(6)?);
+            stored_here = as_of.zip(inserted_by).is_some_and(|(as_of, inserted_by)| {
+                transactions::shows_as(as_of as u64, inserted_by as u32)
+            });
             let dense = row
                 .get::<i32>(2)?
                 .and_then(|dense| usize::try_from(dense).ok());
@@ -162,7 +164,7 @@ impl Memory {
                 false => Err(damaged()),
             })
         })?;
-        if !told_apart {
+        if !stored_here {
             return Ok(None);
         }
         let metrics = format!(

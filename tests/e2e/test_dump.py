@@ -49,9 +49,6 @@ TABLES = {
     "svm_dual": "version_id, head, first_row",
     "svm_key": "version_id, first_row",
     "svm_key_dual": "version_id, head, first_row",
-    "svm_key_leeway": "version_id, first_row",
-    "svm_key_scaling": "version_id",
-    "svm_key_metric": "version_id, class",
     "svm_log": "version_id",
 }
 
