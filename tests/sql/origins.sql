@@ -1,7 +1,7 @@
 -- Rows that a follow-up passes over are those whose values cannot have changed: whatever changes what a row yields while it
 -- stays where it is, or puts another row in its place, has it looked at.
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
+SET client_min_messages = error;
 DELETE FROM svm_model;
 
 -- Two clouds far from each other, and the same mirrored.
@@ -24,7 +24,7 @@ DECLARE
 BEGIN
     PERFORM svm_refresh(model);
     SELECT * INTO version FROM svm_versions WHERE name = model ORDER BY svm_versions.version DESC LIMIT 1;
-    EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L)) + sum(greatest(0, 1 - y * d)),
+    EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L)) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_version_id(%1$L))),
         avg((CASE WHEN d >= 0 THEN 1 ELSE -1 END = y)::int)
         FROM (SELECT CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_version_id(%1$L)) THEN 1 ELSE -1 END AS y,
             svm_decision(%1$L, rows) AS d FROM (%2$s) AS rows) AS decided', model, source) INTO added_up, share_right;
@@ -38,14 +38,14 @@ $$;
 
 CREATE TABLE clouds (id bigint PRIMARY KEY, label text, a float8, b float8);
 CALL fill('clouds', false);
-SELECT svm_train('clouds', 'label', '{a, b}', 'm', key => 'id', scale => 'none');
+SELECT svm_train('clouds', 'label', '{a, b}', 'm', loss => 'hinge', key => 'id', scale => 'none');
 SELECT * FROM followed('m', 'TABLE clouds');
 
 -- A table emptied in the transaction that made it or gave it a new file, and filled again by that transaction.
 BEGIN;
 CREATE TABLE young (LIKE clouds);
 CALL fill('young', false);
-SELECT svm_train('young', 'label', '{a, b}', 'young', key => 'id', scale => 'none');
+SELECT svm_train('young', 'label', '{a, b}', 'young', loss => 'hinge', key => 'id', scale => 'none');
 TRUNCATE young;
 CALL fill('young', true);
 SELECT * FROM followed('young', 'TABLE young');
@@ -56,7 +56,7 @@ BEGIN;
 SAVEPOINT s;
 TRUNCATE young;
 CALL fill('young', false);
-SELECT svm_train('young', 'label', '{a, b}', 'young', key => 'id', scale => 'none');
+SELECT svm_train('young', 'label', '{a, b}', 'young', loss => 'hinge', key => 'id', scale => 'none');
 TRUNCATE young;
 CALL fill('young', true);
 SELECT * FROM followed('young', 'TABLE young');
@@ -66,7 +66,7 @@ SELECT * FROM followed('young', 'TABLE young');
 BEGIN;
 TRUNCATE young;
 CALL fill('young', false);
-SELECT svm_train('young', 'label', '{a, b}', 'young', key => 'id', scale => 'none');
+SELECT svm_train('young', 'label', '{a, b}', 'young', loss => 'hinge', key => 'id', scale => 'none');
 TRUNCATE young;
 CALL fill('young', true);
 COMMIT;
@@ -76,7 +76,7 @@ COPY clouds TO PROGRAM 'cat > origins.copy';
 BEGIN;
 TRUNCATE young;
 COPY young FROM PROGRAM 'cat origins.copy' WITH (FREEZE);
-SELECT svm_train('young', 'label', '{a, b}', 'young', key => 'id', scale => 'none');
+SELECT svm_train('young', 'label', '{a, b}', 'young', loss => 'hinge', key => 'id', scale => 'none');
 TRUNCATE young;
 CALL fill('young', true);
 COMMIT;
@@ -236,7 +236,7 @@ SELECT * FROM followed('m', 'TABLE clouds');
 ALTER TABLE adopted NO INHERIT clouds;
 CREATE TABLE other (LIKE clouds);
 CALL fill('other', true);
-SELECT svm_train('clouds', 'label', '{a, b}', 'm', key => 'id', scale => 'none');
+SELECT svm_train('clouds', 'label', '{a, b}', 'm', loss => 'hinge', key => 'id', scale => 'none');
 ALTER TABLE clouds RENAME TO former;
 ALTER TABLE other RENAME TO clouds;
 SELECT * FROM followed('m', 'TABLE clouds');
