@@ -4,4 +4,5 @@ pub mod feature_list;
 pub mod follow;
 pub mod function;
 pub mod life;
+pub mod repair;
 pub mod train;

@@ -50,9 +50,26 @@ impl StoredRows {
         if stored == found as u64 {
             return Ok(());
         }
+        if stored < found as u64 {
+            return Err(too_many(model, table, found));
+        }
         let what = format!("it has {found} of {stored} rows in {table}");
         Err(not_whole(model, table, what))
     }
+}
+
+/// Refuses a model whose current version is not there.
+pub fn without_version(model: &str, version: i32) -> Failure {
+    let what = format!("its current version {version} is not in svm_version");
+    not_whole(model, "svm_version", what)
+}
+
+fn too_many(model: &str, table: &str, found: usize) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        format!("model \"{model}\" has {found} rows in {table}, more than were stored with it"),
+    )
+    .hint("Train it again, or use an older version: name@1.")
 }
 
 fn not_whole(model: &str, table: &str, what: String) -> Failure {

@@ -6,6 +6,7 @@
 use super::load::{self, Plans, VersionRow};
 use super::{changes, Model};
 use crate::base::errors::{Code, Failure};
+use crate::catalog::whole;
 use crate::pg::{select, statement};
 use pgrx::pg_sys;
 use std::cell::{Cell, RefCell};
@@ -40,6 +41,7 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     let [models, weights] = [c"svm_model", c"svm_weight"]
         .map(|table| unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) });
     changes::watch(models, weights);
+    changes::look_at_triggers(schema);
     forget_when_weights_changed();
     select::connected(|| {
         let plans = Plans::of(schema)?;
@@ -116,11 +118,13 @@ fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
     let schema = statement::quoted_schema(plans.schema).unwrap_or_default();
     let list = format!("SELECT name FROM {schema}.svm_models");
     let failure = |message| Failure::new(Code::ERRCODE_UNDEFINED_OBJECT, message);
-    if let Some(version) = version {
-        if let Some(current) = load::current_version(plans, name) {
-            return failure(format!("model \"{name}\" has no version {version}"))
-                .hint(format!("The current version is {current}: use '{name}'."));
+    if let Some(current) = load::current_version(plans, name) {
+        let version = version.unwrap_or(current);
+        if version == current {
+            return whole::without_version(name, current);
         }
+        return failure(format!("model \"{name}\" has no version {version}"))
+            .hint(format!("The current version is {current}: use '{name}'."));
     }
     let hint = match load::near_name(plans, name) {
         Some(near) => format!("There is a model '{near}'; all you can use: {list}."),

@@ -10,11 +10,15 @@
 //! replication takes table by table. There weights that arrive invalidate the table `svm_weight`
 //! (`svm_weight_changed`), and versions read so far are read again.
 
-use crate::pg::c_function;
+use crate::base::errors::Code;
 use crate::pg::statement::Stamp;
+use crate::pg::trigger::{self, Fired};
+use crate::pg::{c_function, statement};
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pgrx::pg_sys;
+use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::pg_guard;
 
 // Only this process's main thread touches these; they are atomic to be safe statics.
@@ -25,6 +29,11 @@ static WEIGHTS: AtomicU32 = AtomicU32::new(0);
 static MODEL_CHANGES: AtomicU64 = AtomicU64::new(0);
 static WEIGHT_CHANGES: AtomicU64 = AtomicU64::new(0);
 static RELATION_CHANGES: AtomicU64 = AtomicU64::new(0);
+/// Whether this process is told of every change, and what `RELATION_CHANGES` was when that was found out.
+static IS_TOLD: AtomicBool = AtomicBool::new(true);
+static TOLD_AT: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Whether this process has warned that it is not.
+static WARNED: AtomicBool = AtomicBool::new(false);
 
 /// What a call site remembers about its last look-up.
 #[derive(Clone, Copy)]
@@ -44,8 +53,9 @@ impl Freshness {
         Self {
             stamp,
             changes,
-            settled: earlier
-                .is_some_and(|earlier| earlier.changes == changes && earlier.stamp != stamp),
+            settled: IS_TOLD.load(Relaxed)
+                && earlier
+                    .is_some_and(|earlier| earlier.changes == changes && earlier.stamp != stamp),
         }
     }
 
@@ -103,6 +113,27 @@ pub fn watch(models: pg_sys::Oid, weights: pg_sys::Oid) {
     }
 }
 
+/// Finds out whether changes of models that replication applies are told: `pg_restore --disable-triggers` leaves triggers
+/// that do not fire there. Then every statement looks models up again.
+pub fn look_at_triggers(schema: pg_sys::Oid) {
+    let now = RELATION_CHANGES.load(Relaxed);
+    if TOLD_AT.swap(now, Relaxed) == now {
+        return;
+    }
+    let told = [
+        (c"svm_model", c"svm_model_changed"),
+        (c"svm_version", c"svm_version_changed"),
+        (c"svm_permission", c"svm_permission_changed"),
+    ]
+    .into_iter()
+    .all(|(table, name)| {
+        // SAFETY: a catalog look-up.
+        let table = unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) };
+        table == pg_sys::InvalidOid || trigger::is_always_enabled(table, name)
+    });
+    IS_TOLD.store(told, Relaxed);
+}
+
 #[pg_guard]
 extern "C-unwind" fn relation_changed(_argument: pg_sys::Datum, relation: pg_sys::Oid) {
     RELATION_CHANGES.fetch_add(1, Relaxed);
@@ -136,7 +167,12 @@ c_function!(
 /// `fcinfo` is PostgreSQL's.
 unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
-    unsafe { invalidate(fcinfo, c"svm_model") }
+    unsafe {
+        if let Some(fired) = Fired::of(fcinfo) {
+            warn_where_replication_is_not_told(&fired);
+        }
+        invalidate(fcinfo, c"svm_model")
+    }
 }
 
 /// The trigger on `svm_weight` and `svm_head` where replication applies changes.
@@ -153,17 +189,31 @@ unsafe fn svm_weight_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum 
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
 unsafe fn invalidate(fcinfo: pg_sys::FunctionCallInfo, table: &CStr) -> pg_sys::Datum {
-    // SAFETY: as the caller promises; only in a trigger call the context is a TriggerData.
+    // SAFETY: as the caller promises; the rest is a catalog look-up, and an invalidation of what it finds.
     unsafe {
-        let context = (*fcinfo).context;
-        if !context.is_null() && (*context).type_ == pg_sys::NodeTag::T_TriggerData {
-            let relation = (*context.cast::<pg_sys::TriggerData>()).tg_relation;
-            let schema = (*(*relation).rd_rel).relnamespace;
-            pg_sys::CacheInvalidateRelcacheByRelid(pg_sys::get_relname_relid(
-                table.as_ptr(),
-                schema,
-            ));
+        if let Some(fired) = Fired::of(fcinfo) {
+            let table = pg_sys::get_relname_relid(table.as_ptr(), fired.schema());
+            pg_sys::CacheInvalidateRelcacheByRelid(table);
         }
     }
     pg_sys::Datum::from(0)
+}
+
+/// Says once a session what `pg_restore --disable-triggers` has left.
+fn warn_where_replication_is_not_told(fired: &Fired) {
+    if fired.is_always_enabled() || WARNED.swap(true, Relaxed) {
+        return;
+    }
+    let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+    ErrorReport::new(
+        Code::ERRCODE_WARNING,
+        format!(
+            "trigger \"{}\" does not fire any more where replication applies changes of models",
+            fired.name()
+        ),
+        "pgsvm",
+    )
+    .set_detail("pg_restore --disable-triggers leaves it so.")
+    .set_hint(format!("As a superuser: SELECT {schema}.svm_repair()"))
+    .report(PgLogLevel::WARNING);
 }

@@ -26,6 +26,18 @@ impl Fired {
         unsafe { (*(*(*self.0).tg_relation).rd_rel).relnamespace }
     }
 
+    /// The trigger's name.
+    pub fn name(&self) -> String {
+        // SAFETY: PostgreSQL describes the trigger during the call.
+        unsafe { text((*(*self.0).tg_trigger).tgname) }
+    }
+
+    /// Whether it fires where replication applies changes too: ENABLE ALWAYS.
+    pub fn is_always_enabled(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { fires_always(&*(*self.0).tg_trigger) }
+    }
+
     /// The arguments that CREATE TRIGGER gave.
     pub fn arguments(&self) -> Vec<String> {
         // SAFETY: as above; there are so many, each terminated.
@@ -71,6 +83,32 @@ impl Fired {
             (!is_null).then_some(datum)
         }
     }
+}
+
+/// Whether the table's trigger of that name fires where replication applies changes too; true where there is none. Inside a
+/// transaction; locks the table as a SELECT does.
+pub fn is_always_enabled(table: pg_sys::Oid, name: &CStr) -> bool {
+    // SAFETY: a table that is gone is an error; while it is open, its triggers are described.
+    unsafe {
+        let relation = pg_sys::table_open(table, pg_sys::AccessShareLock as _);
+        let described = (*relation).trigdesc;
+        let mut always = true;
+        if !described.is_null() {
+            let count = usize::try_from((*described).numtriggers).unwrap_or(0);
+            for at in 0..count {
+                let trigger = &*(*described).triggers.add(at);
+                if CStr::from_ptr(trigger.tgname) == name {
+                    always = fires_always(trigger);
+                }
+            }
+        }
+        pg_sys::table_close(relation, pg_sys::NoLock as _);
+        always
+    }
+}
+
+fn fires_always(trigger: &pg_sys::Trigger) -> bool {
+    trigger.tgenabled as u8 == pg_sys::TRIGGER_FIRES_ALWAYS as u8
 }
 
 /// # Safety

@@ -125,10 +125,14 @@ def test_grants_arrive_and_go(publisher, session, connect):
     publisher.execute("UPDATE svm_model SET owner = 'postgres' WHERE name = 'm'")
 
 
-def test_a_function_in_progress_follows_too(publisher, session, connect):
+@pytest.mark.parametrize("triggers", ["as made", "as pg_restore --disable-triggers leaves them"])
+def test_a_function_in_progress_follows_too(publisher, session, connect, triggers):
+    if triggers != "as made":
+        for table in ("svm_model", "svm_version", "svm_permission", "svm_head", "svm_weight"):
+            session.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL; ALTER TABLE {table} ENABLE TRIGGER ALL")
     session.execute(
         """
-        CREATE FUNCTION await_change() RETURNS float8 LANGUAGE plpgsql AS $$
+        CREATE OR REPLACE FUNCTION await_change() RETURNS float8 LANGUAGE plpgsql AS $$
         DECLARE
             decision float8;
         BEGIN
@@ -148,3 +152,8 @@ def test_a_function_in_progress_follows_too(publisher, session, connect):
     wait_until(lambda: one(watcher, sleeping), what="the function to loop")
     put_model(publisher, "m", [40])
     assert waiting.end() == [(40.5,)]
+    publisher.execute("SELECT svm_deploy('m', 1), svm_drop('m', 2)")
+    await_answer(session, 10.5)
+    repaired = session.execute("SELECT svm_repair()").fetchall()
+    assert len(repaired) == (0 if triggers == "as made" else 5)
+    assert session.execute("TABLE svm_problems").fetchall() == []

@@ -1,0 +1,90 @@
+-- What a dump restored in part, or with its triggers disabled, leaves behind: said, and repaired
+
+CREATE OR REPLACE VIEW svm_problems WITH (security_invoker = true) AS
+WITH stored (version_id, table_name, rows) AS (
+    SELECT version_id, 'svm_head', pg_catalog.count(*) FROM svm_head GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_weight', pg_catalog.count(*) FROM svm_weight GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_dual', pg_catalog.count(*) FROM svm_dual GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_key', pg_catalog.count(*) FROM svm_key GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_key_dual', pg_catalog.count(*) FROM svm_key_dual GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_key_leeway', pg_catalog.count(*) FROM svm_key_leeway GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_key_scaling', pg_catalog.count(*) FROM svm_key_scaling GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_key_metric', pg_catalog.count(*) FROM svm_key_metric GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_log', pg_catalog.count(*) FROM svm_log GROUP BY version_id
+), version AS (
+    SELECT version.id, model.name, version.version, version.stored_rows, version.dual, version.solver
+    FROM svm_version AS version JOIN svm_model AS model
+        ON model.id OPERATOR(pg_catalog.=) version.model_id AND svm_has_rights_of(model.owner)
+)
+SELECT version.name AS model, version.version, expected.table_name,
+    pg_catalog.format('it has %s of %s rows', coalesce(stored.rows, 0), expected.rows) AS problem,
+    pg_catalog.format('pg_restore --data-only --table=%s, or train the model again', expected.table_name) AS remedy
+FROM version
+CROSS JOIN LATERAL (
+    SELECT key, value::bigint FROM pg_catalog.jsonb_each_text(
+        CASE pg_catalog.jsonb_typeof(version.stored_rows) WHEN 'object' THEN version.stored_rows END)
+    WHERE value OPERATOR(pg_catalog.~) '^\d{1,18}$'
+) AS expected (table_name, rows)
+LEFT JOIN stored ON stored.version_id OPERATOR(pg_catalog.=) version.id
+    AND stored.table_name OPERATOR(pg_catalog.=) expected.table_name
+WHERE coalesce(stored.rows, 0) OPERATOR(pg_catalog.<>) expected.rows
+UNION ALL
+SELECT version.name, version.version, 'svm_weight', 'it has no rows',
+    'pg_restore --data-only --table=svm_weight, or train the model again'
+FROM version
+WHERE version.stored_rows IS NULL
+    AND (version.dual OPERATOR(pg_catalog.>) 0 OR version.solver OPERATOR(pg_catalog.=) 'imported')
+    AND NOT EXISTS (SELECT FROM svm_weight AS weight WHERE weight.version_id OPERATOR(pg_catalog.=) version.id)
+UNION ALL
+SELECT model.name, model.current_version, 'svm_version', 'the current version is not there',
+    'pg_restore --data-only --table=svm_version, or svm_deploy another one'
+FROM svm_model AS model
+WHERE NOT EXISTS (
+    SELECT FROM svm_version AS version WHERE version.model_id OPERATOR(pg_catalog.=) model.id
+        AND version.version OPERATOR(pg_catalog.=) model.current_version
+)
+-- the rest only a superuser sees: rows that belong to nothing are nobody's
+UNION ALL
+SELECT NULL, version.version, 'svm_version', 'its model is not there',
+    'pg_restore --data-only --table=svm_model, where a name is taken after svm_rename; or svm_repair(remove_orphans => true)'
+FROM svm_version AS version
+WHERE NOT EXISTS (SELECT FROM svm_model AS model WHERE model.id OPERATOR(pg_catalog.=) version.model_id)
+UNION ALL
+SELECT NULL, NULL, stored.table_name,
+    pg_catalog.format('%s rows belong to versions that are not there', pg_catalog.sum(stored.rows)),
+    'pg_restore --data-only --table=svm_version, or svm_repair(remove_orphans => true)'
+FROM stored
+WHERE NOT EXISTS (SELECT FROM svm_version AS version WHERE version.id OPERATOR(pg_catalog.=) stored.version_id)
+GROUP BY stored.table_name
+UNION ALL
+SELECT NULL, NULL, 'svm_permission',
+    pg_catalog.format('%s grants are about models that are not there', pg_catalog.count(*)),
+    'pg_restore --data-only --table=svm_model, or svm_repair(remove_orphans => true)'
+FROM svm_permission AS permission
+WHERE NOT EXISTS (SELECT FROM svm_model AS model WHERE model.id OPERATOR(pg_catalog.=) permission.model_id)
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0
+UNION ALL
+SELECT NULL, NULL, tgrelid::regclass::text, pg_catalog.format('trigger %s is not enabled as it was made', tgname), 'svm_repair()'
+FROM pg_catalog.pg_trigger JOIN (VALUES
+    ('svm_model'::regclass, 'svm_model_changed', 'A'),
+    ('svm_model', 'svm_model_children', 'O'),
+    ('svm_model', 'svm_model_emptied', 'O'),
+    ('svm_model', 'svm_model_owner', 'O'),
+    ('svm_version', 'svm_version_changed', 'A'),
+    ('svm_version', 'svm_version_children', 'O'),
+    ('svm_version', 'svm_version_emptied', 'O'),
+    ('svm_permission', 'svm_permission_changed', 'A'),
+    ('svm_head', 'svm_head_changed', 'R'),
+    ('svm_weight', 'svm_weight_changed', 'R')
+) AS made (relation, name, enabled)
+    ON tgrelid OPERATOR(pg_catalog.=) made.relation::oid AND tgname OPERATOR(pg_catalog.=) made.name
+WHERE tgenabled::text OPERATOR(pg_catalog.<>) made.enabled;
+COMMENT ON VIEW svm_problems IS
+    'what is not whole: models of the current user that lack rows, and for a superuser rows that belong to nothing, and triggers';
+GRANT SELECT ON svm_problems TO PUBLIC;
+
+CREATE OR REPLACE FUNCTION svm_repair(remove_orphans boolean DEFAULT false) RETURNS SETOF text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_repair_wrapper';
+COMMENT ON FUNCTION svm_repair(boolean) IS
+    'enables triggers as they were made, and removes rows that belong to nothing if told to; returns what it did';
+REVOKE ALL ON FUNCTION svm_repair(boolean) FROM PUBLIC;

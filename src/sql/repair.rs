@@ -1,0 +1,107 @@
+//! `svm_repair`: what restoring a dump in part, or with its triggers disabled, leaves behind. Runs in the calling backend with
+//! the caller's rights, which must be those of the tables' owner. The view `svm_problems` says what there is.
+
+use crate::base::errors::{Failure, OrRaise};
+use crate::catalog::rights;
+use crate::model;
+use crate::storing::versions::spi_failure;
+use pgrx::prelude::*;
+use pgrx::spi::SpiError;
+
+/// Tables whose rows belong to a row of another: table, column, and the other table. Parents come first.
+const BELONGING: [(&str, &str, &str); 11] = [
+    ("svm_permission", "model_id", "svm_model"),
+    ("svm_version", "model_id", "svm_model"),
+    ("svm_head", "version_id", "svm_version"),
+    ("svm_weight", "version_id", "svm_version"),
+    ("svm_dual", "version_id", "svm_version"),
+    ("svm_key", "version_id", "svm_version"),
+    ("svm_key_dual", "version_id", "svm_version"),
+    ("svm_key_leeway", "version_id", "svm_version"),
+    ("svm_key_scaling", "version_id", "svm_version"),
+    ("svm_key_metric", "version_id", "svm_version"),
+    ("svm_log", "version_id", "svm_version"),
+];
+
+/// Triggers that CREATE EXTENSION does not leave as PostgreSQL makes them, and all others: ENABLE TRIGGER ALL changes the
+/// former, DISABLE TRIGGER ALL both.
+const TRIGGERS: [(&str, &str, &str); 10] = [
+    ("svm_model", "svm_model_changed", "ENABLE ALWAYS"),
+    ("svm_model", "svm_model_children", "ENABLE"),
+    ("svm_model", "svm_model_emptied", "ENABLE"),
+    ("svm_model", "svm_model_owner", "ENABLE"),
+    ("svm_version", "svm_version_changed", "ENABLE ALWAYS"),
+    ("svm_version", "svm_version_children", "ENABLE"),
+    ("svm_version", "svm_version_emptied", "ENABLE"),
+    ("svm_permission", "svm_permission_changed", "ENABLE ALWAYS"),
+    ("svm_head", "svm_head_changed", "ENABLE REPLICA"),
+    ("svm_weight", "svm_weight_changed", "ENABLE REPLICA"),
+];
+
+/// `svm_repair(remove_orphans) -> setof text`: what was done.
+#[pg_extern(sql = false)]
+fn svm_repair(
+    remove_orphans: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> SetOfIterator<'static, String> {
+    let repair = || {
+        rights::check_writable("svm_repair()")?;
+        let schema = model::schema_of_call(fcinfo);
+        let mut done = enable_triggers(&schema).map_err(spi_failure)?;
+        if remove_orphans == Some(true) {
+            done.extend(remove_all_orphans(&schema).map_err(spi_failure)?);
+        }
+        Ok::<_, Failure>(done)
+    };
+    SetOfIterator::new(repair().or_raise())
+}
+
+/// Enables each trigger that is not enabled as it was made; others are left alone, as that locks their table.
+fn enable_triggers(schema: &str) -> Result<Vec<String>, SpiError> {
+    let mut done = Vec::new();
+    for (table, trigger, enable) in TRIGGERS {
+        let wrong = Spi::get_one_with_args::<bool>(
+            "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger
+                 WHERE tgrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND tgname OPERATOR(pg_catalog.=) $2
+                     AND tgenabled OPERATOR(pg_catalog.<>) CASE $3 WHEN 'ENABLE ALWAYS' THEN 'A'
+                         WHEN 'ENABLE REPLICA' THEN 'R' ELSE 'O' END::\"char\")",
+            &[
+                format!("{schema}.{table}").into(),
+                trigger.into(),
+                enable.into(),
+            ],
+        )?;
+        if wrong == Some(true) {
+            let statement = format!("ALTER TABLE {schema}.{table} {enable} TRIGGER {trigger}");
+            Spi::run(&statement)?;
+            done.push(statement);
+        }
+    }
+    Ok(done)
+}
+
+/// Removes rows that belong to nothing; those of versions go with their version.
+fn remove_all_orphans(schema: &str) -> Result<Vec<String>, SpiError> {
+    let mut done = Vec::new();
+    for (table, column, parent) in BELONGING {
+        crate::pg::check_for_interrupts();
+        let removed = Spi::connect_mut(|client| {
+            client
+                .update(
+                    &format!(
+                        "DELETE FROM {schema}.{table} AS child WHERE NOT EXISTS (SELECT FROM {schema}.{parent} AS parent
+                             WHERE parent.id OPERATOR(pg_catalog.=) child.{column})"
+                    ),
+                    None,
+                    &[],
+                )
+                .map(|rows| rows.len())
+        })?;
+        if removed > 0 {
+            done.push(format!(
+                "removed {removed} rows of {table} that belonged to nothing"
+            ));
+        }
+    }
+    Ok(done)
+}
