@@ -13,6 +13,7 @@ macro_rules! tests {
     };
 }
 
+pub mod allocation;
 mod features;
 mod following;
 mod model;

@@ -46,6 +46,8 @@ mod warm_start;
 #[pgrx::prelude::pg_guard]
 extern "C-unwind" fn _PG_init() {
     base::settings::register();
+    #[cfg(feature = "in_backend_tests")]
+    in_backend_tests::allocation::register();
 }
 
 #[cfg(feature = "in_backend_tests")]

@@ -5,5 +5,6 @@
 
 pub(crate) mod bits;
 pub(crate) mod huge_pages;
+pub mod memory;
 pub(crate) mod random;
 pub(crate) mod zeros;

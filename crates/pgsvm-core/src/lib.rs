@@ -23,6 +23,7 @@
 //! | [`source`] | examples, where they come from, where they are spilled |
 //! | [`evaluation`] | how good decisions are; probabilities from them |
 //! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
+//! | [`memory`] | memory asked for with a way to fail |
 //! | [`cache`] | the shared region: control block, who may touch what, the ring |
 //! | [`reader`], [`trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
@@ -39,6 +40,7 @@ mod solver;
 mod task;
 mod training;
 
+pub use base::memory::{self, OutOfMemory};
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use rows::source::{self, Example, RowError, Source, Spool};

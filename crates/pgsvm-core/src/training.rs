@@ -208,6 +208,12 @@ impl fmt::Display for TrainError {
 
 impl std::error::Error for TrainError {}
 
+impl From<OutOfMemory> for TrainError {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
+    }
+}
+
 /// Weights of one head, for scaled rows, by feature id.
 #[derive(Clone, Copy)]
 pub struct Weights<'a> {
