@@ -82,8 +82,16 @@ fn fails(bytes: usize) -> bool {
 /// Defines the settings; called once from `_PG_init`.
 pub fn register() {
     let numbers: [(&CStr, &CStr, *mut i32); 2] = [
-        (c"pgsvm.fail_allocation", c"The large allocation that fails.", FAILS.as_ptr()),
-        (c"pgsvm.large_allocations", c"Large allocations so far.", COUNT.as_ptr()),
+        (
+            c"pgsvm.fail_allocation",
+            c"The large allocation that fails.",
+            FAILS.as_ptr(),
+        ),
+        (
+            c"pgsvm.large_allocations",
+            c"Large allocations so far.",
+            COUNT.as_ptr(),
+        ),
     ];
     for (name, about, place) in numbers {
         // SAFETY: names and places live as long as the process; PostgreSQL writes the places in the main thread.

@@ -268,16 +268,16 @@ fn a_feature_set_reads_back_from_its_stored_form() {
     let select = "SELECT 1 AS a, '{1,2}'::real[] AS x, '{1}'::int[] AS i, '{1}'::float8[] AS v, '' AS f, 1 AS y";
     let entries = ["a", "x", "sparse(i, v)", "libsvm(f)"];
     let decoder = decode(Some(&entries), select, |result, _| result.expect("decodes"));
-    let stored = decoder.learned().to_json();
+    let stored = decoder.learned().to_json().unwrap();
     assert_eq!(
         stored,
         r#"{"parts":[{"kind":"column","name":"a","type":"integer"},{"kind":"array","name":"x","type":"real[]","length":2},{"kind":"sparse","index":"i","index_type":"integer[]","value":"v","value_type":"double precision[]"},{"kind":"libsvm","name":"f","type":"text"}]}"#
     );
     assert_eq!(
-        FeatureSet::from_json(&stored).as_ref(),
+        FeatureSet::from_json(&stored).unwrap().as_ref(),
         Some(decoder.learned())
     );
-    assert_eq!(FeatureSet::from_json("{}"), None);
+    assert_eq!(FeatureSet::from_json("{}").unwrap(), None);
 }
 
 fn features_have_names() {
@@ -308,7 +308,7 @@ fn numbers_of_every_type_decode() {
     assert_eq!(rows, [[-7.0, 8.0, -9e9, f64::from(0.1f32), 0.1, -12.5]]);
     // a boolean is one number in models of before there were categories
     let stored = r#"{"parts":[{"kind":"column","name":"g","type":"boolean"},{"kind":"column","name":"h","type":"boolean"}]}"#;
-    let features = FeatureSet::from_json(stored).expect("reads");
+    let features = FeatureSet::from_json(stored).unwrap().expect("reads");
     predict(
         &features,
         "SELECT true AS g, false AS h",
@@ -388,7 +388,9 @@ fn codes_of(value: &str) -> Vec<u32> {
         |_, _| (),
     );
     // as a model: through the stored form
-    let features = FeatureSet::from_json(&decoder.learned().to_json()).expect("reads");
+    let features = FeatureSet::from_json(&decoder.learned().to_json().unwrap())
+        .unwrap()
+        .expect("reads");
     let mut codes = Vec::new();
     predict(
         &features,
@@ -469,8 +471,10 @@ fn null_is_what_the_rule_says() {
     assert_eq!(decoder.learned().feature_name(4), "t IS NULL");
     // a prediction puts the means in
     let mut features = decoder.learned().clone();
-    features.means = vec![1.5, 2.0, 2.5];
-    let features = FeatureSet::from_json(&features.to_json()).expect("reads");
+    features.means = vec![1.5, 2.0, 2.5].into();
+    let features = FeatureSet::from_json(&features.to_json().unwrap())
+        .unwrap()
+        .expect("reads");
     let mut rows = Vec::new();
     predict(&features, select, Nulls::Mean, |result, row| {
         result.expect("decodes");
@@ -541,7 +545,9 @@ fn values_beyond_the_limit_are_hashed() {
     assert!((260..516).contains(&rows[5][1]), "{rows:?}");
 
     // what training did not see falls into its hashed feature
-    let stored = FeatureSet::from_json(&features.to_json()).expect("reads");
+    let stored = FeatureSet::from_json(&features.to_json().unwrap())
+        .unwrap()
+        .expect("reads");
     predict(
         &stored,
         "SELECT 'Roma' AS city, 'x' AS t",
@@ -657,7 +663,7 @@ fn stored_categories_that_make_no_sense_are_not_read() {
     let read = |dictionary: &str| {
         let stored =
             format!(r#"{{"parts":[{{"kind":"category","name":"t","type":"text",{dictionary}}}]}}"#);
-        FeatureSet::from_json(&stored)
+        FeatureSet::from_json(&stored).unwrap()
     };
     assert!(read(r#""values":["a","b"],"codes":[0,3],"null_code":1"#).is_some());
     for bad in [

@@ -26,9 +26,11 @@ fn scattered(count: u64, bound: u64) -> impl Iterator<Item = u128> {
 fn keys(kind: KeyKind, rows: &[(u128, u64)]) -> Vec<(u128, u64)> {
     let mut chunks = KeyChunks::new(kind);
     rows.iter()
-        .for_each(|(key, digest)| chunks.push(*key, *digest));
+        .for_each(|(key, digest)| chunks.push(*key, *digest).unwrap());
     let read = chunks.chunks().iter().flat_map(|chunk| {
-        read_keys(kind, chunk.rows as usize, &chunk.keys, &chunk.digests).unwrap()
+        read_keys(kind, chunk.rows as usize, &chunk.keys, &chunk.digests)
+            .unwrap()
+            .unwrap()
     });
     read.collect()
 }
@@ -47,12 +49,27 @@ fn keys_come_back_as_they_were() {
 
 fn keys_that_are_none_are_refused() {
     let digests = [0; 16];
-    assert_eq!(read_keys(KeyKind::Integer, 2, &[0x80], &digests), None);
-    assert_eq!(read_keys(KeyKind::Integer, 2, &[0xff; 30], &digests), None);
-    assert_eq!(read_keys(KeyKind::Integer, 2, &[2, 2, 2], &digests), None);
-    assert_eq!(read_keys(KeyKind::Integer, 3, &[2, 2, 2], &digests), None);
-    assert_eq!(read_keys(KeyKind::Text, 2, &[0; 31], &digests), None);
-    let two = read_keys(KeyKind::Integer, 2, &[2, 2], &digests);
+    assert_eq!(
+        read_keys(KeyKind::Integer, 2, &[0x80], &digests).unwrap(),
+        None
+    );
+    assert_eq!(
+        read_keys(KeyKind::Integer, 2, &[0xff; 30], &digests).unwrap(),
+        None
+    );
+    assert_eq!(
+        read_keys(KeyKind::Integer, 2, &[2, 2, 2], &digests).unwrap(),
+        None
+    );
+    assert_eq!(
+        read_keys(KeyKind::Integer, 3, &[2, 2, 2], &digests).unwrap(),
+        None
+    );
+    assert_eq!(
+        read_keys(KeyKind::Text, 2, &[0; 31], &digests).unwrap(),
+        None
+    );
+    let two = read_keys(KeyKind::Integer, 2, &[2, 2], &digests).unwrap();
     assert_eq!(two, Some(vec![(1, 0), (2, 0)]));
 }
 
@@ -63,9 +80,9 @@ fn dual_variables_come_back_as_they_were_whatever_they_share() {
         for rows in [1, 3, 4, CHUNK_ROWS, CHUNK_ROWS + 1] {
             let duals: Vec<f32> = (0..rows).map(of_row).collect();
             let mut chunks = StateChunks::default();
-            duals.iter().for_each(|dual| chunks.push(*dual));
+            duals.iter().for_each(|dual| chunks.push(*dual).unwrap());
             let mut found = vec![0.0; rows];
-            for chunk in chunks.finish() {
+            for chunk in chunks.finish().unwrap() {
                 let first = chunk.first_row as usize;
                 let end = rows.min(first + CHUNK_ROWS);
                 let out = &mut found[first..end];
@@ -97,7 +114,8 @@ fn digests_differ_where_rows_do_and_only_there() {
         ..FeatureBuffer::default()
     };
     let label = digest::of_label("yes");
-    let of = |weight, row: &FeatureBuffer| RowDigests::default().of_row(label, weight, row);
+    let of =
+        |weight, row: &FeatureBuffer| RowDigests::default().of_row(label, weight, row).unwrap();
     let plain = of(1.0, &row(&[0.0, 2.0], &[(3, 1.0)]));
     assert_eq!(plain, of(1.0, &row(&[-0.0, 2.0], &[(3, 1.0)])));
     let others = [
@@ -106,7 +124,9 @@ fn digests_differ_where_rows_do_and_only_there() {
         of(1.0, &row(&[0.0, 2.0], &[(4, 1.0)])),
         of(1.0, &row(&[0.0, 2.0], &[(3, 2.0)])),
         of(1.0, &row(&[0.0, 2.0], &[])),
-        RowDigests::default().of_row(digest::of_label("no"), 1.0, &row(&[0.0, 2.0], &[(3, 1.0)])),
+        RowDigests::default()
+            .of_row(digest::of_label("no"), 1.0, &row(&[0.0, 2.0], &[(3, 1.0)]))
+            .unwrap(),
     ];
     assert!(others.iter().all(|other| *other != plain));
     // stored with models: these must never change

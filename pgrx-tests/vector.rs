@@ -38,17 +38,23 @@ fn halves(words: &[u16]) -> Vec<u8> {
 fn reads_vectors() {
     let mut out = vec![7.0];
     assert_eq!(
-        append_elements(&vector(2, &[0.5, -3.0]), false, &mut out),
+        append_elements(&vector(2, &[0.5, -3.0]), false, &mut out).unwrap(),
         Some(2)
     );
     assert_eq!(out, [7.0, 0.5, -3.0]);
-    assert_eq!(append_elements(&vector(0, &[]), false, &mut out), Some(0));
+    assert_eq!(
+        append_elements(&vector(0, &[]), false, &mut out).unwrap(),
+        Some(0)
+    );
 }
 
 fn reads_halves() {
     let words = [0x3c00, 0xc000, 0x0001, 0x0400, 0x7bff, 0x7c00, 0x8000];
     let mut out = Vec::new();
-    assert_eq!(append_elements(&halves(&words), true, &mut out), Some(7));
+    assert_eq!(
+        append_elements(&halves(&words), true, &mut out).unwrap(),
+        Some(7)
+    );
     let smallest = 2f64.powi(-24);
     assert_eq!(
         out,
@@ -74,7 +80,7 @@ fn refuses_damaged_values() {
     let mut out = Vec::new();
     for count in [-1, 1, 3, i16::MAX, i16::MIN] {
         assert_eq!(
-            append_elements(&vector(count, &[1.0, 2.0]), false, &mut out),
+            append_elements(&vector(count, &[1.0, 2.0]), false, &mut out).unwrap(),
             None
         );
     }
@@ -85,7 +91,7 @@ fn refuses_damaged_values() {
     for end in 0..whole.len() {
         assert!(pairs(&whole[..end]).is_none());
         assert_eq!(
-            append_elements(&vector(2, &[1.0, 2.0])[..end.min(11)], false, &mut out),
+            append_elements(&vector(2, &[1.0, 2.0])[..end.min(11)], false, &mut out).unwrap(),
             None
         );
     }

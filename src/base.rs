@@ -1,5 +1,6 @@
 //! Errors with SQLSTATE and hint, the settings `pgsvm.*`, and hashes of tables in memory. Knows nothing of models, rows or solvers.
 
 pub mod errors;
+pub mod json;
 pub mod keyed_hash;
 pub mod settings;

@@ -22,14 +22,16 @@ mod part;
 mod pgvector;
 mod resolve;
 mod sparse;
+mod stored;
 
-pub use category::{CategoryLimits, Dictionary};
+pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
 pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;
 
+use pgsvm_core::memory::{list, OutOfMemory};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -39,7 +41,7 @@ pub const MOST_PARTS: usize = 10_000;
 
 /// One source of features, as the model remembers it. Types are those of the training, by SQL name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[serde(tag = "kind", rename_all = "lowercase", try_from = "stored::Part")]
 pub enum FeaturePart {
     /// A number: one dense feature.
     Column {
@@ -92,13 +94,22 @@ pub enum FeaturePart {
 /// Everything a model reads, in order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
+    #[serde(deserialize_with = "stored::parts")]
     pub parts: Vec<FeaturePart>,
     /// NULLs that training met in each part; empty where nobody counted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
     pub nulls: Vec<u64>,
     /// With `Nulls::Mean` what stands for NULL in each dense feature; else empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub means: Vec<f64>,
+    #[serde(
+        default,
+        skip_serializing_if = "stored::is_empty",
+        deserialize_with = "stored::means"
+    )]
+    pub means: Rc<Vec<f64>>,
 }
 
 /// A column that training leaves out because its type is none that features come from.
@@ -245,14 +256,13 @@ impl FeaturePart {
 
 impl FeatureSet {
     /// Reads the stored form. None when it is none.
-    pub fn from_json(json: &str) -> Option<Self> {
-        let set: Self = serde_json::from_str(json).ok()?;
-        (set.parts.len() <= MOST_PARTS).then_some(set)
+    pub fn from_json(json: &str) -> Result<Option<Self>, OutOfMemory> {
+        stored::read(json)
     }
 
     /// The form in which models store it.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    pub fn to_json(&self) -> Result<String, OutOfMemory> {
+        stored::write(self)
     }
 
     /// The columns it reads, each once, in order of first use: what a source query must select.

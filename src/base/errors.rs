@@ -67,3 +67,9 @@ impl<T, E: Into<Failure>> OrRaise<T> for Result<T, E> {
         }
     }
 }
+
+impl From<pgsvm_core::OutOfMemory> for Failure {
+    fn from(error: pgsvm_core::OutOfMemory) -> Self {
+        Self::new(Code::ERRCODE_OUT_OF_MEMORY, error.to_string())
+    }
+}

@@ -1,7 +1,7 @@
 //! The aggregates' functions, as sql/evaluation.sql declares them. A row with a NULL in one of the
 //! arguments is left out.
 
-use super::counts::{Counts, MOST_PAIRS};
+use super::counts::{self, Counts};
 use super::loss::LogLoss;
 use super::ranking::Ranking;
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -105,13 +105,16 @@ unsafe fn metrics_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if let Some((actual, predicted)) = pair {
             let writer = writer(fcinfo);
             if (*fcinfo).nargs > 3 && counts.positive.is_none() {
-                counts.positive =
-                    argument(fcinfo, 3).map(|positive| writer.with_text(positive, <[u8]>::to_vec));
+                counts.positive = argument(fcinfo, 3)
+                    .map(|positive| writer.with_text(positive, counts::name).or_raise());
             }
-            let actual = writer.with_text(actual, <[u8]>::to_vec);
-            writer
-                .with_text(predicted, |predicted| counts.add(&actual, predicted, 1))
-                .or_raise();
+            let mut place = |class| {
+                writer
+                    .with_text(class, |text| counts.place(text))
+                    .or_raise()
+            };
+            let (actual, predicted) = (place(actual), place(predicted));
+            counts.add(actual, predicted, 1).or_raise();
         }
         aggregate::returned(counts)
     }
@@ -146,7 +149,7 @@ unsafe fn metrics_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let type_oid = pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let metrics = aggregate::finished::<Counts>(fcinfo).and_then(|counts| {
             let positive = counts.positive_class(|a, b| written::compare(type_oid, a, b).is_gt());
-            counts.metrics(positive.as_deref())
+            counts.metrics(positive.as_deref()).or_raise()
         });
         let rows = metrics.as_ref().map_or(0, |metrics| metrics.rows);
         let mut values = vec![Some(pg_sys::Datum::from(rows))];
@@ -176,7 +179,7 @@ unsafe fn ranking_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let ranking = aggregate::state::<Ranking>(fcinfo);
         if let Some((decision, positive)) = number_and_truth(fcinfo) {
-            ranking.add(decision, positive);
+            ranking.add(decision, positive).or_raise();
         }
         aggregate::returned(ranking)
     }
@@ -189,7 +192,8 @@ unsafe fn ranking_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn auc_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let area = aggregate::finished::<Ranking>(fcinfo).and_then(Ranking::area);
+        let ranking = aggregate::finished::<Ranking>(fcinfo);
+        let area = ranking.and_then(|ranking| ranking.area().or_raise());
         area.map_or_else(|| aggregate::null(fcinfo), float8)
     }
 }
@@ -201,7 +205,8 @@ unsafe fn auc_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn roc_points_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let curve = aggregate::finished::<Ranking>(fcinfo).map(Ranking::curve);
+        let ranking = aggregate::finished::<Ranking>(fcinfo);
+        let curve = ranking.map(|ranking| ranking.curve().or_raise());
         let Some(points) = curve.filter(|points| !points.is_empty()) else {
             return aggregate::null(fcinfo);
         };
@@ -271,14 +276,4 @@ fn no_probability(given: f64) -> Failure {
         format!("{given} is no probability: it lies outside 0 to 1"),
     )
     .hint("svm_log_loss takes what svm_probability returns; svm_auc takes decisions.")
-}
-
-impl From<super::counts::TooManyClasses> for Failure {
-    fn from(_: super::counts::TooManyClasses) -> Self {
-        Self::new(
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("svm_metrics has met more than {MOST_PAIRS} pairs of classes"),
-        )
-        .hint("It compares classes; for predicted numbers take avg(abs(actual - predicted)).")
-    }
 }

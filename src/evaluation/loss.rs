@@ -1,6 +1,8 @@
 //! The state behind `svm_log_loss`. Pure.
 
+use crate::base::errors::Failure;
 use crate::pg::aggregate::{put, take, State};
+use pgsvm_core::OutOfMemory;
 
 /// The sum of -ln(probability of what was) over the rows so far.
 #[derive(Default)]
@@ -28,20 +30,22 @@ impl LogLoss {
 }
 
 impl State for LogLoss {
-    fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) -> Result<(), Failure> {
         self.sum += other.sum;
         self.rows += other.rows;
+        Ok(())
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.sum.to_bits());
-        put(out, self.rows);
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+        put(out, self.sum.to_bits())?;
+        put(out, self.rows)
     }
 
-    fn read(mut bytes: &[u8]) -> Option<Self> {
-        Some(Self {
-            sum: f64::from_bits(take(&mut bytes)?),
-            rows: take(&mut bytes)?,
-        })
+    fn read(mut bytes: &[u8]) -> Result<Option<Self>, Failure> {
+        let numbers = take(&mut bytes).zip(take(&mut bytes));
+        Ok(numbers.map(|(sum, rows)| Self {
+            sum: f64::from_bits(sum),
+            rows,
+        }))
     }
 }

@@ -5,7 +5,9 @@
 //! are at most 2^18 different ones; where there would be more, low bits are dropped from all, as few
 //! as it takes, and scores that then are equal count as ties.
 
+use crate::base::errors::Failure;
 use crate::pg::aggregate::{put, take, State};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 
 /// Most different scores that a state keeps: 6 MB.
 const MOST_SCORES: usize = 1 << 18;
@@ -43,28 +45,29 @@ pub struct Point {
 impl Ranking {
     /// Takes a row. NaN ranks above all numbers, as in PostgreSQL.
     #[inline]
-    pub fn add(&mut self, score: f64, positive: bool) {
+    pub fn add(&mut self, score: f64, positive: bool) -> Result<(), OutOfMemory> {
         self.push(Score {
             key: key_of(score) >> self.dropped_bits << self.dropped_bits,
             positives: u64::from(positive),
             negatives: u64::from(!positive),
-        });
+        })
     }
 
     #[inline]
-    fn push(&mut self, score: Score) {
-        self.scores.push(score);
-        if self.scores.len() - self.sorted >= FRESH_SCORES {
-            self.settle();
+    fn push(&mut self, score: Score) -> Result<(), OutOfMemory> {
+        self.scores.room(1)?.push(score);
+        match self.scores.len() - self.sorted >= FRESH_SCORES {
+            true => self.settle(),
+            false => Ok(()),
         }
     }
 
     /// Brings all scores into order.
-    fn settle(&mut self) {
-        self.scores[self.sorted..].sort_unstable_by_key(|score| score.key);
-        if self.sorted > 0 {
-            // two sorted runs, which this sort merges
-            self.scores.sort_by_key(|score| score.key);
+    fn settle(&mut self) -> Result<(), OutOfMemory> {
+        let (sorted, fresh) = self.scores.split_at_mut(self.sorted);
+        fresh.sort_unstable_by_key(|score| score.key);
+        if !sorted.is_empty() && !fresh.is_empty() {
+            self.scores = merged(sorted, fresh)?;
         }
         self.unite();
         while self.scores.len() > MOST_SCORES {
@@ -74,6 +77,7 @@ impl Ranking {
             self.unite();
         }
         self.sorted = self.scores.len();
+        Ok(())
     }
 
     /// Adds up what has one key and stands side by side.
@@ -98,8 +102,8 @@ impl Ranking {
 
     /// The probability that a positive row scores higher than a negative one, ties counting half. None
     /// unless there are rows of both kinds.
-    pub fn area(&mut self) -> Option<f64> {
-        self.settle();
+    pub fn area(&mut self) -> Result<Option<f64>, OutOfMemory> {
+        self.settle()?;
         let (positives, negatives) = self.totals();
         let (mut below, mut doubled) = (0u64, 0u128);
         for score in &self.scores {
@@ -107,18 +111,18 @@ impl Ranking {
             below += score.negatives;
         }
         let pairs = positives as f64 * negatives as f64;
-        (pairs > 0.0).then(|| doubled as f64 / (2.0 * pairs))
+        Ok((pairs > 0.0).then(|| doubled as f64 / (2.0 * pairs)))
     }
 
     /// The curve from (0, 0) to (1, 1). Points on a line between their neighbours are left out; where
     /// more than 1000 would be left, so are points between two that are less than 1/249 apart, horizontal
     /// and vertical way added up, which changes the area by less than 1/998 in all. Empty unless there
     /// are rows of both kinds.
-    pub fn curve(&mut self) -> Vec<Point> {
-        self.settle();
+    pub fn curve(&mut self) -> Result<Vec<Point>, OutOfMemory> {
+        self.settle()?;
         let (positives, negatives) = self.totals();
         if positives == 0 || negatives == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let mut corners = vec![(u64::MAX, 0, 0)];
         let (mut taken, mut wrongly) = (0u64, 0u64);
@@ -131,23 +135,35 @@ impl Ranking {
                     corners.pop();
                 }
             }
-            corners.push(next);
+            corners.room(1)?.push(next);
         }
         let rate = |count: u64, of: u64| count as f64 / of as f64;
-        let mut points: Vec<_> = corners
-            .iter()
-            .map(|(key, wrongly, taken)| Point {
-                threshold: score_of(*key),
-                false_positive_rate: rate(*wrongly, negatives),
-                true_positive_rate: rate(*taken, positives),
-            })
-            .collect();
+        let mut points = gathered(corners.iter().map(|(key, wrongly, taken)| Point {
+            threshold: score_of(*key),
+            false_positive_rate: rate(*wrongly, negatives),
+            true_positive_rate: rate(*taken, positives),
+        }))?;
         points[0].threshold = f64::INFINITY;
         if points.len() > MOST_POINTS {
             thin_out(&mut points);
         }
-        points
+        Ok(points)
     }
+}
+
+/// Two runs in one, each in order of its keys.
+fn merged(one: &[Score], other: &[Score]) -> Result<Vec<Score>, OutOfMemory> {
+    let mut all = Vec::new();
+    all.room(one.len() + other.len())?;
+    let mut rest = other;
+    for score in one {
+        let before = rest.partition_point(|other| other.key < score.key);
+        all.extend_from_slice(&rest[..before]);
+        all.push(*score);
+        rest = &rest[before..];
+    }
+    all.extend_from_slice(rest);
+    Ok(all)
 }
 
 /// Whether the corner in the middle lies on the line between the other two.
@@ -161,14 +177,16 @@ fn thin_out(points: &mut Vec<Point>) {
     // the way is 2 long, and of the pieces kept two side by side come to a step at least
     let step = 4.0 / (MOST_POINTS - 2) as f64;
     let way = |point: &Point| point.false_positive_rate + point.true_positive_rate;
-    let mut kept = vec![points[0]];
-    for pair in points.windows(2) {
-        if way(&pair[1]) - way(&kept[kept.len() - 1]) >= step && pair[0] != kept[kept.len() - 1] {
-            kept.push(pair[0]);
+    let (mut kept, end) = (1, points.len() - 1);
+    for at in 0..end {
+        let (point, last) = (points[at], points[kept - 1]);
+        if way(&points[at + 1]) - way(&last) >= step && point != last {
+            points[kept] = point;
+            kept += 1;
         }
     }
-    kept.extend(points.last());
-    *points = kept;
+    points[kept] = points[end];
+    points.truncate(kept + 1);
 }
 
 /// Bits whose order as whole numbers is that of the scores.
@@ -193,7 +211,7 @@ fn score_of(key: u64) -> f64 {
 }
 
 impl State for Ranking {
-    fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) -> Result<(), Failure> {
         if other.dropped_bits > self.dropped_bits {
             self.dropped_bits = other.dropped_bits;
             let mask = u64::MAX << self.dropped_bits;
@@ -204,37 +222,42 @@ impl State for Ranking {
             self.push(Score {
                 key: score.key & mask,
                 ..*score
-            });
+            })?;
         }
+        Ok(())
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        put(out, u64::from(self.dropped_bits));
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+        out.room((3 * self.scores.len() + 1) * size_of::<u64>())?;
+        put(out, u64::from(self.dropped_bits))?;
         for score in &self.scores {
-            put(out, score.key);
-            put(out, score.positives);
-            put(out, score.negatives);
+            put(out, score.key)?;
+            put(out, score.positives)?;
+            put(out, score.negatives)?;
         }
+        Ok(())
     }
 
-    fn read(mut bytes: &[u8]) -> Option<Self> {
-        let mut state = Self {
-            dropped_bits: u32::try_from(take(&mut bytes)?)
-                .ok()
-                .filter(|bits| *bits < 64)?,
-            ..Self::default()
-        };
-        state
-            .scores
-            .try_reserve_exact(bytes.len() / size_of::<Score>())
-            .ok()?;
+    fn read(mut bytes: &[u8]) -> Result<Option<Self>, Failure> {
+        let mut state = Self::default();
+        let scores = bytes.len() / size_of::<Score>();
+        state.scores.room(scores)?;
+        Ok(state.fill(&mut bytes).map(|()| state))
+    }
+}
+
+impl Ranking {
+    /// Takes the scores in the bytes; there is room for them.
+    fn fill(&mut self, bytes: &mut &[u8]) -> Option<()> {
+        let bits = u32::try_from(take(bytes)?).ok();
+        self.dropped_bits = bits.filter(|bits| *bits < 64)?;
         while !bytes.is_empty() {
-            state.scores.push(Score {
-                key: take(&mut bytes)?,
-                positives: take(&mut bytes)?,
-                negatives: take(&mut bytes)?,
+            self.scores.push(Score {
+                key: take(bytes)?,
+                positives: take(bytes)?,
+                negatives: take(bytes)?,
             });
         }
-        Some(state)
+        Some(())
     }
 }

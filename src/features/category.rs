@@ -10,7 +10,8 @@
 
 use super::hash::{self, DistinctCount};
 use crate::base::keyed_hash::TextHash;
-use serde::{Deserialize, Serialize};
+use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -51,8 +52,7 @@ impl CategoryLimits {
 }
 
 /// The codes of a column's values.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[derive(Debug, Default, PartialEq)]
 pub struct Dictionary {
     /// Values with a code of their own, in the order of their codes.
     values: Vec<Rc<str>>,
@@ -64,19 +64,19 @@ pub struct Dictionary {
 
 /// The hashed codes of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Hashed {
+pub struct Hashed {
     first_code: u32,
     bits: u32,
 }
 
 /// The form in which models store a dictionary.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    values: Vec<Rc<str>>,
-    codes: Vec<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+#[derive(Serialize)]
+struct Stored<'a> {
+    values: &'a [Rc<str>],
+    codes: &'a [u32],
+    #[serde(skip_serializing_if = "Option::is_none")]
     null_code: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     hashed: Option<Hashed>,
 }
 
@@ -104,6 +104,13 @@ pub enum NoCode {
     Exhausted,
     /// It is too long.
     Long,
+    Memory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for NoCode {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(error)
+    }
 }
 
 /// What a training counts of a column's values.
@@ -210,9 +217,9 @@ impl Dictionary {
         if !long && self.values.len() < limits.most as usize && codes.keep(value) {
             let code = codes.take(1)?;
             let value: Rc<str> = value.into();
-            self.by_value.insert(Rc::clone(&value), code);
-            self.values.push(value);
-            self.codes.push(code);
+            self.by_value.room(1)?.insert(Rc::clone(&value), code);
+            self.values.room(1)?.push(value);
+            self.codes.room(1)?.push(code);
             return Ok(code);
         }
         let hashed = match self.hashed {
@@ -292,43 +299,68 @@ impl Tally {
     }
 }
 
-impl TryFrom<Stored> for Dictionary {
-    type Error = &'static str;
+impl Dictionary {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Self::of(
+            gathered(self.values.iter().cloned())?,
+            copied(&self.codes)?,
+            self.null_code,
+            self.hashed,
+        )
+    }
 
-    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
-        let ascending = stored.codes.is_sorted_by(|a, b| a < b);
-        if stored.codes.len() != stored.values.len() || !ascending {
-            return Err("categories without codes");
+    /// What was stored.
+    ///
+    /// # Errors
+    /// Codes that are none.
+    pub fn stored(
+        values: Vec<Rc<str>>,
+        codes: Vec<u32>,
+        null_code: Option<u32>,
+        hashed: Option<Hashed>,
+    ) -> Result<Self, String> {
+        let ascending = codes.is_sorted_by(|a, b| a < b);
+        if codes.len() != values.len() || !ascending {
+            return Err("categories without codes".to_owned());
         }
         let fits = |hashed: Hashed| {
             hashed.bits <= CategoryLimits::MOST_HASH_BITS
                 && hashed.first_code.checked_add(hashed.count()).is_some()
         };
-        if !stored.hashed.is_none_or(fits) {
-            return Err("hashed categories without codes");
+        if !hashed.is_none_or(fits) {
+            return Err("hashed categories without codes".to_owned());
         }
+        Self::of(values, codes, null_code, hashed).map_err(|error| error.to_string())
+    }
+
+    fn of(
+        values: Vec<Rc<str>>,
+        codes: Vec<u32>,
+        null_code: Option<u32>,
+        hashed: Option<Hashed>,
+    ) -> Result<Self, OutOfMemory> {
+        let mut by_value = HashMap::default();
+        by_value.room(values.len())?;
+        by_value.extend(values.iter().cloned().zip(codes.iter().copied()));
         Ok(Self {
-            by_value: stored
-                .values
-                .iter()
-                .cloned()
-                .zip(stored.codes.iter().copied())
-                .collect(),
-            values: stored.values,
-            codes: stored.codes,
-            null_code: stored.null_code,
-            hashed: stored.hashed,
+            values,
+            codes,
+            by_value,
+            null_code,
+            hashed,
         })
     }
 }
 
-impl From<Dictionary> for Stored {
-    fn from(dictionary: Dictionary) -> Self {
-        Self {
-            values: dictionary.values,
-            codes: dictionary.codes,
-            null_code: dictionary.null_code,
-            hashed: dictionary.hashed,
-        }
+impl Serialize for Dictionary {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            values: &self.values,
+            codes: &self.codes,
+            null_code: self.null_code,
+            hashed: self.hashed,
+        };
+        stored.serialize(to)
     }
 }

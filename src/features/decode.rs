@@ -19,6 +19,7 @@ use crate::pg::query::Column;
 use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 
 /// The sign of an f64, and the lowest bit of its exponent, all of whose bits are set in infinite values and NaN.
 const SIGN: u64 = 1 << 63;
@@ -33,6 +34,8 @@ pub struct Decoder {
     nulls: Nulls,
     sparse: SparseScratch,
     one_hot: OneHot,
+    /// Most values of a row.
+    most: usize,
 }
 
 /// The value of a part that is NULL, in whole or in an element.
@@ -73,6 +76,7 @@ impl Decoder {
             parts,
             width: columns.len(),
             nulls,
+            most: usize::MAX,
         })
     }
 
@@ -88,6 +92,14 @@ impl Decoder {
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
         Ok(decoder)
+    }
+
+    /// The same for rows of so many values at most, where dense ones count one and sparse ones two: longer rows are refused
+    /// before they take memory.
+    pub fn with_rows_up_to(mut self, most: usize) -> Self {
+        self.most = most;
+        self.sparse.most = most / 2;
+        self
     }
 
     /// The features, with the array lengths and the categories that the rows so far have told.
@@ -126,7 +138,7 @@ impl Decoder {
             let null = unsafe {
                 match self.parts[place] {
                     Part::Columns { at, count, kind } => {
-                        columns(number, &row, at..at + count, kind, out);
+                        columns(number, &row, at..at + count, kind, out)?;
                         number += count;
                         continue;
                     }
@@ -152,7 +164,7 @@ impl Decoder {
                 }
             };
             if null.is_some() {
-                out.null_parts.push(number);
+                out.null_parts.room(1)?.push(number);
             }
             number += 1;
         }
@@ -191,6 +203,7 @@ impl Decoder {
         if row.nulls[at] {
             return self.null_array(number, out);
         }
+        let most = self.most;
         let (name, length) = self.array_part(number);
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
@@ -201,8 +214,10 @@ impl Decoder {
         let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
         check_length(name, array.len(), *length)?;
         let start = out.dense.len();
+        check_row(start.saturating_add(array.len()), most)?;
         let any_null = array.append_to(&mut out.dense).map_err(problem)?;
         if any_null {
+            out.missing.room(array.len())?;
             out.missing.extend(array.nulls().map(|at| start + at));
         }
         *length = Some(array.len() as u32);
@@ -219,9 +234,10 @@ impl Decoder {
                 column: name.clone(),
             }),
             (length, _) => {
-                let end = out.dense.len() + length.unwrap_or(0) as usize;
-                out.missing.extend(out.dense.len()..end);
-                out.dense.resize(end, 0.0);
+                let length = length.unwrap_or(0) as usize;
+                let end = out.dense.len() + length;
+                out.missing.room(length)?.extend(out.dense.len()..end);
+                out.dense.room(length)?.resize(end, 0.0);
                 Ok(Some(Null))
             }
         }
@@ -300,6 +316,15 @@ pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
     }
 }
 
+/// Refuses a row of more values than may be.
+#[inline]
+pub(super) fn check_row(values: usize, most: usize) -> Result<(), FeatureError> {
+    match values <= most {
+        true => Ok(()),
+        false => Err(FeatureError::LongRow { values, most }),
+    }
+}
+
 #[inline]
 pub(super) fn check_length(
     name: &str,
@@ -326,6 +351,7 @@ impl FeatureError {
         match problem {
             ArrayProblem::Dimensions(dimensions) => Self::Dimensions { column, dimensions },
             ArrayProblem::Damaged => Self::Damaged { column },
+            ArrayProblem::Memory(error) => Self::OutOfMemory(error),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Columns that are one number each. Called by the decoder.
 
 use super::decode::Row;
-use super::FeatureBuffer;
+use super::{FeatureBuffer, FeatureError};
 use crate::pg::numeric;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use core::ops::Range;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 /// From 1970-01-01 00:00 UTC, where seconds count from, to 2000-01-01, where PostgreSQL's times do.
@@ -23,19 +24,20 @@ pub(super) unsafe fn columns(
     at: Range<usize>,
     kind: NumberKind,
     out: &mut FeatureBuffer,
-) {
+) -> Result<(), FeatureError> {
+    out.dense.room(at.len())?;
     let (values, nulls) = (&row.values[at.clone()], &row.nulls[at]);
     if nulls.iter().fold(false, |any, null| any | null) {
         for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
             if *null {
-                out.null_parts.push(part + place);
-                out.missing.push(out.dense.len());
+                out.null_parts.room(1)?.push(part + place);
+                out.missing.room(1)?.push(out.dense.len());
             }
             // SAFETY: as the caller promises.
             let value = || unsafe { number(*value, kind) };
             out.dense.push(if *null { 0.0 } else { value() });
         }
-        return;
+        return Ok(());
     }
     let dense = &mut out.dense;
     // SAFETY: as the caller promises. One loop a type, so that none asks for the type in each step.
@@ -52,6 +54,7 @@ pub(super) unsafe fn columns(
             NumberKind::Timestamp => append(values, dense, |v| number(v, NumberKind::Timestamp)),
         }
     }
+    Ok(())
 }
 
 #[inline(always)]

@@ -3,6 +3,7 @@
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
 use super::MOST_PARTS;
 use crate::base::errors::{Code, Failure};
+use pgsvm_core::OutOfMemory;
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
 /// names them.
@@ -78,6 +79,10 @@ pub enum FeatureError {
     LibsvmLabel { token: String },
     /// A value's bytes contradict themselves.
     Damaged { column: String },
+    /// A row of so many values, of which there may be fewer.
+    LongRow { values: usize, most: usize },
+    /// There is no memory for the numbers of a row.
+    OutOfMemory(OutOfMemory),
     /// Any of the above, in this row (counted from 1) of the source.
     InRow { row: u64, error: Box<FeatureError> },
 }
@@ -133,6 +138,8 @@ impl FeatureError {
                 Code::ERRCODE_INVALID_TEXT_REPRESENTATION
             }
             Self::Damaged { .. } => Code::ERRCODE_DATA_CORRUPTED,
+            Self::OutOfMemory(_) => Code::ERRCODE_OUT_OF_MEMORY,
+            Self::LongRow { .. } => Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             Self::InRow { error, .. } => error.code(),
         }
     }
@@ -218,6 +225,10 @@ impl FeatureError {
                 format!("\"{token}\" in front of the index:value pairs is a label, not a feature")
             }
             Self::Damaged { column } => format!("the value of column \"{column}\" is damaged"),
+            Self::OutOfMemory(error) => error.to_string(),
+            Self::LongRow { values, most } => {
+                format!("a row of {values} values, of which there may be {most}")
+            }
             Self::InRow { error, .. } => error.message(),
         }
     }
@@ -321,6 +332,12 @@ impl FeatureError {
             },
             _ => return None,
         })
+    }
+}
+
+impl From<OutOfMemory> for FeatureError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -104,7 +105,7 @@ impl OneHot {
         let code = unsafe { self.text_code(part, number, datum, kind) }?;
         // a value that a row left out did not teach may come again in one that does
         if code.is_some() || !self.is_learning() {
-            self.enums[number].insert(value, code);
+            self.enums[number].room(1)?.insert(value, code);
         }
         Ok(code)
     }
@@ -136,7 +137,7 @@ impl OneHot {
             }
             match dictionary.known(value) {
                 Some(code) => Ok(Some(code)),
-                None => Rc::make_mut(dictionary)
+                None => own(dictionary)?
                     .learn(value, &learning.limits, tally, &mut learning.codes)
                     .map(Some)
                     .map_err(|reason| no_code(name, bytes.len(), reason)),
@@ -158,13 +159,22 @@ impl OneHot {
         }
         let (name, dictionary) = category_part(part);
         match self.learning.as_mut() {
-            Some(learning) => Rc::make_mut(dictionary)
+            Some(learning) => own(dictionary)?
                 .learn_null(&mut learning.codes)
                 .map(Some)
                 .map_err(|reason| no_code(name, 0, reason)),
             None => Ok(dictionary.null_code()),
         }
     }
+}
+
+/// The dictionary, as one that nobody else has.
+fn own(dictionary: &mut Rc<Dictionary>) -> Result<&mut Dictionary, FeatureError> {
+    if Rc::get_mut(dictionary).is_none() {
+        *dictionary = Rc::new(dictionary.copied()?);
+    }
+    // nobody has what has just been made
+    Ok(Rc::get_mut(dictionary).unwrap_or_else(|| unreachable!("it is shared with nobody")))
 }
 
 fn category_part(part: &mut FeaturePart) -> (&str, &mut Rc<Dictionary>) {
@@ -182,5 +192,6 @@ fn no_code(name: &str, bytes: usize, reason: NoCode) -> FeatureError {
     match reason {
         NoCode::Exhausted => FeatureError::TooManyCategories { column },
         NoCode::Long => FeatureError::LongCategory { column, bytes },
+        NoCode::Memory(error) => FeatureError::OutOfMemory(error),
     }
 }

@@ -25,7 +25,7 @@ impl Decoder {
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
-        let count = vector::append_elements(value.payload(), half, &mut out.dense);
+        let count = vector::append_elements(value.payload(), half, &mut out.dense)?;
         let (name, length) = self.array_part(number);
         let count = count.ok_or_else(|| FeatureError::Damaged {
             column: name.clone(),
@@ -57,6 +57,7 @@ impl SparseScratch {
         let pairs = vector::pairs(value.payload()).ok_or_else(|| FeatureError::Damaged {
             column: part.name(),
         })?;
+        self.room(pairs.size_hint().0, out)?;
         for (index, value) in pairs {
             let pair = (f64::from(index) + 1.0, f64::from(value));
             self.push(part, pair, number, out)?;

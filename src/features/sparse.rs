@@ -7,12 +7,15 @@ use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 
 /// Room for the sparse parts of a row, kept from row to row.
 #[derive(Default)]
 pub(super) struct SparseScratch {
     /// Number of sparse parts: ids step by it.
     parts: i64,
+    /// Most pairs of a row.
+    pub(super) most: usize,
     index: Vec<f64>,
     value: Vec<f64>,
     pairs: Vec<(u32, f32)>,
@@ -23,6 +26,7 @@ impl SparseScratch {
     pub fn new(parts: usize) -> Self {
         Self {
             parts: parts as i64,
+            most: usize::MAX,
             ..Self::default()
         }
     }
@@ -56,6 +60,7 @@ impl SparseScratch {
                 row.values[index.0],
                 index.1,
                 f64::NAN,
+                self.most,
                 &mut self.index,
             )?;
             let (values, value_nulls) = read_array(
@@ -63,10 +68,12 @@ impl SparseScratch {
                 row.values[value.0],
                 value.1,
                 0.0,
+                self.most,
                 &mut self.value,
             )?;
             (indices, index_nulls, values, value_nulls)
         };
+        self.room(indices.min(values), out)?;
         if indices != values {
             return Err(FeatureError::SparseLength {
                 part: part.name(),
@@ -104,6 +111,14 @@ impl SparseScratch {
         Ok(None)
     }
 
+    /// Asks for room for so many indices and values at once.
+    pub(super) fn room(&self, more: usize, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
+        check_pairs(out.sparse_index.len().saturating_add(more), self.most)?;
+        out.sparse_index.room(more)?;
+        out.sparse_value.room(more)?;
+        Ok(())
+    }
+
     /// Adds one index and value of sparse part `number`.
     pub(super) fn push(
         &self,
@@ -129,8 +144,8 @@ impl SparseScratch {
                 column: part.name(),
             });
         }
-        out.sparse_index.push(id as u32);
-        out.sparse_value.push(1.0);
+        out.sparse_index.room(1)?.push(id as u32);
+        out.sparse_value.room(1)?.push(1.0);
         Ok(())
     }
 
@@ -149,6 +164,7 @@ impl SparseScratch {
             return Ok(());
         }
         self.pairs.clear();
+        self.pairs.room(out.sparse_index.len())?;
         let pairs = out.sparse_index.iter().copied();
         self.pairs
             .extend(pairs.zip(out.sparse_value.iter().copied()));
@@ -197,9 +213,20 @@ fn push_pair(
             value,
         });
     }
-    out.sparse_index.push(id as u32);
-    out.sparse_value.push(value as f32);
+    out.sparse_index.room(1)?.push(id as u32);
+    out.sparse_value.room(1)?.push(value as f32);
     Ok(())
+}
+
+/// Refuses a row of more pairs than may be.
+fn check_pairs(pairs: usize, most: usize) -> Result<(), FeatureError> {
+    match pairs <= most {
+        true => Ok(()),
+        false => Err(FeatureError::LongRow {
+            values: pairs.saturating_mul(2),
+            most: most.saturating_mul(2),
+        }),
+    }
 }
 
 /// Reads a whole array into `out`, `null` for NULL; returns its length and whether any is NULL.
@@ -211,6 +238,7 @@ unsafe fn read_array(
     datum: pg_sys::Datum,
     kind: NumberKind,
     null: f64,
+    most: usize,
     out: &mut Vec<f64>,
 ) -> Result<(usize, bool), FeatureError> {
     out.clear();
@@ -218,11 +246,13 @@ unsafe fn read_array(
     // SAFETY: as the caller promises.
     let value = unsafe { Varlena::open(datum) };
     let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
+    check_pairs(array.len(), most)?;
     if !array.has_nulls() {
         array.append_to(out).map_err(problem)?;
         return Ok((array.len(), false));
     }
     let mut any_null = false;
+    out.room(array.len())?;
     array
         .for_each(|element| {
             any_null |= element.is_none();

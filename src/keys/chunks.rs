@@ -7,6 +7,7 @@
 //! | `digests` | 8 bytes a row |
 //! | `states`, `common`, `duals` | see sql/tables.sql |
 
+use pgsvm_core::memory::{filled, gathered, list, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -22,11 +23,13 @@ pub enum KeyKind {
 }
 
 /// Keys and digests of consecutive rows, as a row of `svm_key` holds them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyChunk {
     pub first_row: i64,
     pub rows: i32,
+    #[serde(deserialize_with = "list")]
     pub keys: Vec<u8>,
+    #[serde(deserialize_with = "list")]
     pub digests: Vec<u8>,
 }
 
@@ -49,11 +52,12 @@ impl KeyChunks {
     }
 
     /// Takes the next row's key, an integer in its lowest 64 bits, and digest.
-    pub fn push(&mut self, key: u128, digest: u64) {
+    pub fn push(&mut self, key: u128, digest: u64) -> Result<(), OutOfMemory> {
         let full = |chunk: &KeyChunk| chunk.rows as usize == CHUNK_ROWS;
         if self.chunks.last().is_none_or(full) {
-            self.chunks.push(KeyChunk {
-                first_row: (self.chunks.len() * CHUNK_ROWS) as i64,
+            let first_row = (self.chunks.len() * CHUNK_ROWS) as i64;
+            self.chunks.room(1)?.push(KeyChunk {
+                first_row,
                 rows: 0,
                 keys: Vec::new(),
                 digests: Vec::new(),
@@ -61,8 +65,11 @@ impl KeyChunks {
             self.last = 0;
         }
         let Some(chunk) = self.chunks.last_mut() else {
-            return;
+            return Ok(());
         };
+        // a difference takes ten bytes at most
+        chunk.keys.room(size_of::<u128>())?;
+        chunk.digests.room(size_of::<u64>())?;
         chunk.rows += 1;
         chunk.digests.extend(digest.to_le_bytes());
         match self.kind {
@@ -73,6 +80,7 @@ impl KeyChunks {
                 self.last = key;
             }
         }
+        Ok(())
     }
 
     /// Gives the chunks away.
@@ -114,10 +122,10 @@ pub fn read_keys(
     rows: usize,
     mut keys: &[u8],
     digests: &[u8],
-) -> Option<Vec<(u128, u64)>> {
+) -> Result<Option<Vec<(u128, u64)>>, OutOfMemory> {
     let (digests, rest) = digests.as_chunks();
     if rows > CHUNK_ROWS || digests.len() != rows || !rest.is_empty() {
-        return None;
+        return Ok(None);
     }
     let mut last = 0i64;
     let mut next = || match kind {
@@ -131,11 +139,15 @@ pub fn read_keys(
             Some(u128::from_le_bytes(*key))
         }
     };
-    let mut found = Vec::with_capacity(rows);
+    let mut found = Vec::new();
+    found.room(rows)?;
     for digest in digests {
-        found.push((next()?, u64::from_le_bytes(*digest)));
+        let Some(key) = next() else {
+            return Ok(None);
+        };
+        found.push((key, u64::from_le_bytes(*digest)));
     }
-    keys.is_empty().then_some(found)
+    Ok(keys.is_empty().then_some(found))
 }
 
 /// Dual variables of consecutive rows that are not all 0, as a row of `svm_key_dual` holds them.
@@ -157,10 +169,11 @@ pub struct StateChunks {
 
 impl StateChunks {
     /// Takes the next row's dual variable.
-    pub fn push(&mut self, dual: f32) {
-        self.pending.push(dual);
-        if self.pending.len() == CHUNK_ROWS {
-            self.close();
+    pub fn push(&mut self, dual: f32) -> Result<(), OutOfMemory> {
+        self.pending.room(1)?.push(dual);
+        match self.pending.len() == CHUNK_ROWS {
+            true => self.close(),
+            false => Ok(()),
         }
     }
 
@@ -170,18 +183,20 @@ impl StateChunks {
     }
 
     /// All chunks but those of zeros.
-    pub fn finish(mut self) -> Vec<StateChunk> {
-        self.close();
-        self.chunks
+    pub fn finish(mut self) -> Result<Vec<StateChunk>, OutOfMemory> {
+        self.close()?;
+        Ok(self.chunks)
     }
 
-    fn close(&mut self) {
+    fn close(&mut self) -> Result<(), OutOfMemory> {
         let first_row = self.rows as i64;
         self.rows += self.pending.len();
         if self.is_more_pending() {
-            self.chunks.push(pack(first_row, &self.pending));
+            let chunk = pack(first_row, &self.pending)?;
+            self.chunks.room(1)?.push(chunk);
         }
         self.pending.clear();
+        Ok(())
     }
 
     fn is_more_pending(&self) -> bool {
@@ -189,11 +204,11 @@ impl StateChunks {
     }
 }
 
-fn pack(first_row: i64, all: &[f32]) -> StateChunk {
-    let common = most_frequent(all);
+fn pack(first_row: i64, all: &[f32]) -> Result<StateChunk, OutOfMemory> {
+    let common = most_frequent(all)?;
     let mut chunk = StateChunk {
         first_row,
-        states: vec![0; all.len().div_ceil(4)],
+        states: filled(0, all.len().div_ceil(4))?,
         common: Vec::new(),
         duals: Vec::new(),
     };
@@ -202,19 +217,19 @@ fn pack(first_row: i64, all: &[f32]) -> StateChunk {
             _ if *dual == 0.0 => 0,
             Some(place) => place as u8 + 1,
             None => {
-                chunk.duals.push(*dual);
+                chunk.duals.room(1)?.push(*dual);
                 3
             }
         };
         chunk.states[row / 4] |= state << (2 * (row % 4));
     }
     chunk.common = common;
-    chunk
+    Ok(chunk)
 }
 
 /// At most two values that several rows have, the most frequent first.
-fn most_frequent(all: &[f32]) -> Vec<f32> {
-    let mut sorted: Vec<f32> = all.iter().copied().filter(|dual| *dual != 0.0).collect();
+fn most_frequent(all: &[f32]) -> Result<Vec<f32>, OutOfMemory> {
+    let mut sorted = gathered(all.iter().copied().filter(|dual| *dual != 0.0))?;
     sorted.sort_unstable_by(f32::total_cmp);
     let mut best: Vec<(usize, f32)> = Vec::new();
     for run in sorted.chunk_by(|a, b| a == b).filter(|run| run.len() > 1) {
@@ -222,7 +237,7 @@ fn most_frequent(all: &[f32]) -> Vec<f32> {
         best.sort_by_key(|(rows, _)| Reverse(*rows));
         best.truncate(2);
     }
-    best.into_iter().map(|(_, value)| value).collect()
+    Ok(best.into_iter().map(|(_, value)| value).collect())
 }
 
 /// Writes a chunk's dual variables to `out`, where its rows start; None where it is none for so many rows.

@@ -3,6 +3,7 @@
 //! XXH3 does not.
 
 use crate::features::FeatureBuffer;
+use pgsvm_core::memory::{OutOfMemory, Room};
 use twox_hash::{XxHash3_128, XxHash3_64};
 
 /// Makes the digests of rows.
@@ -15,17 +16,24 @@ pub struct RowDigests {
 impl RowDigests {
     /// The digest of a row with that label (a digest too), weight and features: of 8 bytes each, little endian, in that
     /// order. A sparse feature is its value with its index in the higher half.
-    pub fn of_row(&mut self, label: u64, weight: f64, features: &FeatureBuffer) -> u64 {
+    pub fn of_row(
+        &mut self,
+        label: u64,
+        weight: f64,
+        features: &FeatureBuffer,
+    ) -> Result<u64, OutOfMemory> {
         let dense = features.dense.iter().map(|value| word_of(*value));
         let sparse = features.sparse_index.iter().zip(&features.sparse_value);
         let sparse =
             sparse.map(|(index, value)| u64::from(*index) << 32 | u64::from(value.to_bits()));
         self.words.clear();
+        let words = 2 + features.dense.len() + features.sparse_index.len();
+        self.words.room(words)?;
         self.words.push(label.to_le_bytes());
         self.words.push(word_of(weight).to_le_bytes());
         self.words.extend(dense.map(u64::to_le_bytes));
         self.words.extend(sparse.map(u64::to_le_bytes));
-        XxHash3_64::oneshot(self.words.as_flattened())
+        Ok(XxHash3_64::oneshot(self.words.as_flattened()))
     }
 }
 

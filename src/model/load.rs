@@ -4,7 +4,7 @@
 use super::cache::Key;
 use super::weights::{OutOfMemory, SparseWeights};
 use super::{Head, Model, Sigmoid};
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::array::NumberArray;
@@ -223,7 +223,7 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
     let wrong = |what| damaged(name, what);
     let features = row
         .text(1)
-        .and_then(|json| FeatureSet::from_json(&json))
+        .and_then(|json| FeatureSet::from_json(&json).or_raise())
         .ok_or_else(|| wrong("has no readable list of features"))?;
     let nulls = row
         .text(2)

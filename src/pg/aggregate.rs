@@ -4,17 +4,18 @@
 //! SQL calls the state `internal`, so nobody but PostgreSQL's executor passes one around.
 
 use super::varlena::Varlena;
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure, OrRaise};
 use pgrx::{pg_sys, varlena, PgMemoryContexts};
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// What an aggregate knows of the rows so far.
 pub trait State: Default {
     /// Adds what another state knows, about rows of its own.
-    fn merge(&mut self, other: &Self);
+    fn merge(&mut self, other: &Self) -> Result<(), Failure>;
     /// Appends its bytes, for `read` in a process of the same server.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory>;
     /// The state with these bytes; None where they are none.
-    fn read(bytes: &[u8]) -> Option<Self>;
+    fn read(bytes: &[u8]) -> Result<Option<Self>, Failure>;
 }
 
 /// Argument `at` of the call; None for NULL.
@@ -85,7 +86,7 @@ pub unsafe fn combine<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
             };
         };
         let all = state::<S>(fcinfo);
-        all.merge(&*other.cast_mut_ptr::<S>());
+        all.merge(&*other.cast_mut_ptr::<S>()).or_raise();
         returned(all)
     }
 }
@@ -99,7 +100,7 @@ pub unsafe fn serialize<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::D
     // SAFETY: as for `state`; the copy has room for header and bytes.
     unsafe {
         if let Some(state) = finished::<S>(fcinfo) {
-            state.write(&mut bytes);
+            state.write(&mut bytes).or_raise();
         }
         let copy = pg_sys::palloc(bytes.len()).cast::<u8>();
         core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
@@ -117,7 +118,7 @@ pub unsafe fn deserialize<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
     unsafe {
         context(fcinfo);
         let bytes = argument(fcinfo, 0).map(|datum| Varlena::open(datum));
-        match bytes.and_then(|bytes| S::read(bytes.payload())) {
+        match bytes.and_then(|bytes| S::read(bytes.payload()).or_raise()) {
             Some(state) => returned(&mut *kept(pg_sys::CurrentMemoryContext, state)),
             None => Failure::new(
                 Code::ERRCODE_DATA_CORRUPTED,
@@ -154,8 +155,10 @@ unsafe fn context(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::MemoryContext {
 }
 
 /// Appends numbers to bytes, and takes them off again.
-pub fn put(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(&number.to_ne_bytes());
+pub fn put(out: &mut Vec<u8>, number: u64) -> Result<(), OutOfMemory> {
+    let bytes = number.to_ne_bytes();
+    out.room(bytes.len())?.extend_from_slice(&bytes);
+    Ok(())
 }
 
 /// Takes the number off that `put` appended.

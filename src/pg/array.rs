@@ -5,6 +5,7 @@ use super::numeric;
 use super::types::NumberKind;
 use core::ffi::c_int;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// One array's elements.
 pub struct NumberArray<'a> {
@@ -23,6 +24,14 @@ pub enum ArrayProblem {
     Dimensions(i32),
     /// Its bytes contradict themselves.
     Damaged,
+    /// There is no memory for its elements.
+    Memory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for ArrayProblem {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(error)
+    }
 }
 
 /// Bytes of the header fields behind the length word: dimensions, data offset, element type.
@@ -88,6 +97,9 @@ impl<'a> NumberArray<'a> {
     /// Appends the elements to `out`, 0 for NULL. True when one of them is NULL.
     #[inline]
     pub fn append_to(&self, out: &mut Vec<f64>) -> Result<bool, ArrayProblem> {
+        // a length that the bytes do not bear out asks for nothing
+        let most = self.data.len() + 8 * self.present.map_or(0, <[u8]>::len);
+        out.room(self.length.min(most))?;
         if self.present.is_none() {
             let before = out.len();
             match self.kind {

@@ -13,6 +13,7 @@
 use super::executor::{Continue, Row};
 use super::varlena::Varlena;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// A message is sent once it has so many bytes.
 const RIPE_BYTES: usize = 256 * 1024;
@@ -82,8 +83,10 @@ impl Packer {
     ///
     /// # Safety
     /// The row has the columns of the shape.
-    pub unsafe fn push(&mut self, row: &Row<'_>) -> bool {
+    pub unsafe fn push(&mut self, row: &Row<'_>) -> Result<bool, OutOfMemory> {
         let start = self.words.len();
+        // all but what is elsewhere
+        self.words.room(HEAD + 2 * self.shape.width)?;
         let (values, nulls) = (
             &row.values[..self.shape.width],
             &row.nulls[..self.shape.width],
@@ -116,24 +119,24 @@ impl Packer {
                             &mut self.words,
                             start,
                             core::slice::from_raw_parts(bytes, length),
-                        )
+                        )?
                     }
                     None => {
                         let value = Varlena::open(values[at]);
-                        append(&mut self.words, start, value.with_header())
+                        append(&mut self.words, start, value.with_header())?
                     }
                 }
             };
             if !fits {
                 self.words.truncate(start);
-                return false;
+                return Ok(false);
             }
             self.words[start + HEAD + at] = place as u64;
         }
         let length = (self.words.len() - start) as u64;
         self.words[start] = length << 1 | u64::from(has_nulls);
         self.words[0] += 1;
-        true
+        Ok(true)
     }
 
     /// Whether there is enough for a message.
@@ -155,10 +158,11 @@ impl Packer {
 }
 
 /// Appends bytes, from a whole word on; false when the row that began at `start` is too long with them.
-fn append(words: &mut Vec<u64>, start: usize, bytes: &[u8]) -> bool {
+fn append(words: &mut Vec<u64>, start: usize, bytes: &[u8]) -> Result<bool, OutOfMemory> {
     if (words.len() - start) * WORD + bytes.len() > MOST_ROW_BYTES {
-        return false;
+        return Ok(false);
     }
+    words.room(bytes.len().div_ceil(WORD))?;
     let (whole, rest) = bytes.as_chunks::<WORD>();
     words.extend(whole.iter().map(|word| u64::from_ne_bytes(*word)));
     if !rest.is_empty() {
@@ -166,7 +170,7 @@ fn append(words: &mut Vec<u64>, start: usize, bytes: &[u8]) -> bool {
         last[..rest.len()].copy_from_slice(rest);
         words.push(u64::from_ne_bytes(last));
     }
-    true
+    Ok(true)
 }
 
 /// Takes messages apart.

@@ -4,8 +4,10 @@
 //! An error in between leaves SPI to the abort of the transaction, as PostgreSQL provides.
 
 use super::varlena::Varlena;
+use crate::base::errors::OrRaise;
 use core::ffi::{c_char, CStr};
 use pgrx::pg_sys;
+use pgsvm_core::memory::lossy;
 
 /// A plan that outlives the transaction; PostgreSQL plans it anew when a table or the role changes.
 #[derive(Clone, Copy)]
@@ -49,13 +51,20 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
 impl Prepared {
     /// Plans `sql`, one SELECT with parameters of these types, inside `connected`.
     pub fn new(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
-        let mut types = types.to_vec();
+        let this = Self::once(sql, types);
         // SAFETY: SPI is connected as the caller promises; a plan that is kept moves to memory of
         // its own, which nothing frees.
+        unsafe { pg_sys::SPI_keepplan(this.0) };
+        this
+    }
+
+    /// The same for use inside this `connected` only.
+    pub fn once(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
+        let mut types = types.to_vec();
+        // SAFETY: SPI is connected as the caller promises.
         unsafe {
             let plan = pg_sys::SPI_prepare(sql.as_ptr(), types.len() as _, types.as_mut_ptr());
             assert!(!plan.is_null(), "a SELECT of ours parses");
-            pg_sys::SPI_keepplan(plan);
             Self(plan)
         }
     }
@@ -149,10 +158,20 @@ impl ResultRow {
 
     /// A text column's value.
     pub fn text(&self, number: i32) -> Option<String> {
+        let value = self.varlena(number)?;
+        Some(lossy(value.payload()).or_raise())
+    }
+
+    /// The value of a column of variable length.
+    pub fn varlena(&self, number: i32) -> Option<Varlena<'_>> {
         let datum = self.datum(number)?;
-        // SAFETY: the column is text, as the SELECT says.
-        let value = unsafe { Varlena::open(datum) };
-        Some(String::from_utf8_lossy(value.payload()).into_owned())
+        // SAFETY: the column is of such a type, as the SELECT says, and lives as long as the row.
+        Some(unsafe { Varlena::open(datum) })
+    }
+
+    /// An integer column's value.
+    pub fn int4(&self, number: i32) -> Option<i32> {
+        self.datum(number).map(|datum| datum.value() as i32)
     }
 
     /// A bigint column's value.

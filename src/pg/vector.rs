@@ -7,6 +7,7 @@
 
 use core::ffi::CStr;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// A type of pgvector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,19 @@ pub fn vector_kind(type_oid: pg_sys::Oid) -> Option<VectorKind> {
 }
 
 /// Appends the elements of a `vector` or, where `half`, a `halfvec`; returns how many there are.
-pub fn append_elements(payload: &[u8], half: bool, out: &mut Vec<f64>) -> Option<usize> {
+/// None where they are damaged.
+pub fn append_elements(
+    payload: &[u8],
+    half: bool,
+    out: &mut Vec<f64>,
+) -> Result<Option<usize>, OutOfMemory> {
+    // at least two bytes each
+    out.room(payload.len() / 2)?;
+    Ok(append(payload, half, out))
+}
+
+/// The same with room for them.
+fn append(payload: &[u8], half: bool, out: &mut Vec<f64>) -> Option<usize> {
     let (dimensions, rest) = payload.split_first_chunk()?;
     let count = usize::try_from(i16::from_ne_bytes(*dimensions)).ok()?;
     let data = rest.get(size_of::<i16>()..)?;

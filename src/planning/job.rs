@@ -6,11 +6,14 @@ use crate::planning::pieces::Cut;
 use crate::request::Terms;
 use crate::targets::labels::{LabelKind, LabelValue};
 use crate::warm_start::admission::KeyColumn;
+use bincode::enc::write::Writer;
+use bincode::error::EncodeError;
 use pgsvm_core::leeway::Metric;
+use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::rc::Rc;
 
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +29,13 @@ pub enum Role {
 pub struct Job {
     /// The SELECT whose column 0 is the label; behind the features stand weight, fold and key, if there are
     /// such columns.
-    pub select: String,
+    #[serde(deserialize_with = "shared_text")]
+    pub select: Rc<String>,
     pub label: String,
     pub label_kind: LabelKind,
     /// The feature set, in the form in which models store it.
-    pub features: String,
+    #[serde(deserialize_with = "shared_text")]
+    pub features: Rc<String>,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub scale: Scale,
@@ -59,14 +64,16 @@ pub struct Job {
 }
 
 /// What the reader role leaves behind.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ReaderOutcome {
     pub report: ReaderReport,
     /// By class id.
+    #[serde(deserialize_with = "list")]
     pub classes: Vec<LabelValue>,
     /// Values of the fold column by fold; none without such a column.
     pub fold_values: Vec<String>,
     /// The feature set with everything learned (array lengths).
+    #[serde(deserialize_with = "text")]
     pub features: String,
     pub rows_skipped: u64,
     /// Chunks of keys, which follow.
@@ -76,12 +83,14 @@ pub struct ReaderOutcome {
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct TrainerOutcome {
     pub report: TrainerReport,
     /// What happened when.
+    #[serde(deserialize_with = "list")]
     pub log: Vec<LogEntry>,
     /// Weights of the constant feature, for scaled rows, by final head.
+    #[serde(deserialize_with = "list")]
     pub intercepts: Vec<f64>,
     /// Number of weights of each head; they follow head by head, each with its dual variables behind.
     pub weights: u64,
@@ -118,15 +127,41 @@ impl Job {
     }
 }
 
+#[allow(clippy::rc_buffer)]
+fn shared_text<'de, D: Deserializer<'de>>(from: D) -> Result<Rc<String>, D::Error> {
+    text(from).map(Rc::new)
+}
+
 /// The bytes of a message.
-pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
-    bincode::serde::encode_to_vec(message, bincode::config::standard())
-        .expect("these messages hold only plain values")
+pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, OutOfMemory> {
+    struct Bytes<'a>(&'a mut Vec<u8>);
+    impl Writer for Bytes<'_> {
+        fn write(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+            match self.0.room(bytes.len()) {
+                Ok(room) => room.extend_from_slice(bytes),
+                Err(_) => return Err(EncodeError::Other(OutOfMemory::WORDS)),
+            }
+            Ok(())
+        }
+    }
+    let mut bytes = Vec::new();
+    let config = bincode::config::standard();
+    match bincode::serde::encode_into_writer(message, Bytes(&mut bytes), config) {
+        Ok(()) => Ok(bytes),
+        // nothing else can go wrong with plain values
+        Err(_) => Err(OutOfMemory {
+            bytes: bytes.len() as u64,
+        }),
+    }
 }
 
 /// The message in `bytes`, which `encode` made in a process of the same library.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
-    bincode::serde::decode_from_slice(bytes, bincode::config::standard())
-        .expect("both ends of a queue run the same library")
-        .0
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, OutOfMemory> {
+    match bincode::serde::borrow_decode_from_slice(bytes, bincode::config::standard()) {
+        Ok((message, _)) => Ok(message),
+        // both ends run the same library: nothing else can go wrong
+        Err(_) => Err(OutOfMemory {
+            bytes: bytes.len() as u64,
+        }),
+    }
 }

@@ -14,6 +14,7 @@ use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::pg::varlena::{self, Varlena};
 use crate::pg::vector::VectorKind;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 
 /// How to read the argument at one call site.
 pub struct Argument {
@@ -365,6 +366,7 @@ unsafe fn read_dense_text(
     out: &mut FeatureBuffer,
 ) -> Result<(), FeatureError> {
     out.clear();
+    out.dense.room(model.dense_count)?;
     out.dense.resize(model.dense_count, 0.0);
     // SAFETY: as the caller promises.
     let value = unsafe { Varlena::open(datum) };

@@ -7,6 +7,7 @@
 //! itself, any other it receives from the helper that has, whose queue holds just that piece next. A helper waits when its
 //! queue is full.
 
+use crate::base::errors::OrRaise;
 use crate::base::settings;
 use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
@@ -283,7 +284,7 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
         let (mut packed, mut ripe) = (true, false);
         let more = running.run(MANY_ROWS, &mut |row| {
             // SAFETY: the row is one of the query whose columns the packer knows.
-            packed = unsafe { packer.push(row) };
+            packed = unsafe { packer.push(row) }.or_raise();
             ripe = packer.is_ripe();
             match packed && !ripe {
                 true => Continue::Yes,

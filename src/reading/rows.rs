@@ -4,7 +4,7 @@
 //! NULLs do not end the scan: they are counted, so that the error can say how many there are.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::features::{Decoder, FeatureBuffer, FeatureError, FeatureSet, Nulls};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::query::Planned;
@@ -14,7 +14,9 @@ use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Following, Keys};
-use pgsvm_core::{Example, RowError, Source};
+use pgsvm_core::memory::{copied, gathered, OutOfMemory};
+use pgsvm_core::{Cache, Example, RowError, Source};
+use std::rc::Rc;
 
 /// The rows of a training's source.
 pub struct RowSource {
@@ -38,6 +40,7 @@ struct RowDecoder {
     keys: Option<Keys>,
     /// Whether categories go on from those of a model.
     continues: bool,
+    cache_bytes: usize,
 }
 
 /// What a row turned out to be.
@@ -55,12 +58,13 @@ impl RowSource {
         following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
-        let features = FeatureSet::from_json(&job.features)
+        let features = FeatureSet::from_json(&job.features)?
             .expect("the leader sent a feature set that it made itself");
         // label, features, then what says the weight and the fold
         let feature_columns = 1 + features.columns().len();
         let columns = &planned.columns[..feature_columns];
-        let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?;
+        let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?
+            .with_rows_up_to(job.cache_bytes / size_of::<f32>());
         let fold_at = feature_columns + usize::from(job.weight_column.is_some());
         let key_at = fold_at + usize::from(job.fold_column.is_some());
         let continues = following.is_some();
@@ -84,14 +88,20 @@ impl RowSource {
                 rows_skipped: 0,
                 keys,
                 continues,
+                cache_bytes: job.cache_bytes,
             },
             begins,
         })
     }
 
     /// The label values by class id; there are two at least once every row was read.
-    pub fn classes(&self) -> Vec<LabelValue> {
-        self.decode.groups.classes().to_vec()
+    pub fn classes(&self) -> Result<Vec<LabelValue>, OutOfMemory> {
+        gathered(self.decode.groups.classes().iter().cloned())
+    }
+
+    /// The same where they are.
+    pub fn known_classes(&self) -> &[LabelValue] {
+        self.decode.groups.classes()
     }
 
     /// The values of the fold column by fold, none where there is no such column.
@@ -101,10 +111,10 @@ impl RowSource {
 
     /// The feature set with all that was learned, as models store it. `means` of the dense features
     /// stand for NULL, where that is the rule.
-    pub fn features(&self, means: &[f64]) -> String {
+    pub fn features(&self, means: &[f64]) -> Result<String, OutOfMemory> {
         let mut features = self.decode.decoder.learned().clone();
         features.nulls.clone_from(&self.decode.null_counts);
-        features.means = means.to_vec();
+        features.means = Rc::new(copied(means)?);
         features.to_json()
     }
 
@@ -228,7 +238,7 @@ impl RowDecoder {
     ) -> Result<Decoded, Failure> {
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
-            .map_err(|error| error.in_row(self.rows_seen))?;
+            .map_err(|error| self.decode_failure(error))?;
         let nulls = &self.buffer.null_parts;
         for part in nulls {
             self.null_counts[*part] += 1;
@@ -255,6 +265,18 @@ impl RowDecoder {
             keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
         }
         Ok(Decoded::Example { group, cost })
+    }
+
+    fn decode_failure(&self, error: FeatureError) -> Failure {
+        match error {
+            FeatureError::LongRow { values, .. } => self.row_failure(RowError::CacheTooSmall {
+                ordinal: self.rows_seen - 1,
+                row_bytes: (values * size_of::<f32>()) as u64,
+                cache_bytes: self.cache_bytes as u64,
+                needed_cache_bytes: Cache::bytes_to_stream(values) as u64,
+            }),
+            error => error.in_row(self.rows_seen).into(),
+        }
     }
 
     /// What can be said only after the last row.

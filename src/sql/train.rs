@@ -26,6 +26,7 @@ use crate::warm_start::admission::{Following, KeyColumn};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgsvm_core::{Scale, StopReason};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -158,7 +159,7 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
     let (features, key) = (&prepared.features, prepared.key);
     let begins = follow::warm_start(fcinfo, &schema, &request, features, key)?;
     let following = begins.map(|(following, features)| {
-        prepared.job.features = features.to_json();
+        prepared.job.features = Rc::new(features.to_json().or_raise());
         following
     });
     let trained = run(&prepared, following);
@@ -408,10 +409,10 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
     let planned = query::plan(&select);
     let roles = leader::assign_roles(&planned, features);
     Ok(Job {
-        select,
+        select: Rc::new(select),
         label: request.label.clone(),
         label_kind: checked.label_kind,
-        features: features.to_json(),
+        features: Rc::new(features.to_json()?),
         nulls: request.nulls,
         categories: request.categories,
         scale: request.scale.resolve(features.dense_parts() > 0),
@@ -511,7 +512,9 @@ fn announce(
 
 /// The category columns that had too many values to give each a feature of its own.
 fn hashed_columns(trained: &Trained) -> Vec<String> {
-    let features = FeatureSet::from_json(&trained.reader.features).unwrap_or_default();
+    let features = FeatureSet::from_json(&trained.reader.features)
+        .or_raise()
+        .unwrap_or_default();
     let hashed = features
         .categories()
         .filter(|(_, values)| values.is_hashed());

@@ -5,7 +5,7 @@ use crate::base::errors::{Code, Failure};
 use crate::features::utf8;
 use crate::pg::deform::Row;
 use crate::planning::job::Job;
-use crate::targets::labels::{with_text, LabelValue, Labels};
+use crate::targets::labels::{check_length, with_text, LabelValue, Labels};
 use pgrx::pg_sys;
 use pgsvm_core::plan::{drawn_fold, Folds, MOST_FOLDS};
 use std::collections::HashMap;
@@ -123,6 +123,7 @@ impl FoldColumn {
             if let Some(fold) = self.folds.get(value) {
                 return Ok(*fold);
             }
+            check_length("fold", &self.name, value.len())?;
             let fold = self.folds.len() as u32;
             if fold == MOST_FOLDS {
                 return Err(Failure::new(

@@ -6,8 +6,9 @@
 //! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::utf8;
+use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
+use pgsvm_core::memory::Room;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -37,6 +38,7 @@ pub enum LabelKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabelValue {
     key: Key,
+    /// Up to [`LONGEST_VALUE_BYTES`].
     pub text: String,
 }
 
@@ -166,7 +168,10 @@ impl Labels {
             LabelKind::Double => Key::Number(f64::from_bits(datum.value() as u64)),
             LabelKind::Numeric => Key::Number(self.numeric(datum)?),
             LabelKind::Enum => Key::Enum(datum.value() as u32, 0.0),
-            LabelKind::Text => with_text(datum, |bytes| Key::Text(bytes.to_vec())),
+            LabelKind::Text => with_text(datum, |bytes| {
+                check_length("label", &self.column, bytes.len())?;
+                Ok::<_, Failure>(Key::Text(bytes.to_vec()))
+            })?,
         };
         match key {
             Key::Number(number) if number.is_nan() => Err(Failure::new(
@@ -212,15 +217,16 @@ impl Labels {
             }
             (Key::Number(value), _) => float_text(*value, self.kind),
         };
+        check_length("label", &self.column, text.len())?;
         if self.classes.len() == MOST_CLASSES {
             return Err(self.too_many());
         }
         let class = self.classes.len() as u32;
         match &key {
-            Key::Text(bytes) => self.texts.insert(bytes.clone(), class),
-            number => self.numbers.insert(number.bits(), class),
+            Key::Text(bytes) => self.texts.room(1)?.insert(bytes.clone(), class),
+            number => self.numbers.room(1)?.insert(number.bits(), class),
         };
-        self.classes.push(LabelValue { key, text });
+        self.classes.room(1)?.push(LabelValue { key, text });
         Ok(class)
     }
 
@@ -260,6 +266,23 @@ impl Key {
             _ => Ordering::Equal,
         }
     }
+}
+
+/// Refuses a class or a fold whose text is longer than that of a category.
+pub fn check_length(role: &str, column: &str, bytes: usize) -> Result<(), Failure> {
+    if bytes <= LONGEST_VALUE_BYTES {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
+        format!("{role} column \"{column}\" holds a text of {bytes} bytes"),
+    )
+    .detail(format!(
+        "A class or a fold has up to {LONGEST_VALUE_BYTES} bytes."
+    ))
+    .hint(format!(
+        "Shorten it: svm_train_query('SELECT …, left({column}, 100) AS {role} FROM …', …)"
+    )))
 }
 
 /// The class ids in ascending order of their values.

@@ -37,6 +37,7 @@ use crate::training::weights::{with_room, Folding, KeptDuals, StoredWeights};
 use crate::training::worker::{self, job_bytes, key};
 use crate::warm_start::admission::Following;
 use pgsvm_core::cache::prefer_huge_pages;
+use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, CacheLayout, Certificate, Leeways, Phase, Schedule, Step, StopReason};
 use std::iter::repeat_n;
 
@@ -138,7 +139,7 @@ impl Trained {
 /// Puts `items[order[0]]` first, and so on; leaves what has another length as it is.
 fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
     if items.len() == order.len() {
-        let mut taken: Vec<Option<T>> = items.drain(..).map(Some).collect();
+        let mut taken: Vec<Option<T>> = gathered(items.drain(..).map(Some)).or_raise();
         items.extend(order.iter().filter_map(|at| taken[*at].take()));
     }
 }
@@ -257,7 +258,8 @@ fn take_turns(
     if let (Some(passing), false) = (&passing, trained.heads.is_empty()) {
         codes = passed_over::prove(job, &mut trained, trainer.weights(0), passing).or_raise();
     }
-    let (leeways, versions) = (trainer.leeways().cloned(), reader.take_versions());
+    let leeways = trainer.leeways().map(|it| it.copied().or_raise());
+    let versions = reader.take_versions();
     passed_over::keep(&mut trained, leeways, versions, (passed, &codes));
     trained
 }
@@ -301,7 +303,7 @@ fn finish_here(
         }
     };
     Trained {
-        heads: outcome.intercepts.iter().enumerate().map(fold).collect(),
+        heads: gathered(outcome.intercepts.iter().enumerate().map(fold)).or_raise(),
         keys: Vec::new(),
         followed: None,
         leeways: None,
@@ -346,7 +348,7 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
             let read = shared.receive_reader(0);
             let mut trained = finish_here(job, read.outcome, &trainer, &[]);
             trained.keys = read.keys;
-            let leeways = trainer.leeways().cloned();
+            let leeways = trainer.leeways().map(|it| it.copied().or_raise());
             passed_over::keep(&mut trained, leeways, read.versions, (&[], &[]));
             trained
         }
@@ -378,7 +380,7 @@ fn train_with_workers(job: &Job, layout: &CacheLayout) -> Trained {
 /// Creates the shared memory and puts the job, the cache and the queues there.
 fn share(job: &Job, layout: &CacheLayout) -> Shared {
     let cache_bytes = layout.total_bytes();
-    let message = job::encode(job);
+    let message = job::encode(job).or_raise();
     let mut plan = plan_workers(job, &message);
     plan.reserve(cache_bytes);
     plan.reserve(WakeUp::BYTES);
@@ -414,7 +416,7 @@ fn prepare_helpers(job: &Job) -> Option<Workers> {
     if job.roles.is_empty() {
         return None;
     }
-    let message = job::encode(job);
+    let message = job::encode(job).or_raise();
     let group = plan_workers(job, &message)
         .initialize()
         .unwrap_or_else(|reason| {
@@ -484,9 +486,9 @@ impl Workers {
 
 impl Shared {
     /// Waits for a message of a worker; its error is raised here.
-    fn receive<T: serde::de::DeserializeOwned>(&mut self, worker: usize) -> T {
-        match self.queues[worker].receive(job::decode) {
-            Some(message) => message,
+    fn receive<T: for<'a> serde::Deserialize<'a>>(&mut self, worker: usize) -> T {
+        match self.queues[worker].receive(|bytes| job::decode(bytes)) {
+            Some(message) => message.or_raise(),
             None => self.workers.group.raise_error_of_worker(),
         }
     }
@@ -494,9 +496,7 @@ impl Shared {
     /// Receives what the reader leaves behind.
     fn receive_reader(&mut self, worker: usize) -> Read {
         let outcome: ReaderOutcome = self.receive(worker);
-        let keys = (0..outcome.key_chunks)
-            .map(|_| self.receive(worker))
-            .collect();
+        let keys = gathered((0..outcome.key_chunks).map(|_| self.receive(worker))).or_raise();
         let versions = outcome.versions.map(|count| {
             let mut versions: Vec<u64> = with_room(count as usize);
             self.receive_numbers(worker, count, |bytes| {
@@ -527,7 +527,7 @@ impl Shared {
     /// Receives the trainer's outcome and folds its weights piece by piece.
     fn collect(&mut self, job: &Job, read: Read, worker: usize) -> Trained {
         let outcome: TrainerOutcome = self.receive(worker);
-        let mut heads = Vec::with_capacity(outcome.intercepts.len());
+        let mut heads = with_room(outcome.intercepts.len());
         for intercept in &outcome.intercepts {
             let mut weights = Folding::new(&read.outcome.report.scaling, *intercept);
             self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));

@@ -7,7 +7,7 @@
 //!
 //! In the process that follows, which has no workers.
 
-use crate::base::errors::Failure;
+use crate::base::errors::{Failure, OrRaise};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::keys::digest;
 use crate::pg::check_for_interrupts;
@@ -21,6 +21,7 @@ use crate::targets::labels::LabelValue;
 use crate::training::leader::Trained;
 use crate::warm_start::admission::out_of_memory;
 use pgsvm_core::leeway::{code_at, code_of, leeway_of, Metric, Ruler};
+use pgsvm_core::memory::{gathered, Room};
 use pgsvm_core::{Leeways, Loss, Purpose, Scaling, StopReason, Weights};
 
 /// How far weights are expected to move at most from training to training, in the unit of leeways: so much times the square
@@ -240,13 +241,13 @@ pub fn prove(
     for (at, row) in passing.rows.iter().enumerate() {
         let code = after[row.class as usize][usize::from(passing.code(row))];
         if code.is_none() {
-            uncertain.push(at);
+            uncertain.room(1)?.push(at);
         }
         codes.push(code.unwrap_or(0));
     }
     let mut sums = Sums::default();
     if !uncertain.is_empty() {
-        let look = Look::new(job, trained, weights, passing, &metrics);
+        let look = Look::new(job, trained, weights, passing, &metrics)?;
         let Some(seen) = look.at(&uncertain, &mut codes)? else {
             trained.covers = Covers::NotAll;
             return Ok(codes);
@@ -280,8 +281,8 @@ pub fn keep(
     trained.leeways = Some(RowLeeways {
         metrics: labels.zip(leeways.metrics).collect(),
         versions,
-        codes: all.collect(),
-        scaling: trained.reader.report.scaling.clone(),
+        codes: gathered(all).or_raise(),
+        scaling: trained.reader.report.scaling.copied().or_raise(),
     });
 }
 
@@ -386,13 +387,13 @@ impl<'a> Look<'a> {
         weights: Weights<'a>,
         passing: &'a Passing,
         metrics: &[Metric],
-    ) -> Self {
-        let scaling = trained.reader.report.scaling.clone();
+    ) -> Result<Self, Failure> {
+        let scaling = trained.reader.report.scaling.copied()?;
         let labels = trained.reader.classes.iter();
-        Self {
+        Ok(Self {
             job,
             passing,
-            features: FeatureSet::from_json(&trained.reader.features).unwrap_or_default(),
+            features: FeatureSet::from_json(&trained.reader.features)?.unwrap_or_default(),
             weights,
             rulers: metrics
                 .iter()
@@ -400,8 +401,8 @@ impl<'a> Look<'a> {
                 .collect(),
             scaling,
             labels: labels.map(|class| digest::of_label(&class.text)).collect(),
-            classes: trained.reader.classes.clone(),
-        }
+            classes: gathered(trained.reader.classes.iter().cloned())?,
+        })
     }
 
     /// Looks at these of the rows passed over and gives them their codes; None where they are not found any more.

@@ -18,6 +18,7 @@ use crate::training::passed_over::Passing;
 use crate::warm_start::admission::Following;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
+use pgsvm_core::memory::gathered;
 use pgsvm_core::{
     Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
     TrainError, Trainer, Weights,
@@ -80,7 +81,7 @@ impl ReaderRole {
     ) -> Self {
         let planned = query::plan(&job.select);
         let passing = following.as_ref().and_then(|it| it.passing.as_ref());
-        let kept = passing.map(|passing| passing.scaling().clone());
+        let kept = passing.map(|passing| passing.scaling().copied().or_raise());
         let source = RowSource::start(&planned, job, following, helpers).or_raise();
         let reader_job = ReaderJob {
             scale: job.scale,
@@ -119,11 +120,11 @@ impl ReaderRole {
     /// What was read; complete once the role is done.
     pub fn outcome(&self) -> ReaderOutcome {
         let source = self.reader.source();
-        let report = self.reader.report();
+        let report = self.reader.report().or_raise();
         ReaderOutcome {
-            features: source.features(&report.means),
+            features: source.features(&report.means).or_raise(),
             report,
-            classes: source.classes(),
+            classes: source.classes().or_raise(),
             fold_values: source.fold_values(),
             rows_skipped: source.rows_skipped(),
             key_chunks: source.key_chunks().len() as u64,
@@ -155,7 +156,7 @@ impl ReaderRole {
     pub fn metrics(&self) -> Vec<Metric> {
         let source = self.reader.source();
         let passing = source.following().and_then(|it| it.passing.as_ref());
-        passing.map_or_else(Vec::new, |passing| passing.metrics(&source.classes()))
+        passing.map_or_else(Vec::new, |passing| passing.metrics(source.known_classes()))
     }
 
     /// Gives away which rows were passed over, where that was allowed.
@@ -171,8 +172,8 @@ impl ReaderRole {
 
     /// By final head, where it begins; for a training that begins from something, once every row was read.
     pub fn take_starts(&mut self) -> Vec<Start> {
-        let report = self.reader.report();
-        let classes = self.reader.source().classes();
+        let report = self.reader.report().or_raise();
+        let classes = self.reader.source().classes().or_raise();
         let Some(following) = self.reader.source_mut().following_mut() else {
             return Vec::new();
         };
@@ -232,15 +233,15 @@ impl TrainerRole {
 
     /// How the training ended; complete once the role is done.
     pub fn outcome(&self) -> TrainerOutcome {
-        let report = self.trainer.report();
+        let report = self.trainer.report().or_raise();
         let heads = 0..report.heads.len();
         let some = heads.clone().next();
         TrainerOutcome {
-            intercepts: heads.map(|head| self.weights(head).intercept()).collect(),
+            intercepts: gathered(heads.map(|head| self.weights(head).intercept())).or_raise(),
             weights: some.map_or(0, |head| self.weights(head).len() as u64),
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
-            log: self.trainer.log(),
+            log: self.trainer.log().or_raise(),
             metrics: self.leeways().map(|leeways| leeways.metrics.clone()),
         }
     }

@@ -2,9 +2,10 @@
 //! the weights, so that a prediction takes raw rows; both are cut into chunks in which zeros cost
 //! nothing. Memory that grows with the model is asked for fallibly: a refusal is an ERROR.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::keys::chunks::{StateChunk, StateChunks};
 use crate::planning::job::Job;
+use pgsvm_core::memory::Room;
 use pgsvm_core::Scaling;
 
 /// Features a chunk spans: 128 KB of weights at most.
@@ -38,7 +39,7 @@ impl<'a> Folding<'a> {
     pub fn new(scaling: &'a Scaling, intercept: f64) -> Self {
         Self {
             scaling,
-            pending: Vec::with_capacity(CHUNK_FEATURES),
+            pending: with_room(CHUNK_FEATURES),
             stored: StoredWeights {
                 chunks: Vec::new(),
                 intercept,
@@ -80,7 +81,7 @@ impl<'a> Folding<'a> {
         if nonzero * 2 >= self.pending.len() && nonzero > 0 {
             let mut weights = with_room(self.pending.len());
             weights.extend_from_slice(&self.pending);
-            self.stored.chunks.push(Chunk {
+            self.stored.chunks.room(1).or_raise().push(Chunk {
                 first_feature,
                 offsets: None,
                 weights,
@@ -93,7 +94,7 @@ impl<'a> Folding<'a> {
                     weights.push(*weight);
                 }
             }
-            self.stored.chunks.push(Chunk {
+            self.stored.chunks.room(1).or_raise().push(Chunk {
                 first_feature,
                 offsets: Some(offsets),
                 weights,
@@ -146,7 +147,7 @@ impl KeptDuals {
             listed.push(dual);
         }
         if let Some(by_key) = &mut self.by_key {
-            by_key.push(dual);
+            by_key.push(dual).or_raise();
         }
     }
 
@@ -173,7 +174,7 @@ impl KeptDuals {
     pub fn by_key(&mut self) -> Vec<StateChunk> {
         self.by_key
             .take()
-            .map_or_else(Vec::new, StateChunks::finish)
+            .map_or_else(Vec::new, |chunks| chunks.finish().or_raise())
     }
 }
 
@@ -209,15 +210,16 @@ impl DualChunks {
             .last()
             .is_none_or(|chunk| chunk.first_row != first_row)
         {
-            self.chunks.push(DualChunk {
+            self.chunks.room(1).or_raise().push(DualChunk {
                 first_row,
                 offsets: Vec::new(),
                 duals: Vec::new(),
             });
         }
         if let Some(chunk) = self.chunks.last_mut() {
-            chunk.offsets.push((row % CHUNK_ROWS) as i32);
-            chunk.duals.push(dual);
+            let offset = (row % CHUNK_ROWS) as i32;
+            chunk.offsets.room(1).or_raise().push(offset);
+            chunk.duals.room(1).or_raise().push(dual);
         }
     }
 

@@ -4,6 +4,7 @@
 //! A worker runs with the leader's snapshot, user and settings; its errors are raised again in the
 //! leader. It writes to no table.
 
+use crate::base::errors::OrRaise;
 use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
@@ -41,7 +42,8 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
 ) {
     let worker = parallel::worker_number();
     // SAFETY: the leader put the job there before it started this worker.
-    let job: Job = unsafe { job::decode(get_message(parallel::lookup(toc, key::JOB))) };
+    let message = unsafe { get_message(parallel::lookup(toc, key::JOB)) };
+    let job: Job = job::decode(message).or_raise();
     // SAFETY: the leader made a queue for each worker.
     let queue_at = |worker| unsafe { parallel::lookup(toc, key::FIRST_QUEUE + worker as u64) };
     // SAFETY: the same.
@@ -63,9 +65,9 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
             let helpers = cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
             let mut reader = ReaderRole::start(cache.clone(), &job, None, helpers);
             play(&job, "reader", &cache, wake_up, || reader.step());
-            sender.send(&job::encode(&reader.outcome()));
+            sender.send(&job::encode(&reader.outcome()).or_raise());
             for chunk in reader.key_chunks() {
-                sender.send(&job::encode(chunk));
+                sender.send(&job::encode(chunk).or_raise());
             }
             let versions = reader.versions();
             send_numbers(&mut sender, versions.len(), |i| versions[i].to_ne_bytes());
@@ -121,7 +123,7 @@ pub fn play(
 fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let outcome = trainer.outcome();
     let heads = 0..outcome.intercepts.len();
-    sender.send(&job::encode(&outcome))
+    sender.send(&job::encode(&outcome).or_raise())
         && heads.into_iter().all(|head| {
             let (weights, duals) = (trainer.weights(head), trainer.duals(head));
             send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())

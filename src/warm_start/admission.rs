@@ -396,8 +396,8 @@ impl Keys {
         })?;
         if passed {
             following.counts.unchanged += 1;
-            self.chunks
-                .push(row.key, following.memory.rows.digest(known));
+            let digest = following.memory.rows.digest(known);
+            self.chunks.push(row.key, digest)?;
             self.push_version(version)?;
         }
         Ok(passed)
@@ -412,14 +412,14 @@ impl Keys {
         features: &FeatureBuffer,
     ) -> Result<(), Failure> {
         let label = self.label(class, classes);
-        let digest = self.digests.of_row(label, weight, features);
+        let digest = self.digests.of_row(label, weight, features)?;
         if let Some(following) = &mut self.following {
             following.take(known, digest)?;
             if let Some(passing) = &mut following.passing {
                 passing.looked_at(class);
             }
         }
-        self.chunks.push(key, digest);
+        self.chunks.push(key, digest)?;
         self.push_version(match origin {
             origin::NONE => origin,
             origin => digest::of_version(label, origin),

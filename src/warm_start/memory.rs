@@ -4,19 +4,20 @@
 use crate::base::errors::{Code, Failure};
 use crate::keys::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
 use crate::model::Model;
+use crate::pg::array::{ArrayProblem, NumberArray};
+use crate::pg::select::{self, Parameter, Prepared, ResultRow};
+use crate::pg::types::NumberKind;
 use crate::pg::{check_for_interrupts, transactions};
-use crate::storing::versions::spi_failure;
 use crate::training::passed_over::RowLeeways;
 use crate::warm_start::admission::out_of_memory;
 use crate::warm_start::remembered::Remembered;
-use pgrx::spi::SpiError;
-use pgrx::Spi;
+use pgrx::pg_sys;
 use pgsvm_core::leeway::{Metric, MOST_FEATURES};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use pgsvm_core::Scaling;
+use std::ffi::CString;
 use std::rc::Rc;
 
-/// Rows of the tables fetched at a time.
-const FETCH: std::ffi::c_long = 8;
 /// A millisecond of scaling.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 
@@ -51,20 +52,20 @@ impl Memory {
         );
         each_row(&keys, id, |row| {
             chunks += 1;
-            let first = row.get::<i64>(1)?;
-            let rows = row
-                .get::<i32>(2)?
-                .and_then(|rows| usize::try_from(rows).ok());
-            let (keys, digests) = (row.get::<Vec<u8>>(3)?, row.get::<Vec<u8>>(4)?);
+            let first = row.int8(1);
+            let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
+            let (keys, digests) = (row.varlena(3), row.varlena(4));
             let chunk = match (rows, keys, digests) {
-                (Some(rows), Some(keys), Some(digests)) => read_keys(kind, rows, &keys, &digests),
+                (Some(rows), Some(keys), Some(digests)) => {
+                    read_keys(kind, rows, keys.payload(), digests.payload())?
+                }
                 _ => None,
             };
             let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
-                return Ok(Err(damaged()));
+                return Err(damaged());
             };
             count += chunk.len();
-            Ok(this.rows.extend(&chunk))
+            this.rows.extend(&chunk)
         })?;
         this.model.stored_rows.check(&name, "svm_key", chunks)?;
         if count == 0 || count >= u32::MAX as usize {
@@ -96,11 +97,9 @@ impl Memory {
         let mut chunks = 0;
         each_row(&duals, id, |row| {
             chunks += 1;
-            let head = row
-                .get::<i32>(1)?
-                .and_then(|head| usize::try_from(head).ok());
-            let first = row.get::<i64>(2)?.and_then(|row| usize::try_from(row).ok());
-            let states = row.get::<Vec<u8>>(3)?;
+            let head = row.int4(1).and_then(|head| usize::try_from(head).ok());
+            let first = row.int8(2).and_then(|row| usize::try_from(row).ok());
+            let states = row.varlena(3);
             let (common, own) = (numbers(row, 4)?, numbers(row, 5)?);
             let out = head
                 .and_then(|head| self.duals.get_mut(head))
@@ -112,11 +111,11 @@ impl Memory {
                 });
             let read = match (out, states, common, own) {
                 (Some(out), Some(states), Some(common), Some(own)) => {
-                    read_states(&states, &common, &own, out)
+                    read_states(states.payload(), &common, &own, out)
                 }
                 _ => None,
             };
-            Ok(read.ok_or_else(&damaged))
+            read.ok_or_else(&damaged)
         })?;
         let Model {
             name, stored_rows, ..
@@ -140,18 +139,17 @@ impl Memory {
              FROM {schema}.svm_key_scaling WHERE version_id OPERATOR(pg_catalog.=) $1"
         );
         each_row(&scaling, id, |row| {
-            let (as_of, inserted_by) = (row.get::<i64>(1)?, row.get::<i64>(6)?);
+            let (as_of, inserted_by) = (row.int8(1), row.int8(6));
             stored_here = as_of.zip(inserted_by).is_some_and(|(as_of, inserted_by)| {
                 transactions::shows_as(as_of as u64, inserted_by as u32)
             });
-            let dense = row
-                .get::<i32>(2)?
-                .and_then(|dense| usize::try_from(dense).ok());
-            let (centre, factor) = (row.get::<Vec<f64>>(3)?, row.get::<Vec<f64>>(4)?);
+            let dense = row.int4(2).and_then(|dense| usize::try_from(dense).ok());
+            let wide = |column| wide_numbers(row, column, NumberKind::Float8);
+            let (centre, factor) = (wide(3)?, wide(4)?);
             let (Some(dense), Some(centre), Some(factor), Some(sparse_factor)) =
                 (dense, centre, factor, numbers(row, 5)?)
             else {
-                return Ok(Err(damaged()));
+                return Err(damaged());
             };
             found.scaling = Scaling {
                 centre,
@@ -159,10 +157,10 @@ impl Memory {
                 sparse_factor,
                 dense,
             };
-            Ok(match found.scaling.is_sound() {
+            match found.scaling.is_sound() {
                 true => Ok(()),
                 false => Err(damaged()),
-            })
+            }
         })?;
         if !stored_here {
             return Ok(None);
@@ -172,12 +170,14 @@ impl Memory {
              WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY class"
         );
         each_row(&metrics, id, |row| {
-            let (class, constant) = (row.get::<String>(1)?, row.get::<f32>(4)?);
+            let constant = row.datum(4);
+            let constant = constant.map(|datum| f32::from_bits(datum.value() as u32));
+            let class = row.text(1);
             let numbers = (numbers(row, 2)?, numbers(row, 3)?);
             let (Some(class), (Some(centre), Some(spread)), Some(constant)) =
                 (class, numbers, constant)
             else {
-                return Ok(Err(damaged()));
+                return Err(damaged());
             };
             let metric = Metric {
                 centre,
@@ -186,10 +186,10 @@ impl Memory {
             };
             let features = self.model.dense_count..=MOST_FEATURES;
             if !metric.is_sound() || !features.contains(&metric.centre.len()) {
-                return Ok(Err(damaged()));
+                return Err(damaged());
             }
-            found.metrics.push((class, metric));
-            Ok(Ok(()))
+            found.metrics.room(1)?.push((class, metric));
+            Ok(())
         })?;
         if found.metrics.len() != 2 {
             return Ok(None);
@@ -199,25 +199,20 @@ impl Memory {
              WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
         );
         each_row(&rows, id, |row| {
-            let first = row.get::<i64>(1)?;
-            let (versions, leeways) = (row.get::<Vec<u8>>(2)?, row.get::<Vec<u8>>(3)?);
-            let (Some(versions), Some(leeways)) = (versions, leeways) else {
-                return Ok(Err(damaged()));
+            let first = row.int8(1);
+            let (Some(versions), Some(leeways)) = (row.varlena(2), row.varlena(3)) else {
+                return Err(damaged());
             };
-            let (versions, rest) = versions.as_chunks();
+            let (leeways, (versions, rest)) = (leeways.payload(), versions.payload().as_chunks());
             let fits = rest.is_empty() && versions.len() == leeways.len();
             if first != Some(found.codes.len() as i64) || !fits || leeways.len() > CHUNK_ROWS {
-                return Ok(Err(damaged()));
+                return Err(damaged());
             }
-            let room = |_| out_of_memory();
-            let more = found.versions.try_reserve(versions.len()).map_err(room);
-            if let Err(failure) = more.and(found.codes.try_reserve(leeways.len()).map_err(room)) {
-                return Ok(Err(failure));
-            }
-            let versions = versions.iter().map(|bytes| u64::from_le_bytes(*bytes));
-            found.versions.extend(versions);
-            found.codes.extend(leeways);
-            Ok(Ok(()))
+            let known = found.versions.room(versions.len())?;
+            known.extend(versions.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+            let codes = found.codes.room(leeways.len())?;
+            codes.extend_from_slice(leeways);
+            Ok(())
         })?;
         match found.codes.len() == self.rows.all() {
             true => Ok(Some(found)),
@@ -315,34 +310,43 @@ fn damaged(model: &str) -> Failure {
 }
 
 /// A column's array of numbers; None where it is NULL or holds one.
-fn numbers(
-    row: &pgrx::spi::SpiHeapTupleData<'_>,
-    column: usize,
-) -> Result<Option<Vec<f32>>, SpiError> {
-    let elements = row.get::<Vec<Option<f32>>>(column)?;
-    Ok(elements.and_then(|elements| elements.into_iter().collect()))
+fn numbers(row: &ResultRow, column: i32) -> Result<Option<Vec<f32>>, OutOfMemory> {
+    let wide = wide_numbers(row, column, NumberKind::Float4)?;
+    wide.map(|all| gathered(all.iter().map(|number| *number as f32)))
+        .transpose()
+}
+
+fn wide_numbers(
+    row: &ResultRow,
+    column: i32,
+    kind: NumberKind,
+) -> Result<Option<Vec<f64>>, OutOfMemory> {
+    let Some(value) = row.varlena(column) else {
+        return Ok(None);
+    };
+    let mut numbers = Vec::new();
+    let array = NumberArray::new(value.payload(), kind);
+    match array.and_then(|array| array.append_to(&mut numbers)) {
+        Ok(any_null) => Ok((!any_null).then_some(numbers)),
+        Err(ArrayProblem::Memory(error)) => Err(error),
+        Err(ArrayProblem::Dimensions(_) | ArrayProblem::Damaged) => Ok(None),
+    }
 }
 
 /// Calls `visit` with each row of a SELECT whose parameter is a version's id.
 fn each_row(
     sql: &str,
     id: i64,
-    mut visit: impl FnMut(&pgrx::spi::SpiHeapTupleData<'_>) -> Result<Result<(), Failure>, SpiError>,
+    mut visit: impl FnMut(&ResultRow) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    Spi::connect(|client| {
-        let mut cursor = client.try_open_cursor(sql, &[id.into()])?;
-        loop {
-            check_for_interrupts();
-            let table = cursor.fetch(FETCH)?;
-            if table.is_empty() {
-                return Ok(Ok(()));
-            }
-            for row in table {
-                if let Err(failure) = visit(&row)? {
-                    return Ok(Err(failure));
-                }
-            }
-        }
-    })
-    .map_err(spi_failure)?
+    let sql = CString::new(sql).unwrap_or_default();
+    let mut outcome = Ok(());
+    select::connected(|| {
+        let plan = Prepared::once(&sql, &[pg_sys::INT8OID]);
+        plan.for_each(&[Parameter::Int8(id)], |row| {
+            outcome = visit(row);
+            outcome.is_ok()
+        });
+    });
+    outcome
 }

@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let trained = train_examples(problem, plan.clone(), &examples, settings)
             .map_err(|error| error.to_string())?;
         let seconds = start.elapsed().as_secs_f64();
-        let report = trained.trainer.report();
+        let report = trained.trainer.report().unwrap();
         for said in &report.validation {
             println!(
                 "c {} fold {}: {} rows, accuracy {:.4}, auc {:.4}, objective {:.4}",
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 said.objective
             );
         }
-        let heads = trained.trainer.heads();
+        let heads = trained.trainer.heads().unwrap();
         let behind = heads
             .iter()
             .filter(|(_, head)| head.stop != Some(StopReason::Tolerance));

@@ -401,7 +401,7 @@ impl Cache {
     }
 
     /// The cache that a row of this many words would need to be streamed.
-    pub(crate) fn bytes_to_stream(row_words: usize) -> usize {
+    pub fn bytes_to_stream(row_words: usize) -> usize {
         ((row_words + 2 * QUAD) * 2 + QUAD) * RING_SHARE * WORD + ALIGN
     }
 

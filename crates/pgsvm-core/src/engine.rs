@@ -286,7 +286,9 @@ where
     }
     Ok(Trained {
         trainer,
-        reader: reader.report(),
+        reader: reader
+            .report()
+            .map_err(|error| EngineError::Train(error.into()))?,
         statistics: cache.statistics(),
         loading_seconds,
     })

@@ -21,6 +21,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::cache::{Cache, CacheError, Ends, Facts, Loading, Producer};
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
@@ -94,7 +95,7 @@ impl ReaderJob {
 }
 
 /// What the reader saw in pass 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderReport {
     /// Rows in all.
     pub rows: u64,
@@ -107,8 +108,10 @@ pub struct ReaderReport {
     /// The scaling learned; empty while loading.
     pub scaling: Scaling,
     /// Rows of each group id.
+    #[serde(deserialize_with = "list")]
     pub group_counts: Vec<u64>,
     /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
+    #[serde(deserialize_with = "list")]
     pub means: Vec<f64>,
     /// Whether every row fitted the cache.
     pub resident: bool,
@@ -267,19 +270,19 @@ impl<S: Source, P: Spool> Reader<S, P> {
     }
 
     /// What was seen in pass 1; complete once the phase is no longer loading.
-    pub fn report(&self) -> ReaderReport {
+    pub fn report(&self) -> Result<ReaderReport, OutOfMemory> {
         let dense = self.seen.dense.unwrap_or(0);
-        ReaderReport {
+        Ok(ReaderReport {
             rows: self.seen.rows,
             bytes: 4 * self.seen.words,
             dense_features: dense as u64,
             features: (dense + self.seen.learner.sparse()) as u64,
-            scaling: self.seen.scaling.clone(),
-            group_counts: self.seen.group_counts.clone(),
-            means: self.seen.means.clone(),
+            scaling: self.seen.scaling.copied()?,
+            group_counts: copied(&self.seen.group_counts)?,
+            means: copied(&self.seen.means)?,
             resident: self.resident,
             spool_bytes: self.spool_bytes,
-        }
+        })
     }
 
     /// The source and the spool, for the caller to look at.
@@ -574,10 +577,13 @@ impl Seen {
         Ok(factors)
     }
 
-    fn finish(&mut self) -> Result<(Facts, Applier), TryReserveError> {
+    fn finish(&mut self) -> Result<(Facts, Applier), OutOfMemory> {
         let dense = self.dense.unwrap_or(0);
         let (learned, occurring, mean_q) = self.learner.finish()?;
-        let kept = self.kept.as_ref().and_then(|it| it.kept_for(&learned));
+        let kept = match &self.kept {
+            Some(kept) => kept.kept_for(&learned)?,
+            None => None,
+        };
         let scaling = kept.unwrap_or(learned);
         self.means = self.learner.means()?;
         let applier = Applier::new(

@@ -8,6 +8,7 @@ mod learner;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::training::Weights;
 pub(crate) use applier::Applier;
 pub(crate) use learner::Learner;
@@ -24,19 +25,32 @@ pub enum Scale {
 }
 
 /// x' = (x - centre) * factor for each dense feature, x' = x * factor for each sparse one.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Scaling {
     /// Centre of each dense feature; empty means all 0.
+    #[serde(deserialize_with = "list")]
     pub centre: Vec<f64>,
     /// Factor of each dense feature, 0 for a constant one; empty means all 1.
+    #[serde(deserialize_with = "list")]
     pub factor: Vec<f64>,
     /// Factor of each sparse feature; empty means all 1.
+    #[serde(deserialize_with = "list")]
     pub sparse_factor: Vec<f32>,
     /// Length of the dense part.
     pub dense: usize,
 }
 
 impl Scaling {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            centre: copied(&self.centre)?,
+            factor: copied(&self.factor)?,
+            sparse_factor: copied(&self.sparse_factor)?,
+            dense: self.dense,
+        })
+    }
+
     /// Factor of a feature, dense or sparse.
     fn factor_of(&self, feature: usize) -> f64 {
         match feature.checked_sub(self.dense) {
@@ -69,14 +83,19 @@ impl Scaling {
 
     /// This scaling for rows of which another one was learned: with that one's factors for sparse features beyond its own.
     /// None where dense features have become more or fewer, or it scales what the other does not.
-    pub fn kept_for(&self, learned: &Self) -> Option<Self> {
+    pub fn kept_for(&self, learned: &Self) -> Result<Option<Self>, OutOfMemory> {
         let same_shape = self.dense == learned.dense
             && self.centre.len() == learned.centre.len()
             && self.factor.len() == learned.factor.len();
-        let mut kept = self.clone();
+        if !same_shape {
+            return Ok(None);
+        }
+        let mut kept = self.copied()?;
         let beyond = learned.sparse_factor.get(self.sparse_factor.len()..);
-        kept.sparse_factor.extend(beyond.unwrap_or_default());
-        same_shape.then_some(kept)
+        let beyond = beyond.unwrap_or_default();
+        let factors = kept.sparse_factor.room(beyond.len())?;
+        factors.extend_from_slice(beyond);
+        Ok(Some(kept))
     }
 
     /// Whether rows scaled by it are those scaled by the other one, but for sparse features that only one of them knows.

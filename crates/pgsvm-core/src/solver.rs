@@ -29,6 +29,7 @@ pub(crate) mod single;
 mod sums;
 mod visit;
 
+use crate::base::memory::{gathered, Room};
 use crate::cache::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Kernel, Real};
@@ -112,13 +113,16 @@ impl<T: Real> Solver<T> {
         let courses = specs
             .iter()
             .map(|spec| Course::new(problem, spec, facts, together));
-        let courses: Vec<Course> = courses.collect();
+        let courses = gathered(courses)?;
         let form = if problem.pegasos().is_none() && Bank::suits(&courses) {
             Form::Together(Box::new(Bank::new(specs, courses, intercept, facts)?))
         } else {
-            let heads = courses.into_iter().zip(specs);
-            let heads = heads.map(|(course, spec)| Head::new(spec, course, intercept, facts));
-            Form::Apart(heads.collect::<Result<_, _>>()?)
+            let mut heads = Vec::new();
+            heads.room(specs.len())?;
+            for (course, spec) in courses.into_iter().zip(specs) {
+                heads.push(Head::new(spec, course, intercept, facts)?);
+            }
+            Form::Apart(heads)
         };
         let mut this = Self {
             form,
@@ -256,8 +260,8 @@ impl<T: Real> Solver<T> {
     }
 
     /// How the heads ended, or stand.
-    pub(crate) fn reports(&self, rows: usize) -> Vec<HeadReport> {
-        self.courses().map(|course| course.report(rows)).collect()
+    pub(crate) fn reports(&self, rows: usize) -> impl Iterator<Item = HeadReport> + '_ {
+        self.courses().map(move |course| course.report(rows))
     }
 
     /// The weights of a head's certificate.

@@ -29,10 +29,12 @@ mod schedule;
 mod threads;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::memory::{gathered, list, OutOfMemory};
 use crate::cache::{Cache, CacheError, Counters, TrainerSide, Waiting};
 use crate::screening::measuring::Leeways;
 use crate::screening::slack::Metric;
@@ -49,10 +51,10 @@ use run::Run;
 pub const WIDE_FEATURES: usize = 50_000;
 
 /// One binary problem over the shared rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HeadSpec {
-    /// By group id: -1, +1, or 0 for rows that take no part.
-    pub signs: Vec<i8>,
+    /// By group id: -1, +1, or 0 for rows that take no part. With many classes and folds there are many groups.
+    pub signs: Arc<Vec<i8>>,
     /// C of this head.
     pub c: f64,
     /// Gap at which it stops; None: the problem's tolerance.
@@ -65,7 +67,7 @@ impl HeadSpec {
     /// A head that stops as the problem says.
     pub fn new(signs: Vec<i8>, c: f64) -> Self {
         Self {
-            signs,
+            signs: Arc::new(signs),
             c,
             tolerance: None,
             max_passes: None,
@@ -146,15 +148,18 @@ pub struct Validation {
 }
 
 /// How training ended, or stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainerReport {
     /// One for each final head; none while, or where, only held-out heads are trained.
+    #[serde(deserialize_with = "list")]
     pub heads: Vec<HeadReport>,
     /// By C, in the plan's order, and fold; empty unless rows were held out and until they are evaluated.
+    #[serde(deserialize_with = "list")]
     pub validation: Vec<Validation>,
     /// The C of the final heads, or the best one of those validated; None for given heads and before it is chosen.
     pub c: Option<f64>,
     /// One for each final head where the plan asks for probabilities, else none.
+    #[serde(deserialize_with = "list")]
     pub sigmoids: Vec<Sigmoid>,
     /// Rows in all.
     pub rows: u64,
@@ -496,10 +501,10 @@ impl Trainer {
     }
 
     /// How training ended; before the end, how it stands.
-    pub fn report(&self) -> TrainerReport {
-        match &self.side {
-            Side::Wide(run) => run.report(),
-            Side::Narrow(run) => run.report(),
+    pub fn report(&self) -> Result<TrainerReport, OutOfMemory> {
+        Ok(match &self.side {
+            Side::Wide(run) => run.report()?,
+            Side::Narrow(run) => run.report()?,
             Side::Waiting(_) | Side::Ended => TrainerReport {
                 heads: Vec::new(),
                 validation: Vec::new(),
@@ -513,27 +518,27 @@ impl Trainer {
                 evictions: 0,
                 replaced: 0,
             },
-        }
+        })
     }
 
     /// What happened when, from the end of loading to the last pass; empty before training has begun.
-    pub fn log(&self) -> Vec<LogEntry> {
+    pub fn log(&self) -> Result<Vec<LogEntry>, OutOfMemory> {
         match &self.side {
             Side::Wide(run) => run.log(),
             Side::Narrow(run) => run.log(),
-            Side::Waiting(_) | Side::Ended => Vec::new(),
+            Side::Waiting(_) | Side::Ended => Ok(Vec::new()),
         }
     }
 
     /// The heads of the stage under way, or of the last one: final ones first, then held-out ones by C, fold and class;
     /// with the numbers of [`Self::weights`] and [`Self::duals`]. None before training has begun.
-    pub fn heads(&self) -> Vec<(HeadSpec, HeadReport)> {
+    pub fn heads(&self) -> Result<Vec<(HeadSpec, HeadReport)>, OutOfMemory> {
         let (specs, reports) = match &self.side {
-            Side::Wide(run) => run.heads(),
-            Side::Narrow(run) => run.heads(),
-            Side::Waiting(_) | Side::Ended => return Vec::new(),
+            Side::Wide(run) => run.heads()?,
+            Side::Narrow(run) => run.heads()?,
+            Side::Waiting(_) | Side::Ended => return Ok(Vec::new()),
         };
-        specs.iter().cloned().zip(reports).collect()
+        gathered(specs.iter().cloned().zip(reports))
     }
 
     /// The weights of a head: those of the certificate. No features before training has begun.

@@ -33,7 +33,7 @@ fn a_cache_of_a_tenth_gives_the_same_objective() {
     for (examples, bytes) in [(&dense, 8000 * 112), (&sparse, 8000 * 80)] {
         for loss in [Loss::Hinge, Loss::SquaredHinge] {
             let whole = train_in(problem(loss, 0.1, Policy::Cached), examples, PLENTY);
-            let expected = whole.trainer.report().heads[0].certificate.primal;
+            let expected = whole.trainer.report().unwrap().heads[0].certificate.primal;
             for policy in BOTH {
                 for threads in [Threads::One, Threads::Two] {
                     let problem = problem(loss, 0.1, policy);
@@ -41,7 +41,7 @@ fn a_cache_of_a_tenth_gives_the_same_objective() {
                     let tenth = train(problem, examples, settings);
                     assert!(!tenth.reader.resident);
                     assert_certified(&tenth, &problem, examples);
-                    let primal = tenth.trainer.report().heads[0].certificate.primal;
+                    let primal = tenth.trainer.report().unwrap().heads[0].certificate.primal;
                     assert!((primal - expected).abs() <= 1e-3 * expected.max(primal));
                 }
             }
@@ -69,7 +69,7 @@ fn a_table_sorted_by_label_takes_no_more_passes_than_a_mixed_one() {
         let passes = [&mixed, &sorted].map(|examples| {
             let trained = train_in(problem, examples, 6000 * 80 / 10);
             assert_certified(&trained, &problem, examples);
-            trained.trainer.report().passes
+            trained.trainer.report().unwrap().passes
         });
         assert!(passes[1] <= 2 * passes[0], "{passes:?}");
     }
@@ -92,7 +92,7 @@ fn without_the_random_split_a_sorted_table_hardly_converges() {
         };
         let trained = train(problem, &examples, settings);
         assert_honest(&trained, &problem, &examples);
-        trained.trainer.report().heads[0].certificate.gap
+        trained.trainer.report().unwrap().heads[0].certificate.gap
     };
     let orders = [Order::Random, Order::Sequential];
     let drawn = orders.map(|block_order| gap(Order::Random, block_order));
@@ -123,7 +123,10 @@ fn the_log_tells_of_every_block() {
     let examples = clouds(4000, 12, 2.5, 16);
     let problem = problem(Loss::Hinge, 0.01, Policy::Block);
     let trained = train_in(problem, &examples, 4000 * 80 / 10);
-    let (log, report) = (trained.trainer.log(), trained.trainer.report());
+    let (log, report) = (
+        trained.trainer.log().unwrap(),
+        trained.trainer.report().unwrap(),
+    );
     assert_eq!(log[0].event, Event::Load);
     let passes = log.iter().filter(|entry| entry.event != Event::Block);
     assert_eq!(passes.count() as u32, 1 + report.passes);
@@ -156,7 +159,7 @@ fn inner_rounds_bound_the_visits_of_a_pass() {
             .with_max_passes(3)
             .expect("valid");
         let trained = train_in(problem, &examples, 4000 * 80 / 10);
-        let report = trained.trainer.report();
+        let report = trained.trainer.report().unwrap();
         assert_eq!(report.passes, 4);
         assert_eq!((report.evictions, report.replaced), (0, 0));
         report.visits
@@ -176,7 +179,7 @@ fn keeping_the_informative_rows_takes_fewer_passes() {
         let problem = problem(Loss::Hinge, 0.1, policy);
         let trained = train_in(problem, &examples, 6000 * 90 / 5);
         assert_certified(&trained, &problem, &examples);
-        trained.trainer.report()
+        trained.trainer.report().unwrap()
     });
     assert!(
         reports[1].passes < reports[0].passes,
@@ -197,7 +200,7 @@ fn the_shift_is_off_unless_asked_for() {
                 let trained = train_in(problem, &examples, cache);
                 assert_eq!(trained.reader.resident, cache == PLENTY);
                 assert_certified(&trained, &problem, &examples);
-                let head = trained.trainer.report().heads[0];
+                let head = trained.trainer.report().unwrap().heads[0];
                 assert_eq!(head.kappa > 0.0, proximal == Proximal::On);
                 head.certificate.primal
             });
@@ -216,7 +219,7 @@ fn passes_used_up_give_an_honest_gap() {
             .with_max_passes(2)
             .expect("valid");
         let trained = train_in(problem, &examples, 3000 * 140 / 10);
-        let head = trained.trainer.report().heads[0];
+        let head = trained.trainer.report().unwrap().heads[0];
         assert_eq!(head.stop, Some(StopReason::MaxPasses));
         assert!(head.certificate.gap > 1e-9);
         assert_honest(&trained, &problem, &examples);
@@ -247,7 +250,7 @@ fn heads_trained_together_are_certified_each() {
         let settings = settings(16 * 1024, Scale::Standard, Threads::One);
         let trained = train_examples(problem, heads.clone(), &examples, settings).expect("works");
         for (k, head) in heads.iter().enumerate() {
-            let claimed = trained.trainer.report().heads[k].certificate;
+            let claimed = trained.trainer.report().unwrap().heads[k].certificate;
             assert!(claimed.gap <= 1e-3);
             let found = recompute(&trained, k, head, &problem, &examples);
             assert!((found.primal - claimed.primal).abs() <= 1e-5 * claimed.primal);

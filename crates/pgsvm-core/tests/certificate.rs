@@ -64,8 +64,8 @@ fn a_cache_of_a_tenth_gives_the_same_objective() {
                 assert!(!tenth.reader.resident);
                 assert_certified(&tenth, &problem, examples);
                 let (a, b) = (
-                    whole.trainer.report().heads[0].certificate,
-                    tenth.trainer.report().heads[0].certificate,
+                    whole.trainer.report().unwrap().heads[0].certificate,
+                    tenth.trainer.report().unwrap().heads[0].certificate,
                 );
                 assert!(
                     (a.primal - b.primal).abs() <= 1e-3 * a.primal.max(b.primal),
@@ -129,9 +129,9 @@ fn a_table_sorted_by_label_trains_to_the_same_objective() {
         );
         assert_certified(&trained, &problem, &examples);
         assert!(
-            trained.trainer.report().passes <= 30,
+            trained.trainer.report().unwrap().passes <= 30,
             "{}",
-            trained.trainer.report().passes
+            trained.trainer.report().unwrap().passes
         );
     }
 }
@@ -165,7 +165,11 @@ fn the_proximal_shift_changes_the_path_but_not_the_optimum() {
             settings(PLENTY, Scale::Standard, Threads::One),
         );
         assert_certified(&trained, &problem, &examples);
-        primals.push(trained.trainer.report().heads[0].certificate.primal);
+        primals.push(
+            trained.trainer.report().unwrap().heads[0]
+                .certificate
+                .primal,
+        );
     }
     for primal in &primals {
         assert!((primal - primals[0]).abs() <= 1e-3 * primals[0]);
@@ -184,7 +188,7 @@ fn the_published_form_certifies_too() {
         );
         assert!(!trained.reader.resident);
         assert_certified(&trained, &problem, &examples);
-        assert!(trained.trainer.report().evictions > 0);
+        assert!(trained.trainer.report().unwrap().evictions > 0);
     }
 }
 
@@ -201,7 +205,7 @@ fn passes_used_up_give_an_honest_gap() {
             &examples,
             settings(cache, Scale::Standard, Threads::One),
         );
-        let head = trained.trainer.report().heads[0];
+        let head = trained.trainer.report().unwrap().heads[0];
         assert_eq!(head.stop, Some(StopReason::MaxPasses));
         assert!(head.certificate.gap > 1e-9);
         assert_honest(&trained, &problem, &examples);
@@ -258,7 +262,7 @@ fn extreme_columns_and_rows_never_give_nan() {
                             .expect("valid");
                         let trained =
                             train(problem, examples, settings(PLENTY, scale, Threads::One));
-                        let certificate = trained.trainer.report().heads[0].certificate;
+                        let certificate = trained.trainer.report().unwrap().heads[0].certificate;
                         let what =
                             format!("{name} {scale:?} {loss:?} {c} {intercept}: {certificate:?}");
                         assert!(
@@ -354,7 +358,7 @@ fn heads_trained_together_reach_the_objectives_of_separate_ones() {
         let together =
             pgsvm_core::engine::train_examples(problem, heads.clone(), &examples, settings)
                 .expect("works");
-        let report = together.trainer.report();
+        let report = together.trainer.report().unwrap();
         for (k, head) in heads.iter().enumerate() {
             let alone = pgsvm_core::engine::train_examples(
                 problem,
@@ -365,7 +369,7 @@ fn heads_trained_together_reach_the_objectives_of_separate_ones() {
             .expect("works");
             let (a, b) = (
                 report.heads[k].certificate,
-                alone.trainer.report().heads[0].certificate,
+                alone.trainer.report().unwrap().heads[0].certificate,
             );
             assert!(a.gap <= 1e-3 && b.gap <= 1e-3);
             assert!((a.primal - b.primal).abs() <= 1e-3 * a.primal);
@@ -390,7 +394,7 @@ fn more_weights_than_near_caches_hold_certify_too() {
             let together =
                 pgsvm_core::engine::train_examples(problem, heads.to_vec(), &examples, settings)
                     .expect("works");
-            let report = together.trainer.report();
+            let report = together.trainer.report().unwrap();
             for (k, head) in heads.iter().enumerate() {
                 let claimed = report.heads[k].certificate;
                 let found = recompute(&together, k, head, &problem, &examples);

@@ -104,7 +104,8 @@ fn missing_values_are_trained_as_the_means_of_their_columns() {
                 for (a, b) in a.centre.iter().zip(&b.centre) {
                     assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{what}: {a} {b}");
                 }
-                let [a, b] = [&trained, &whole].map(|t| t.trainer.report().heads[0].certificate);
+                let [a, b] =
+                    [&trained, &whole].map(|t| t.trainer.report().unwrap().heads[0].certificate);
                 assert!(a.dual <= b.primal * (1.0 + 1e-4) && b.dual <= a.primal * (1.0 + 1e-4));
             }
         }
@@ -159,7 +160,10 @@ fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
         let plan = Plan::train(0.1);
         let one = train_examples(problem(), plan.clone(), &examples, balanced).expect("works");
         let two = train_examples(problem(), plan, &explicit, plain).expect("works");
-        assert_eq!(one.trainer.report().heads, two.trainer.report().heads);
+        assert_eq!(
+            one.trainer.report().unwrap().heads,
+            two.trainer.report().unwrap().heads
+        );
         for head in 0..3 {
             let weights = [&one, &two].map(|t| t.trainer.weights(head).iter().collect::<Vec<_>>());
             assert_eq!(weights[0], weights[1]);

@@ -80,7 +80,7 @@ fn assert_heads(
     cache: usize,
 ) -> Trained {
     let trained = together(problem, heads, examples, cache);
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     assert_eq!(report.heads.len(), heads.len());
     for (head, spec) in heads.iter().enumerate() {
         let claimed = report.heads[head];
@@ -103,7 +103,7 @@ fn assert_heads(
         );
         assert!((claimed.training_accuracy - found.accuracy).abs() <= 2.0 / examples.len() as f64);
         let alone = together(problem, std::slice::from_ref(spec), examples, cache);
-        let alone = alone.trainer.report().heads[0].certificate;
+        let alone = alone.trainer.report().unwrap().heads[0].certificate;
         assert!(certificate.dual <= alone.primal + slack, "{what} {alone:?}");
         assert!(alone.dual <= certificate.primal + slack, "{what} {alone:?}");
     }
@@ -152,7 +152,7 @@ fn heads_that_have_little_in_common_take_turns() {
         let heads = one_against_rest(10, 1.0);
         let trained = assert_heads(problem(Loss::Hinge, 1.0), &heads, &examples, PLENTY);
         let (mut most, mut in_row) = (0, 0);
-        for entry in trained.trainer.log() {
+        for entry in trained.trainer.log().unwrap() {
             in_row = match entry.event {
                 Event::Active => in_row + 1,
                 _ => 0,
@@ -211,7 +211,7 @@ fn a_strong_shift_and_a_small_tolerance_do_not_keep_heads_from_arriving() {
             .expect("valid");
         for cache in [PLENTY, rows * features * 4 / 3] {
             let trained = together(problem, &one_against_rest(10, c), &dense, cache);
-            for head in trained.trainer.report().heads {
+            for head in trained.trainer.report().unwrap().heads {
                 let what = format!("C = {c}, {tolerance}, cache {cache}: {head:?}");
                 assert_eq!(head.stop, Some(StopReason::Tolerance), "{what}");
             }
@@ -266,7 +266,12 @@ fn heads_without_rows_of_one_sign_or_without_any_row_end_too() {
         .to_vec();
     for cache in [PLENTY, LITTLE] {
         let trained = assert_heads(problem(Loss::Hinge, 1.0), &heads, &examples, cache);
-        assert_eq!(trained.trainer.report().heads[2].certificate.primal, 0.0);
+        assert_eq!(
+            trained.trainer.report().unwrap().heads[2]
+                .certificate
+                .primal,
+            0.0
+        );
         assert!(trained.trainer.duals(2).iter().all(|alpha| alpha == 0.0));
     }
 }
@@ -332,7 +337,7 @@ fn heads_that_run_out_of_passes_report_the_gap_they_reached() {
         .with_max_passes(2)
         .expect("valid");
     let trained = together(problem, &heads, &examples, PLENTY);
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     assert_eq!(report.heads[3].stop, Some(StopReason::Tolerance));
     for (head, spec) in heads.iter().enumerate() {
         let claimed = report.heads[head];

@@ -45,8 +45,8 @@ fn train_measured(
         leeways: trainer.leeways().cloned(),
         duals: trainer.duals(0).iter().collect(),
         weights: weights.iter().chain([weights.intercept()]).collect(),
-        scaling: reader.report().scaling,
-        resident: trainer.report().resident,
+        scaling: reader.report().unwrap().scaling,
+        resident: trainer.report().unwrap().resident,
     }
 }
 
@@ -170,12 +170,12 @@ fn a_scaling_that_is_kept_is_the_one_that_rows_get() {
         sparse_factor: Vec::new(),
         dense: 3,
     };
-    reader.keep_scaling(kept.clone());
+    reader.keep_scaling(kept.copied().unwrap());
     let mut trainer = Trainer::new(cache, problem(), vec![HeadSpec::binary(1.0)]).expect("free");
     while trainer.step(1000).expect("trains") != Step::Done {
         reader.step(100).expect("reads");
     }
-    assert_eq!(reader.report().scaling, kept);
+    assert_eq!(reader.report().unwrap().scaling, kept);
     // the certificate is that of rows scaled like this
     let weights = trainer.weights(0);
     let weights: Vec<f64> = weights.iter().chain([weights.intercept()]).collect();
@@ -184,7 +184,7 @@ fn a_scaling_that_is_kept_is_the_one_that_rows_get() {
         .map(|it| (1.0 - margin(it, &scaled(it, &kept), &weights)).max(0.0));
     let norm: f64 = weights.iter().map(|w| w * w).sum();
     let primal = 0.5 * norm + losses.sum::<f64>();
-    let certified = trainer.report().heads[0].certificate.primal;
+    let certified = trainer.report().unwrap().heads[0].certificate.primal;
     assert!(
         (primal - certified).abs() <= 1e-4 * primal,
         "{primal} {certified}"

@@ -19,7 +19,7 @@ fn limited(loss: Loss, c: f64) -> Problem {
 }
 
 fn assert_finite(trained: &Trained) {
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     for (number, head) in report.heads.iter().enumerate() {
         let weights = trained.trainer.weights(number);
         assert!(weights.iter().all(f64::is_finite), "a weight is not finite");
@@ -40,7 +40,7 @@ fn every_training_is_honest(examples: &[OwnedExample], scales: &[Scale], caches:
                 for &cache in caches {
                     let problem = limited(loss, c);
                     let trained = train(problem, examples, settings(cache, scale, Threads::One));
-                    let head = trained.trainer.report().heads[0];
+                    let head = trained.trainer.report().unwrap().heads[0];
                     println!("{loss:?} {c} {scale:?} {cache}: {head:?}");
                     assert_finite(&trained);
                     assert_honest(&trained, &problem, examples);
@@ -242,7 +242,7 @@ fn planned(plan: Plan, rows: &[(u32, u32)], loss: Loss) {
     ) {
         Ok(trained) => {
             assert_finite(&trained);
-            let report = trained.trainer.report();
+            let report = trained.trainer.report().unwrap();
             assert!(report
                 .sigmoids
                 .iter()

@@ -43,13 +43,15 @@ fn updates_by_rows_arrive_and_prove_it() {
         &examples,
         PLENTY,
     );
-    let best = exact.trainer.report().heads[0].certificate.primal;
+    let best = exact.trainer.report().unwrap().heads[0].certificate.primal;
     for cache in [PLENTY, TENTH] {
         let problem = problem(0.01, Updates::Row, 0.02, 300);
         let trained = train_in(problem, &examples, cache);
         assert_eq!(trained.reader.resident, cache == PLENTY);
         assert_certified(&trained, &problem, &examples);
-        let primal = trained.trainer.report().heads[0].certificate.primal;
+        let primal = trained.trainer.report().unwrap().heads[0]
+            .certificate
+            .primal;
         assert!(primal <= 1.03 * best, "{primal} {best}");
     }
 }
@@ -62,7 +64,7 @@ fn updates_by_blocks_come_nearer_and_say_how_near() {
             let problem = problem(0.01, Updates::Block, 1e-6, passes);
             let trained = train_in(problem, &examples, cache);
             assert_honest(&trained, &problem, &examples);
-            let head = trained.trainer.report().heads[0];
+            let head = trained.trainer.report().unwrap().heads[0];
             assert_eq!(head.stop, Some(StopReason::MaxPasses));
             head.certificate.gap
         });
@@ -91,9 +93,9 @@ fn a_pass_updates_once_for_each_row_or_block() {
     let log = |updates| {
         let problem = problem(0.01, updates, 1e-6, 2);
         let trained = train_in(problem, &examples, TENTH);
-        let blocks = trained.trainer.log();
+        let blocks = trained.trainer.log().unwrap();
         let blocks = blocks.iter().filter(|entry| entry.event == Event::Block);
-        (blocks.count(), trained.trainer.report().visits)
+        (blocks.count(), trained.trainer.report().unwrap().visits)
     };
     let (blocks, visits) = log(Updates::Row);
     assert!(blocks > 10);

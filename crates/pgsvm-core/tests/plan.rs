@@ -74,7 +74,7 @@ fn decide(trained: &Trained, head: usize, example: &OwnedExample) -> f64 {
 
 /// Checks the certificates of all heads of the stage by recomputation.
 fn assert_heads(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
-    let heads = trained.trainer.heads();
+    let heads = trained.trainer.heads().unwrap();
     assert!(!heads.is_empty());
     for (head, (spec, claimed)) in heads.iter().enumerate() {
         let certificate = claimed.certificate;
@@ -98,14 +98,14 @@ fn assert_validation(
     first: usize,
     examples: &[OwnedExample],
 ) {
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     let stride = plan.stride();
     let mut folds: Vec<u32> = examples.iter().map(|row| row.group % stride).collect();
     folds.sort_unstable();
     folds.dedup();
     let heads = if classes > 2 { classes } else { 1 };
     assert_eq!(report.validation.len(), plan.costs.len() * folds.len());
-    let all = trained.trainer.heads();
+    let all = trained.trainer.heads().unwrap();
     assert_eq!(all.len(), first + report.validation.len() * heads);
     for (at, said) in report.validation.iter().enumerate() {
         assert_eq!(said.c, plan.costs[at / folds.len()]);
@@ -182,7 +182,7 @@ fn held_out_heads_are_certified_and_judged_by_the_rows_they_have_not_seen() {
             for cache in [PLENTY, little(&examples)] {
                 let trained = carry_out(problem(loss), &plan, &examples, cache);
                 assert_eq!(trained.reader.resident, cache == PLENTY);
-                assert!(trained.trainer.report().heads.is_empty());
+                assert!(trained.trainer.report().unwrap().heads.is_empty());
                 assert_heads(&trained, &problem(loss), &examples);
                 assert_validation(&trained, &plan, classes, 0, &examples);
             }
@@ -197,7 +197,7 @@ fn validating_is_the_same_as_training_on_the_rest_of_the_rows() {
     let problem = problem(Loss::Hinge);
     let plan = plan(&costs, 3, Purpose::Validate);
     let trained = carry_out(problem, &plan, &examples, PLENTY);
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     for (at, said) in report.validation.iter().enumerate() {
         let rest: Vec<OwnedExample> = examples
             .iter()
@@ -206,9 +206,12 @@ fn validating_is_the_same_as_training_on_the_rest_of_the_rows() {
             .collect();
         let alone = carry_out(problem, &Plan::train(said.c), &rest, PLENTY);
         // P is strongly convex: |w - w*|^2 / 2 <= P(w) - P(w*) <= gap
-        let [here, there] = [trained.trainer.heads()[at].1, alone.trainer.heads()[0].1]
-            .map(|head| head.certificate)
-            .map(|certificate| (2.0 * (certificate.primal - certificate.dual)).sqrt());
+        let [here, there] = [
+            trained.trainer.heads().unwrap()[at].1,
+            alone.trainer.heads().unwrap()[0].1,
+        ]
+        .map(|head| head.certificate)
+        .map(|certificate| (2.0 * (certificate.primal - certificate.dual)).sqrt());
         let (mut right, mut near) = (0, 0);
         let held_out: Vec<&OwnedExample> = examples
             .iter()
@@ -246,7 +249,7 @@ fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
                     .expect("valid");
                 let plan = plan(&costs, 5, Purpose::Train);
                 let trained = carry_out(problem, &plan, &examples, cache);
-                let report = trained.trainer.report();
+                let report = trained.trainer.report().unwrap();
                 let right = |c: f64| {
                     let own = report.validation.iter().filter(|said| said.c == c);
                     own.map(|said| (said.accuracy * said.rows as f64).round())
@@ -264,9 +267,13 @@ fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
                     ..plan
                 };
                 let alone = carry_out(problem, &alone, &examples, cache);
-                assert!(alone.trainer.report().validation.is_empty());
-                assert_eq!(alone.trainer.report().c, Some(chosen));
-                for (a, b) in report.heads.iter().zip(alone.trainer.report().heads) {
+                assert!(alone.trainer.report().unwrap().validation.is_empty());
+                assert_eq!(alone.trainer.report().unwrap().c, Some(chosen));
+                for (a, b) in report
+                    .heads
+                    .iter()
+                    .zip(alone.trainer.report().unwrap().heads)
+                {
                     let (a, b) = (a.certificate, b.certificate);
                     assert!(a.dual <= b.primal * (1.0 + 1e-5), "{a:?} {b:?}");
                     assert!(b.dual <= a.primal * (1.0 + 1e-5), "{a:?} {b:?}");
@@ -291,9 +298,15 @@ fn of_equally_good_values_of_c_the_smaller_is_chosen() {
             &examples,
             PLENTY,
         );
-        assert_eq!(trained.trainer.report().c, Some(2.0));
+        assert_eq!(trained.trainer.report().unwrap().c, Some(2.0));
         let perfect = |said: &pgsvm_core::Validation| said.accuracy == 1.0 && said.auc == Some(1.0);
-        assert!(trained.trainer.report().validation.iter().all(perfect));
+        assert!(trained
+            .trainer
+            .report()
+            .unwrap()
+            .validation
+            .iter()
+            .all(perfect));
     }
 }
 
@@ -333,7 +346,7 @@ fn sigmoids_are_those_of_held_out_decisions() {
         };
         for cache in [PLENTY, little(&examples)] {
             let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
-            let report = trained.trainer.report();
+            let report = trained.trainer.report().unwrap();
             let heads = report.heads.len();
             assert_eq!(report.sigmoids.len(), heads);
             assert_heads(&trained, &problem(Loss::Hinge), &examples);
@@ -357,7 +370,7 @@ fn sigmoids_are_those_of_held_out_decisions() {
                 ..plan.clone()
             };
             let chosen = carry_out(problem(Loss::Hinge), &choice, &examples, cache);
-            let chosen = chosen.trainer.report();
+            let chosen = chosen.trainer.report().unwrap();
             assert_eq!((chosen.c, chosen.sigmoids.len()), (Some(0.1), heads));
             let close = |(one, two): (&Sigmoid, &Sigmoid)| {
                 (one.a - two.a).abs() < 0.1 * one.a.abs() && (one.b - two.b).abs() < 0.1
@@ -383,7 +396,7 @@ fn folds_told_by_a_column_are_those_that_occur_even_where_classes_lack() {
     let trained = carry_out(problem(Loss::Hinge), &plan, &examples, PLENTY);
     assert_heads(&trained, &problem(Loss::Hinge), &examples);
     assert_validation(&trained, &plan, 2, 0, &examples);
-    let said = trained.trainer.report().validation;
+    let said = trained.trainer.report().unwrap().validation;
     assert_eq!(
         said.iter().map(|said| said.fold).collect::<Vec<_>>(),
         [3, 40, 63]
@@ -397,7 +410,7 @@ fn folds_told_by_a_column_are_those_that_occur_even_where_classes_lack() {
     }
     let plan = self::plan(&[0.1, 1.0], 2, Purpose::Train);
     let trained = carry_out(problem(Loss::Hinge), &plan, &apart, PLENTY);
-    let said = trained.trainer.report().validation;
+    let said = trained.trainer.report().unwrap().validation;
     assert!(said
         .iter()
         .all(|said| said.auc.is_none() && said.accuracy == 0.0));
@@ -446,7 +459,7 @@ fn a_hopeless_c_holds_the_others_up_for_so_many_passes_at_most() {
     let problem = problem(Loss::Hinge).with_proximal(Proximal::Off);
     let plan = plan(&[1e6, 0.01], 2, Purpose::Train);
     let trained = carry_out(problem, &plan, &examples, little(&examples));
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     assert_eq!(report.c, Some(0.01));
     // a verifying pass may follow each of the last full ones
     assert!(report.passes < 2 * HELD_OUT_PASSES + 30, "{report:?}");
@@ -496,7 +509,7 @@ fn reads(plan: Plan, examples: &[OwnedExample]) -> f64 {
     )
     .expect("training works");
     assert!(!trained.reader.resident);
-    for (_, head) in trained.trainer.heads() {
+    for (_, head) in trained.trainer.heads().unwrap() {
         assert_eq!(head.stop, Some(StopReason::Tolerance));
     }
     read.load(Ordering::Relaxed) as f64 / trained.reader.spool_bytes as f64
@@ -527,8 +540,13 @@ fn given_heads_are_all_final() {
     let settings = settings(PLENTY, Scale::None, Threads::One);
     let trained = train_examples(problem(Loss::Hinge), heads.clone(), &examples, settings);
     let trained = trained.expect("works").trainer;
-    let report = trained.report();
+    let report = trained.report().unwrap();
     assert_eq!((report.heads.len(), report.c), (2, None));
     assert!(report.validation.is_empty() && report.sigmoids.is_empty());
-    assert!(trained.heads().iter().map(|head| &head.0).eq(&heads));
+    assert!(trained
+        .heads()
+        .unwrap()
+        .iter()
+        .map(|head| &head.0)
+        .eq(&heads));
 }

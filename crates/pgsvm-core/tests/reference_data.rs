@@ -82,7 +82,7 @@ fn check(file: &str, reference: f64) {
                 let trained = train(problem, &examples, settings(cache, Scale::None, threads));
                 assert_eq!(trained.reader.resident, resident);
                 assert_certified(&trained, &problem, &examples);
-                let certificate = trained.trainer.report().heads[0].certificate;
+                let certificate = trained.trainer.report().unwrap().heads[0].certificate;
                 if loss == Loss::Hinge {
                     // the reference itself was computed to a tolerance, and is rounded to 0.01
                     let slack = 1e-3 * reference + 0.01;

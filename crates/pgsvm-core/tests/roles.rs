@@ -70,7 +70,7 @@ fn budgets_do_not_change_the_result() {
             let cache = Cache::in_memory(cache_bytes).expect("memory");
             let (mut reader, mut trainer) = roles(&examples, &cache);
             drive(&mut reader, &mut trainer, rows, values);
-            assert_eq!(reader.report().resident, cache_bytes == 1 << 20);
+            assert_eq!(reader.report().unwrap().resident, cache_bytes == 1 << 20);
             results.push(
                 trainer
                     .weights(0)
@@ -154,7 +154,7 @@ fn a_request_to_stop_ends_both_roles_at_the_next_step() {
             cache.request_stop();
             assert_eq!(reader.step(50).expect("ends"), Step::Done);
             assert_eq!(trainer.step(500).expect("ends"), Step::Done);
-            if let Some(head) = trainer.report().heads.first() {
+            if let Some(head) = trainer.report().unwrap().heads.first() {
                 assert_eq!(head.stop, Some(StopReason::Requested));
                 assert!((0.0..=1.0).contains(&head.certificate.gap));
             }
@@ -537,7 +537,7 @@ fn a_request_to_stop_ends_a_plan_in_any_stage() {
             assert_eq!(reader.step(200).expect("ends"), Step::Done);
             assert_eq!(trainer.step(20_000).expect("ends"), Step::Done);
             // whatever there is of final heads by then can be asked for
-            let report = trainer.report();
+            let report = trainer.report().unwrap();
             for (number, head) in report.heads.iter().enumerate() {
                 assert!(head.stop.is_some());
                 assert!(trainer.weights(number).iter().all(f64::is_finite));

@@ -21,12 +21,14 @@ fn train_in_memory(problem: Problem, examples: &[OwnedExample]) -> Trained {
         examples,
         settings(CACHE, Scale::None, Threads::One),
     );
-    assert!(trained.trainer.report().resident);
+    assert!(trained.trainer.report().unwrap().resident);
     trained
 }
 
 fn primal(trained: &Trained) -> f64 {
-    trained.trainer.report().heads[0].certificate.primal
+    trained.trainer.report().unwrap().heads[0]
+        .certificate
+        .primal
 }
 
 /// Weights with the intercept, and dual variables, bit by bit.
@@ -87,7 +89,7 @@ fn several_heads_are_trained_by_several_trainers() {
     let trained =
         train_examples(problem, heads.clone(), &examples, settings).expect("training works");
     for (index, head) in heads.iter().enumerate() {
-        let claimed = trained.trainer.report().heads[index].certificate;
+        let claimed = trained.trainer.report().unwrap().heads[index].certificate;
         let found = recompute(&trained, index, head, &problem, &examples);
         assert!(claimed.gap <= 1e-3);
         assert!((claimed.primal - found.primal).abs() <= 1e-5 * found.primal);
@@ -117,7 +119,7 @@ fn rows_that_stream_are_trained_by_one_trainer_whatever_the_number() {
     let streamed = |trainers| {
         let settings = settings(256 << 10, Scale::None, Threads::One);
         let trained = train(problem(Loss::Hinge, 1.0, trainers), &examples, settings);
-        assert!(!trained.trainer.report().resident);
+        assert!(!trained.trainer.report().unwrap().resident);
         bits(&trained)
     };
     assert_eq!(streamed(1), streamed(4));

@@ -19,7 +19,9 @@ fn certified_primal(problem: Problem, examples: &[OwnedExample], cache_bytes: us
     let settings = settings(cache_bytes, Scale::None, Threads::One);
     let trained = train(problem, examples, settings);
     assert_certified(&trained, &problem, examples);
-    trained.trainer.report().heads[0].certificate.primal
+    trained.trainer.report().unwrap().heads[0]
+        .certificate
+        .primal
 }
 
 /// Ten clouds of values about 7 in size, one of them against the others: separable.

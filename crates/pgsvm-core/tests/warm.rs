@@ -68,7 +68,7 @@ fn assert_all_certified(
     problem: &Problem,
     examples: &[OwnedExample],
 ) {
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     for (head, (spec, found)) in specs.iter().zip(&report.heads).enumerate() {
         assert_eq!(found.stop, Some(StopReason::Tolerance), "{report:?}");
         let anew = recompute(trained, head, spec, problem, examples);
@@ -96,8 +96,11 @@ fn visits(
         .expect("trains from dual variables");
     assert_all_certified(&from_nothing, specs, &problem, examples);
     assert_all_certified(&warm, specs, &problem, examples);
-    let primal =
-        |trained: &Trained, head: usize| trained.trainer.report().heads[head].certificate.primal;
+    let primal = |trained: &Trained, head: usize| {
+        trained.trainer.report().unwrap().heads[head]
+            .certificate
+            .primal
+    };
     for head in 0..specs.len() {
         let (a, b) = (primal(&from_nothing, head), primal(&warm, head));
         assert!(
@@ -106,8 +109,8 @@ fn visits(
         );
     }
     (
-        warm.trainer.report().visits,
-        from_nothing.trainer.report().visits,
+        warm.trainer.report().unwrap().visits,
+        from_nothing.trainer.report().unwrap().visits,
     )
 }
 
@@ -162,7 +165,7 @@ fn several_heads_begin_from_dual_variables_of_their_own() {
             let warm = train_examples_from(problem, specs.clone(), &examples, start, settings)
                 .expect("trains");
             for (head, spec) in specs.iter().enumerate() {
-                let claimed = warm.trainer.report().heads[head].certificate;
+                let claimed = warm.trainer.report().unwrap().heads[head].certificate;
                 let anew = recompute(&warm, head, spec, &problem, &examples);
                 assert!((claimed.primal - anew.primal).abs() <= 1e-4 * anew.primal);
                 assert!((claimed.dual - anew.dual).abs() <= 1e-4 * anew.primal);
@@ -236,9 +239,9 @@ fn an_optimum_is_recognized_after_two_passes_and_a_proof() {
     let again = again.expect("trains");
     assert_certified(&again, &problem, &examples);
     assert!(
-        again.trainer.report().passes <= 4,
+        again.trainer.report().unwrap().passes <= 4,
         "{:?}",
-        again.trainer.report()
+        again.trainer.report().unwrap()
     );
 }
 

@@ -109,7 +109,7 @@ fn main() -> Result<()> {
     } else {
         0.0
     };
-    let report = trainer.report();
+    let report = trainer.report().unwrap();
     let head = report.heads[0];
     let gaps: Vec<f64> = report.heads.iter().map(|h| h.certificate.gap).collect();
     let fields = [
@@ -123,7 +123,7 @@ fn main() -> Result<()> {
         ("passes", f64::from(report.passes)),
         ("visits", report.visits as f64),
         ("row_bytes", row_bytes),
-        ("spool_bytes", reader.report().spool_bytes as f64),
+        ("spool_bytes", reader.report().unwrap().spool_bytes as f64),
         ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
         ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
         (
@@ -144,7 +144,7 @@ fn main() -> Result<()> {
             .map(point)
             .collect::<Vec<_>>()
             .join(", "),
-        duals(&trainer.log()),
+        duals(&trainer.log().unwrap()),
     );
     match out {
         Some(out) => write(Path::new(&out), &trainer, heads.len()),

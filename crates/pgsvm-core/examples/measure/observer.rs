@@ -98,12 +98,12 @@ impl<'a> Observer<'a> {
     /// To be called after the last step: the time that training took.
     pub fn finish(&mut self, trainer: &Trainer) -> Result<Time> {
         let now = self.clock.read()?;
-        self.note(trainer, trainer.report().passes, now);
+        self.note(trainer, trainer.report().unwrap().passes, now);
         Ok(now)
     }
 
     fn note(&mut self, trainer: &Trainer, passes: u32, time: Time) {
-        let certificate = trainer.report().heads[0].certificate;
+        let certificate = trainer.report().unwrap().heads[0].certificate;
         if certificate.dual >= self.limit.dual {
             self.cache.request_stop();
         }

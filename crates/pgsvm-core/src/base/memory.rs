@@ -4,7 +4,8 @@
 //! | | |
 //! |---|---|
 //! | [`Room`] | room in a vector, text, map or set, to be filled at once |
-//! | [`gathered`], [`copied`], [`filled`], [`owned`] | new ones |
+//! | [`gathered`], [`copied`], [`filled`], [`owned`], [`lossy`] | new ones |
+//! | [`Written`] | what something writes |
 //! | [`list`], [`text`] | the same for what comes out of a message or JSON: `#[serde(deserialize_with = "…")]` |
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
@@ -13,19 +14,33 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-/// There is not enough memory; about how much was asked for.
+/// There is not enough memory; about how much was asked for, 0 where that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
     pub bytes: u64,
 }
 
+impl OutOfMemory {
+    /// How what it says begins, also where serde passes it on.
+    pub const WORDS: &'static str = "out of memory";
+}
+
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out of memory while asking for {} bytes", self.bytes)
+        match self.bytes {
+            0 => f.write_str(Self::WORDS),
+            bytes => write!(f, "{} while asking for {bytes} bytes", Self::WORDS),
+        }
     }
 }
 
 impl std::error::Error for OutOfMemory {}
+
+impl From<TryReserveError> for OutOfMemory {
+    fn from(_: TryReserveError) -> Self {
+        Self { bytes: 0 }
+    }
+}
 
 /// What grows.
 pub trait Room {
@@ -45,7 +60,11 @@ impl<T> Room for Vec<T> {
     fn room(&mut self, more: usize) -> Result<&mut Self, OutOfMemory> {
         match self.try_reserve(more) {
             Ok(()) => Ok(self),
-            Err(error) => Err(no_room(error, self.len().saturating_add(more), size_of::<T>())),
+            Err(error) => Err(no_room(
+                error,
+                self.len().saturating_add(more),
+                size_of::<T>(),
+            )),
         }
     }
 }
@@ -65,7 +84,11 @@ impl<K: Eq + Hash, V, S: BuildHasher> Room for HashMap<K, V, S> {
     fn room(&mut self, more: usize) -> Result<&mut Self, OutOfMemory> {
         match self.try_reserve(more) {
             Ok(()) => Ok(self),
-            Err(error) => Err(no_room(error, self.len().saturating_add(more), size_of::<(K, V)>())),
+            Err(error) => Err(no_room(
+                error,
+                self.len().saturating_add(more),
+                size_of::<(K, V)>(),
+            )),
         }
     }
 }
@@ -75,7 +98,11 @@ impl<T: Eq + Hash, S: BuildHasher> Room for HashSet<T, S> {
     fn room(&mut self, more: usize) -> Result<&mut Self, OutOfMemory> {
         match self.try_reserve(more) {
             Ok(()) => Ok(self),
-            Err(error) => Err(no_room(error, self.len().saturating_add(more), size_of::<T>())),
+            Err(error) => Err(no_room(
+                error,
+                self.len().saturating_add(more),
+                size_of::<T>(),
+            )),
         }
     }
 }
@@ -110,6 +137,37 @@ pub fn owned(text: &str) -> Result<String, OutOfMemory> {
     let mut copy = String::new();
     copy.room(text.len())?.push_str(text);
     Ok(copy)
+}
+
+/// A copy of the bytes as text, with signs in place of what is no UTF-8.
+pub fn lossy(bytes: &[u8]) -> Result<String, OutOfMemory> {
+    let mut copy = String::new();
+    copy.room(bytes.len())?;
+    for chunk in bytes.utf8_chunks() {
+        copy.room(chunk.valid().len())?.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            copy.room(3)?.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    Ok(copy)
+}
+
+/// What writes go to, as far as there is memory.
+#[derive(Debug, Default)]
+pub struct Written(pub Vec<u8>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.room(bytes.len()) {
+            Ok(room) => room.extend_from_slice(bytes),
+            Err(_) => return Err(std::io::ErrorKind::OutOfMemory.into()),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Bytes that a list takes on faith in the length that is told before its items.
@@ -182,10 +240,14 @@ mod tests {
     #[test]
     fn what_can_be_had_is_filled() {
         assert_eq!(gathered([1, 2, 3].iter()).unwrap(), [&1, &2, &3]);
-        assert_eq!(gathered((0..9).filter(|n| n % 2 == 0)).unwrap(), [0, 2, 4, 6, 8]);
+        assert_eq!(
+            gathered((0..9).filter(|n| n % 2 == 0)).unwrap(),
+            [0, 2, 4, 6, 8]
+        );
         assert_eq!(copied(&[1, 2]).unwrap(), [1, 2]);
         assert_eq!(filled(7, 2).unwrap(), [7, 7]);
         assert_eq!(owned("ab").unwrap(), "ab");
+        assert_eq!(lossy(b"a\xffb").unwrap(), "a\u{fffd}b");
         let mut text = "a".to_owned();
         text.room(1).unwrap().push('b');
         assert_eq!(text, "ab");

@@ -1,6 +1,7 @@
 //! The leeways of rows ([`crate::screening::slack`]): one more pass over all rows when their head has ended. Where no metric is given,
 //! one is learned from some of the rows, those of the cache or of the first pass.
 
+use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::cache::Facts;
 use crate::rows::row::Row;
@@ -8,17 +9,29 @@ use crate::screening::slack::{code_at, Learner, Metric, Ruler, MOST_FEATURES};
 use crate::simd::{Kernel, Real, Work};
 use crate::solver::{Found, Solver};
 use crate::training::{HeadSpec, TrainError};
+use std::sync::Arc;
 
 /// Rows from which metrics are learned.
 pub(crate) const SAMPLE: usize = 16384;
 
 /// Leeways of a head's rows, at the weights of its certificate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Leeways {
     /// By group.
     pub metrics: Vec<Metric>,
     /// By ordinal, as [`crate::screening::slack::leeway_of`] reads them; 0 of rows whose dual variable is positive.
     pub codes: Vec<u8>,
+}
+
+impl Leeways {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            // of few features
+            metrics: self.metrics.clone(),
+            codes: copied(&self.codes)?,
+        })
+    }
 }
 
 /// What learns metrics for rows like these; None for rows that get no leeways.
@@ -41,7 +54,7 @@ pub(crate) fn learned<T: Real>(learner: &Learner, solver: &Solver<T>) -> Vec<Met
 
 /// The pass under way.
 pub(crate) struct Measuring {
-    signs: Vec<i8>,
+    signs: Arc<Vec<i8>>,
     rulers: Vec<Ruler>,
     leeways: Leeways,
     /// Rows measured.

@@ -71,7 +71,7 @@ impl<T: Real> Team<T> {
     pub(crate) fn new(members: usize, solver: &Solver<T>) -> Result<Self, TrainError> {
         let member = |_| {
             let part = |head: &Head<T>| {
-                Ok(Part {
+                Ok::<_, TrainError>(Part {
                     u: zeros(head.iterate.len())?,
                     sums: Sums::ZERO,
                     kinks: None,
@@ -79,7 +79,7 @@ impl<T: Real> Team<T> {
                     dual_moments: None,
                 })
             };
-            Ok(Member {
+            Ok::<_, TrainError>(Member {
                 parts: solver.heads().iter().map(part).collect::<Result<_, _>>()?,
                 moments: None,
                 left: 0..0,

@@ -148,7 +148,7 @@ impl Plan {
 }
 
 /// What a trainer is to train.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Goal {
     /// These heads, which are all final; groups of rows are what their signs say.
     Heads(Vec<HeadSpec>),

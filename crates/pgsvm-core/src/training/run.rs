@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::base::memory::{copied, gathered, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::cache::{Facts, TrainerSide};
 use crate::screening::measuring::{Leeways, Measuring};
@@ -254,7 +255,11 @@ impl<T: Real> Run<T> {
             return Ok(Step::Done);
         };
         let arrived = |report: &HeadReport| report.stop == Some(StopReason::Tolerance);
-        if !self.solver().reports(self.facts.rows).iter().all(arrived) {
+        if !self
+            .solver()
+            .reports(self.facts.rows)
+            .all(|it| arrived(&it))
+        {
             return Ok(Step::Done);
         }
         let metrics = match given.len() < self.facts.groups {
@@ -292,7 +297,7 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
-        let reports = self.form.solver().reports(self.facts.rows);
+        let reports = gathered(self.form.solver().reports(self.facts.rows))?;
         let evaluation = Evaluation::new(*held_out, reports)?;
         self.activity = Activity::Evaluating(Box::new(evaluation));
         Ok(Step::Progress)
@@ -360,13 +365,16 @@ impl<T: Real> Run<T> {
         self.form.solver()
     }
 
-    pub(super) fn log(&self) -> Vec<LogEntry> {
-        self.form.log().entries().collect()
+    pub(super) fn log(&self) -> Result<Vec<LogEntry>, OutOfMemory> {
+        gathered(self.form.log().entries())
     }
 
     /// The heads of the stage, held-out ones behind the final ones, and how they stand.
-    pub(super) fn heads(&self) -> (&[HeadSpec], Vec<HeadReport>) {
-        (&self.specs, self.solver().reports(self.facts.rows))
+    pub(super) fn heads(&self) -> Result<(&[HeadSpec], Vec<HeadReport>), OutOfMemory> {
+        Ok((
+            &self.specs,
+            gathered(self.solver().reports(self.facts.rows))?,
+        ))
     }
 
     pub(super) fn progress(&self) -> (Tallies, u64, u64, f64) {
@@ -381,15 +389,14 @@ impl<T: Real> Run<T> {
         (self.form.tallies(), visits, updates, gap)
     }
 
-    pub(super) fn report(&self) -> TrainerReport {
+    pub(super) fn report(&self) -> Result<TrainerReport, OutOfMemory> {
         let (tallies, visits, updates, _) = self.progress();
-        let mut heads = self.solver().reports(self.facts.rows);
-        heads.truncate(self.finals);
-        TrainerReport {
-            heads,
-            validation: self.validation.clone(),
+        let heads = self.solver().reports(self.facts.rows).take(self.finals);
+        Ok(TrainerReport {
+            heads: gathered(heads)?,
+            validation: gathered(self.validation.iter().cloned())?,
             c: self.c,
-            sigmoids: self.sigmoids.clone(),
+            sigmoids: copied(&self.sigmoids)?,
             rows: self.facts.rows as u64,
             resident: self.resident,
             passes: tallies.passes,
@@ -397,7 +404,7 @@ impl<T: Real> Run<T> {
             updates,
             evictions: tallies.evictions,
             replaced: tallies.replaced,
-        }
+        })
     }
 }
 

@@ -192,7 +192,7 @@ pub fn recompute(
 
 /// Checks the certificate of the first head against the recomputation, and that it is within the tolerance.
 pub fn assert_certified(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
-    let report = trained.trainer.report();
+    let report = trained.trainer.report().unwrap();
     assert_eq!(
         report.heads[0].stop,
         Some(StopReason::Tolerance),
@@ -204,7 +204,7 @@ pub fn assert_certified(trained: &Trained, problem: &Problem, examples: &[OwnedE
 
 /// Checks that the certificate of the first head says the truth, whatever the gap.
 pub fn assert_honest(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) {
-    let head = trained.trainer.report().heads[0];
+    let head = trained.trainer.report().unwrap().heads[0];
     let claimed = head.certificate;
     let found = recompute(
         trained,

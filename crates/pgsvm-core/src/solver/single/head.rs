@@ -21,6 +21,7 @@ use crate::solver::visit::ahead::Ahead;
 use crate::solver::visit::per_row::{Asleep, Dual};
 use crate::solver::visit::visitor::{scattered, Lent, Outcome, Terms, Visitor};
 use crate::training::{HeadSpec, Start, TrainError};
+use std::sync::Arc;
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ impl Blocks<'_> {
 
 pub(crate) struct Head<T> {
     pub(crate) course: Course,
-    pub(in crate::solver) signs: Vec<i8>,
+    pub(in crate::solver) signs: Arc<Vec<i8>>,
     pub(crate) alpha: Lined<f32>,
     pub(in crate::solver) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.

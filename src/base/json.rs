@@ -1,0 +1,41 @@
+//! How large a JSON text makes what is read of it. A reader of JSON asks for memory without a way to fail: so what it reads
+//! is small, or read into lists that ask for it with one.
+
+/// Bytes of a text within JSON, or items of a list, that need no way to fail.
+pub const SMALL_BYTES: usize = 16 << 10;
+/// Most commas: what there may be of items.
+const MOST_COMMAS: usize = 2000;
+
+/// Length of the longest text within it, quotes aside.
+pub fn longest_text(json: &str) -> usize {
+    look(json).0
+}
+
+/// Whether all that is read of it stays small: texts and numbers of them.
+pub fn is_small(json: &str) -> bool {
+    let (longest, commas) = look(json);
+    longest <= SMALL_BYTES && commas <= MOST_COMMAS
+}
+
+/// The longest text, and the commas outside texts.
+fn look(json: &str) -> (usize, usize) {
+    let (mut longest, mut commas) = (0, 0);
+    let mut begun = None;
+    let mut bytes = json.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, begun) {
+            (b'"', None) => begun = Some(at + 1),
+            (b'"', Some(start)) => {
+                longest = longest.max(at - start);
+                begun = None;
+            }
+            // what follows it ends no text
+            (b'\\', Some(_)) => {
+                bytes.next();
+            }
+            (b',', None) => commas += 1,
+            _ => {}
+        }
+    }
+    (longest, commas)
+}

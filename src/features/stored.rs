@@ -1,0 +1,129 @@
+//! A feature set as models store it, in JSON. What is read may have been written by anybody who owns a model, and be of any
+//! length: memory is asked for with a way to fail, which what serde derives for lists, and for enums that are told apart by
+//! a field, does not do.
+
+use super::category::{Dictionary, Hashed};
+use super::{FeaturePart, FeatureSet, MOST_PARTS};
+use crate::base::json;
+use pgsvm_core::memory::{list, OutOfMemory, Written};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::rc::Rc;
+
+/// Every field that a part may have.
+#[derive(Deserialize)]
+pub struct Part {
+    kind: String,
+    name: Option<String>,
+    #[serde(rename = "type")]
+    type_name: Option<String>,
+    #[serde(default)]
+    time: bool,
+    length: Option<u32>,
+    index: Option<String>,
+    index_type: Option<String>,
+    value: Option<String>,
+    value_type: Option<String>,
+    #[serde(default)]
+    asked: bool,
+    #[serde(default, deserialize_with = "list")]
+    values: Vec<Rc<str>>,
+    #[serde(default, deserialize_with = "list")]
+    codes: Vec<u32>,
+    null_code: Option<u32>,
+    hashed: Option<Hashed>,
+}
+
+impl TryFrom<Part> for FeaturePart {
+    type Error = String;
+
+    fn try_from(part: Part) -> Result<Self, String> {
+        let given = |field: Option<String>| field.ok_or("a part of a feature set lacks a field");
+        let (name, type_name) = (part.name, part.type_name);
+        Ok(match part.kind.as_str() {
+            "column" => Self::Column {
+                name: given(name)?,
+                type_name: given(type_name)?,
+                time: part.time,
+            },
+            "array" => Self::Array {
+                name: given(name)?,
+                type_name: given(type_name)?,
+                length: part.length,
+            },
+            "sparse" => Self::Sparse {
+                index: given(part.index)?,
+                index_type: given(part.index_type)?,
+                value: given(part.value)?,
+                value_type: given(part.value_type)?,
+            },
+            "libsvm" => Self::Libsvm {
+                name: given(name)?,
+                type_name: given(type_name)?,
+            },
+            "sparsevec" => Self::Sparsevec {
+                name: given(name)?,
+                type_name: given(type_name)?,
+            },
+            "category" => Self::Category {
+                name: given(name)?,
+                type_name: given(type_name)?,
+                asked: part.asked,
+                dictionary: Rc::new(Dictionary::stored(
+                    part.values,
+                    part.codes,
+                    part.null_code,
+                    part.hashed,
+                )?),
+            },
+            _ => return Err("a part of a feature set is of no kind".to_owned()),
+        })
+    }
+}
+
+/// The parts.
+pub fn parts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<FeaturePart>, D::Error> {
+    let parts: Vec<FeaturePart> = list(from)?;
+    match parts.len() <= MOST_PARTS {
+        true => Ok(parts),
+        false => Err(D::Error::custom("a feature set has too many parts")),
+    }
+}
+
+/// The means.
+pub fn means<'de, D: Deserializer<'de>>(from: D) -> Result<Rc<Vec<f64>>, D::Error> {
+    list(from).map(Rc::new)
+}
+
+/// Whether there are no means.
+#[allow(clippy::rc_buffer)]
+pub fn is_empty(means: &Rc<Vec<f64>>) -> bool {
+    means.is_empty()
+}
+
+/// Reads the stored form. None when it is none.
+pub fn read(json: &str) -> Result<Option<FeatureSet>, OutOfMemory> {
+    if json::longest_text(json) > json::SMALL_BYTES {
+        return Ok(None);
+    }
+    match serde_json::from_str(json) {
+        Ok(features) => Ok(Some(features)),
+        Err(error) if error.to_string().starts_with(OutOfMemory::WORDS) => Err(OutOfMemory {
+            bytes: json.len() as u64,
+        }),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The stored form.
+pub fn write(features: &FeatureSet) -> Result<String, OutOfMemory> {
+    let mut written = Written::default();
+    let bytes = |written: &Written| OutOfMemory {
+        bytes: written.0.len() as u64,
+    };
+    match serde_json::to_writer(&mut written, features) {
+        Ok(()) => String::from_utf8(written.0).map_err(|_| OutOfMemory { bytes: 0 }),
+        // nothing else can go wrong with plain values
+        Err(_) => Err(bytes(&written)),
+    }
+}
