@@ -269,12 +269,15 @@ impl RowDecoder {
 
     fn decode_failure(&self, error: FeatureError) -> Failure {
         match error {
-            FeatureError::LongRow { values, .. } => self.row_failure(RowError::CacheTooSmall {
-                ordinal: self.rows_seen - 1,
-                row_bytes: (values * size_of::<f32>()) as u64,
-                cache_bytes: self.cache_bytes as u64,
-                needed_cache_bytes: Cache::bytes_to_stream(values) as u64,
-            }),
+            FeatureError::LongRow { values, .. } => {
+                let (row_bytes, needed_cache_bytes) = Cache::bytes_for(values);
+                self.row_failure(RowError::CacheTooSmall {
+                    ordinal: self.rows_seen - 1,
+                    row_bytes: row_bytes as u64,
+                    cache_bytes: self.cache_bytes as u64,
+                    needed_cache_bytes: needed_cache_bytes as u64,
+                })
+            }
             error => error.in_row(self.rows_seen).into(),
         }
     }

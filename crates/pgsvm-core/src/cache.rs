@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::base::huge_pages::prefer_huge_pages;
+pub use crate::rows::row::row_words;
+use crate::base::huge_pages::prefer_huge_pages;
 use crate::rows::page::PAGE_MAX_WORDS;
 use crate::rows::row::{row_words, QUAD};
 use control::{Control, MAGIC};
@@ -400,8 +401,15 @@ impl Cache {
         self.cache_words() * WORD
     }
 
+    /// Bytes of a row of so many values, of which a sparse one counts two, and of the cache through which such rows can
+    /// stream.
+    pub fn bytes_for(values: usize) -> (usize, usize) {
+        let words = row_words(values, 0);
+        (words * WORD, Self::bytes_to_stream(words))
+    }
+
     /// The cache that a row of this many words would need to be streamed.
-    pub fn bytes_to_stream(row_words: usize) -> usize {
+    pub(crate) fn bytes_to_stream(row_words: usize) -> usize {
         ((row_words + 2 * QUAD) * 2 + QUAD) * RING_SHARE * WORD + ALIGN
     }
 
