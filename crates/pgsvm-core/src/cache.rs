@@ -23,8 +23,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::rows::row::row_words;
-use crate::base::huge_pages::prefer_huge_pages;
+pub use crate::base::huge_pages::prefer_huge_pages;
 use crate::rows::page::PAGE_MAX_WORDS;
 use crate::rows::row::{row_words, QUAD};
 use control::{Control, MAGIC};
