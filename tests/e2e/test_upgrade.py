@@ -1,5 +1,8 @@
-"""From version 0.1.0 with models in it: by ALTER EXTENSION UPDATE, and by a dump restored where the current one is installed."""
+"""From released versions with models in them: by ALTER EXTENSION UPDATE, and by a dump restored where the current one is
+installed."""
 
+import itertools
+import json
 import pathlib
 import subprocess
 
@@ -10,6 +13,17 @@ from harness.server import ROOT, copy_database, new_database, programs_of
 from harness.sessions import model, one, put_model
 
 CURRENT = "0.3.0"
+RELEASED = ["0.1.0", "0.2.0"]
+
+# What 0.2.0 kept of a training, parents first.
+TABLES_OF_0_2_0 = """svm_model svm_version svm_head svm_weight svm_dual svm_key svm_key_dual svm_key_leeway svm_key_scaling
+    svm_key_metric svm_log svm_permission""".split()
+
+ANSWERS = """
+    SELECT i, svm_decision('linear', p), svm_decision('linear@1', p), svm_classify('three', p), svm_probability('three', p, 'a'),
+        svm_decision('sparse', p), svm_decision('kept', p)
+    FROM points AS p ORDER BY i
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,36 +33,142 @@ def roles(server):
         connection.execute("CREATE ROLE upgrade_owner LOGIN; CREATE ROLE upgrade_reader LOGIN")
 
 
-def made_by_0_1_0(server, name):
-    """A database with the extension as 0.1.0 made it, and models in its tables."""
+def put_points(connection):
+    connection.execute(
+        """
+        CREATE TABLE points AS
+        SELECT i, sin(i) AS x, cos(3 * i) AS y, ARRAY[1 + i % 3, 40000 + i % 5] AS idx, ARRAY[sin(i), 1]::real[] AS val,
+            sin(i) > 0 AS label, (ARRAY['a', 'b', 'c'])[1 + (i % 3)] AS kind
+        FROM generate_series(1, 300) AS i;
+        GRANT SELECT ON points TO upgrade_owner, upgrade_reader;
+        """
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(server, database, roles):
+    """The module's database with models of every shape: what 0.2.0 stored of such trainings is among their rows."""
+    with server.connect(database) as connection:
+        put_points(connection)
+        connection.execute(
+            """
+            SELECT svm_train('points', 'label', ARRAY['x'], 'linear', loss => 'hinge');
+            SELECT svm_train('points', 'label', ARRAY['x', 'y'], 'linear', key => 'i', options => '{"duals": true}');
+            SELECT svm_train('points', 'kind', ARRAY['x', 'y', 'idx'], 'three', probability => true);
+            SELECT svm_train('points', 'label', ARRAY['sparse(idx, val)'], 'sparse');
+            SELECT svm_grant('three', 'upgrade_reader');
+            """
+        )
+    with server.connect(database, user="upgrade_owner") as connection:
+        connection.execute("SELECT svm_train('points', 'label', ARRAY['y'], 'kept', key => 'i')")
+    return database
+
+
+def copy_rows(source, target):
+    """Fills the tables of 0.2.0 with what it has columns for, under ids such as its sequences gave."""
+    ids = {}
+    numbers = {"svm_model": itertools.count(101), "svm_version": itertools.count(101)}
+    for table in TABLES_OF_0_2_0:
+        order = {"svm_model": "name", "svm_version": "trained_at"}.get(table, "1")
+        for (row,) in source.execute(f"SELECT to_jsonb(it)::text FROM {table} AS it ORDER BY {order}").fetchall():
+            row = json.loads(row)
+            if table in numbers:
+                ids[row["id"]] = next(numbers[table])
+            for column in ("id", "model_id", "version_id"):
+                if column in row:
+                    row[column] = ids[row[column]]
+            target.execute(
+                f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)", [json.dumps(row)]
+            )
+    target.execute("SELECT setval('svm_model_id_seq', 200), setval('svm_version_id_seq', 200)")
+
+
+def made_by(server, version, name, trained):
+    """A database with the extension as that version made it, and models in its tables."""
     new_database(server, name)
     with server.connect(name) as connection:
-        connection.execute("CREATE EXTENSION pgsvm VERSION '0.1.0'")
+        connection.execute(f"CREATE EXTENSION pgsvm VERSION '{version}'")
+        put_points(connection)
         put_model(connection, "m", [10])
         put_model(connection, "m", [20])
         put_model(connection, "wide", [1] * 20000)
         put_model(connection, "owned", [30], owner="upgrade_owner")
+        if version != "0.1.0":
+            with server.connect(trained) as source:
+                copy_rows(source, connection)
     return name
 
 
 @pytest.fixture(scope="module")
-def updated(server):
-    name = made_by_0_1_0(server, "updated")
-    with server.connect(name) as connection:
-        connection.execute("ALTER EXTENSION pgsvm UPDATE")
-    return name
+def arrived_databases(server, trained):
+    """By version and way, the database where its models have arrived."""
+    found = {}
+    for version in RELEASED:
+        place = found["updated", version] = made_by(server, version, f"updated_{version}", trained)
+        with server.connect(place) as connection:
+            connection.execute("ALTER EXTENSION pgsvm UPDATE")
+        place = found["restored", version] = f"restored_{version}"
+        copy_database(server, made_by(server, version, f"old_{version}", trained), place)
+    return found
 
 
-@pytest.fixture(scope="module")
-def restored(server):
-    copy_database(server, made_by_0_1_0(server, "old"), "restored_old")
-    return "restored_old"
+@pytest.fixture(params=itertools.product(["updated", "restored"], RELEASED), ids=" ".join)
+def arrived(request, arrived_databases):
+    """The database where models of a released version have arrived, by either way."""
+    return arrived_databases[request.param]
 
 
 @pytest.fixture(params=["updated", "restored"])
-def arrived(request):
-    """The database where models of 0.1.0 have arrived, by either way."""
-    return request.getfixturevalue(request.param)
+def arrived_from_0_2_0(request, arrived_databases):
+    return arrived_databases[request.param, "0.2.0"]
+
+
+@pytest.mark.parametrize("version", RELEASED[1:])
+def test_trained_models_predict_until_the_update_and_after(server, trained, version):
+    with server.connect(trained) as source:
+        expected = source.execute(ANSWERS).fetchall()
+    with server.connect(made_by(server, version, "predicting", trained)) as connection:
+        assert connection.execute(ANSWERS).fetchall() == expected
+        connection.execute("ALTER EXTENSION pgsvm UPDATE")
+        assert connection.execute(ANSWERS).fetchall() == expected
+        assert connection.execute("TABLE svm_problems").fetchall() == []
+
+
+def test_trained_models_predict_the_same_and_follow_their_table(server, trained, arrived_from_0_2_0):
+    with server.connect(trained) as source, server.connect(arrived_from_0_2_0) as connection:
+        assert connection.execute(ANSWERS).fetchall() == source.execute(ANSWERS).fetchall()
+        # origins of rows stay behind: the first refresh looks at all rows
+        for table in set(TABLES_OF_0_2_0) - {"svm_key_leeway", "svm_key_scaling", "svm_key_metric"}:
+            count = f"SELECT count(*) FROM {table}"
+            by_hand = {"svm_model": 3, "svm_version": 4, "svm_weight": 4}.get(table, 0)
+            assert one(connection, count) == one(source, count) + by_hand
+        assert connection.execute("TABLE svm_problems").fetchall() == []
+        with connection.transaction(force_rollback=True):
+            connection.execute("UPDATE points SET x = -x WHERE i < 30; SELECT svm_refresh('linear')")
+            assert (
+                one(
+                    connection,
+                    "SELECT followed->'rows'->>'changed' FROM svm_versions WHERE name = 'linear' AND deployed",
+                )
+                == "29"
+            )
+            assert one(connection, "SELECT gap <= 1e-3 FROM svm_models WHERE name = 'linear'")
+            connection.execute("SELECT svm_drop(name) FROM svm_models")
+            for table in TABLES_OF_0_2_0:
+                assert one(connection, f"SELECT count(*) FROM {table}") == 0
+    with server.connect(arrived_from_0_2_0, user="upgrade_reader") as reader:
+        assert reader.execute("SELECT name FROM svm_models").fetchall() == [("three",)]
+        assert one(reader, "SELECT svm_classify('three', p) FROM points AS p WHERE i = 1") in ("a", "b", "c")
+
+
+def test_what_0_2_0_had_lost_in_a_restore_is_told(server, trained):
+    with server.connect(made_by(server, "0.2.0", "half", trained)) as connection:
+        connection.execute("DELETE FROM svm_weight WHERE version_id > 100")
+        connection.execute("ALTER EXTENSION pgsvm UPDATE")
+        lost = "SELECT DISTINCT model FROM svm_problems WHERE table_name = 'svm_weight' ORDER BY 1"
+        assert connection.execute(lost).fetchall() == [("kept",), ("linear",), ("sparse",), ("three",)]
+        with pytest.raises(psycopg.errors.DataCorrupted, match="is not whole: it has no rows in svm_weight"):
+            connection.execute("SELECT svm_decision('linear', p) FROM points AS p")
 
 
 def test_models_predict_what_their_weights_say(server, arrived):
@@ -61,19 +181,21 @@ def test_models_predict_what_their_weights_say(server, arrived):
         assert model(connection, "m")["granted_to"] == []
 
 
-def test_models_predict_before_the_update_and_in_the_same_session_after(server):
-    with server.connect(made_by_0_1_0(server, "predicting")) as connection:
+@pytest.mark.parametrize("version", RELEASED)
+def test_models_predict_before_the_update_and_in_the_same_session_after(server, trained, version):
+    with server.connect(made_by(server, version, "predicting", trained)) as connection:
         assert one(connection, "SELECT svm_decision('m', '{2}'::real[])") == 40.5
         connection.execute("ALTER EXTENSION pgsvm UPDATE")
         assert one(connection, "SELECT svm_decision('m@1', '{2}'::real[])") == 20.5
         connection.execute(
-            "SELECT svm_train_query('SELECT i % 3 AS kind, ARRAY[i % 3, i] AS x FROM generate_series(1, 99) AS i', 'kind', model => 'three')"
+            "SELECT svm_train_query('SELECT i % 3 AS kind, ARRAY[i % 3, i] AS x FROM generate_series(1, 99) AS i', 'kind', model => 'many')"
         )
-        assert one(connection, "SELECT svm_classify('three', '{0, 50}'::real[])") == "0"
+        assert one(connection, "SELECT svm_classify('many', '{0, 50}'::real[])") == "0"
 
 
-def test_before_the_update_a_training_says_what_to_do(server):
-    with server.connect(made_by_0_1_0(server, "not_updated")) as connection:
+@pytest.mark.parametrize("version", RELEASED)
+def test_before_the_update_a_training_says_what_to_do(server, trained, version):
+    with server.connect(made_by(server, version, "not_updated", trained)) as connection:
         with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState) as refused:
             connection.execute("SELECT svm_train_query('SELECT 1 AS x, 1 AS y', 'y', model => 'm')")
         assert refused.value.diag.message_hint == "ALTER EXTENSION pgsvm UPDATE"
@@ -85,7 +207,7 @@ def test_models_still_belong_to_their_owners_who_may_grant_them(server, arrived)
         server.connect(arrived, user="upgrade_owner") as owner,
         server.connect(arrived, user="upgrade_reader") as reader,
     ):
-        assert owner.execute("SELECT name FROM svm_models").fetchall() == [("owned",)]
+        assert owner.execute("SELECT name FROM svm_models WHERE name <> 'kept'").fetchall() == [("owned",)]
         with pytest.raises(psycopg.errors.UndefinedObject):
             reader.execute(question)
         owner.execute("SELECT svm_grant('owned', 'upgrade_reader')")
@@ -95,11 +217,11 @@ def test_models_still_belong_to_their_owners_who_may_grant_them(server, arrived)
 
 def test_new_models_get_new_ids_and_old_ones_their_next_version(server, arrived):
     with server.connect(arrived) as connection:
-        connection.execute("CREATE TABLE points AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i")
+        connection.execute("CREATE TABLE few AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i")
         for name, version in [("new", 1), ("m", 3)]:
-            connection.execute("SELECT svm_train('points', 'y', model => %s)", [name])
+            connection.execute("SELECT svm_train('few', 'y', model => %s)", [name])
             assert model(connection, name)["version"] == version
-        connection.execute("DROP TABLE points; SELECT svm_drop('new'), svm_deploy('m', 2), svm_drop('m', 3)")
+        connection.execute("DROP TABLE few; SELECT svm_drop('new'), svm_deploy('m', 2), svm_drop('m', 3)")
 
 
 # What the catalogs say about the extension's members, a row for each fact, without oids.
@@ -146,7 +268,9 @@ FACTS = """
 """
 
 
-def test_an_updated_extension_is_the_same_as_a_new_one(server, updated, database):
+@pytest.mark.parametrize("version", RELEASED)
+def test_an_updated_extension_is_the_same_as_a_new_one(server, arrived_databases, database, version):
+    updated = arrived_databases["updated", version]
     with server.connect(updated) as one_way, server.connect(database) as other_way:
         old, new = (set(connection.execute(FACTS).fetchall()) for connection in (one_way, other_way))
     assert len(new) > 200
