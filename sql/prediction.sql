@@ -26,6 +26,15 @@ CREATE OR REPLACE FUNCTION svm_classify(model text, features text) RETURNS text
 COMMENT ON FUNCTION svm_classify(text, anyelement) IS 'the predicted label as text';
 COMMENT ON FUNCTION svm_classify(text, text) IS 'the predicted label as text';
 
+CREATE OR REPLACE FUNCTION svm_classify(model text, features anyelement, threshold float8) RETURNS text
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_classify_by_threshold_wrapper';
+CREATE OR REPLACE FUNCTION svm_classify(model text, features text, threshold float8) RETURNS text
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_classify_by_threshold_wrapper';
+COMMENT ON FUNCTION svm_classify(text, anyelement, float8) IS
+    'the larger of two labels where its probability is at least the threshold, else the smaller one';
+COMMENT ON FUNCTION svm_classify(text, text, float8) IS
+    'the larger of two labels where its probability is at least the threshold, else the smaller one';
+
 CREATE OR REPLACE FUNCTION svm_decision(model text, features anyelement, class anycompatible) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
 CREATE OR REPLACE FUNCTION svm_decision(model text, features text, class anycompatible) RETURNS float8

@@ -4,7 +4,9 @@
 
 mod argument;
 mod contributions;
+mod document;
 mod ranked;
+mod row_name;
 mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -63,6 +65,11 @@ c_function!(
     svm_classify_wrapper,
     pg_finfo_svm_classify_wrapper,
     svm_classify
+);
+c_function!(
+    svm_classify_by_threshold_wrapper,
+    pg_finfo_svm_classify_by_threshold_wrapper,
+    svm_classify_by_threshold
 );
 c_function!(
     svm_predict_as_wrapper,
@@ -228,6 +235,65 @@ unsafe fn svm_classify(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let label = class.map(|class| used.label(class, context, text_datum));
         or_null(fcinfo, label)
     }
+}
+
+/// `svm_classify(model, features, threshold float8) -> text`: of a model with two classes the larger
+/// label where its probability is at least the threshold.
+///
+/// # Safety
+/// As for `svm_decision`, with a float8 as third argument.
+unsafe fn svm_classify_by_threshold(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let threshold = f64::from_bits((*fcinfo).args.as_slice(3)[2].value.value() as u64);
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        check_threshold(&model, threshold).or_raise();
+        let decisions = used.decisions(features).or_raise();
+        let probability = decisions.and_then(|all| model.probability(1, all));
+        let context = (*(*fcinfo).flinfo).fn_mcxt;
+        let label = probability.map(|probability| {
+            used.label(usize::from(probability >= threshold), context, text_datum)
+        });
+        or_null(fcinfo, label)
+    }
+}
+
+/// Refuses a threshold that is none, and models that have no one probability to compare with it.
+fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
+    if !(0.0..=1.0).contains(&threshold) {
+        return Err(Failure::new(
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("threshold {threshold} is no probability"),
+        )
+        .hint("It is compared with the probability of the larger label: threshold => 0.3."));
+    }
+    let name = model.base_name().replace('\'', "''");
+    if model.heads.len() != 1 {
+        return Err(Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!(
+                "model \"{}\" has {} classes, a threshold is for two",
+                model.name,
+                model.labels.len()
+            ),
+        )
+        .hint(format!(
+            "For one of them: svm_probability('{name}', …, '{}') >= {threshold}.",
+            model.labels[0].replace('\'', "''")
+        )));
+    }
+    if model.heads[0].sigmoid.is_none() {
+        return Err(Failure::new(
+            Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("model \"{}\" has no probabilities", model.name),
+        )
+        .hint(format!(
+            "Compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5. \
+             Or train with probabilities: SELECT svm_train(…, model => '{name}', probability => true)."
+        )));
+    }
+    Ok(())
 }
 
 /// `svm_predict(model, features, type anycompatible) -> anycompatible`: the label as a value of the

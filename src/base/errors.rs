@@ -32,6 +32,15 @@ impl Failure {
         self
     }
 
+    /// The same with one more sentence of fact.
+    pub fn in_detail(self, sentence: &str) -> Self {
+        let detail = match &self.detail {
+            Some(detail) => format!("{detail} {sentence}"),
+            None => sentence.to_owned(),
+        };
+        self.detail(detail)
+    }
+
     /// The same with what to type next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,6 +1,7 @@
-//! The settings `pgsvm.*`. Read by the leader only: workers get what they need with their job.
+//! The settings `pgsvm.*`. Those of a training are read by the leader only: workers get what they need
+//! with their job. PostgreSQL gives parallel workers the settings of the session they work for.
 
-use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 use pgsvm_core::Problem;
 
@@ -10,6 +11,17 @@ static HELPERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
+static PREDICT_NULLS: GucSetting<PredictNulls> =
+    GucSetting::<PredictNulls>::new(PredictNulls::Null);
+
+/// What a prediction makes of a row with a NULL, of a model that has no rule for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PostgresGucEnum)]
+pub enum PredictNulls {
+    #[name = c"null"]
+    Null,
+    #[name = c"error"]
+    Error,
+}
 
 const MOST_HELPERS: i32 = 16;
 
@@ -75,6 +87,19 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_MB,
     );
+    GucRegistry::define_enum_guc(
+        c"pgsvm.predict_nulls",
+        c"What a prediction is for a row with a NULL, of a model trained with nulls => 'error'.",
+        c"\"null\" predicts NULL, \"error\" ends the statement. Other models have a rule of their own.",
+        &PREDICT_NULLS,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+}
+
+/// What a prediction is for a row with a NULL, where the model has no rule.
+pub fn predict_nulls() -> PredictNulls {
+    PREDICT_NULLS.get()
 }
 
 /// Bytes of the row cache.

@@ -48,6 +48,12 @@ thread_local! {
 }
 
 impl Plans {
+    /// The table of models.
+    pub fn models(&self) -> pg_sys::Oid {
+        // SAFETY: a catalog look-up.
+        unsafe { pg_sys::get_relname_relid(c"svm_model".as_ptr(), self.schema) }
+    }
+
     /// The plans for the extension in `schema`; SPI is connected.
     pub fn of(schema: pg_sys::Oid) -> Result<Self, Failure> {
         let schema_name = statement::quoted_schema(schema).ok_or_else(|| {

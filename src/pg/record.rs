@@ -81,6 +81,11 @@ impl RowShape {
         }
     }
 
+    /// The type of the rows.
+    pub fn type_id(&self) -> pg_sys::Oid {
+        self.type_id
+    }
+
     /// Whether the row value has this shape.
     #[inline]
     pub fn fits(&self, row: &RowValue) -> bool {

@@ -125,3 +125,24 @@ pub fn with_fresh_snapshot<T>(body: impl FnOnce() -> T) -> T {
         result
     }
 }
+
+/// Whether no row of a table can be hidden from the current user by its policies.
+pub fn sees_all_rows(table: pg_sys::Oid) -> bool {
+    // SAFETY: catalog look-ups inside a transaction.
+    unsafe {
+        pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true)
+            != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    }
+}
+
+/// The current user's name.
+pub fn current_role() -> String {
+    // SAFETY: a catalog look-up; the result is a terminated string or null.
+    unsafe {
+        let name = pg_sys::GetUserNameFromId(pg_sys::GetUserId(), true);
+        match name.is_null() {
+            true => String::new(),
+            false => CStr::from_ptr(name).to_string_lossy().into_owned(),
+        }
+    }
+}

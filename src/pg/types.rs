@@ -62,6 +62,8 @@ pub enum TypeKind {
     Vector(VectorKind),
     /// A named row type or `record`.
     Row,
+    /// `jsonb`, or `json`, which is text.
+    Json { is_text: bool },
     Other,
 }
 
@@ -94,6 +96,8 @@ pub fn type_kind(type_oid: pg_sys::Oid) -> TypeKind {
         _ if base == pg_sys::CHAROID => TypeKind::Category,
         (_, pg_sys::TYPTYPE_COMPOSITE) => TypeKind::Row,
         _ if base == pg_sys::RECORDOID => TypeKind::Row,
+        _ if base == pg_sys::JSONBOID => TypeKind::Json { is_text: false },
+        _ if base == pg_sys::JSONOID => TypeKind::Json { is_text: true },
         _ => vector_kind(base).map_or(TypeKind::Other, TypeKind::Vector),
     }
 }

@@ -1,7 +1,10 @@
 //! From the `features` argument of a prediction to a decision: an array of numbers, a row, a vector of
 //! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
+use super::document::{self, DocumentReader};
+use super::row_name;
 use crate::base::errors::{Code, Failure};
+use crate::base::settings::{self, PredictNulls};
 use crate::features::{
     parse_libsvm, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls,
 };
@@ -42,12 +45,16 @@ enum Form {
         reader: Option<Box<RowReader>>,
         context: pg_sys::MemoryContext,
     },
+    /// A jsonb object.
+    Document(Box<DocumentReader>),
 }
 
 /// What rows of one shape need.
 struct RowReader {
     shape: RowShape,
     decoder: Decoder,
+    /// Columns of text where the model wants another type, which may hold nothing but NULL.
+    only_null: Vec<(usize, FeatureError)>,
     /// Changes of relations when the shape was looked up.
     changes: u64,
 }
@@ -72,6 +79,9 @@ impl Argument {
                 reader: None,
                 context,
             },
+            TypeKind::Json { is_text } => {
+                Form::Document(Box::new(DocumentReader::new(model, is_text)?))
+            }
             _ => return Err(wrong_type(model, type_id)),
         };
         Ok(Self {
@@ -187,15 +197,27 @@ impl Argument {
                 Form::Row { reader, context } => {
                     read_row(model, datum, reader, *context, buffer)?;
                 }
+                Form::Document(reader) => reader
+                    .read(datum, buffer)
+                    .map_err(|failure| document_failure(model, failure))?,
             }
         }
         if !buffer.null_parts.is_empty() {
             match model.nulls {
                 Nulls::Zero | Nulls::Mean => {}
                 Nulls::Skip => return Ok(None),
+                Nulls::Error if settings::predict_nulls() == PredictNulls::Null => return Ok(None),
                 Nulls::Error => {
-                    let by_name = matches!(self.form, Form::Row { .. });
-                    return Err(null_feature(model, buffer, by_name));
+                    let by_name = matches!(self.form, Form::Row { .. } | Form::Document(_));
+                    let failure = null_feature(model, buffer, by_name);
+                    return Err(match &mut self.form {
+                        Form::Row {
+                            reader: Some(reader),
+                            ..
+                            // SAFETY: as the caller promises.
+                        } => name_row(&mut reader.shape, unsafe { &RowValue::open(datum) }, failure),
+                        _ => failure,
+                    });
                 }
             }
         }
@@ -419,18 +441,61 @@ unsafe fn read_row(
         None => {
             // SAFETY: as the caller promises.
             let shape = unsafe { RowShape::of(&row, context) };
-            let decoder = Decoder::new(&model.features, shape.columns(), model.nulls)
-                .map_err(|error| row_failure(model, error))?;
+            let (decoder, only_null) =
+                decoder_of(model, &shape).map_err(|error| row_failure(model, error))?;
             reader.insert(Box::new(RowReader {
                 shape,
                 decoder,
+                only_null,
                 changes,
             }))
         }
     };
     let (values, nulls) = reader.shape.deform(&row);
-    // SAFETY: the decoder was made for the shape's columns.
-    unsafe { reader.decoder.decode(values, nulls, out) }.map_err(|error| row_failure(model, error))
+    let wrong = reader.only_null.iter().find(|(at, _)| !nulls[*at]);
+    let decoded = match wrong {
+        Some((_, error)) => Err(error.clone()),
+        // SAFETY: the decoder was made for the shape's columns; those of another type are NULL.
+        None => unsafe { reader.decoder.decode(values, nulls, out) },
+    };
+    decoded.map_err(|error| name_row(&mut reader.shape, &row, row_failure(model, error)))
+}
+
+/// Says which row of its table it is, where that can be told.
+#[cold]
+fn name_row(shape: &mut RowShape, row: &RowValue, failure: Failure) -> Failure {
+    match row_name::of(shape, row) {
+        Some(name) => failure.in_detail(&format!("It is in the row with {name}.")),
+        None => failure,
+    }
+}
+
+/// The decoder for rows of a shape. NULL without a type becomes a column of text, in a subquery and as a
+/// parameter: such a column will do for any feature as long as it is NULL.
+fn decoder_of(
+    model: &Model,
+    shape: &RowShape,
+) -> Result<(Decoder, Vec<(usize, FeatureError)>), FeatureError> {
+    let mut columns = shape.columns().to_vec();
+    let mut only_null: Vec<(usize, FeatureError)> = Vec::new();
+    loop {
+        let error = match Decoder::new(&model.features, &columns, model.nulls) {
+            Ok(decoder) => return Ok((decoder, only_null)),
+            Err(error) => error,
+        };
+        let FeatureError::Type { column, .. } = &error else {
+            return Err(error);
+        };
+        let at = columns.iter().position(|known| known.name == *column);
+        let wanted = document::column_type(&model.features, column);
+        match (at, wanted) {
+            (Some(at), Some(wanted)) if columns[at].type_oid == pg_sys::TEXTOID => {
+                columns[at].type_oid = wanted;
+                only_null.push((at, error));
+            }
+            _ => return Err(error),
+        }
+    }
 }
 
 fn row_failure(model: &Model, error: FeatureError) -> Failure {
@@ -443,6 +508,20 @@ fn row_failure(model: &Model, error: FeatureError) -> Failure {
     match missing {
         true => failure.hint(call_hint(model)),
         false => failure,
+    }
+}
+
+fn document_failure(model: &Model, failure: Failure) -> Failure {
+    let failure = match failure.detail {
+        None => failure.detail(format!("Model \"{}\" reads it.", model.name)),
+        Some(_) => failure,
+    };
+    match failure.hint {
+        Some(_) => failure,
+        None => failure.hint(format!(
+            "Pass an object with the fields {}.",
+            hinted_columns(model)
+        )),
     }
 }
 
@@ -478,10 +557,10 @@ fn null_feature(model: &Model, row: &FeatureBuffer, by_name: bool) -> Failure {
     };
     Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, what)
     .detail(format!(
-        "Model \"{}\" was trained with nulls => 'error'.",
+        "Model \"{}\" was trained with nulls => 'error', and pgsvm.predict_nulls is 'error'.",
         model.name
     ))
-    .hint("Train it with nulls => 'skip' to predict NULL, with nulls => 'mean' to take the column's mean or a category of its own, or with nulls => 'zero' to count NULL as 0.")
+    .hint("SET pgsvm.predict_nulls = 'null' predicts NULL; nulls => 'mean' or 'zero' in training puts a value in its place.")
 }
 
 fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
@@ -492,20 +571,25 @@ fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
             type_name(type_id, -1)
         ),
     )
-    .detail("Features are a row, an array of numbers, a vector of pgvector, or a text in LIBSVM notation.")
+    .detail("Features are a row, a jsonb object, an array of numbers, a vector of pgvector, or a text in LIBSVM notation.")
     .hint(call_hint(model))
 }
 
-/// How to call the model so that it works.
-fn call_hint(model: &Model) -> String {
+/// The columns that the model reads, or the first of them.
+fn hinted_columns(model: &Model) -> String {
     let mut columns = model.features.columns();
     if columns.len() > HINTED_COLUMNS {
         columns.truncate(HINTED_COLUMNS);
         columns.push("…");
     }
+    columns.join(", ")
+}
+
+/// How to call the model so that it works.
+fn call_hint(model: &Model) -> String {
     format!(
         "Pass a whole row with the columns {}: SELECT svm_decision('{}', t) FROM … AS t.",
-        columns.join(", "),
+        hinted_columns(model),
         model.base_name().replace('\'', "''")
     )
 }

@@ -6,6 +6,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{FeaturePart, FeatureSet};
+use crate::pg::positions;
 use crate::pg::query::{self, Column, NotOneSelect, Planned};
 use crate::pg::statement;
 use crate::targets::labels::LabelKind;
@@ -25,19 +26,24 @@ impl Source {
     pub fn table_expression(&self) -> Result<String, Failure> {
         match self {
             Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| missing(*oid)),
-            Self::Query(text) => query::single_select(text)
+            Self::Query(text) => positions::in_text(text, || query::single_select(text))
                 // the line break ends a comment that the user's query may end with
                 .map(|select| format!("({select}\n) AS pgsvm_source"))
                 .map_err(not_one_select),
         }
     }
 
-    /// The columns that the source offers.
+    /// The columns that the source offers. What PostgreSQL finds wrong in a query it says here, with the place.
     pub fn columns(&self) -> Result<Vec<Column>, Failure> {
-        if let Self::Relation(oid) = self {
-            check_relation_kind(*oid)?;
-        }
-        Ok(query::plan(&format!("SELECT * FROM {}", self.table_expression()?)).columns)
+        let select = match self {
+            Self::Relation(oid) => {
+                check_relation_kind(*oid)?;
+                format!("SELECT * FROM {}", self.table_expression()?)
+            }
+            Self::Query(text) => positions::in_text(text, || query::single_select(text))
+                .map_err(not_one_select)?,
+        };
+        Ok(positions::in_text(&select, || query::plan(&select)).columns)
     }
 
     /// `SELECT label, features…, weight, fold, key FROM source`, where there are such columns.

@@ -1,0 +1,298 @@
+//! Features out of a jsonb object, field by field: each becomes a value of a type that the decoder of
+//! rows takes, so that `to_jsonb(row)` predicts what the row does.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::{
+    utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet,
+};
+use crate::model::Model;
+use crate::pg::document::{Document, Elements, Field};
+use crate::pg::query::Column;
+use crate::pg::select::text_datum;
+use crate::pg::value;
+use pgrx::{pg_sys, IntoDatum};
+
+/// How the fields of one model's objects are read.
+pub struct DocumentReader {
+    fields: Vec<NamedField>,
+    decoder: Decoder,
+    is_text: bool,
+    values: Vec<pg_sys::Datum>,
+    nulls: Vec<bool>,
+}
+
+struct NamedField {
+    name: String,
+    kind: Kind,
+}
+
+/// What a field is to the model.
+#[derive(Clone, Copy)]
+enum Kind {
+    Number,
+    /// A date or timestamp of this type.
+    Time(pg_sys::Oid),
+    Category,
+    Numbers,
+    Indices,
+    /// Text in LIBSVM notation, or as a sparsevec prints.
+    Pairs,
+}
+
+impl Kind {
+    fn type_oid(self) -> pg_sys::Oid {
+        match self {
+            Self::Number => pg_sys::FLOAT8OID,
+            Self::Time(type_oid) => type_oid,
+            Self::Category | Self::Pairs => pg_sys::TEXTOID,
+            Self::Numbers => pg_sys::FLOAT8ARRAYOID,
+            Self::Indices => pg_sys::INT8ARRAYOID,
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Time(_) => "a date or a timestamp, as text",
+            Self::Category => "a text, a number or a boolean",
+            Self::Numbers => "an array of numbers",
+            Self::Indices => "an array of integers",
+            Self::Pairs => "a text in LIBSVM notation",
+        }
+    }
+}
+
+impl DocumentReader {
+    /// For objects with the fields that `model` reads; json where `is_text`, else jsonb.
+    pub fn new(model: &Model, is_text: bool) -> Result<Self, Failure> {
+        let mut fields: Vec<NamedField> = Vec::new();
+        for (name, kind) in model.features.parts.iter().flat_map(kinds) {
+            // a second part that reads the same column reads it in the same way, or the decoder complains
+            if fields.iter().all(|known| known.name != name) {
+                fields.push(NamedField {
+                    name: name.to_owned(),
+                    kind,
+                });
+            }
+        }
+        let columns: Vec<Column> = fields
+            .iter()
+            .map(|field| Column {
+                name: field.name.clone(),
+                type_oid: field.kind.type_oid(),
+                typmod: -1,
+            })
+            .collect();
+        let decoder = Decoder::new(&as_read(&model.features), &columns, model.nulls)?;
+        Ok(Self {
+            values: vec![pg_sys::Datum::from(0); fields.len()],
+            nulls: vec![true; fields.len()],
+            fields,
+            decoder,
+            is_text,
+        })
+    }
+
+    /// Reads an object's features into `out`. What it takes is the current memory context's, which
+    /// PostgreSQL empties from row to row.
+    ///
+    /// # Safety
+    /// `datum` is a jsonb or json, as `new` was told.
+    pub unsafe fn read(
+        &mut self,
+        datum: pg_sys::Datum,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), Failure> {
+        // SAFETY: as the caller promises.
+        let document = unsafe { Document::open(datum, self.is_text) };
+        if !document.is_object() {
+            return Err(Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                "the features are JSON, but no object",
+            ));
+        }
+        for (at, named) in self.fields.iter().enumerate() {
+            let found = document.field(&named.name);
+            let found = found.ok_or_else(|| FeatureError::MissingColumn {
+                column: named.name.clone(),
+                near: None,
+            })?;
+            let value = value_of(&named.name, named.kind, &found)?;
+            self.nulls[at] = value.is_none();
+            self.values[at] = value.unwrap_or(pg_sys::Datum::from(0));
+        }
+        // SAFETY: the values are of the types that the decoder was made for.
+        unsafe { self.decoder.decode(&self.values, &self.nulls, out) }.map_err(Failure::from)
+    }
+}
+
+/// The fields of a part.
+fn kinds(part: &FeaturePart) -> Vec<(&str, Kind)> {
+    match part {
+        FeaturePart::Column {
+            name,
+            type_name,
+            time,
+        } => vec![(
+            name,
+            match time {
+                true => Kind::Time(time_type(type_name)),
+                false => Kind::Number,
+            },
+        )],
+        FeaturePart::Array { name, .. } => vec![(name, Kind::Numbers)],
+        FeaturePart::Category { name, .. } => vec![(name, Kind::Category)],
+        FeaturePart::Sparse { index, value, .. } => {
+            vec![(index, Kind::Indices), (value, Kind::Numbers)]
+        }
+        FeaturePart::Libsvm { name, .. } | FeaturePart::Sparsevec { name, .. } => {
+            vec![(name, Kind::Pairs)]
+        }
+    }
+}
+
+/// A type in which a column of this name can be read; None where the model reads none of it.
+pub fn column_type(features: &FeatureSet, column: &str) -> Option<pg_sys::Oid> {
+    let mut all = features.parts.iter().flat_map(kinds);
+    let (_, kind) = all.find(|(name, _)| *name == column)?;
+    Some(kind.type_oid())
+}
+
+/// The type that a time's text is read as: what the column was in training, or of another name the one
+/// that takes all.
+fn time_type(type_name: &str) -> pg_sys::Oid {
+    match type_name {
+        "date" => pg_sys::DATEOID,
+        name if name.starts_with("timestamp") && name.ends_with("without time zone") => {
+            pg_sys::TIMESTAMPOID
+        }
+        _ => pg_sys::TIMESTAMPTZOID,
+    }
+}
+
+/// The same features, sparse vectors as the text they come as.
+fn as_read(features: &FeatureSet) -> FeatureSet {
+    let mut features = features.clone();
+    for part in &mut features.parts {
+        if let FeaturePart::Sparsevec { name, .. } = part {
+            *part = FeaturePart::Libsvm {
+                name: name.clone(),
+                type_name: "text".to_owned(),
+            };
+        }
+    }
+    features
+}
+
+/// A field's value in the type of its kind, in the current memory context; None for null.
+fn value_of(
+    name: &str,
+    kind: Kind,
+    field: &Field<'_>,
+) -> Result<Option<pg_sys::Datum>, Failure> {
+    let wrong = || wrong_field(name, kind, field);
+    Ok(match (kind, field) {
+        (_, Field::Null) => None,
+        (Kind::Number, Field::Number(number)) => number.to_f64().into_datum(),
+        (Kind::Number, Field::Boolean(value)) => f64::from(u8::from(*value)).into_datum(),
+        (Kind::Time(type_oid), Field::Text(text)) => {
+            let text = utf8(name, text)?;
+            let read = value::read(text, type_oid);
+            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+        }
+        (Kind::Category, Field::Text(text)) => Some(text_datum(utf8(name, text)?)),
+        (Kind::Category, Field::Boolean(value)) => Some(text_datum(match value {
+            true => "true",
+            false => "false",
+        })),
+        (Kind::Category, Field::Number(number)) => {
+            Some(text_datum(&String::from_utf8_lossy(&number.to_text())))
+        }
+        (Kind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
+        // as pgvector's types print
+        (Kind::Numbers, Field::Text(text)) => printed_vector(text).ok_or_else(wrong)?.into_datum(),
+        (Kind::Indices, Field::Array(elements)) => indices(name, elements)?.into_datum(),
+        (Kind::Pairs, Field::Text(text)) => Some(text_datum(&pairs(utf8(name, text)?))),
+        _ => return Err(wrong()),
+    })
+}
+
+fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure> {
+    let mut numbers = room(elements.len())?;
+    for (at, element) in elements.iter().enumerate() {
+        crate::pg::check_for_interrupts();
+        numbers.push(match element {
+            Field::Null => None,
+            Field::Number(number) => Some(number.to_f64()),
+            Field::Boolean(value) => Some(f64::from(u8::from(value))),
+            other => {
+                let place = format!("{name}[{}]", at + 1);
+                return Err(wrong_field(&place, Kind::Number, &other));
+            }
+        });
+    }
+    Ok(numbers)
+}
+
+fn indices(name: &str, elements: &Elements) -> Result<Vec<Option<i64>>, Failure> {
+    let mut indices = room(elements.len())?;
+    for number in numbers(name, elements)? {
+        // a cast clips what is too large, and the decoder then finds it out
+        let whole = number.map(|number| number as i64);
+        if let Some(index) = number.filter(|number| *number as i64 as f64 != *number) {
+            return Err(FeatureError::Index {
+                part: name.to_owned(),
+                index,
+            }
+            .into());
+        }
+        indices.push(whole);
+    }
+    Ok(indices)
+}
+
+fn room<T>(count: usize) -> Result<Vec<T>, Failure> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(count).map_err(|_| {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for an array of {count} elements"),
+        )
+    })?;
+    Ok(room)
+}
+
+/// The numbers of a text such as `[1,2.5]`.
+fn printed_vector(text: &[u8]) -> Option<Vec<Option<f64>>> {
+    let text = core::str::from_utf8(text).ok()?;
+    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let mut numbers = room(inside.split(',').count()).ok()?;
+    for number in inside.split(',') {
+        numbers.push(Some(number.trim().parse().ok()?));
+    }
+    Some(numbers)
+}
+
+/// LIBSVM notation of a text that is in it, or in a sparsevec's: `{1:0.5,3:2}/7`.
+fn pairs(text: &str) -> String {
+    match text.strip_prefix('{').and_then(|rest| rest.rsplit_once('}')) {
+        Some((inside, _)) => inside.replace(',', " "),
+        None => text.to_owned(),
+    }
+}
+
+fn wrong_field(name: &str, kind: Kind, field: &Field<'_>) -> Failure {
+    let found = match field {
+        Field::Null => "null",
+        Field::Boolean(_) => "a boolean",
+        Field::Number(_) => "a number",
+        Field::Text(_) => "a text",
+        Field::Array(_) => "an array",
+        Field::Object => "an object",
+    };
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!("field \"{name}\" is {found}, which cannot be used here"),
+    )
+    .detail(format!("It must be {}.", kind.expected()))
+}
