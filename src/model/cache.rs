@@ -127,20 +127,22 @@ fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
             .hint(format!("The current version is {current}: use '{name}'."));
     }
     if let Some(near) = load::near_name(plans, name) {
-        return failure(format!("model \"{name}\" does not exist"))
-            .hint(format!("There is a model '{near}'; all you can use: {list}."));
+        return failure(format!("model \"{name}\" does not exist")).hint(format!(
+            "There is a model '{near}'; all you can use: {list}."
+        ));
     }
     match statement::sees_all_rows(plans.models()) {
         true => failure(format!("model \"{name}\" does not exist"))
             .hint(format!("The models you can use: {list}.")),
         // whether there is one is not for this role to know
-        false => failure(format!("no such model, or none that you may use: \"{name}\"")).hint(
-            format!(
-                "If there is one, its owner lets you use it: SELECT {schema}.svm_grant('{}', '{}'). \
+        false => failure(format!(
+            "no such model, or none that you may use: \"{name}\""
+        ))
+        .hint(format!(
+            "If there is one, its owner lets you use it: SELECT {schema}.svm_grant('{}', '{}'). \
                  The models you can use: {list}.",
-                name.replace('\'', "''"),
-                statement::current_role().replace('\'', "''")
-            ),
-        ),
+            name.replace('\'', "''"),
+            statement::current_role().replace('\'', "''")
+        )),
     }
 }

@@ -63,7 +63,9 @@ pub enum TypeKind {
     /// A named row type or `record`.
     Row,
     /// `jsonb`, or `json`, which is text.
-    Json { is_text: bool },
+    Json {
+        is_text: bool,
+    },
     Other,
 }
 

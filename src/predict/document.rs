@@ -2,9 +2,7 @@
 //! rows takes, so that `to_jsonb(row)` predicts what the row does.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{
-    utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet,
-};
+use crate::features::{utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
 use crate::model::Model;
 use crate::pg::document::{Document, Elements, Field};
 use crate::pg::query::Column;
@@ -185,11 +183,7 @@ fn as_read(features: &FeatureSet) -> FeatureSet {
 }
 
 /// A field's value in the type of its kind, in the current memory context; None for null.
-fn value_of(
-    name: &str,
-    kind: Kind,
-    field: &Field<'_>,
-) -> Result<Option<pg_sys::Datum>, Failure> {
+fn value_of(name: &str, kind: Kind, field: &Field<'_>) -> Result<Option<pg_sys::Datum>, Failure> {
     let wrong = || wrong_field(name, kind, field);
     Ok(match (kind, field) {
         (_, Field::Null) => None,
@@ -275,7 +269,10 @@ fn printed_vector(text: &[u8]) -> Option<Vec<Option<f64>>> {
 
 /// LIBSVM notation of a text that is in it, or in a sparsevec's: `{1:0.5,3:2}/7`.
 fn pairs(text: &str) -> String {
-    match text.strip_prefix('{').and_then(|rest| rest.rsplit_once('}')) {
+    match text
+        .strip_prefix('{')
+        .and_then(|rest| rest.rsplit_once('}'))
+    {
         Some((inside, _)) => inside.replace(',', " "),
         None => text.to_owned(),
     }

@@ -40,8 +40,9 @@ impl Source {
                 check_relation_kind(*oid)?;
                 format!("SELECT * FROM {}", self.table_expression()?)
             }
-            Self::Query(text) => positions::in_text(text, || query::single_select(text))
-                .map_err(not_one_select)?,
+            Self::Query(text) => {
+                positions::in_text(text, || query::single_select(text)).map_err(not_one_select)?
+            }
         };
         Ok(positions::in_text(&select, || query::plan(&select)).columns)
     }

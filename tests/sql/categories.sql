@@ -159,8 +159,10 @@ SELECT svm_decision('one_hot', r) FROM (SELECT 'Private' AS workclass) AS r;
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_decision('one_hot', r) FROM (SELECT 'Private' AS workclass, 1.5 AS education) AS r;
 \echo :LAST_ERROR_SQLSTATE
+SET pgsvm.predict_nulls = 'error';
 SELECT svm_decision('one_hot', r) FROM (SELECT 'Private' AS workclass, NULL::text AS education) AS r;
 \echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.predict_nulls;
 SELECT svm_decision('times', r) FROM (SELECT 1 AS hired, now() AS seen) AS r;
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_decision('times', r) FROM (SELECT date 'infinity' AS hired, now() AS seen) AS r;

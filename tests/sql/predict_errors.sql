@@ -1,6 +1,7 @@
 -- Predictions that cannot be made: each case a clear error, its SQLSTATE behind it. Models are written by hand.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+SET pgsvm.predict_nulls = 'error';
 CREATE FUNCTION put(name text, parts jsonb, weights float8[], label_type text DEFAULT 'integer',
     labels text[] DEFAULT '{-1,1}', feature_count bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
