@@ -1,6 +1,6 @@
 //! Models and data from and to other programs. `liblinear` is LIBLINEAR's model format as text; `export`
-//! writes a model in it and `import` stores one that was read from it; `libsvm` reads data files and
-//! `load` puts them into a table. All run in the calling backend, in its transaction and with its
+//! writes a model in it and `import` stores one that was read from it; `whole` moves all of a model from one
+//! database to another; `libsvm` reads data files and `load` puts them into a table. All run in the calling backend, in its transaction and with its
 //! rights.
 
 mod export;
@@ -8,3 +8,4 @@ mod import;
 mod liblinear;
 mod libsvm;
 mod load;
+mod whole;

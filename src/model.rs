@@ -2,12 +2,14 @@
 //! and kept per backend, in any process that may run a SELECT, parallel workers and a standby's
 //! backends among them. Nothing here writes.
 
+mod assemble;
 mod cache;
 mod changes;
 mod class_argument;
 mod classes;
 mod heads;
 mod load;
+pub mod text;
 pub mod weights;
 
 pub use cache::{find, find_id};

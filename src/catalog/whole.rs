@@ -21,6 +21,14 @@ impl StoredRows {
         })
     }
 
+    /// Of a model that comes from no table.
+    pub fn uncounted() -> Self {
+        Self {
+            counts: None,
+            has_weights: false,
+        }
+    }
+
     /// Counts by table.
     pub fn to_json(counts: &[(&str, usize)]) -> Value {
         let counts = counts

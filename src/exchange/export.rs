@@ -5,6 +5,7 @@
 //! them, is index j.
 
 use super::liblinear::{self, Header};
+use super::whole;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
@@ -39,23 +40,37 @@ fn svm_export(
 ) -> String {
     let export = || {
         let name = required(model, "model")?;
-        check_format(required(format, "format")?)?;
+        let format = Format::of(required(format, "format")?)?;
         // SAFETY: PostgreSQL called with it.
         let model = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
-        let stored = Stored::read(&model::schema_of_call(fcinfo), &model.name)?;
-        write(&model, &stored)
+        let schema = model::schema_of_call(fcinfo);
+        match format {
+            Format::Whole => model::text::write(&model, whole::facts(&schema, &model)?),
+            Format::Liblinear => write(&model, &Stored::read(&schema, &model.name)?),
+        }
     };
     export().or_raise()
 }
 
-fn check_format(format: &str) -> Result<(), Failure> {
-    match format {
-        "libsvm" | "liblinear" => Ok(()),
-        _ => Err(Failure::new(
-            Code::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("unknown format '{format}'"),
-        )
-        .hint("format => 'libsvm' writes LIBLINEAR's model format")),
+#[derive(Clone, Copy)]
+enum Format {
+    /// LIBLINEAR's.
+    Liblinear,
+    /// Everything that the model is, for another database.
+    Whole,
+}
+
+impl Format {
+    fn of(word: &str) -> Result<Self, Failure> {
+        match word {
+            "libsvm" | "liblinear" => Ok(Self::Liblinear),
+            "pgsvm" => Ok(Self::Whole),
+            _ => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("unknown format '{word}'"),
+            )
+            .hint("format => 'pgsvm' writes all of the model for another database, 'libsvm' LIBLINEAR's model format")),
+        }
     }
 }
 

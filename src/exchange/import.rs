@@ -3,6 +3,7 @@
 
 use super::export::Origin;
 use super::liblinear::{Header, Reader};
+use super::whole;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::catalog::whole::StoredRows;
@@ -33,16 +34,24 @@ fn svm_import(
 ) -> String {
     let import = || {
         rights::check_writable("svm_import()")?;
-        let name = required(name, "name")?;
         let content = required(content, "content")?;
+        // SAFETY: PostgreSQL's argument; the declaration has `classes` as jsonb.
+        let classes: Option<JsonText> = unsafe { Call::of(fcinfo).get("classes") };
+        if model::text::is_one(content) {
+            return whole::import(
+                &model::schema_of_call(fcinfo),
+                name,
+                content,
+                classes.is_some(),
+            );
+        }
+        let name = required(name, "name")?;
         let form = Form::of(required(features, "features")?)?;
         rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
         let schema = model::schema_of_call(fcinfo);
         rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
         let mut reader = Reader::new(content);
         let header = reader.header()?;
-        // SAFETY: PostgreSQL's argument; the declaration has `classes` as jsonb.
-        let classes: Option<JsonText> = unsafe { Call::of(fcinfo).get("classes") };
         let labels = Labels::of(&header, classes.as_ref())?;
         let heads = read_heads(&mut reader, &header, &labels, form)?;
         store(&schema, name, &header, &labels, form, &heads)?;

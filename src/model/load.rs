@@ -1,14 +1,13 @@
 //! Reads a model from its tables, through SPI with the caller's rights. What is stored may have been
 //! written by anybody who owns a model, so nothing is taken for granted: nonsense is an error.
 
+use super::assemble::{self, Bad, Header, Loading};
 use super::cache::Key;
-use super::weights::{OutOfMemory, SparseWeights};
-use super::{Head, Model, Sigmoid};
+use super::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
-use crate::features::{FeatureSet, Nulls};
+use crate::features::FeatureSet;
 use crate::pg::array::NumberArray;
-use crate::pg::memory;
 use crate::pg::select::{Parameter, Prepared, ResultRow};
 use crate::pg::statement;
 use crate::pg::types::NumberKind;
@@ -39,9 +38,6 @@ pub(super) struct VersionRow {
     pub key: Key,
     pub version: i32,
 }
-
-/// Sparse features have 32-bit numbers.
-const MOST_SPARSE: u64 = 1 << 32;
 
 thread_local! {
     static PLANS: RefCell<Option<Plans>> = const { RefCell::new(None) };
@@ -206,12 +202,12 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
     });
     let (mut model, feature_count) = header.unwrap_or_else(|| Err(damaged(&name, "is gone")))?;
     read_heads(plans, &parameters, &mut model)?;
-    let mut loading = Loading::new(&mut model, feature_count)?;
+    let mut loading = Loading::new(&mut model, feature_count).map_err(|_| out_of_memory(&name))?;
     let mut outcome = Ok(());
     let mut chunks = 0;
     plans.weights.for_each(&parameters, |row| {
         chunks += 1;
-        outcome = loading.read_chunk(row);
+        outcome = read_chunk(&mut loading, row);
         outcome.is_ok()
     });
     match outcome.and_then(|()| loading.finish()) {
@@ -226,56 +222,27 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
 
 /// The model without heads and weights, and the number of its features.
 fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
-    let wrong = |what| damaged(name, what);
-    let features = row
-        .text(1)
-        .and_then(|json| FeatureSet::from_json(&json).or_raise())
-        .ok_or_else(|| wrong("has no readable list of features"))?;
-    let nulls = row
-        .text(2)
-        .and_then(|word| Nulls::from_word(&word))
-        .ok_or_else(|| wrong("has an unknown rule for NULL"))?;
-    let label_type = row.text(3).unwrap_or_default();
-    let labels = row
-        .text(4)
-        .and_then(|json| serde_json::from_str::<Vec<String>>(&json).ok())
-        .filter(|labels| labels.len() >= 2)
-        .ok_or_else(|| wrong("lacks a label"))?;
-    let intercept = row
-        .float8(5)
-        .filter(|intercept| intercept.is_finite())
-        .ok_or_else(|| wrong("has an intercept that is not finite"))?;
-    let count = row.int8(6).and_then(|count| u64::try_from(count).ok());
-    let count = count.ok_or_else(|| wrong("has a negative number of features"))?;
-    let dense_count = features
-        .dense_count()
-        .filter(|dense| *dense as u64 <= count)
-        .ok_or_else(|| wrong("has fewer features than its columns"))?;
-    if count - dense_count as u64 > MOST_SPARSE {
-        return Err(wrong("has more features than there can be"));
-    }
-    if nulls == Nulls::Mean && features.means.len() != dense_count {
-        return Err(wrong("lacks the means that stand for NULL"));
-    }
-    let model = Model {
-        name: name.to_owned(),
-        features,
-        nulls,
-        numbers: numeric_labels(&label_type, &labels),
+    let header = Header {
+        features: row
+            .text(1)
+            .and_then(|json| FeatureSet::from_json(&json).or_raise()),
+        nulls: row.text(2).unwrap_or_default(),
+        label_type: row.text(3).unwrap_or_default(),
+        labels: row
+            .text(4)
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
+        intercept: row.float8(5).unwrap_or(f64::NAN),
+        feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
-        stored_rows: StoredRows::read(
-            row.text(8).as_deref(),
-            row.datum(9).is_some_and(|it| it.value() != 0),
-        )
-        .ok_or_else(|| wrong("says nothing readable of its rows"))?,
-        label_type,
-        labels,
-        heads: Vec::new(),
-        intercept,
-        dense_count,
-        dense: Vec::new(),
-        sparse: SparseWeights::default(),
     };
+    let stored_rows = StoredRows::read(
+        row.text(8).as_deref(),
+        row.datum(9).is_some_and(|it| it.value() != 0),
+    );
+    let (mut model, count) = header.model(name).map_err(|what| damaged(name, what))?;
+    model.stored_rows =
+        stored_rows.ok_or_else(|| damaged(name, "says nothing readable of its rows"))?;
     Ok((model, count))
 }
 
@@ -286,13 +253,9 @@ fn read_heads(
     parameters: &[Parameter<'_>],
     model: &mut Model,
 ) -> Result<(), Failure> {
-    let count = match model.labels.len() {
-        2 => 1,
-        more => more,
-    };
     let mut outcome = Ok(());
     plans.heads.for_each(parameters, |row| {
-        outcome = read_head(row, count, model);
+        outcome = read_head(row, model);
         outcome.is_ok()
     });
     outcome.map_err(|what| damaged(&model.name, what))?;
@@ -301,161 +264,28 @@ fn read_heads(
             .stored_rows
             .check(&model.name, "svm_head", model.heads.len())?;
     }
-    match (model.heads.len(), count) {
-        (0, 1) => model.heads.push(Head {
-            intercept: model.intercept,
-            sigmoid: None,
-        }),
-        (found, count) if found < count => return Err(damaged(&model.name, "lacks a head")),
-        _ => model.intercept = model.heads[0].intercept,
-    }
-    Ok(())
+    assemble::complete_heads(model).map_err(|what| damaged(&model.name, what))
 }
 
 /// Reads the head behind those read before.
-fn read_head(row: &ResultRow, count: usize, model: &mut Model) -> Result<(), &'static str> {
-    let place = model.heads.len();
+fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), &'static str> {
     let number = row.datum(1).map(|head| head.value() as i32);
-    if number != i32::try_from(place).ok() || place >= count {
-        return Err("has heads that are not numbered one a class");
+    if number.is_none() || number != i32::try_from(model.heads.len()).ok() {
+        return Err(assemble::HEADS_OUT_OF_ORDER);
     }
-    let class = match count {
-        1 => 1,
-        _ => place,
-    };
-    if row.text(2).as_ref() != model.labels.get(class) {
-        return Err("has a head of another class than its labels say");
-    }
-    let finite = |column| row.float8(column).filter(|number| number.is_finite());
-    let intercept = finite(3).ok_or("has an intercept that is not finite")?;
-    let sigmoid = match (row.float8(4), row.float8(5)) {
-        (None, None) => None,
-        _ => {
-            let sigmoid = finite(4).zip(finite(5));
-            let (slope, offset) = sigmoid.ok_or("has a sigmoid that is not finite")?;
-            Some(Sigmoid { slope, offset })
-        }
-    };
-    model.heads.push(Head { intercept, sigmoid });
-    Ok(())
+    let class = row.text(2).unwrap_or_default();
+    let intercept = row.float8(3).unwrap_or(f64::NAN);
+    assemble::add_head(model, &class, intercept, (row.float8(4), row.float8(5)))
 }
 
-/// The labels as numbers: 0 and 1 for a boolean, None for text and enums.
-fn numeric_labels(label_type: &str, labels: &[String]) -> Option<Vec<f64>> {
-    let bare = label_type.split('(').next().unwrap_or_default();
-    let number = |label: &str| match bare {
-        "boolean" => Some(f64::from(u8::from(label.starts_with('t')))),
-        "smallint" | "integer" | "bigint" | "real" | "double precision" | "numeric" => {
-            label.parse().ok()
-        }
-        _ => None,
-    };
-    labels.iter().map(|label| number(label)).collect()
-}
-
-/// Why a chunk of weights is refused.
-enum Bad {
-    Memory,
-    Chunk(&'static str),
-}
-
-impl From<OutOfMemory> for Bad {
-    fn from(_: OutOfMemory) -> Self {
-        Self::Memory
-    }
-}
-
-/// A model whose weights are being read, chunk after chunk, head after head.
-struct Loading<'a> {
-    model: &'a mut Model,
-    feature_count: u64,
-    /// The head of the last chunk.
-    head: usize,
-    /// The lowest id that this head's next chunk may hold.
-    next: u64,
-    /// The sparse weights of each head.
-    sparse: Vec<SparseWeights>,
-}
-
-impl<'a> Loading<'a> {
-    fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, Failure> {
-        let heads = model.heads.len();
-        // the list of features may claim more of them than there are weights: what is not filled costs nothing
-        model.dense = heads
-            .checked_mul(model.dense_count)
-            .and_then(memory::zeros)
-            .ok_or_else(|| out_of_memory(&model.name))?;
-        Ok(Self {
-            model,
-            feature_count,
-            head: 0,
-            next: 0,
-            sparse: core::iter::repeat_with(SparseWeights::default)
-                .take(heads)
-                .collect(),
-        })
-    }
-
-    fn read_chunk(&mut self, row: &ResultRow) -> Result<(), Bad> {
-        let head = row
-            .datum(4)
-            .and_then(|head| usize::try_from(head.value() as i32).ok())
-            .filter(|head| *head < self.sparse.len())
-            .ok_or(Bad::Chunk("has weights of a head that it has not"))?;
-        if head != self.head {
-            (self.head, self.next) = (head, 0);
-        }
-        let first = row.int8(1).and_then(|first| u64::try_from(first).ok());
-        let first = first.ok_or(Bad::Chunk("has a chunk of weights without a place"))?;
-        let weights = numbers(row, 3, NumberKind::Float8)?
-            .ok_or(Bad::Chunk("has a chunk without weights"))?;
-        let offsets = numbers(row, 2, NumberKind::Int4)?;
-        if offsets
-            .as_ref()
-            .is_some_and(|all| all.len() != weights.len())
-        {
-            return Err(Bad::Chunk(
-                "has a chunk with more or fewer features than weights",
-            ));
-        }
-        for (at, weight) in weights.iter().enumerate() {
-            let offset = offsets.as_ref().map_or(at as f64, |all| all[at]);
-            let id = first.saturating_add(offset as u64);
-            if offset < 0.0 || id < self.next || id >= self.feature_count {
-                return Err(Bad::Chunk("has weights out of order"));
-            }
-            if !weight.is_finite() {
-                return Err(Bad::Chunk("has a weight that is not finite"));
-            }
-            self.next = id + 1;
-            self.put(id, *weight)?;
-        }
-        Ok(())
-    }
-
-    /// Puts a weight of the current head where it belongs.
-    fn put(&mut self, id: u64, weight: f64) -> Result<(), Bad> {
-        let dense_count = self.model.dense_count;
-        match id.checked_sub(dense_count as u64) {
-            None => self.model.dense[self.head * dense_count + id as usize] = weight,
-            Some(id) => {
-                let id = u32::try_from(id).map_err(|_| Bad::Chunk("has too many features"))?;
-                if weight != 0.0 {
-                    self.sparse[self.head].push(id, weight)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lays the heads' sparse weights side by side.
-    fn finish(mut self) -> Result<(), Bad> {
-        self.model.sparse = match self.sparse.len() {
-            1 => self.sparse.remove(0),
-            _ => SparseWeights::joined(self.sparse, crate::pg::check_for_interrupts)?,
-        };
-        Ok(())
-    }
+/// Reads a chunk of weights.
+fn read_chunk(loading: &mut Loading<'_>, row: &ResultRow) -> Result<(), Bad> {
+    let head = row.datum(4).map_or(-1, |head| head.value() as i32);
+    let first = row.int8(1).unwrap_or(-1);
+    let weights =
+        numbers(row, 3, NumberKind::Float8)?.ok_or(Bad::Chunk("has a chunk without weights"))?;
+    let offsets = numbers(row, 2, NumberKind::Int4)?;
+    loading.chunk(head, first, offsets.as_deref(), &weights)
 }
 
 /// An array column's numbers, None for NULL.

@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
+use crate::model::text::Chunk;
 use crate::pg::transactions;
 use crate::request::source::{self, Source};
 use crate::request::Request;
@@ -270,6 +271,23 @@ pub fn insert_weights(
         })?;
     }
     Ok(())
+}
+
+/// Stores a chunk of weights as a model's text has it.
+pub fn insert_weight_chunk(schema: &str, version_id: i64, chunk: &Chunk) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    insert_chunk(&insert, || {
+        vec![
+            version_id.into(),
+            chunk.head.into(),
+            chunk.first.into(),
+            chunk.features.clone().into(),
+            chunk.weights.clone().into(),
+        ]
+    })
 }
 
 fn insert_duals(

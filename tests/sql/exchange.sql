@@ -127,3 +127,50 @@ SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 2
 SET client_min_messages = error;
 DELETE FROM svm_model;
 DROP SCHEMA tested, elsewhere CASCADE;
+
+-- all of a model as one text, for another database
+CREATE TABLE moved AS SELECT i % 17 AS a, CASE WHEN i % 7 > 0 THEN i % 23 / 7.0 END AS b, 'c' || i % 5 AS colour,
+    ARRAY[i % 3, i % 3 + 2] AS idx, ARRAY[1.5, i % 2]::real[] AS val, ARRAY[i % 5, i % 4, 0]::float8[] AS x,
+    (ARRAY['no', 'it''s', 'a "maybe"'])[i * i % 13 / 5 + 1] AS answer
+FROM generate_series(1, 400) AS i;
+SELECT svm_train('moved', 'answer', ARRAY['a', 'b', 'colour', 'sparse(idx, val)', 'x'], 'moving', nulls => 'mean', probability => true, c => 0.1);
+SELECT svm_train('moved', 'colour', ARRAY['x'], 'plain', intercept => false);
+SELECT svm_export('moving', format => 'pgsvm') AS whole \gset
+SELECT svm_import('came', :'whole'), svm_import(NULL, :'whole'), svm_import('plain_too', svm_export('plain@1', 'pgsvm'));
+SELECT count(*) FILTER (WHERE svm_decision('moving@1', m, class) IS DISTINCT FROM svm_decision('came', m, class)) AS decisions,
+    count(*) FILTER (WHERE svm_probability('moving@1', m, class) IS DISTINCT FROM svm_probability('moving@2', m, class)) AS probabilities,
+    count(*) FILTER (WHERE svm_classify('plain', m) IS DISTINCT FROM svm_classify('plain_too', m)) AS classes, count(*) AS rows
+FROM moved AS m, unnest(ARRAY['no', 'it''s', 'a "maybe"']) AS class;
+-- what is written again is what was read, but for the name
+SELECT svm_export('moving@2', 'pgsvm') = replace(:'whole', '"moving@1"', '"moving@2"') AS same;
+SELECT to_jsonb(v) - '{name,version,trained_at,owner,deployed,granted_to}'::text[] =
+    (SELECT to_jsonb(w) - '{name,version,trained_at,owner,deployed,granted_to}'::text[] FROM svm_versions AS w WHERE name = 'came') AS same
+FROM svm_versions AS v WHERE name = 'moving' AND version = 1;
+SELECT * FROM svm_features('came') EXCEPT SELECT * FROM svm_features('moving@1');
+SELECT line, left(regexp_replace(text, '^({"[a-z]+":).*', '\1'), 30) AS begins
+FROM string_to_table(rtrim(:'whole', E'\n'), E'\n') WITH ORDINALITY AS t (text, line);
+-- texts that are none
+SELECT svm_import('bad', left(:'whole', 60));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', regexp_replace(:'whole', E'\n[^\n]*\n$', ''));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '{"lines":', '{"chunk":{"head":0,"first":0,"weights":[1]}}' || E'\n' || '{"lines":'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '{"pgsvm":1', '{"pgsvm":2'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '"first":0', '"first":99999999'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '"nulls":"mean"', '"nulls":"median"'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '"class":"no"', '"class":"yes"'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'whole', '"lines":', '"limes":'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', '{"pgsvm":1}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', :'whole', classes => '{"1": "no"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('b@d', :'whole');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_export('moving', 'onnx');
+\echo :LAST_ERROR_SQLSTATE

@@ -1,0 +1,238 @@
+//! Puts a model together from its parts, wherever they come from: the tables, or a text. Anybody may have
+//! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
+
+use super::weights::{OutOfMemory, SparseWeights};
+use super::{Head, Model, Sigmoid};
+use crate::catalog::whole::StoredRows;
+use crate::features::{FeatureSet, Nulls};
+use crate::pg::memory;
+
+/// Sparse features have 32-bit numbers.
+const MOST_SPARSE: u64 = 1 << 32;
+pub const HEADS_OUT_OF_ORDER: &str = "has heads that are not numbered one a class";
+
+/// What a version says of its model, but for heads and weights.
+pub struct Header {
+    /// None where they cannot be read.
+    pub features: Option<FeatureSet>,
+    pub nulls: String,
+    pub label_type: String,
+    pub labels: Vec<String>,
+    pub intercept: f64,
+    pub feature_count: i64,
+    pub label_column: String,
+}
+
+impl Header {
+    /// The model without heads and weights, and the number of its features.
+    pub fn model(self, name: &str) -> Result<(Model, u64), &'static str> {
+        let features = self.features.ok_or("has no readable list of features")?;
+        let nulls = Nulls::from_word(&self.nulls).ok_or("has an unknown rule for NULL")?;
+        if self.labels.len() < 2 {
+            return Err("lacks a label");
+        }
+        if !self.intercept.is_finite() {
+            return Err("has an intercept that is not finite");
+        }
+        let count =
+            u64::try_from(self.feature_count).map_err(|_| "has a negative number of features")?;
+        let dense_count = features
+            .dense_count()
+            .filter(|dense| *dense as u64 <= count)
+            .ok_or("has fewer features than its columns")?;
+        if count - dense_count as u64 > MOST_SPARSE {
+            return Err("has more features than there can be");
+        }
+        if nulls == Nulls::Mean && features.means.len() != dense_count {
+            return Err("lacks the means that stand for NULL");
+        }
+        let model = Model {
+            name: name.to_owned(),
+            features,
+            nulls,
+            numbers: numeric_labels(&self.label_type, &self.labels),
+            label_column: self.label_column,
+            label_type: self.label_type,
+            labels: self.labels,
+            heads: Vec::new(),
+            intercept: self.intercept,
+            stored_rows: StoredRows::uncounted(),
+            dense_count,
+            dense: Vec::new(),
+            sparse: SparseWeights::default(),
+        };
+        Ok((model, count))
+    }
+}
+
+/// How many heads a model has.
+fn head_count(model: &Model) -> usize {
+    match model.labels.len() {
+        2 => 1,
+        more => more,
+    }
+}
+
+/// Adds the head behind those that are there.
+pub fn add_head(
+    model: &mut Model,
+    class: &str,
+    intercept: f64,
+    sigmoid: (Option<f64>, Option<f64>),
+) -> Result<(), &'static str> {
+    let (place, count) = (model.heads.len(), head_count(model));
+    if place >= count {
+        return Err(HEADS_OUT_OF_ORDER);
+    }
+    let of = match count {
+        1 => 1,
+        _ => place,
+    };
+    if model.labels.get(of).is_none_or(|label| label != class) {
+        return Err("has a head of another class than its labels say");
+    }
+    if !intercept.is_finite() {
+        return Err("has an intercept that is not finite");
+    }
+    let sigmoid = match sigmoid {
+        (None, None) => None,
+        (Some(slope), Some(offset)) if slope.is_finite() && offset.is_finite() => {
+            Some(Sigmoid { slope, offset })
+        }
+        _ => return Err("has a sigmoid that is not finite"),
+    };
+    model.heads.push(Head { intercept, sigmoid });
+    Ok(())
+}
+
+/// Looks whether all heads are there. A version of two classes may have none: its head is what the version
+/// itself says.
+pub fn complete_heads(model: &mut Model) -> Result<(), &'static str> {
+    match (model.heads.len(), head_count(model)) {
+        (0, 1) => model.heads.push(Head {
+            intercept: model.intercept,
+            sigmoid: None,
+        }),
+        (found, count) if found < count => return Err("lacks a head"),
+        _ => model.intercept = model.heads[0].intercept,
+    }
+    Ok(())
+}
+
+/// The labels as numbers: 0 and 1 for a boolean, None for text and enums.
+fn numeric_labels(label_type: &str, labels: &[String]) -> Option<Vec<f64>> {
+    let bare = label_type.split('(').next().unwrap_or_default();
+    let number = |label: &str| match bare {
+        "boolean" => Some(f64::from(u8::from(label.starts_with('t')))),
+        "smallint" | "integer" | "bigint" | "real" | "double precision" | "numeric" => {
+            label.parse().ok()
+        }
+        _ => None,
+    };
+    labels.iter().map(|label| number(label)).collect()
+}
+
+/// Why a chunk of weights is refused.
+pub enum Bad {
+    Memory,
+    Chunk(&'static str),
+}
+
+impl From<OutOfMemory> for Bad {
+    fn from(_: OutOfMemory) -> Self {
+        Self::Memory
+    }
+}
+
+/// A model whose weights are being read, chunk after chunk, head after head.
+pub struct Loading<'a> {
+    model: &'a mut Model,
+    feature_count: u64,
+    /// The head of the last chunk.
+    head: usize,
+    /// The lowest id that this head's next chunk may hold.
+    next: u64,
+    /// The sparse weights of each head.
+    sparse: Vec<SparseWeights>,
+}
+
+impl<'a> Loading<'a> {
+    pub fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, OutOfMemory> {
+        let heads = model.heads.len();
+        // the list of features may claim more of them than there are weights: what is not filled costs nothing
+        model.dense = heads
+            .checked_mul(model.dense_count)
+            .and_then(memory::zeros)
+            .ok_or(OutOfMemory)?;
+        Ok(Self {
+            model,
+            feature_count,
+            head: 0,
+            next: 0,
+            sparse: core::iter::repeat_with(SparseWeights::default)
+                .take(heads)
+                .collect(),
+        })
+    }
+
+    /// Takes a chunk of weights: those of the features that lie `offsets` behind `first`, or that follow it.
+    pub fn chunk(
+        &mut self,
+        head: i32,
+        first: i64,
+        offsets: Option<&[f64]>,
+        weights: &[f64],
+    ) -> Result<(), Bad> {
+        let head = usize::try_from(head)
+            .ok()
+            .filter(|head| *head < self.sparse.len())
+            .ok_or(Bad::Chunk("has weights of a head that it has not"))?;
+        if head != self.head {
+            (self.head, self.next) = (head, 0);
+        }
+        let first = u64::try_from(first)
+            .map_err(|_| Bad::Chunk("has a chunk of weights without a place"))?;
+        if offsets.is_some_and(|all| all.len() != weights.len()) {
+            return Err(Bad::Chunk(
+                "has a chunk with more or fewer features than weights",
+            ));
+        }
+        for (at, weight) in weights.iter().enumerate() {
+            let offset = offsets.map_or(at as f64, |all| all[at]);
+            let id = first.saturating_add(offset as u64);
+            if offset < 0.0 || id < self.next || id >= self.feature_count {
+                return Err(Bad::Chunk("has weights out of order"));
+            }
+            if !weight.is_finite() {
+                return Err(Bad::Chunk("has a weight that is not finite"));
+            }
+            self.next = id + 1;
+            self.put(id, *weight)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a weight of the current head where it belongs.
+    fn put(&mut self, id: u64, weight: f64) -> Result<(), Bad> {
+        let dense_count = self.model.dense_count;
+        match id.checked_sub(dense_count as u64) {
+            None => self.model.dense[self.head * dense_count + id as usize] = weight,
+            Some(id) => {
+                let id = u32::try_from(id).map_err(|_| Bad::Chunk("has too many features"))?;
+                if weight != 0.0 {
+                    self.sparse[self.head].push(id, weight)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lays the heads' sparse weights side by side.
+    pub fn finish(mut self) -> Result<(), Bad> {
+        self.model.sparse = match self.sparse.len() {
+            1 => self.sparse.remove(0),
+            _ => SparseWeights::joined(self.sparse, crate::pg::check_for_interrupts)?,
+        };
+        Ok(())
+    }
+}
