@@ -96,7 +96,23 @@ CREATE OR REPLACE FUNCTION svm_predict_set(
 COMMENT ON FUNCTION svm_predict_set(text, text, int) IS
     'the classes of the model, those with the largest decisions first';
 
-CREATE OR REPLACE FUNCTION svm_create_function(model text, name text DEFAULT NULL) RETURNS regprocedure
+CREATE OR REPLACE FUNCTION svm_create_function(
+    model text,
+    name text DEFAULT NULL,
+    kind text DEFAULT 'class',
+    immutable boolean DEFAULT false
+) RETURNS regprocedure
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_create_function_wrapper';
-COMMENT ON FUNCTION svm_create_function(text, text) IS
-    'creates a function that predicts with this model, for roles that are granted EXECUTE on it';
+COMMENT ON FUNCTION svm_create_function(text, text, text, boolean) IS
+    'creates a function that predicts with this model, for roles that are granted EXECUTE on it, or immutable, for indexes';
+
+-- What immutable functions call, with the model as svm_export writes it and the values of its columns, or one array.
+CREATE OR REPLACE FUNCTION svm_constant_decision(model text, VARIADIC features "any") RETURNS float8
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_constant_decision_wrapper';
+CREATE OR REPLACE FUNCTION svm_constant_class(model text, VARIADIC features "any") RETURNS text
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_constant_class_wrapper';
+CREATE OR REPLACE FUNCTION svm_constant_probability(model text, VARIADIC features "any") RETURNS float8
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_constant_probability_wrapper';
+COMMENT ON FUNCTION svm_constant_decision(text, "any") IS 'part of functions that svm_create_function makes';
+COMMENT ON FUNCTION svm_constant_class(text, "any") IS 'part of functions that svm_create_function makes';
+COMMENT ON FUNCTION svm_constant_probability(text, "any") IS 'part of functions that svm_create_function makes';

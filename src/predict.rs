@@ -3,6 +3,7 @@
 //! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
 mod argument;
+mod constant;
 mod contributions;
 mod document;
 mod ranked;

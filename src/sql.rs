@@ -3,6 +3,8 @@
 pub mod feature_list;
 pub mod follow;
 pub mod function;
+mod immutable_function;
+
 pub mod life;
 pub mod repair;
 pub mod train;

@@ -35,3 +35,4 @@ ALTER EXTENSION pgsvm DROP TABLE svm_key_leeway;
 ALTER EXTENSION pgsvm DROP TABLE svm_key_scaling;
 ALTER EXTENSION pgsvm DROP TABLE svm_key_metric;
 DROP TABLE svm_key_leeway, svm_key_scaling, svm_key_metric;
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_create_function(text, text)');

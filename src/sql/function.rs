@@ -2,18 +2,21 @@
 //! the type of the labels, and which other roles may be allowed to call without any right on the model.
 //!
 //! It is a SECURITY DEFINER function in SQL: whoever may execute it predicts with its owner's rights,
-//! and with nothing but the one model. PUBLIC may not, until the owner grants it.
+//! and with nothing but the one model. PUBLIC may not, until the owner grants it. An immutable one holds
+//! the model itself: see `immutable_function`.
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::model::{self, Model};
+use crate::pg::call::Call;
 use crate::pg::statement;
 use crate::request::source::quote;
+use crate::sql::immutable_function;
 use crate::targets::labels::qualified_type_name;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};
 
-/// `svm_create_function(model, name) -> regprocedure`: see sql/prediction.sql.
+/// `svm_create_function(model, name, kind, immutable) -> regprocedure`: see sql/prediction.sql.
 #[pg_extern(sql = false)]
 fn svm_create_function(
     model: Option<&str>,
@@ -30,12 +33,24 @@ fn svm_create_function(
     let schema = unsafe { statement::schema_of_call(fcinfo) };
     let found = model::find(schema, model).or_raise();
     let extension = model::schema_of_call(fcinfo);
-    check_schema(&extension).or_raise();
+    // SAFETY: PostgreSQL's own call; the arguments are of these types where the declaration has them.
+    let (kind, immutable) = unsafe {
+        let call = Call::of(fcinfo);
+        (call.get::<String>("kind"), call.get::<bool>("immutable"))
+    };
+    let kind = Kind::of(kind.as_deref(), &found).or_raise();
     let name = name.map_or_else(
-        || quote(&format!("predict_{}", found.base_name())),
+        || quote(&format!("{}_{}", kind.verb(), found.base_name())),
         str::to_owned,
     );
-    create(&extension, model, &found, &name)
+    let created = match immutable.unwrap_or(false) {
+        true => immutable_function::create(&extension, &found, kind, &name),
+        false => {
+            check_schema(&extension).or_raise();
+            create(&extension, model, &found, kind, &name)
+        }
+    };
+    created
         .map_err(|error| match error {
             Problem::Ours(failure) => failure,
             Problem::Spi(error) => Failure::new(
@@ -46,7 +61,71 @@ fn svm_create_function(
         .or_raise()
 }
 
-enum Problem {
+/// What a function says of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Class,
+    Decision,
+    Probability,
+}
+
+impl Kind {
+    /// The kind of that name, which the model must be able to say.
+    fn of(word: Option<&str>, model: &Model) -> Result<Self, Failure> {
+        let kind = match word {
+            None | Some("class") => Self::Class,
+            Some("decision") => Self::Decision,
+            Some("probability") => Self::Probability,
+            Some(other) => {
+                return Err(Failure::new(
+                    Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                    format!("unknown kind '{other}'"),
+                )
+                .hint("kind => 'class' or 'decision' or 'probability'"))
+            }
+        };
+        if kind != Self::Class && model.heads.len() != 1 {
+            return Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!(
+                    "model \"{}\" has {} classes, and a {} for each",
+                    model.name,
+                    model.labels.len(),
+                    kind.noun()
+                ),
+            )
+            .hint("kind => 'class' is for any number of classes"));
+        }
+        if kind == Self::Probability && model.heads[0].sigmoid.is_none() {
+            return Err(Failure::new(
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("model \"{}\" has no probabilities", model.name),
+            )
+            .hint("kind => 'decision' needs none; or train with probability => true"));
+        }
+        Ok(kind)
+    }
+
+    /// What the function returns.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Class => "prediction",
+            Self::Decision => "decision",
+            Self::Probability => "probability",
+        }
+    }
+
+    /// How the function's name begins where the call gives none.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Class => "predict",
+            Self::Decision => "decision",
+            Self::Probability => "probability",
+        }
+    }
+}
+
+pub(super) enum Problem {
     Ours(Failure),
     Spi(SpiError),
 }
@@ -56,6 +135,9 @@ impl From<SpiError> for Problem {
         Self::Spi(error)
     }
 }
+
+/// What decisions and probabilities are.
+pub(super) const FLOAT: &str = "double precision";
 
 /// Where everybody may create functions in the extension's schema, everybody could put one there that
 /// the new function would call with its owner's rights.
@@ -76,12 +158,26 @@ fn check_schema(extension: &str) -> Result<(), Failure> {
 }
 
 /// Creates the function, or replaces one that this has created.
-fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_sys::Oid, Problem> {
+fn create(
+    extension: &str,
+    model: &str,
+    found: &Model,
+    kind: Kind,
+    name: &str,
+) -> Result<pg_sys::Oid, Problem> {
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
-    let label_type = label_type(found)?;
-    let start = format!("SELECT {extension}.svm_predict(");
-    let body = format!("{start}{}, $1, NULL::{label_type})", quote_literal(model));
+    let (result, function, more) = match kind {
+        Kind::Class => {
+            let label_type = label_type(found)?;
+            let more = format!(", NULL::{label_type}");
+            (label_type, "svm_predict", more)
+        }
+        Kind::Decision => (FLOAT.to_owned(), "svm_decision", String::new()),
+        Kind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
+    };
+    let start = format!("SELECT {extension}.{function}(");
+    let body = format!("{start}{}, $1{more})", quote_literal(model));
     let known = existing(&schema, &name, &start)?;
     let verb = match known {
         Some(true) => "CREATE OR REPLACE",
@@ -102,7 +198,7 @@ fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_
         }
     };
     Spi::run(&format!(
-        "{verb} FUNCTION {full_name}(features anyelement) RETURNS {label_type}
+        "{verb} FUNCTION {full_name}(features anyelement) RETURNS {result}
          LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
          AS {}",
         quote_literal(&body)
@@ -111,7 +207,7 @@ fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_
         Spi::run(&format!(
             "REVOKE ALL ON FUNCTION {full_name}(anyelement) FROM PUBLIC;
              COMMENT ON FUNCTION {full_name}(anyelement) IS {}",
-            quote_literal(format!("the prediction of model {model}"))
+            quote_literal(format!("the {} of model {model}", kind.noun()))
         ))?;
     }
     let oid = Spi::get_one_with_args::<pg_sys::Oid>(
@@ -122,7 +218,7 @@ fn create(extension: &str, model: &str, found: &Model, name: &str) -> Result<pg_
 }
 
 /// Schema and name of the function; the schema in which the caller creates things where `name` has none.
-fn place(name: &str) -> Result<(String, String), Problem> {
+pub(super) fn place(name: &str) -> Result<(String, String), Problem> {
     let parts =
         Spi::get_one_with_args::<Vec<String>>("SELECT pg_catalog.parse_ident($1)", &[name.into()])?;
     let mut parts = parts.unwrap_or_default();

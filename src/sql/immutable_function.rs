@@ -1,0 +1,269 @@
+//! Functions that hold a model as a constant: IMMUTABLE, so that indexes and generated columns may be made
+//! of them, and inlined by PostgreSQL, so that a call costs what a prediction does. The body is an
+//! expression that PostgreSQL has parsed: it knows the extension's function by its oid and needs no search
+//! path. What it holds of the model is its text (`model::text`); the version may be dropped.
+
+use super::function::{place, Kind, Problem, FLOAT};
+use crate::base::errors::{Code, Failure};
+use crate::features::FeaturePart;
+use crate::model::{text, Model};
+use crate::pg::types::{type_kind, TypeKind};
+use crate::request::source::quote;
+use crate::targets::labels::qualified_type_name;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+
+/// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
+const MOST_COLUMNS: usize = 90;
+/// Longest text of a model that a function holds: the catalog keeps four bytes for each of it.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Creates the function, or replaces one that this has created and that nothing is made of.
+pub fn create(
+    extension: &str,
+    model: &Model,
+    kind: Kind,
+    name: &str,
+) -> Result<pg_sys::Oid, Problem> {
+    let (schema, name) = place(name)?;
+    let full_name = format!("{}.{}", quote(&schema), quote(&name));
+    let parameters = parameters(model)?;
+    let types: Vec<_> = parameters.iter().map(|(_, kind)| kind.as_str()).collect();
+    let signature = format!("{full_name}({})", types.join(", "));
+    check_free(&signature)?;
+    let declared: Vec<_> = parameters
+        .iter()
+        .map(|(name, kind)| format!("{} {kind}", quote(name)))
+        .collect();
+    let places: Vec<_> = (1..=parameters.len())
+        .map(|place| format!(", ${place}"))
+        .collect();
+    let written = text::write(model, text::facts_of(model)).map_err(Problem::Ours)?;
+    check_length(model, &written)?;
+    let call = |function: &str| {
+        format!(
+            "{extension}.{function}({}::pg_catalog.text{})",
+            quote_literal(written.as_str()),
+            places.concat()
+        )
+    };
+    let (result, body) = match kind {
+        Kind::Class => {
+            let result = result_type(model);
+            (
+                result,
+                format!("CAST({} AS {result})", call("svm_constant_class")),
+            )
+        }
+        Kind::Decision => (FLOAT, call("svm_constant_decision")),
+        Kind::Probability => (FLOAT, call("svm_constant_probability")),
+    };
+    Spi::run(&format!(
+        "CREATE OR REPLACE FUNCTION {full_name}({}) RETURNS {result}
+         LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN {body}",
+        declared.join(", ")
+    ))?;
+    Spi::run(&format!(
+        "COMMENT ON FUNCTION {signature} IS {}",
+        quote_literal(format!(
+            "the {} of model {}, which it holds",
+            kind.noun(),
+            model.name
+        ))
+    ))?;
+    let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid",
+        &[signature.into()],
+    )?;
+    Ok(oid.expect("the function was just created"))
+}
+
+/// Names and types of the parameters: the model's columns or, where they are too many, one array.
+fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
+    let mut parameters: Vec<(String, String)> = Vec::new();
+    for (name, kind) in model.features.parts.iter().flat_map(columns) {
+        if parameters.iter().all(|(known, _)| *known != name) {
+            parameters.push((name, kind));
+        }
+    }
+    if parameters.len() <= MOST_COLUMNS {
+        return Ok(parameters);
+    }
+    let is_number = |part: &FeaturePart| matches!(part, FeaturePart::Column { time: false, .. });
+    match model.features.parts.iter().find(|part| !is_number(part)) {
+        None => Ok(vec![("features".to_owned(), format!("{FLOAT}[]"))]),
+        Some(part) => Err(Problem::Ours(
+            Failure::new(
+                Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!(
+                    "model \"{}\" reads {} columns, too many for the arguments of a function",
+                    model.name,
+                    parameters.len()
+                ),
+            )
+            .detail(format!(
+                "More than {MOST_COLUMNS} come as one array of numbers, and \"{}\" is no number.",
+                part.name()
+            ))
+            .hint("An expression of any number of columns: SELECT svm_as_sql(…)."),
+        )),
+    }
+}
+
+/// The columns of a part and the types of their parameters: PostgreSQL's own, to which no cast runs code
+/// of anybody's.
+fn columns(part: &FeaturePart) -> Vec<(String, String)> {
+    let one = |name: &str, kind: &str| vec![(name.to_owned(), kind.to_owned())];
+    match part {
+        FeaturePart::Column {
+            name,
+            type_name,
+            time,
+        } => {
+            let bare = type_name.split('(').next().unwrap_or_default();
+            let kind = match (time, bare) {
+                (true, "date") => "date",
+                (true, "timestamp") if type_name.ends_with("without time zone") => "timestamp",
+                (true, "timestamp without time zone") => "timestamp",
+                (true, _) => "timestamp with time zone",
+                (false, "numeric" | "boolean") => bare,
+                (false, _) => FLOAT,
+            };
+            one(name, kind)
+        }
+        FeaturePart::Array {
+            name, type_name, ..
+        } => one(name, &array_type(type_name)),
+        FeaturePart::Sparsevec { name, type_name } => one(
+            name,
+            &vector_type(type_name).unwrap_or_else(|| "text".to_owned()),
+        ),
+        FeaturePart::Sparse {
+            index,
+            index_type,
+            value,
+            value_type,
+        } => vec![
+            (index.clone(), array_type(index_type)),
+            (value.clone(), array_type(value_type)),
+        ],
+        FeaturePart::Libsvm { name, .. } => one(name, "text"),
+        FeaturePart::Category {
+            name, type_name, ..
+        } => {
+            let kind = match type_name.as_str() {
+                "boolean" => "boolean".to_owned(),
+                "smallint" | "integer" | "bigint" => "bigint".to_owned(),
+                _ => enum_type(type_name).unwrap_or_else(|| "text".to_owned()),
+            };
+            one(name, &kind)
+        }
+    }
+}
+
+/// An array's type as in training, or what all arrays of numbers become.
+fn array_type(type_name: &str) -> String {
+    match type_name {
+        "smallint[]" | "integer[]" | "bigint[]" | "real[]" | "numeric[]" => type_name.to_owned(),
+        _ => vector_type(type_name).unwrap_or_else(|| format!("{FLOAT}[]")),
+    }
+}
+
+/// A type of pgvector's.
+fn vector_type(type_name: &str) -> Option<String> {
+    existing(type_name)
+        .filter(|oid| matches!(type_kind(*oid), TypeKind::Vector(_)))
+        .map(qualified_type_name)
+}
+
+/// An enum, whose values are labels and nothing that is run.
+fn enum_type(type_name: &str) -> Option<String> {
+    // SAFETY: a catalog look-up of an oid, inside a transaction.
+    existing(type_name)
+        .filter(|oid| unsafe { pg_sys::type_is_enum(*oid) })
+        .map(qualified_type_name)
+}
+
+fn existing(type_name: &str) -> Option<pg_sys::Oid> {
+    let found = Spi::get_one_with_args::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
+        &[type_name.into()],
+    );
+    found.ok().flatten()
+}
+
+/// The type of the labels where text becomes it by PostgreSQL's own immutable casts, else text.
+fn result_type(model: &Model) -> &str {
+    match model.label_type.as_str() {
+        name @ ("boolean" | "smallint" | "integer" | "bigint" | "real" | "double precision"
+        | "numeric") => name,
+        _ => "text",
+    }
+}
+
+fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
+    match written.len() > MOST_BYTES {
+        false => Ok(()),
+        true => Err(Problem::Ours(
+            Failure::new(
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "model \"{}\" takes {} bytes, too many for a function to hold",
+                    model.name,
+                    written.len()
+                ),
+            )
+            .detail(format!("At most {MOST_BYTES} can be held.")),
+        )),
+    }
+}
+
+/// Refuses a signature that belongs to a function which is not of this kind, or which others are made of: an
+/// index would go on with what the function said before.
+fn check_free(signature: &str) -> Result<(), Problem> {
+    let (ours, used) = Spi::connect(|client| {
+        let rows = client.select(
+            "SELECT EXISTS (
+                 SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_proc AS p
+                     ON p.oid OPERATOR(pg_catalog.=) d.refobjid
+                 WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+                     AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+                     AND d.objid OPERATOR(pg_catalog.=) f.oid
+                     AND pg_catalog.starts_with(p.proname::pg_catalog.text, 'svm_constant_')),
+                 (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ')
+                  FROM pg_catalog.pg_depend AS d
+                  WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+                      AND d.refobjid OPERATOR(pg_catalog.=) f.oid)
+             FROM (SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid AS oid) AS f WHERE f.oid IS NOT NULL",
+            Some(1),
+            &[signature.into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok((true, None)),
+            false => {
+                let row = rows.first();
+                Ok::<_, pgrx::spi::SpiError>((
+                    row.get::<bool>(1)?.unwrap_or(false),
+                    row.get::<String>(2)?,
+                ))
+            }
+        }
+    })?;
+    let failure = match (ours, used) {
+        (true, None) => return Ok(()),
+        (false, _) => Failure::new(
+            Code::ERRCODE_DUPLICATE_FUNCTION,
+            format!("function {signature} exists and does not hold a model"),
+        ),
+        (true, Some(used)) => Failure::new(
+            Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("function {signature} is in use"),
+        )
+        .detail(format!(
+            "It would go on with what the function said before: {used}."
+        )),
+    };
+    Err(Problem::Ours(failure.hint(
+        "Give another name: svm_create_function(…, 'another_name', immutable => true).",
+    )))
+}
