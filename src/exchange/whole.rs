@@ -113,7 +113,10 @@ fn stored_rows(model: &Model) -> Result<Value, Failure> {
         })?;
     }
     let heads = model.heads.len();
-    Ok(StoredRows::to_json(&[("svm_head", heads), ("svm_weight", chunks)]))
+    Ok(StoredRows::to_json(&[
+        ("svm_head", heads),
+        ("svm_weight", chunks),
+    ]))
 }
 
 /// Inserts a row that is given by the names of its columns; names that the table here does not have are left

@@ -66,7 +66,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
             } => {
                 let column = identifier(name);
                 terms.extend(match (time, type_name.as_str()) {
-                    (true, _) => written.number(next, &format!("EXTRACT(EPOCH FROM {column})")),
+                    (true, type_name) => written.number(next, &seconds(&column, type_name)),
                     (false, "boolean") => written.truth(next, &column),
                     (false, _) => written.number(next, &column),
                 });
@@ -97,6 +97,15 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         }
     }
     Ok(sum(terms))
+}
+
+/// A time as seconds. Of a time with time zone PostgreSQL calls them immutable, as an index wants it, only where the zone
+/// is said.
+fn seconds(column: &str, type_name: &str) -> String {
+    match type_name.starts_with("timestamp") && type_name.ends_with("with time zone") {
+        true => format!("EXTRACT(EPOCH FROM {column} AT TIME ZONE 'UTC')"),
+        false => format!("EXTRACT(EPOCH FROM {column})"),
+    }
 }
 
 /// Whether a column's type, as SQL writes it, is one of pgvector's, whose elements only a cast gives.

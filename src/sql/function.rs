@@ -176,9 +176,11 @@ fn create(
         Kind::Decision => (FLOAT.to_owned(), "svm_decision", String::new()),
         Kind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
     };
-    let start = format!("SELECT {extension}.{function}(");
-    let body = format!("{start}{}, $1{more})", quote_literal(model));
-    let known = existing(&schema, &name, &start)?;
+    let body = format!(
+        "SELECT {extension}.{function}({}, $1{more})",
+        quote_literal(model)
+    );
+    let known = existing(&schema, &name, extension)?;
     let verb = match known {
         Some(true) => "CREATE OR REPLACE",
         None => "CREATE",
@@ -260,18 +262,21 @@ fn label_type(model: &Model) -> Result<String, Problem> {
     }
 }
 
-/// Whether a function of this name that takes anything is one of ours, whose body starts with `start`;
-/// None when there is no function.
-fn existing(schema: &str, name: &str, start: &str) -> Result<Option<bool>, Problem> {
+/// Whether a function of this name that takes anything is one of ours, by how its body starts; None when
+/// there is no function.
+fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, Problem> {
+    let starts = ["svm_predict", "svm_decision", "svm_probability"]
+        .map(|function| format!("SELECT {extension}.{function}("));
     let found = Spi::get_one_with_args::<bool>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
-             AND pg_catalog.starts_with(p.prosrc, $3)
+             AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
+                  FROM pg_catalog.unnest($3::pg_catalog.text[]) AS start)
          FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n
              ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
          WHERE n.nspname OPERATOR(pg_catalog.=) $1::pg_catalog.name
              AND p.proname OPERATOR(pg_catalog.=) $2::pg_catalog.name
              AND p.proargtypes OPERATOR(pg_catalog.=) '2283'::pg_catalog.oidvector",
-        &[schema.into(), name.into(), start.into()],
+        &[schema.into(), name.into(), starts.to_vec().into()],
     );
     match found {
         Err(SpiError::InvalidPosition) => Ok(None),
