@@ -38,7 +38,9 @@ pub fn create(
     let places: Vec<_> = (1..=parameters.len())
         .map(|place| format!(", ${place}"))
         .collect();
-    let written = text::write(model, text::facts_of(model)).map_err(Problem::Ours)?;
+    let written = text::facts_of(model)
+        .and_then(|facts| text::write(model, facts))
+        .map_err(Problem::Ours)?;
     check_length(model, &written)?;
     let call = |function: &str| {
         format!(
