@@ -39,6 +39,9 @@ use std::rc::Rc;
 /// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
 pub const MOST_PARTS: usize = 10_000;
 
+/// Bytes that a part takes, with its names, about.
+const PART_BYTES: usize = size_of::<FeaturePart>() + 64;
+
 /// One source of features, as the model remembers it. Types are those of the training, by SQL name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", try_from = "stored::Part")]
@@ -148,6 +151,15 @@ pub struct FeatureBuffer {
 }
 
 impl FeatureBuffer {
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let dense = self.dense.capacity() * size_of::<f64>();
+        let sparse = self.sparse_index.capacity() * size_of::<u32>()
+            + self.sparse_value.capacity() * size_of::<f32>();
+        let nulls = (self.null_parts.capacity() + self.missing.capacity()) * size_of::<usize>();
+        dense + sparse + nulls
+    }
+
     pub fn clear(&mut self) {
         self.dense.clear();
         self.sparse_index.clear();
@@ -317,7 +329,8 @@ impl FeatureSet {
 
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
+        let parts = self.parts.len() * PART_BYTES;
         let dictionaries = self.categories().map(|(_, dictionary)| dictionary.bytes());
-        dictionaries.sum::<usize>() + self.means.len() * size_of::<f64>()
+        parts + dictionaries.sum::<usize>() + self.means.len() * size_of::<f64>()
     }
 }

@@ -6,6 +6,7 @@
 pub mod source;
 
 use crate::base::errors::{Code, Failure};
+use crate::base::json;
 use crate::catalog::rights;
 use crate::features::{CategoryLimits, Nulls};
 use crate::pg::json::JsonText;
@@ -400,6 +401,11 @@ fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
         return Ok(ClassWeight::Balanced);
     }
     let hint = "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
+    if !json::is_small(given) {
+        return Err(
+            invalid(format!("class_weight cannot be read: {}", json::TOO_LARGE)).hint(hint),
+        );
+    }
     let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given)
         .map_err(|_| invalid(format!("class_weight '{given}' is not understood")).hint(hint))?;
     let weight = |(label, weight): (String, serde_json::Value)| {

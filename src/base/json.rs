@@ -6,6 +6,9 @@ pub const SMALL_BYTES: usize = 16 << 10;
 /// Most commas: what there may be of items.
 const MOST_COMMAS: usize = 2000;
 
+/// What is said of JSON that is not small.
+pub const TOO_LARGE: &str = "it holds a text of more than 16 kB, or more than 2000 items";
+
 /// Length of the longest text within it, quotes aside.
 pub fn longest_text(json: &str) -> usize {
     look(json).0

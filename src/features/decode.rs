@@ -107,6 +107,11 @@ impl Decoder {
         &self.features
     }
 
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.features.bytes() + self.parts.len() * size_of::<Part>()
+    }
+
     /// Refuses category columns that look like keys, once a training's last row was decoded.
     pub fn check_keys(&self) -> Result<(), FeatureError> {
         self.one_hot.check_keys(&self.features)

@@ -9,14 +9,17 @@ use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
 use crate::pg::{select, statement};
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
+use pgsvm_core::OutOfMemory;
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Models in memory take at most this, beyond the one last used.
 const CACHE_BYTES: usize = 256 << 20;
 
 /// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub models: pg_sys::Oid,
     pub version: i64,
@@ -24,8 +27,7 @@ pub(super) struct Key {
 }
 
 thread_local! {
-    /// Models, the last used one at the end.
-    static CACHE: RefCell<Vec<(Key, Rc<Model>)>> = const { RefCell::new(Vec::new()) };
+    static CACHE: RefCell<Kept> = RefCell::new(Kept::default());
     /// What `changes::weight_changes` said when they were read.
     static WEIGHT_CHANGES: Cell<u64> = const { Cell::new(0) };
 }
@@ -48,7 +50,7 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
         let Some(row) = load::look_up(&plans, models, base, version) else {
             return Err(missing(&plans, base, version));
         };
-        match cached(row.key, base) {
+        match CACHE.with_borrow_mut(|cache| cache.get(&row.key, base)) {
             Some(model) => Ok(model),
             None => load_and_keep(&plans, base, &row),
         }
@@ -84,33 +86,63 @@ fn split_name(name: &str) -> (&str, Option<i32>) {
 fn forget_when_weights_changed() {
     let changes = changes::weight_changes();
     if WEIGHT_CHANGES.replace(changes) != changes {
-        CACHE.with_borrow_mut(Vec::clear);
+        CACHE.take();
     }
 }
 
-/// The version under the name that it has now: messages say it.
-fn cached(key: Key, name: &str) -> Option<Rc<Model>> {
-    CACHE.with_borrow_mut(|cache| {
-        let at = cache
-            .iter()
-            .position(|(known, model)| *known == key && model.base_name() == name)?;
-        let entry = cache.remove(at);
-        let model = Rc::clone(&entry.1);
-        cache.push(entry);
-        Some(model)
-    })
+/// Models used lately.
+#[derive(Default)]
+struct Kept {
+    /// With when they were used last.
+    models: HashMap<Key, (u64, Rc<Model>)>,
+    /// By when they were used last.
+    order: BTreeMap<u64, Key>,
+    /// Bytes that they take together.
+    bytes: usize,
+    /// Counts uses.
+    now: u64,
+}
+
+impl Kept {
+    /// The version under the name that it has now: messages say it.
+    fn get(&mut self, key: &Key, name: &str) -> Option<Rc<Model>> {
+        let (used, model) = self.models.get_mut(key)?;
+        if model.base_name() != name {
+            return None;
+        }
+        self.now += 1;
+        self.order.remove(used);
+        self.order.insert(self.now, *key);
+        *used = self.now;
+        Some(Rc::clone(model))
+    }
+
+    /// Keeps a model, and forgets those not used for longest where all together take too much.
+    fn put(&mut self, key: Key, model: &Rc<Model>) -> Result<(), OutOfMemory> {
+        self.models.room(1)?;
+        self.now += 1;
+        self.order.insert(self.now, key);
+        self.bytes += model.bytes();
+        let before = self.models.insert(key, (self.now, Rc::clone(model)));
+        if let Some((used, renamed)) = before {
+            self.order.remove(&used);
+            self.bytes -= renamed.bytes();
+        }
+        while self.bytes > CACHE_BYTES && self.models.len() > 1 {
+            let Some((_, oldest)) = self.order.pop_first() else {
+                break;
+            };
+            if let Some((_, model)) = self.models.remove(&oldest) {
+                self.bytes -= model.bytes();
+            }
+        }
+        Ok(())
+    }
 }
 
 fn load_and_keep(plans: &Plans, name: &str, row: &VersionRow) -> Result<Rc<Model>, Failure> {
     let model = Rc::new(load::load(plans, name, row)?);
-    CACHE.with_borrow_mut(|cache| {
-        let mut bytes: usize = cache.iter().map(|(_, model)| model.bytes()).sum();
-        let room = CACHE_BYTES.saturating_sub(model.bytes());
-        while bytes > room && !cache.is_empty() {
-            bytes -= cache.remove(0).1.bytes();
-        }
-        cache.push((row.key, Rc::clone(&model)));
-    });
+    CACHE.with_borrow_mut(|cache| cache.put(row.key, &model))?;
     Ok(model)
 }
 

@@ -1,7 +1,10 @@
 //! Arguments of type jsonb. PostgreSQL's numbers have any size and its nesting any depth, so that what is valid there
 //! may be more than a reader of JSON takes: reading can fail, which is the caller's to report.
 
+use crate::base::errors::OrRaise;
+use crate::base::json;
 use pgrx::{pg_sys, FromDatum};
+use pgsvm_core::memory::lossy;
 use serde_json::Value;
 
 /// A jsonb value as it prints.
@@ -14,8 +17,11 @@ impl JsonText {
     }
 
     /// The value, or why it cannot be read.
-    pub fn parse(&self) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(&self.0)
+    pub fn parse(&self) -> Result<Value, String> {
+        match json::is_small(&self.0) {
+            true => serde_json::from_str(&self.0).map_err(|error| error.to_string()),
+            false => Err(json::TOO_LARGE.to_owned()),
+        }
     }
 }
 
@@ -33,7 +39,7 @@ impl FromDatum for JsonText {
         unsafe {
             let printed = pgrx::direct_function_call_as_datum(pg_sys::jsonb_out, &[Some(datum)])?;
             let text = core::ffi::CStr::from_ptr(printed.cast_mut_ptr());
-            Some(Self(text.to_string_lossy().into_owned()))
+            Some(Self(lossy(text.to_bytes()).or_raise()))
         }
     }
 }

@@ -58,15 +58,12 @@ impl Drop for RowValue {
 }
 
 impl RowShape {
-    /// The shape of a row value. It stays valid as long as `context` lives.
-    ///
-    /// # Safety
-    /// `context` is a valid memory context.
-    pub unsafe fn of(row: &RowValue, context: pg_sys::MemoryContext) -> Self {
+    /// The shape of a row value.
+    pub fn of(row: &RowValue) -> Self {
         let (type_id, typmod) = row.row_type();
-        // SAFETY: the type is that of an existing value; the copy lands in `context`.
+        // SAFETY: the type is that of an existing value; the copy lands in memory that lasts until the shape is dropped.
         let (descriptor, columns) = unsafe {
-            let before = pg_sys::MemoryContextSwitchTo(context);
+            let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
             let descriptor = pg_sys::lookup_rowtype_tupdesc_copy(type_id, typmod);
             pg_sys::MemoryContextSwitchTo(before);
             (descriptor, columns(descriptor))
@@ -84,6 +81,12 @@ impl RowShape {
     /// The type of the rows.
     pub fn type_id(&self) -> pg_sys::Oid {
         self.type_id
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let column = size_of::<Column>() + size_of::<pg_sys::FormData_pg_attribute>() + 32;
+        256 + self.columns.len() * column
     }
 
     /// Whether the row value has this shape.
@@ -114,6 +117,13 @@ impl RowShape {
             );
         }
         (&self.values, &self.nulls)
+    }
+}
+
+impl Drop for RowShape {
+    fn drop(&mut self) {
+        // SAFETY: `of` made the copy, and nothing else knows it.
+        unsafe { pg_sys::FreeTupleDesc(self.descriptor) };
     }
 }
 

@@ -41,10 +41,7 @@ enum Form {
     Decoded(Box<Decoder>),
     /// The dense features as text, by position from 1.
     DenseText,
-    Row {
-        reader: Option<Box<RowReader>>,
-        context: pg_sys::MemoryContext,
-    },
+    Row(Option<Box<RowReader>>),
     /// A jsonb object.
     Document(Box<DocumentReader>),
 }
@@ -65,20 +62,13 @@ const ARGUMENT: &str = "features";
 const HINTED_COLUMNS: usize = 10;
 
 impl Argument {
-    /// Prepares for arguments of this type. `context` outlives the result.
-    pub fn new(
-        model: &Model,
-        type_id: pg_sys::Oid,
-        context: pg_sys::MemoryContext,
-    ) -> Result<Self, Failure> {
+    /// Prepares for arguments of this type.
+    pub fn new(model: &Model, type_id: pg_sys::Oid) -> Result<Self, Failure> {
         let form = match type_kind(type_id) {
             TypeKind::Array(kind) => array_form(model, type_id, kind)?,
             TypeKind::Text => text_form(model)?,
             TypeKind::Vector(kind) => vector_form(model, type_id, kind)?,
-            TypeKind::Row => Form::Row {
-                reader: None,
-                context,
-            },
+            TypeKind::Row => Form::Row(None),
             TypeKind::Json { is_text } => {
                 Form::Document(Box::new(DocumentReader::new(model, is_text)?))
             }
@@ -88,6 +78,19 @@ impl Argument {
             form,
             buffer: FeatureBuffer::default(),
         })
+    }
+
+    /// Bytes it takes, about, beside the model.
+    pub fn bytes(&self) -> usize {
+        let reader = match &self.form {
+            Form::Row(Some(reader)) => reader.shape.bytes() + reader.decoder.bytes(),
+            Form::Array { decoder, .. }
+            | Form::ArrayForHeads { decoder, .. }
+            | Form::Decoded(decoder) => decoder.bytes(),
+            Form::Document(reader) => reader.bytes(),
+            Form::Row(None) | Form::DenseText => 0,
+        };
+        reader + self.buffer.bytes()
     }
 
     /// The decision about a plain array without NULLs that lies in memory as it is; None for all
@@ -194,9 +197,7 @@ impl Argument {
                     .map_err(|error| argument_failure(model, error, datum))?,
                 Form::DenseText => read_dense_text(model, datum, buffer)
                     .map_err(|error| argument_failure(model, error, datum))?,
-                Form::Row { reader, context } => {
-                    read_row(model, datum, reader, *context, buffer)?;
-                }
+                Form::Row(reader) => read_row(model, datum, reader, buffer)?,
                 Form::Document(reader) => reader
                     .read(datum, buffer)
                     .map_err(|failure| document_failure(model, failure))?,
@@ -208,14 +209,11 @@ impl Argument {
                 Nulls::Skip => return Ok(None),
                 Nulls::Error if settings::predict_nulls() == PredictNulls::Null => return Ok(None),
                 Nulls::Error => {
-                    let by_name = matches!(self.form, Form::Row { .. } | Form::Document(_));
+                    let by_name = matches!(self.form, Form::Row(_) | Form::Document(_));
                     let failure = null_feature(model, buffer, by_name);
                     return Err(match &mut self.form {
-                        Form::Row {
-                            reader: Some(reader),
-                            ..
-                            // SAFETY: as the caller promises.
-                        } => name_row(&mut reader.shape, unsafe { &RowValue::open(datum) }, failure),
+                        // SAFETY: as the caller promises.
+                        Form::Row(Some(reader)) => name_row(&mut reader.shape, unsafe { &RowValue::open(datum) }, failure),
                         _ => failure,
                     });
                 }
@@ -422,12 +420,11 @@ unsafe fn read_dense_text(
 }
 
 /// # Safety
-/// `datum` is a row value; `context` outlives the reader.
+/// `datum` is a row value.
 unsafe fn read_row(
     model: &Model,
     datum: pg_sys::Datum,
     reader: &mut Option<Box<RowReader>>,
-    context: pg_sys::MemoryContext,
     out: &mut FeatureBuffer,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller promises.
@@ -439,8 +436,7 @@ unsafe fn read_row(
     let reader = match known {
         Some(known) => reader.insert(known),
         None => {
-            // SAFETY: as the caller promises.
-            let shape = unsafe { RowShape::of(&row, context) };
+            let shape = RowShape::of(&row);
             let (decoder, only_null) =
                 decoder_of(model, &shape).map_err(|error| row_failure(model, error))?;
             reader.insert(Box::new(RowReader {

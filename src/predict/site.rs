@@ -9,12 +9,17 @@ use crate::model::{self, side, ClassArgument, Freshness, Model};
 use crate::pg::statement;
 use crate::pg::varlena::{self, Varlena};
 use pgrx::{pg_sys, PgMemoryContexts};
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
 
-/// What a place in a query that calls one of the functions remembers from row to row: the models it
-/// was asked for, the last one first.
+/// What a place in a query that calls one of the functions remembers from row to row.
 struct CallSite {
-    uses: Vec<Use>,
+    /// Of the model that it was asked for last.
+    last: Option<Use>,
+    /// Of others, by the model argument.
+    others: HashMap<Box<[u8]>, Parked>,
+    /// Bytes that `others` take, about.
+    bytes: usize,
     /// The model argument is a constant, the same in every call.
     constant_name: bool,
 }
@@ -22,19 +27,42 @@ struct CallSite {
 /// One model as a call site uses it.
 pub struct Use {
     /// The model argument that all this belongs to, as bytes.
-    name: Vec<u8>,
+    name: Box<[u8]>,
     freshness: Freshness,
     pub model: Rc<Model>,
     pub argument: Argument,
     pub class: ClassArgument,
     /// What the heads decided about the last row.
     decisions: Vec<f64>,
-    /// The labels as the function returns them, alive as long as the call site; made when needed.
-    labels: Vec<Option<pg_sys::Datum>>,
+    labels: Labels,
 }
 
-/// Models that one call site keeps at hand, for queries whose model argument differs from row to row.
-const USES_KEPT: usize = 8;
+/// The labels as the function returns them; made when needed.
+struct Labels {
+    values: Vec<Option<pg_sys::Datum>>,
+    /// Holds them, below the site's own.
+    context: Option<pg_sys::MemoryContext>,
+}
+
+/// A use of a model that others came after. The model itself may be gone: what models take together is limited where they
+/// are kept, and no site holds more than one beside that.
+struct Parked {
+    used: Unused,
+    model: Weak<Model>,
+    bytes: usize,
+}
+
+/// A use without its model.
+struct Unused {
+    freshness: Freshness,
+    argument: Argument,
+    class: ClassArgument,
+    decisions: Vec<f64>,
+    labels: Labels,
+}
+
+/// Bytes that a call site's uses may take together, models aside, for queries whose model argument differs from row to row.
+const PARKED_BYTES: usize = 16 << 20;
 
 /// The use of the model that the first argument names, and the features in the second.
 ///
@@ -87,8 +115,8 @@ impl Use {
         }
     }
 
-    /// A label as the function returns it, which `make` writes when it is first needed; it lives in
-    /// `context`.
+    /// A label as the function returns it, which `make` writes when it is first needed; it lives as long as this use and
+    /// the call site, whose memory `context` is.
     pub fn label(
         &mut self,
         class: usize,
@@ -96,10 +124,11 @@ impl Use {
         make: impl FnOnce(&str) -> pg_sys::Datum,
     ) -> pg_sys::Datum {
         let labels = &self.model.labels;
-        self.labels.resize(labels.len(), None);
-        *self.labels[class].get_or_insert_with(|| {
-            // SAFETY: the context outlives the call site.
-            unsafe { PgMemoryContexts::For(context).switch_to(|_| make(&labels[class])) }
+        self.labels.values.resize(labels.len(), None);
+        let own = *self.labels.context.get_or_insert_with(|| below(context));
+        *self.labels.values[class].get_or_insert_with(|| {
+            // SAFETY: the context lives as long as the labels.
+            unsafe { PgMemoryContexts::For(own).switch_to(|_| make(&labels[class])) }
         })
     }
 }
@@ -116,9 +145,8 @@ pub unsafe fn decision_at_once<'a>(fcinfo: pg_sys::FunctionCallInfo) -> Option<(
     unsafe {
         let site = (*(*fcinfo).flinfo).fn_extra.cast::<CallSite>().as_mut()?;
         let arguments = (*fcinfo).args.as_ptr();
-        let used = site.uses.first_mut()?;
-        let same = site.constant_name
-            || varlena::plain_payload((*arguments).value)? == used.name.as_slice();
+        let used = site.last.as_mut()?;
+        let same = site.constant_name || varlena::plain_payload((*arguments).value)? == &*used.name;
         if !same || !used.freshness.holds_now() {
             return None;
         }
@@ -141,7 +169,9 @@ unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum)
         let info = (*fcinfo).flinfo;
         if (*info).fn_extra.is_null() {
             let site = CallSite {
-                uses: Vec::new(),
+                last: None,
+                others: HashMap::new(),
+                bytes: 0,
                 constant_name: statement::argument_is_constant(info, 0),
             };
             let site = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(site);
@@ -149,56 +179,143 @@ unsafe fn current_use<'a>(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum)
         }
         let site = &mut *(*info).fn_extra.cast::<CallSite>();
         let fresh = site
-            .uses
-            .first_mut()
-            .is_some_and(|first| first.name == name.payload() && first.freshness.holds());
+            .last
+            .as_mut()
+            .is_some_and(|last| *last.name == *name.payload() && last.freshness.holds());
         if !fresh {
-            renew(fcinfo, name.payload(), &mut site.uses);
+            renew(fcinfo, name.payload(), site);
         }
-        &mut site.uses[0]
+        match &mut site.last {
+            Some(last) => last,
+            None => unreachable!("a use was put there"),
+        }
     }
 }
 
-/// Brings the use of the named model to the front, looked up again where it does not hold any more.
+/// Makes the use of the named model the last one, looked up again where it does not hold any more.
 ///
 /// # Safety
 /// As for `current_use`.
 #[cold]
-unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], uses: &mut Vec<Use>) {
-    let known = uses.iter().position(|known| known.name == name);
-    if let Some(at) = known {
-        uses[..=at].rotate_right(1);
-        if uses[0].freshness.holds() {
-            return;
-        }
+unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSite) {
+    let mut known = site.take(name);
+    if known.as_mut().is_some_and(|known| known.freshness.holds()) {
+        site.last = known;
+        return;
     }
-    let freshness = Freshness::now(known.map(|_| uses[0].freshness));
+    let freshness = Freshness::now(known.as_ref().map(|known| known.freshness));
     // SAFETY: as the caller promises.
     let (schema, info) = unsafe { (statement::schema_of_call(fcinfo), (*fcinfo).flinfo) };
     let model = model::find(schema, &String::from_utf8_lossy(name)).or_raise();
-    if known.is_some() && Rc::ptr_eq(&uses[0].model, &model) {
-        uses[0].freshness = freshness;
-        return;
+    if let Some(mut known) = known {
+        if Rc::ptr_eq(&known.model, &model) {
+            known.freshness = freshness;
+            site.last = Some(known);
+            return;
+        }
+        known.labels.free();
     }
-    // SAFETY: the function's memory context outlives the call site.
-    let argument = unsafe {
-        let type_id = pg_sys::get_fn_expr_argtype(info, 1);
-        Argument::new(&model, type_id, (*info).fn_mcxt).or_raise()
-    };
-    let renewed = Use {
-        name: name.to_vec(),
+    // SAFETY: as the caller promises.
+    let type_id = unsafe { pg_sys::get_fn_expr_argtype(info, 1) };
+    let argument = Argument::new(&model, type_id).or_raise();
+    site.last = Some(Use {
+        name: name.into(),
         freshness,
         model,
         argument,
         class: ClassArgument::default(),
         decisions: Vec::new(),
-        labels: Vec::new(),
-    };
-    match known {
-        Some(_) => uses[0] = renewed,
-        None => {
-            uses.truncate(USES_KEPT - 1);
-            uses.insert(0, renewed);
+        labels: Labels {
+            values: Vec::new(),
+            context: None,
+        },
+    });
+}
+
+impl CallSite {
+    /// The use of the named model, if it is known and the model is still there; the last use is put aside for it.
+    fn take(&mut self, name: &[u8]) -> Option<Use> {
+        if let Some(last) = self.last.take() {
+            if *last.name == *name {
+                return Some(last);
+            }
+            self.park(last);
         }
+        let (name, parked) = self.others.remove_entry(name)?;
+        self.bytes -= parked.bytes;
+        let Unused {
+            freshness,
+            argument,
+            class,
+            decisions,
+            mut labels,
+        } = parked.used;
+        let Some(model) = parked.model.upgrade() else {
+            labels.free();
+            return None;
+        };
+        Some(Use {
+            name,
+            freshness,
+            model,
+            argument,
+            class,
+            decisions,
+            labels,
+        })
+    }
+
+    /// Puts a use aside. Where all together are too many they are forgotten.
+    fn park(&mut self, used: Use) {
+        let labels = used.labels.values.len() * LABEL_BYTES;
+        let bytes = USE_BYTES + used.argument.bytes() + labels;
+        if self.bytes + bytes > PARKED_BYTES || self.others.try_reserve(1).is_err() {
+            for (_, mut parked) in self.others.drain() {
+                parked.used.labels.free();
+            }
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        let parked = Parked {
+            model: Rc::downgrade(&used.model),
+            bytes,
+            used: Unused {
+                freshness: used.freshness,
+                argument: used.argument,
+                class: used.class,
+                decisions: used.decisions,
+                labels: used.labels,
+            },
+        };
+        self.others.insert(used.name, parked);
+    }
+}
+
+/// Bytes that a use takes beside what its argument does, and a label in PostgreSQL's memory, about.
+const USE_BYTES: usize = 1024;
+const LABEL_BYTES: usize = 64;
+
+impl Labels {
+    /// Frees them; not where the site's own memory goes, as they are below that.
+    fn free(&mut self) {
+        self.values.clear();
+        if let Some(context) = self.context.take() {
+            // SAFETY: made by `below`, deleted once; who asked for a label of an earlier row has copied it.
+            unsafe { pg_sys::MemoryContextDelete(context) };
+        }
+    }
+}
+
+/// A small memory context below another one.
+fn below(parent: pg_sys::MemoryContext) -> pg_sys::MemoryContext {
+    // SAFETY: the parent is one; the name is a constant.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            parent,
+            c"pgsvm labels".as_ptr(),
+            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+        )
     }
 }

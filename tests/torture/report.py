@@ -66,6 +66,13 @@ PARTS = {
         "notation, arrays, models of LIBLINEAR, and what is stored of a model. Each was taken or refused with an SQLSTATE.",
         [("decoders", "")],
     ),
+    "allocation": (
+        "Allocations that fail",
+        "The large allocations (64 kB and more) of a session that runs a test of the regress suite are counted; then the test "
+        "runs again, each time with another of them failing, in an order drawn by lot. Each ended in an ordinary error, SQLSTATE "
+        "53200, or was done without; the session went on, and the server did not restart.",
+        [("allocation", "")],
+    ),
     "users": (
         "Fifty sessions at once",
         "They predicted while ten others retrained, deployed, renamed, dropped, granted and revoked. Every statement was "
@@ -231,6 +238,12 @@ def decoders(runs):
     return f"{sum(row['cases'] for row in rows):,} changed inputs of {len(rows)} kinds, 0 wrong"
 
 
+def allocation(runs):
+    rows = rows_of(runs, "allocation")
+    failed, refused = sum(row["failed"] for row in rows), sum(row["errors_53200"] for row in rows)
+    return f"{failed:,} of {sum(row['allocations'] for row in rows):,} failed: {refused:,} ordinary errors, the others done without"
+
+
 def users(runs):
     rows = rows_of(runs, "users")
     predictions = sum(row["done"] for row in rows if row["what"].startswith("predict"))
@@ -259,6 +272,7 @@ SUMMARY = [
     ("Rights of the caller, and no others", "checks", checks("rights", "trespass")),
     ("Hostile input: calls, texts, stored models", "hostile", hostile),
     ("Hostile input: decoders", "decoders", decoders),
+    ("No memory for an allocation of 64 kB or more", "allocation", allocation),
     ("Fifty sessions beside changes", "users", users),
     ("Numbers at the edges", "checks", checks("numbers")),
     ("Mixed work for long leaves no trace", "soak", soak),
