@@ -18,6 +18,9 @@ use std::rc::Rc;
 /// Models in memory take at most this, beyond the one last used.
 const CACHE_BYTES: usize = 256 << 20;
 
+/// Longer than any name of a model with its version.
+const LONGEST_NAME_BYTES: usize = 1000;
+
 /// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
@@ -38,6 +41,7 @@ thread_local! {
 /// # Errors
 /// When there is none, or what is stored makes no sense.
 pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
+    check_length(name)?;
     let (base, version) = split_name(name);
     // SAFETY: catalog look-ups.
     let [models, weights] = [c"svm_model", c"svm_weight"]
@@ -59,6 +63,7 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
 
 /// The id of the version that a name stands for; nothing else of it is read.
 pub fn find_id(schema: pg_sys::Oid, name: &str) -> Result<i64, Failure> {
+    check_length(name)?;
     let (base, version) = split_name(name);
     // SAFETY: a catalog look-up.
     let models = unsafe { pg_sys::get_relname_relid(c"svm_model".as_ptr(), schema) };
@@ -69,6 +74,19 @@ pub fn find_id(schema: pg_sys::Oid, name: &str) -> Result<i64, Failure> {
             None => Err(missing(&plans, base, version)),
         }
     })
+}
+
+/// Refuses what is longer than any model's name, and too long for a message.
+fn check_length(name: &str) -> Result<(), Failure> {
+    if name.len() <= LONGEST_NAME_BYTES {
+        return Ok(());
+    }
+    let beginning: String = name.chars().take(40).collect();
+    Err(Failure::new(
+        Code::ERRCODE_UNDEFINED_OBJECT,
+        format!("model \"{beginning}…\" does not exist"),
+    )
+    .detail(format!("Its name has {} bytes.", name.len())))
 }
 
 /// `name@3` is version 3 of `name`; names themselves hold no `@`.

@@ -3,7 +3,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::base::json;
-use pgrx::{pg_sys, FromDatum};
+use pgrx::{pg_sys, FromDatum, IntoDatum};
 use pgsvm_core::memory::lossy;
 use serde_json::Value;
 
@@ -22,6 +22,23 @@ impl JsonText {
             true => serde_json::from_str(&self.0).map_err(|error| error.to_string()),
             false => Err(json::TOO_LARGE.to_owned()),
         }
+    }
+}
+
+/// JSON on its way into a jsonb column, however long.
+pub struct Jsonb<'a>(pub &'a str);
+
+impl IntoDatum for Jsonb<'_> {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        // SAFETY: a terminated copy, which PostgreSQL's own function for the type reads.
+        unsafe {
+            let copy = pg_sys::pnstrdup(self.0.as_ptr().cast(), self.0.len());
+            pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(copy.into())])
+        }
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::JSONBOID
     }
 }
 

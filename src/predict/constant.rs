@@ -296,7 +296,7 @@ fn form(
     if let [only] = types {
         let all_in_one = names.len() > 1 || model.features.dense_parts() == 1;
         if all_in_one && matches!(type_kind(*only), TypeKind::Array(_)) {
-            return Ok(Form::Array(Argument::new(model, *only, context)?, columns));
+            return Ok(Form::Array(Argument::new(model, *only)?, columns));
         }
     }
     columns.map(Form::Columns).ok_or_else(|| {

@@ -63,7 +63,11 @@ unsafe fn svm_explain(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             return null(fcinfo);
         };
         let mut contributions = contributions(&model, class, row).or_raise();
-        contributions.sort_by(|a, b| b.amount().abs().total_cmp(&a.amount().abs()));
+        // of equals the first feature first
+        contributions.sort_unstable_by(|a, b| {
+            let by_amount = b.amount().abs().total_cmp(&a.amount().abs());
+            by_amount.then(a.feature.cmp(&b.feature))
+        });
         let (listed, others) = contributions.split_at(top_n.min(contributions.len()));
         let mut put = |feature: &str, value: Option<f64>, weight: Option<f64>, amount: f64| {
             rows.put(|| {

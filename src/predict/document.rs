@@ -61,6 +61,11 @@ impl Kind {
 }
 
 impl DocumentReader {
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.decoder.bytes() + self.fields.len() * (size_of::<NamedField>() + 64)
+    }
+
     /// For objects with the fields that `model` reads; json where `is_text`, else jsonb.
     pub fn new(model: &Model, is_text: bool) -> Result<Self, Failure> {
         let mut fields: Vec<NamedField> = Vec::new();

@@ -200,7 +200,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     let prepared = prepare(&request, None)?;
     let trained = with_latest(|| leader::train(&prepared.job, None));
-    Ok(validation::rows(&trained))
+    Ok(validation::rows(&trained)?)
 }
 
 /// A training that can start, and what is said about it.
@@ -528,7 +528,7 @@ fn choices(request: &Request, trained: &Trained, labelled: &Labelled<'_>) -> Str
         text += &format!("{} classes, ", labelled.values.len());
     }
     if let (true, Some(c)) = (request.plan.costs.len() > 1, trained.trainer.report.c) {
-        let rows = validation::rows(trained);
+        let rows = validation::rows(trained).or_raise();
         text += &format!(
             "c {c} of {} by cross-validation (accuracy {:.4}), ",
             request.plan.costs.len(),

@@ -1,10 +1,11 @@
 //! Storing a trained model: rows of svm_model, svm_version and svm_weight, written in the caller's
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
+use crate::pg::json::Jsonb;
 use crate::pg::transactions;
 use crate::request::source::{self, Source};
 use crate::request::Request;
@@ -16,6 +17,7 @@ use crate::training::weights::StoredWeights;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
+use pgsvm_core::memory::Room;
 use pgsvm_core::{Loss, StopReason};
 
 /// What is stored besides the outcome of the training.
@@ -136,13 +138,12 @@ fn insert_version(
         Some(Source::Query(text)) => (None, Some(text.clone())),
         None => (None, None),
     };
-    let validation = (!report.validation.is_empty()).then(|| validation::json(trained));
-    let features: serde_json::Value =
-        serde_json::from_str(&reader.features).expect("the reader wrote its feature set as JSON");
+    let validated = !report.validation.is_empty();
+    let validation = validated.then(|| validation::json(trained).or_raise());
     let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
-        ("features", JsonB(features).into()),
+        ("features", Jsonb(&reader.features).into()),
         ("label_column", request.label.as_str().into()),
         ("label_type", labelled.label_type.into()),
         ("label_values", labelled.values.to_vec().into()),
@@ -179,7 +180,7 @@ fn insert_version(
         ("key_type", labelled.key_type.into()),
         ("max_passes", request.max_passes.into()),
         ("followed", trained.followed.clone().map(JsonB).into()),
-        ("validation", validation.map(JsonB).into()),
+        ("validation", validation.as_deref().map(Jsonb).into()),
         ("stored_rows", JsonB(stored_rows(trained)).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -265,8 +266,8 @@ pub fn insert_weights(
                 version_id.into(),
                 number.into(),
                 chunk.first_feature.into(),
-                chunk.offsets.clone().into(),
-                chunk.weights.clone().into(),
+                chunk.offsets.as_deref().into(),
+                chunk.weights.as_slice().into(),
             ]
         })?;
     }
@@ -306,8 +307,8 @@ fn insert_duals(
                 version_id.into(),
                 number.into(),
                 chunk.first_row.into(),
-                chunk.offsets.clone().into(),
-                chunk.duals.clone().into(),
+                chunk.offsets.as_slice().into(),
+                chunk.duals.as_slice().into(),
             ]
         })?;
     }
@@ -351,8 +352,8 @@ fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), S
                 version_id.into(),
                 chunk.first_row.into(),
                 chunk.rows.into(),
-                chunk.keys.clone().into(),
-                chunk.digests.clone().into(),
+                chunk.keys.as_slice().into(),
+                chunk.digests.as_slice().into(),
             ]
         })?;
     }
@@ -370,9 +371,9 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
             version_id.into(),
             (transactions::current() as i64).into(),
             (scaling.dense as i32).into(),
-            scaling.centre.clone().into(),
-            scaling.factor.clone().into(),
-            scaling.sparse_factor.clone().into(),
+            scaling.centre.as_slice().into(),
+            scaling.factor.as_slice().into(),
+            scaling.sparse_factor.as_slice().into(),
         ]
     })?;
     let insert = format!(
@@ -384,8 +385,8 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
             vec![
                 version_id.into(),
                 class.as_str().into(),
-                metric.centre.clone().into(),
-                metric.spread.clone().into(),
+                metric.centre.as_slice().into(),
+                metric.spread.as_slice().into(),
                 metric.constant.into(),
             ]
         })?;
@@ -397,12 +398,14 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
     let chunks = leeways.versions.chunks(CHUNK_ROWS);
     for (chunk, (versions, codes)) in chunks.zip(leeways.codes.chunks(CHUNK_ROWS)).enumerate() {
         insert_chunk(&insert, || {
-            let bytes: Vec<u8> = versions.iter().flat_map(|it| it.to_le_bytes()).collect();
+            let mut bytes = Vec::new();
+            let room = bytes.room(size_of_val(versions)).or_raise();
+            room.extend(versions.iter().flat_map(|it| it.to_le_bytes()));
             vec![
                 version_id.into(),
                 ((chunk * CHUNK_ROWS) as i64).into(),
                 bytes.into(),
-                codes.to_vec().into(),
+                codes.into(),
             ]
         })?;
     }

@@ -1,6 +1,7 @@
 //! What a cross-validation found, in the words of the table. In the calling backend.
 
 use crate::training::leader::Trained;
+use pgsvm_core::memory::{gathered, OutOfMemory, Written};
 use serde::Serialize;
 
 /// One C on one fold: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
@@ -23,7 +24,7 @@ pub struct Validated {
 }
 
 /// Every C on every fold.
-pub fn rows(trained: &Trained) -> Vec<Validated> {
+pub fn rows(trained: &Trained) -> Result<Vec<Validated>, OutOfMemory> {
     let report = &trained.trainer.report;
     let names = &trained.reader.fold_values;
     let fold_name = |fold: u32| match names.get(fold as usize) {
@@ -39,12 +40,16 @@ pub fn rows(trained: &Trained) -> Vec<Validated> {
         objective: found.objective,
         best: Some(found.c) == report.c,
     };
-    report.validation.iter().map(row).collect()
+    gathered(report.validation.iter().map(row))
 }
 
 /// The same as svm_version keeps it.
-pub fn json(trained: &Trained) -> serde_json::Value {
-    serde_json::json!(rows(trained))
+pub fn json(trained: &Trained) -> Result<String, OutOfMemory> {
+    let mut written = Written::default();
+    let done = serde_json::to_writer(&mut written, &rows(trained)?);
+    // nothing else can go wrong with plain values
+    let text = done.ok().and_then(|()| String::from_utf8(written.0).ok());
+    text.ok_or(OutOfMemory { bytes: 0 })
 }
 
 /// Share of all held-out rows whose class the best C predicted.
