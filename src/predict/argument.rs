@@ -213,7 +213,11 @@ impl Argument {
                     let failure = null_feature(model, buffer, by_name);
                     return Err(match &mut self.form {
                         // SAFETY: as the caller promises.
-                        Form::Row(Some(reader)) => name_row(&mut reader.shape, unsafe { &RowValue::open(datum) }, failure),
+                        Form::Row(Some(reader)) => name_row(
+                            &mut reader.shape,
+                            unsafe { &RowValue::open(datum) },
+                            failure,
+                        ),
                         _ => failure,
                     });
                 }

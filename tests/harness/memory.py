@@ -3,9 +3,11 @@
 import os
 import pathlib
 import re
+import subprocess
 import time
 from dataclasses import dataclass
 
+from harness.server import ROOT
 from harness.sessions import Running, configure
 
 MB = 1 << 20
@@ -76,3 +78,14 @@ def watch(server, connection, settings, statement):
     ended = running.end()
     assert isinstance(ended, list), ended
     return seen
+
+
+def data_bytes(pid):
+    """Bytes of a process's data, as RLIMIT_DATA counts them."""
+    return int(re.search(r"VmData:\s*(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) * 1024
+
+
+def set_data_limit(pid, limit):
+    """As the server's user, who may do that to processes of its own."""
+    command = '. "$0/scripts/env.sh"; as_server_user prlimit "$@"'
+    subprocess.run(["bash", "-c", command, ROOT, "--pid", str(pid), f"--data={limit}:unlimited"], check=True)

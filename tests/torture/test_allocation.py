@@ -60,7 +60,13 @@ def run(server, test, fails=0):
     script = f"LOAD 'pgsvm';\nSET pgsvm.fail_allocation = {fails};\n{script}\n\\echo the end\nSHOW pgsvm.large_allocations;\n"
     environment = os.environ | {"PG_ABS_SRCDIR": str(ROOT / "tests")}
     done = subprocess.run(
-        psql, input=script, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        psql,
+        input=script,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     )
     told, end, rest = done.stdout.rpartition("the end\n")
     count = re.search(r"^ *(\d+)$", rest, re.MULTILINE)
@@ -88,14 +94,18 @@ def test_an_allocation_that_fails_ends_in_an_ordinary_error(server, test):
         assert not internal, f"{test}, allocation {number}: {internal[:3]}"
         failed += 1
         refused += told.count(OUT_OF_MEMORY) > before
-    record("allocation", test=test, allocations=count, failed=failed, errors_53200=refused, done_without=failed - refused)
+    record(
+        "allocation", test=test, allocations=count, failed=failed, errors_53200=refused, done_without=failed - refused
+    )
 
 
 def test_the_session_that_failed_works_on(server):
     new_database(server, DATABASE)
     with server.connect(DATABASE) as connection:
         connection.execute("CREATE EXTENSION pgsvm")
-        connection.execute("CREATE TABLE rows AS SELECT sin(i) AS x, sin(i) > 0.3 AS good FROM generate_series(1, 50000) AS i")
+        connection.execute(
+            "CREATE TABLE rows AS SELECT sin(i) AS x, sin(i) > 0.3 AS good FROM generate_series(1, 50000) AS i"
+        )
         train = "SELECT svm_train('rows', 'good', model => 'm')"
         connection.execute(train)
         connection.execute("SET pgsvm.large_allocations = 0")

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from harness import server as servers
+from harness.memory import MB, data_bytes, set_data_limit
 from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
 from harness.server import Server, new_database, wait_until
 from harness.sessions import HELPERS, NO_WORKER, TWO_WORKERS, Running, configure, model, one, stored_rows
@@ -139,6 +140,62 @@ def test_trainings_at_once_that_fill_shared_memory_end_or_say_so(small, session)
     errors = [end for end in ends if isinstance(end, psycopg.Error)]
     assert errors, "shared memory was to be full"
     assert all(isinstance(error, psycopg.errors.OutOfMemory) for error in errors), errors
+
+
+# What claims much, or is much, under a limit of so many megabytes beside the session's own, and the errors that it may end in.
+# Where PostgreSQL makes the value itself, it says that there is no memory.
+CLAIMS = """
+    WITH model AS (SELECT id FROM svm_model WHERE name = 'small'),
+    version AS (
+        INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+            intercept_used, intercept, feature_count)
+        SELECT model.id, 2, '{"parts": [{"kind": "array", "name": "x", "type": "real[]", "length": 300000000}]}', 'good',
+            'boolean', ARRAY['false', 'true'], 'zero', 'hinge', 'none', 'imported', true, 0, 300000000
+        FROM model RETURNING id)
+    INSERT INTO svm_head (version_id, head, class, intercept) SELECT id, 0, 'true', 0 FROM version
+"""
+LARGE = {
+    "features claimed": ("SELECT svm_decision('small@2', NULL::real[] || '{1}'::real[])", {"53200", "2202E", "XX001"}),
+    "a row of claimed features": (
+        "SELECT svm_decision('small@2', t) FROM (SELECT NULL::real[] AS x) AS t",
+        {"53200", "XX001"},
+    ),
+    "a row": (
+        "SELECT svm_train_query('SELECT array_fill(1::real, ARRAY[50000000]) AS v, good FROM few', 'good', model => 'm')",
+        {"53400"},
+    ),
+    "labels": (
+        "SELECT svm_train_query('SELECT repeat(good::text, 2000000) AS l, id FROM few', 'l', model => 'm')",
+        {"22001"},
+    ),
+    "classes": ("SELECT svm_metrics(repeat(good::text, 2000000) || id, 'x') FROM few", {"22001"}),
+    "an argument": ("SELECT svm_train('few', repeat('x', 100000000))", {"54000"}),
+    "a name": ("SELECT svm_decision(repeat(id::text, 50000000), '{1}'::real[]) FROM few", {"42704"}),
+    "a list": (
+        "SELECT svm_train('few', 'good', options => jsonb_build_object('costs', array_fill(1, ARRAY[1000000])))",
+        {"22023"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_what_is_large_or_claims_to_be_ends_in_an_error_under_a_limit(server, connect, what):
+    statement, states = LARGE[what]
+    connection = connect()
+    connection.execute(
+        "DROP TABLE IF EXISTS few; CREATE TABLE few AS SELECT id, id % 2 = 0 AS good FROM generate_series(1, 60) AS id"
+    )
+    connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name = 'small'")
+    connection.execute("SELECT svm_train('few', 'good', model => 'small')")
+    connection.execute(CLAIMS)
+    pid = connection.info.backend_pid
+    set_data_limit(pid, data_bytes(pid) + 500 * MB)
+    with pytest.raises(psycopg.Error) as failed:
+        connection.execute(statement)
+    assert failed.value.sqlstate in states, failed.value
+    assert one(connection, "SELECT 1") == 1
+    connection.execute("SELECT svm_drop('small')")
+    assert not server.complaints()
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,11 @@ much data (RLIMIT_DATA, which counts address space), and their sum is watched.
 
 import os
 import pathlib
-import re
-import subprocess
 
 import pytest
 
 from harness.effort import LONG, record
-from harness.memory import MB, PROMISE_BYTES, children, watch
-from harness.server import ROOT
+from harness.memory import MB, PROMISE_BYTES, children, data_bytes, set_data_limit, watch
 from harness.sessions import NO_WORKER, TWO_WORKERS, model, one
 
 CACHE_BYTES = 2 * MB
@@ -98,7 +95,7 @@ def limited_by_process(server):
 
     def limit_to(backend, promised, cache):
         held.add(backend)
-        at_rest = int(re.search(r"VmData:\s*(\d+) kB", pathlib.Path(f"/proc/{backend}/status").read_text())[1]) * 1024
+        at_rest = data_bytes(backend)
         for pid in held:
             set_data_limit(pid, at_rest + promised - cache)
         return "RLIMIT_DATA"
@@ -106,12 +103,6 @@ def limited_by_process(server):
     yield limit_to
     for pid in held:
         set_data_limit(pid, "unlimited")
-
-
-def set_data_limit(pid, limit):
-    """As the server's user, who may do that to processes of its own."""
-    command = '. "$0/scripts/env.sh"; as_server_user prlimit "$@"'
-    subprocess.run(["bash", "-c", command, ROOT, "--pid", str(pid), f"--data={limit}:unlimited"], check=True)
 
 
 def allowed(kind, rows, features):
