@@ -269,7 +269,7 @@ unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<
         let types: Vec<pg_sys::Oid> = (1..i32::from((*fcinfo).nargs))
             .map(|at| pg_sys::get_fn_expr_argtype(info, at))
             .collect();
-        let form = form(&model, &types, (*info).fn_mcxt)?;
+        let form = form(&model, &types)?;
         Ok(CallSite {
             text: match is_constant {
                 true => Vec::new(),
@@ -283,11 +283,7 @@ unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<
     }
 }
 
-fn form(
-    model: &Model,
-    types: &[pg_sys::Oid],
-    context: pg_sys::MemoryContext,
-) -> Result<Form, Failure> {
+fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<Form, Failure> {
     let names = model.features.columns();
     let columns = match names.len() == types.len() {
         true => Some(Box::new(Columns::new(model, &names, types)?)),
