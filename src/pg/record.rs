@@ -44,7 +44,12 @@ impl RowValue {
     fn row_type(&self) -> (pg_sys::Oid, i32) {
         // SAFETY: a row value's header starts with its length, typmod and type.
         let fields = unsafe { (*self.header).t_choice.t_datum };
-        (fields.datum_typeid, fields.datum_typmod)
+        // Named types have no type modifier; newer minor versions of PostgreSQL keep a version of the type in its place.
+        let typmod = match fields.datum_typeid {
+            pg_sys::RECORDOID => fields.datum_typmod,
+            _ => -1,
+        };
+        (fields.datum_typeid, typmod)
     }
 }
 

@@ -144,6 +144,19 @@ BEGIN
     END LOOP;
 END $$;
 SELECT through_changes();
+-- a value of a named type that is altered while the value is held
+CREATE TYPE held AS (a int, "B c" real);
+CREATE FUNCTION while_held() RETURNS SETOF float8 LANGUAGE plpgsql AS $$
+DECLARE
+    v held := ROW(1, 2);
+BEGIN
+    FOR i IN 1..4 LOOP
+        RETURN NEXT svm_decision('columns', v);
+        EXECUTE (ARRAY['ALTER TYPE held ADD ATTRIBUTE c text', 'ALTER TYPE held DROP ATTRIBUTE c', 'ALTER TYPE held ADD ATTRIBUTE d int',
+            'SELECT'])[i];
+    END LOOP;
+END $$;
+SELECT while_held();
 
 -- read-only, parallel, whatever the search path
 BEGIN READ ONLY;
