@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
+.PHONY: help build install uninstall installcheck deb pgxn demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -12,6 +12,18 @@ build: ## compile the extension for the server of PG_CONFIG=... (default: pg_con
 
 install: ## build, then copy the extension into the server of PG_CONFIG=...
 	scripts/install $(PG_CONFIG)
+
+uninstall: ## remove what install put there
+	scripts/uninstall $(PG_CONFIG)
+
+installcheck: ## the SQL tests on the running server that PGHOST and PGPORT name
+	scripts/installcheck $(PG_CONFIG)
+
+deb: ## Debian packages of the committed tree in target/deb; CHECK=check tries them in a clean Debian
+	scripts/deb $(CHECK)
+
+pgxn: ## the committed tree as a zip for the PostgreSQL Extension Network, in target/
+	scripts/pgxn
 
 demo: ## the tour: install what is missing, start a private server, train and predict on real data
 	scripts/demo
