@@ -161,7 +161,7 @@ LARGE = {
         {"53200", "XX001"},
     ),
     "a row": (
-        "SELECT svm_train_query('SELECT array_fill(1::real, ARRAY[50000000]) AS v, good FROM few', 'good', model => 'm')",
+        "SELECT svm_train_query('SELECT array_fill(1::real, ARRAY[20000000]) AS v, good FROM few', 'good', model => 'm')",
         {"53400"},
     ),
     "labels": (
@@ -172,7 +172,7 @@ LARGE = {
     "an argument": ("SELECT svm_train('few', repeat('x', 100000000))", {"54000"}),
     "a name": ("SELECT svm_decision(repeat(id::text, 50000000), '{1}'::real[]) FROM few", {"42704"}),
     "a list": (
-        "SELECT svm_train('few', 'good', options => jsonb_build_object('costs', array_fill(1, ARRAY[1000000])))",
+        "SELECT svm_train('few', 'good', options => jsonb_build_object('costs', array_fill(1, ARRAY[50000])))",
         {"22023"},
     ),
 }
