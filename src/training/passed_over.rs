@@ -22,7 +22,7 @@ use crate::training::leader::Trained;
 use crate::warm_start::admission::out_of_memory;
 use pgsvm_core::leeway::{code_at, code_of, leeway_of, Metric, Ruler};
 use pgsvm_core::memory::{gathered, Room};
-use pgsvm_core::{Leeways, Loss, Purpose, Scaling, StopReason, Weights};
+use pgsvm_core::{Leeways, Outside, Purpose, Scaling, StopReason, Weights};
 
 /// How far weights are expected to move at most from training to training, in the unit of leeways: so much times the square
 /// root of features over support vectors, as noise has it, but no more than this; and at a tolerance above 1e-3 by its square
@@ -245,19 +245,19 @@ pub fn prove(
         }
         codes.push(code.unwrap_or(0));
     }
-    let mut sums = Sums::default();
+    let mut outside = Outside::without_loss((passing.rows.len() - uncertain.len()) as u64);
     if !uncertain.is_empty() {
         let look = Look::new(job, trained, weights, passing, &metrics)?;
         let Some(seen) = look.at(&uncertain, &mut codes)? else {
             trained.covers = Covers::NotAll;
             return Ok(codes);
         };
-        sums = seen;
+        outside.extend(&seen);
         if let Some(followed) = &mut trained.followed {
             followed["looked_at_again"] = uncertain.len().into();
         }
     }
-    account(job, trained, passing, sums);
+    account(job, trained, passing.tolerance, &outside);
     Ok(codes)
 }
 
@@ -331,34 +331,19 @@ fn distance(metric: &Metric, before: &[f64], now: Weights<'_>) -> f64 {
     metric.distance(change, now.intercept() - intercept)
 }
 
-/// What rows looked at again come to.
-#[derive(Default)]
-struct Sums {
-    /// Losses times costs.
-    losses: f64,
-    wrong: u64,
-}
-
-/// Puts rows passed over into what is said of the training.
-fn account(job: &Job, trained: &mut Trained, passing: &Passing, sums: Sums) {
-    let passed = passing.rows.len() as u64;
+/// Puts rows passed over into what is said of the training, whose gap is to be within the tolerance with them.
+fn account(job: &Job, trained: &mut Trained, tolerance: f64, outside: &Outside) {
     let trained_on = trained.reader.report.rows;
-    trained.reader.report.rows += passed;
+    trained.reader.report.rows += outside.rows();
     let report = &mut trained.trainer.report;
-    report.rows += passed;
+    report.rows += outside.rows();
     let c = job.plan.costs.first().copied().unwrap_or(1.0);
     for head in &mut report.heads {
-        let right = head.training_accuracy * trained_on as f64 + (passed - sums.wrong) as f64;
-        head.training_accuracy = right / (trained_on + passed) as f64;
-        let certificate = &mut head.certificate;
-        certificate.primal += c * sums.losses;
-        if certificate.primal > 0.0 {
-            certificate.gap = (certificate.primal - certificate.dual) / certificate.primal;
-        }
+        head.cover(trained_on, c, outside);
         let arrived = head.stop == Some(StopReason::Tolerance);
-        if arrived && certificate.gap > passing.tolerance {
-            let lost = c * sums.losses / certificate.primal;
-            let share = 1.0 - CAUTION * lost / passing.tolerance;
+        if arrived && head.certificate.gap > tolerance {
+            let lost = outside.primal(c) / head.certificate.primal;
+            let share = 1.0 - CAUTION * lost / tolerance;
             trained.covers = match share >= LEAST_SHARE {
                 true => Covers::WithAWiderGap(share),
                 false => Covers::NotAll,
@@ -406,7 +391,7 @@ impl<'a> Look<'a> {
     }
 
     /// Looks at these of the rows passed over and gives them their codes; None where they are not found any more.
-    fn at(&self, rows: &[usize], codes: &mut [u8]) -> Result<Option<Sums>, Failure> {
+    fn at(&self, rows: &[usize], codes: &mut [u8]) -> Result<Option<Outside>, Failure> {
         // the same statement, planned alike, gives the same rows in the same order: the snapshot is the same
         let planned = query::plan(&self.job.select);
         let feature_columns = 1 + self.features.columns().len();
@@ -415,7 +400,7 @@ impl<'a> Look<'a> {
         let mut costs = Costs::new(self.job, feature_columns);
         let mut running = helpers::running(&planned, self.job);
         let (mut number, mut next) = (0u32, 0);
-        let (mut sums, mut buffer) = (Sums::default(), FeatureBuffer::default());
+        let (mut seen, mut buffer) = (Outside::default(), FeatureBuffer::default());
         let (mut failure, mut more) = (None, true);
         while more && next < rows.len() {
             check_for_interrupts();
@@ -426,11 +411,10 @@ impl<'a> Look<'a> {
                     return Continue::Yes;
                 };
                 match self.look(at, row, &mut decoder, &mut buffer, &mut costs) {
-                    Ok(Some((margin, cost, code))) => {
+                    Ok(Some((side, margin, cost, code))) => {
                         next += 1;
                         codes[at] = code;
-                        sums.wrong += u64::from(margin <= 0.0);
-                        sums.losses += f64::from(cost) * self.loss(margin);
+                        seen.add(self.job.terms.loss, margin, side, cost);
                         Continue::Yes
                     }
                     Ok(None) => Continue::No,
@@ -444,11 +428,11 @@ impl<'a> Look<'a> {
         running.finish();
         match failure {
             Some(reason) => Err(reason),
-            None => Ok((next == rows.len()).then_some(sums)),
+            None => Ok((next == rows.len()).then_some(seen)),
         }
     }
 
-    /// Margin, cost and code of a row passed over; None where it is another one.
+    /// Side, margin, cost and code of a row passed over; None where it is another one.
     fn look(
         &self,
         at: usize,
@@ -456,7 +440,7 @@ impl<'a> Look<'a> {
         decoder: &mut Decoder,
         buffer: &mut FeatureBuffer,
         costs: &mut Costs,
-    ) -> Result<Option<(f64, f32, u8)>, Failure> {
+    ) -> Result<Option<(f64, f64, f32, u8)>, Failure> {
         let passed = &self.passing.rows[at];
         let version = digest::of_version(self.labels[passed.class as usize], row.origin);
         if version != self.passing.known.versions[passed.known as usize] {
@@ -483,20 +467,13 @@ impl<'a> Look<'a> {
         {
             decision += self.weights.get(feature as usize) * f64::from(value);
         }
-        let margin = match passed.class {
-            0 => -decision,
-            _ => decision,
+        let side = match passed.class {
+            0 => -1.0,
+            _ => 1.0,
         };
+        let margin = side * decision;
         let ruler = &self.rulers[passed.class as usize];
         let code = code_at(margin as f32, || ruler.length(&dense, entries()));
-        Ok(Some((margin, cost, code)))
-    }
-
-    fn loss(&self, margin: f64) -> f64 {
-        let short = (1.0 - margin).max(0.0);
-        match self.job.terms.loss {
-            Loss::Hinge => short,
-            Loss::SquaredHinge => short * short,
-        }
+        Ok(Some((side, margin, cost, code)))
     }
 }

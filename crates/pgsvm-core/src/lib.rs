@@ -54,8 +54,8 @@ pub use task::problem::{
     Updates,
 };
 pub use training::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Start, StopReason, TrainError,
-    Trainer, TrainerReport, Validation, Weights,
+    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Outside, Start, StopReason,
+    TrainError, Trainer, TrainerReport, Validation, Weights,
 };
 
 /// What a call of a role's `step` achieved.

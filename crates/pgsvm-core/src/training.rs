@@ -24,6 +24,7 @@
 
 mod held_out;
 mod log;
+mod outside;
 mod run;
 mod schedule;
 mod threads;
@@ -45,6 +46,7 @@ use crate::task::plan::{Goal, PlanError};
 use crate::task::problem::Problem;
 use crate::Step;
 pub use log::{Event, LogEntry};
+pub use outside::Outside;
 use run::Run;
 
 /// Up to this many features weights are kept in f64; above, in f32, which then is about twice as fast.

@@ -11,7 +11,7 @@ use crate::solver::proximal::rule::{Measured, Rule};
 use crate::solver::single::verify::shrunk_dual;
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::visit::visitor::{Sums, Tally, Terms};
-use crate::task::problem::{Loss, Policy, Problem, Proximal};
+use crate::task::problem::{relative, Loss, Policy, Problem, Proximal};
 use crate::training::{Certificate, HeadReport, HeadSpec, StopReason};
 
 /// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
@@ -498,12 +498,7 @@ impl Course {
     }
 
     fn certify(&self, dual: f64) -> Certificate {
-        let primal = self.best.primal;
-        Certificate {
-            primal,
-            dual,
-            gap: relative(primal, dual),
-        }
+        Certificate::new(self.best.primal, dual)
     }
 
     /// How the head ended, or stands.
@@ -523,17 +518,5 @@ impl Course {
             support_vectors: self.support_vectors,
             kappa: self.rule.kappa(),
         }
-    }
-}
-
-/// (primal - dual) / primal, never negative; 0 for a primal of 0.
-fn relative(primal: f64, dual: f64) -> f64 {
-    if primal == f64::INFINITY {
-        return 1.0;
-    }
-    if primal > 0.0 {
-        ((primal - dual) / primal).max(0.0)
-    } else {
-        0.0
     }
 }

@@ -16,6 +16,7 @@ use crate::rows::row::{entries_within, Row};
 use crate::simd::{prefetch_weights, Beside, Deferred, Kernel, Next, Products, Real, Step};
 use crate::solver::sums::intercept::Kinks;
 use crate::solver::visit::per_row::{Asleep, Dual};
+use crate::task::problem::{right_side, Loss};
 
 /// In a metric |x|^2 costs as much as a visit: it is taken of one row in so many.
 pub(in crate::solver) const NORM_SAMPLE: usize = 8;
@@ -225,12 +226,12 @@ impl Terms {
 
     #[inline(always)]
     pub(in crate::solver) fn loss(&self, margin: f64) -> f64 {
-        let slack = (1.0 - margin).max(0.0);
-        if self.squared {
-            slack * slack
+        let loss = if self.squared {
+            Loss::SquaredHinge
         } else {
-            slack
-        }
+            Loss::Hinge
+        };
+        loss.at(margin)
     }
 }
 
@@ -686,12 +687,6 @@ pub(in crate::solver) fn score<K: Kernel, T: Real>(
         sum += T::dot_sparse::<K>(row.sparse(), weights);
     }
     sum
-}
-
-/// A margin of 0 counts for the positive side, as in prediction.
-#[inline(always)]
-fn right_side(margin: f64, y: f64) -> bool {
-    margin > 0.0 || (margin == 0.0 && y > 0.0)
 }
 
 /// The largest f32 not above `value`, so that a dual variable at it is feasible.

@@ -1,0 +1,112 @@
+//! Rows that a training leaves out although its certificate covers them: their dual variables are 0, and what they lose at
+//! the reported weights is added up behind it. Pure sums; whoever knows the rows.
+
+use super::{Certificate, HeadReport};
+use crate::task::problem::{relative, right_side, Loss};
+
+/// What rows come to that were not trained on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Outside {
+    rows: u64,
+    wrong: u64,
+    /// Losses times costs.
+    losses: f64,
+}
+
+impl Outside {
+    /// So many rows that are known to lose nothing, and so to lie on their side.
+    pub fn without_loss(rows: u64) -> Self {
+        Self {
+            rows,
+            ..Self::default()
+        }
+    }
+
+    /// One more row, of the side `y` (1 or -1).
+    pub fn add(&mut self, loss: Loss, margin: f64, y: f64, cost: f32) {
+        self.rows += 1;
+        self.wrong += u64::from(!right_side(margin, y));
+        self.losses += f64::from(cost) * loss.at(margin);
+    }
+
+    /// Several more.
+    pub fn extend(&mut self, more: &Self) {
+        self.rows += more.rows;
+        self.wrong += more.wrong;
+        self.losses += more.losses;
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// What they add to the primal.
+    pub fn primal(&self, c: f64) -> f64 {
+        c * self.losses
+    }
+}
+
+impl Certificate {
+    /// With the gap of these two.
+    pub(crate) fn new(primal: f64, dual: f64) -> Self {
+        Self {
+            primal,
+            dual,
+            gap: relative(primal, dual),
+        }
+    }
+}
+
+impl HeadReport {
+    /// Says of `rows` rows trained on and of those outside what it says of those trained on.
+    pub fn cover(&mut self, rows: u64, c: f64, outside: &Outside) {
+        let right = self.training_accuracy * rows as f64 + (outside.rows - outside.wrong) as f64;
+        self.training_accuracy = right / (rows + outside.rows) as f64;
+        let primal = self.certificate.primal + outside.primal(c);
+        self.certificate = Certificate::new(primal, self.certificate.dual);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training::StopReason;
+
+    fn report() -> HeadReport {
+        HeadReport {
+            certificate: Certificate::new(10.0, 9.0),
+            training_accuracy: 0.75,
+            stop: Some(StopReason::Tolerance),
+            support_vectors: 4,
+            kappa: 1.0,
+        }
+    }
+
+    #[test]
+    fn losses_add_to_the_primal_and_widen_the_gap() {
+        let mut outside = Outside::without_loss(2);
+        outside.add(Loss::SquaredHinge, -1.0, 1.0, 0.5);
+        outside.add(Loss::SquaredHinge, 3.0, -1.0, 7.0);
+        assert_eq!(outside.primal(5.0), 10.0);
+        let mut report = report();
+        report.cover(4, 5.0, &outside);
+        assert_eq!(report.certificate, Certificate::new(20.0, 9.0));
+        assert_eq!(report.certificate.gap, 0.55);
+        assert_eq!(report.training_accuracy, 6.0 / 8.0);
+    }
+
+    #[test]
+    fn a_margin_of_zero_is_right_for_the_positive_side_only() {
+        let mut outside = Outside::default();
+        outside.add(Loss::Hinge, 0.0, 1.0, 1.0);
+        outside.add(Loss::Hinge, -0.0, 1.0, 1.0);
+        outside.add(Loss::Hinge, 0.0, -1.0, 1.0);
+        let mut more = Outside::default();
+        more.extend(&outside);
+        let mut report = report();
+        report.cover(4, 1.0, &more);
+        assert_eq!(report.training_accuracy, (3.0 + 2.0) / 7.0);
+        assert_eq!(report.certificate.primal, 13.0);
+    }
+}
