@@ -42,7 +42,7 @@ fn train_measured(
     }
     let weights = trainer.weights(0);
     Measured {
-        leeways: trainer.leeways().cloned(),
+        leeways: trainer.leeways().map(|it| it.copied().unwrap()),
         duals: trainer.duals(0).iter().collect(),
         weights: weights.iter().chain([weights.intercept()]).collect(),
         scaling: reader.report().unwrap().scaling,
