@@ -127,7 +127,9 @@ CREATE OR REPLACE AGGREGATE svm_log_loss(probability float8, positive boolean) (
 );
 COMMENT ON AGGREGATE svm_log_loss(float8, boolean) IS 'the mean of -ln(probability given to what was)';
 
-CREATE OR REPLACE FUNCTION svm_evaluate(model text, relation regclass, label text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION svm_evaluate(
+    model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL
+)
 RETURNS TABLE (
     rows bigint,
     accuracy float8,
@@ -136,12 +138,15 @@ RETURNS TABLE (
     recall float8,
     f1 float8,
     auc float8,
-    log_loss float8
+    log_loss float8,
+    rows_left_out bigint
 )
     LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';
 
-CREATE OR REPLACE FUNCTION svm_confusion(model text, relation regclass, label text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION svm_confusion(
+    model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL
+)
 RETURNS TABLE (
     actual text,
     predicted text,
@@ -150,7 +155,9 @@ RETURNS TABLE (
     LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
 COMMENT ON FUNCTION svm_confusion IS 'how many rows of each class a model predicts as which';
 
-CREATE OR REPLACE FUNCTION svm_roc(model text, relation regclass, label text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION svm_roc(
+    model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL
+)
 RETURNS TABLE (
     threshold float8,
     false_positive_rate float8,

@@ -8,4 +8,5 @@ mod counts;
 mod loss;
 mod ranking;
 mod relation;
+mod rows;
 mod subject;

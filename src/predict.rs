@@ -7,7 +7,7 @@ mod constant;
 mod contributions;
 mod document;
 mod ranked;
-mod row_name;
+pub mod row_name;
 mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};

@@ -4,7 +4,7 @@
 
 use super::subject::{literal, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::request::source::{quote, Source};
+use crate::request::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
@@ -31,6 +31,7 @@ fn svm_evaluate(
         name!(f1, Option<f64>),
         name!(auc, Option<f64>),
         name!(log_loss, Option<f64>),
+        name!(rows_left_out, Option<i64>),
     ),
 > {
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
@@ -44,6 +45,7 @@ fn svm_evaluate(
             row.get(6)?,
             row.get(7)?,
             row.get(8)?,
+            row.get(9)?,
         ))
     });
     TableIterator::new(rows.or_raise())
@@ -115,18 +117,21 @@ fn rows_of<T>(
 /// The query of `svm_evaluate`: one row.
 fn evaluation(subject: &Subject) -> String {
     let schema = &subject.schema;
+    let predicted = subject.predicted();
+    let none = || "NULL::pg_catalog.float8".to_owned();
+    let log_loss = |probability: Option<String>, truth: &str| match probability {
+        Some(probability) => format!("{schema}.svm_log_loss({probability}, {truth})"),
+        None => none(),
+    };
     let (metrics, area, loss, columns) = match subject.model.labels.as_slice() {
         [_, positive] => {
             let positive = literal(positive);
             let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
             (
-                format!("{schema}.svm_metrics(row.actual, row.predicted, {positive})"),
+                format!("{schema}.svm_metrics(row.actual, {predicted}, {positive})"),
                 format!("{schema}.svm_auc(row.decision, {truth})"),
-                format!("{schema}.svm_log_loss(row.probability, {truth})"),
-                vec![
-                    format!("{} AS decision", subject.decision()),
-                    format!("{} AS probability", subject.probability()),
-                ],
+                log_loss(subject.probability(), &truth),
+                Vec::new(),
             )
         }
         labels => {
@@ -140,9 +145,13 @@ fn evaluation(subject: &Subject) -> String {
                     "(SELECT pg_catalog.avg(area) FROM pg_catalog.unnest(ARRAY[{}]) AS area)",
                     areas.collect::<Vec<_>>().join(", ")
                 ),
-                false => "NULL::pg_catalog.float8".to_owned(),
+                false => none(),
             };
-            let mut columns = vec![format!("{} AS probability", subject.probability())];
+            let probability = subject.probability_of_actual();
+            let mut columns = Vec::new();
+            if let Some(probability) = &probability {
+                columns.push(format!("{probability} AS probability"));
+            }
             if labels.len() <= MOST_AREAS {
                 columns.extend(
                     labels.iter().enumerate().map(|(at, label)| {
@@ -151,17 +160,19 @@ fn evaluation(subject: &Subject) -> String {
                 );
             }
             (
-                format!("{schema}.svm_metrics(row.actual, row.predicted)"),
+                format!("{schema}.svm_metrics(row.actual, {predicted})"),
                 area,
-                format!("{schema}.svm_log_loss(row.probability, true)"),
+                log_loss(probability.map(|_| "row.probability".to_owned()), "true"),
                 columns,
             )
         }
     };
     format!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
-             (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss
-         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss FROM {} AS row) AS found",
+             (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
+             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows
+         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows
+               FROM {} AS row) AS found",
         subject.rows(&columns)
     )
 }
@@ -172,21 +183,22 @@ fn confusion(subject: &Subject) -> String {
     let labels = subject.label_array();
     format!(
         "WITH counted AS (
-             SELECT row.actual, row.predicted, pg_catalog.count(*) AS rows FROM {} AS row
-             WHERE row.actual IS NOT NULL AND row.predicted IS NOT NULL
-             GROUP BY row.actual, row.predicted
+             SELECT row.actual, {} AS predicted, pg_catalog.count(*) AS rows FROM {} AS row
+             WHERE row.actual IS NOT NULL
+             GROUP BY 1, 2
          ), known AS (
              SELECT actual, predicted
              FROM pg_catalog.unnest({labels}) AS actual, pg_catalog.unnest({labels}) AS predicted
          )
          SELECT coalesce(counted.actual, known.actual), coalesce(counted.predicted, known.predicted),
              coalesce(counted.rows, 0)
-         FROM counted FULL JOIN known
+         FROM (SELECT * FROM counted WHERE predicted IS NOT NULL) AS counted FULL JOIN known
              ON known.actual OPERATOR(pg_catalog.=) counted.actual
              AND known.predicted OPERATOR(pg_catalog.=) counted.predicted
          ORDER BY pg_catalog.array_position({labels}, coalesce(counted.actual, known.actual)),
              coalesce(counted.actual, known.actual),
              pg_catalog.array_position({labels}, coalesce(counted.predicted, known.predicted))",
+        subject.predicted(),
         subject.rows(&[])
     )
 }
@@ -218,21 +230,6 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
          )) AS point",
         subject.schema,
         literal(positive),
-        subject.rows(&[format!("{} AS decision", subject.decision())])
+        subject.rows(&[])
     ))
-}
-
-/// The FROM item of a relation that exists and has a column of that name.
-pub(super) fn checked_source(relation: pg_sys::Oid, label: &str) -> Result<String, Failure> {
-    let source = Source::Relation(relation);
-    let columns = source.columns()?;
-    let from = source.table_expression()?;
-    if columns.iter().any(|column| column.name == label) {
-        return Ok(from);
-    }
-    Err(Failure::new(
-        Code::ERRCODE_UNDEFINED_COLUMN,
-        format!("column \"{label}\" does not exist in {from}"),
-    )
-    .hint("Name the column that holds the labels: label => 'column'."))
 }

@@ -2,12 +2,12 @@
 //! predictions. What the tables say of the model may have been written by anybody who owns it, so
 //! nothing of it goes into SQL but quoted.
 
-use super::relation::checked_source;
+use super::rows;
 use crate::base::errors::{Code, Failure};
-use crate::model::{self, Model};
+use crate::model::{self, Model, Sigmoid};
+use crate::pg::call::Call;
 use crate::pg::statement;
 use crate::request::required;
-use crate::request::source::quote;
 use crate::targets::labels::qualified_type_name;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -20,17 +20,30 @@ pub struct Subject {
     pub schema: String,
     pub model: Rc<Model>,
     pub label_column: String,
-    /// As SQL writes it.
-    label_type: String,
-    /// The relation, quoted and qualified.
+    /// The label of a row, in its type.
+    value: String,
+    label_type: LabelType,
+    /// The relation's columns that are needed, and no others: a FROM item that is called `ROW`.
     from: String,
+    /// What predictions are given of a row.
+    features: String,
 }
 
-/// The name under which the queries see a row of the relation; a column of it would have to be called so.
+/// The type that labels are compared in.
+struct LabelType {
+    /// As SQL writes it.
+    name: String,
+    /// Whether it is PostgreSQL's own, and so is its equality.
+    is_built_in: bool,
+}
+
+/// The name under which the queries see a row of the relation.
 const ROW: &str = "\"pgsvm row\"";
+/// Most labels that are compared one by one.
+const MOST_COMPARED: usize = 32;
 
 impl Subject {
-    /// What the arguments name.
+    /// What the arguments name. `features` is the column that holds all features, where there is one.
     pub fn of_call(
         fcinfo: pg_sys::FunctionCallInfo,
         model: Option<&str>,
@@ -39,43 +52,81 @@ impl Subject {
     ) -> Result<Self, Failure> {
         let model = required(model, "model")?;
         let relation = required(relation, "relation")?;
-        // SAFETY: PostgreSQL called with it.
-        let schema = unsafe { statement::schema_of_call(fcinfo) };
+        // SAFETY: PostgreSQL called with it; the argument is a text where the declaration has it.
+        let (schema, features) = unsafe {
+            (
+                statement::schema_of_call(fcinfo),
+                Call::of(fcinfo).get::<String>("features"),
+            )
+        };
         let model = model::find(schema, model)?;
         let label_column = label.unwrap_or(&model.label_column).to_owned();
+        let features = features.as_deref();
+        let rows = rows::of(relation, &model, &label_column, features)?;
+        let label_type = existing_type(&model)?;
         Ok(Self {
             schema: model::schema_of_call(fcinfo),
-            from: checked_source(relation, &label_column)?,
-            label_type: existing_type(&model)?,
+            value: format!("CAST({} AS {})", rows.label, label_type.name),
+            label_type,
             label_column,
+            from: rows.from,
+            features: rows.features,
             model,
         })
     }
 
-    /// A FROM item of the relation's rows: `actual`, `predicted` and the given columns. OFFSET 0 keeps
+    /// A FROM item of the relation's rows: `actual`, what `predicted` needs, and the given columns. OFFSET 0 keeps
     /// PostgreSQL from computing a column once for each place that it is used at.
     pub fn rows(&self, columns: &[String]) -> String {
+        let answer = match self.is_binary() {
+            true => format!("{} AS decision", self.call("svm_decision", &[])),
+            false => format!("{} AS predicted", self.call("svm_classify", &[])),
+        };
         let columns: String = columns.iter().map(|column| format!(", {column}")).collect();
         format!(
-            "(SELECT {} AS actual, {} AS predicted{columns} FROM {} AS {ROW} OFFSET 0)",
+            "(SELECT {} AS actual, {answer}{columns} FROM {} AS {ROW} OFFSET 0)",
             self.actual(),
-            self.call("svm_classify", &[]),
             self.from
         )
     }
 
+    fn is_binary(&self) -> bool {
+        self.model.heads.len() == 1
+    }
+
+    /// The class predicted for a row of `rows`, called `row`.
+    pub fn predicted(&self) -> String {
+        match (self.is_binary(), self.model.labels.as_slice()) {
+            (true, [negative, positive]) => format!(
+                "CASE WHEN row.decision OPERATOR(pg_catalog.>=) 0::pg_catalog.float8 THEN {}
+                 WHEN row.decision OPERATOR(pg_catalog.<) 0::pg_catalog.float8 THEN {} END",
+                literal(positive),
+                literal(negative)
+            ),
+            _ => "row.predicted".to_owned(),
+        }
+    }
+
     /// The label as the model writes it; values are compared in the label's type.
     fn actual(&self) -> String {
-        let value = format!(
-            "CAST({ROW}.{} AS {})",
-            quote(&self.label_column),
-            self.label_type
-        );
+        let (value, name) = (&self.value, &self.label_type.name);
+        let labels = &self.model.labels;
+        if self.label_type.is_built_in && labels.len() <= MOST_COMPARED {
+            let cases: String = labels
+                .iter()
+                .map(|label| {
+                    let label = literal(label);
+                    format!(
+                        "WHEN {value} OPERATOR(pg_catalog.=) CAST({label} AS {name}) THEN {label} "
+                    )
+                })
+                .collect();
+            return format!("CASE {cases}ELSE CAST({value} AS pg_catalog.text) END");
+        }
         let labels = self.label_array();
         format!(
-            "coalesce(({labels})[pg_catalog.array_position(({labels})::{}[], {value})],
-                 CAST({value} AS pg_catalog.text))",
-            self.label_type
+            "coalesce(({labels})[pg_catalog.array_position(({labels})::{name}[], {value})],
+                 CAST({value} AS pg_catalog.text))"
         )
     }
 
@@ -90,30 +141,42 @@ impl Subject {
         format!("ARRAY[{}]::pg_catalog.text[]", labels.join(", "))
     }
 
-    /// The decision of a model of two classes.
-    pub fn decision(&self) -> String {
-        self.call("svm_decision", &[])
-    }
-
     /// The decision for one class against the rest.
     pub fn decision_of(&self, class: &str) -> String {
         self.call("svm_decision", &[literal(class)])
     }
 
-    /// Of two classes the probability of the positive one, of more that of the actual class; NULL where the model
-    /// has no probabilities or does not know the class.
-    pub fn probability(&self) -> String {
-        let labels = self.label_array();
+    /// Of two classes the probability of the positive one, from the decision of a row of `rows`; None where the model
+    /// has no probabilities or more classes.
+    pub fn probability(&self) -> Option<String> {
+        let [head] = self.model.heads.as_slice() else {
+            return None;
+        };
+        let Sigmoid { slope, offset } = head.sigmoid?;
+        // svm_log_loss counts a probability as at least 2^-52; exp must not leave the range of its type
+        Some(format!(
+            "CASE WHEN row.decision IS NOT NULL THEN
+                 1::pg_catalog.float8 OPERATOR(pg_catalog./) (1::pg_catalog.float8 OPERATOR(pg_catalog.+) pg_catalog.exp(
+                     GREATEST(-700::pg_catalog.float8, LEAST(700::pg_catalog.float8,
+                         {} OPERATOR(pg_catalog.*) row.decision OPERATOR(pg_catalog.+) {}))))
+             END",
+            number(slope),
+            number(offset)
+        ))
+    }
+
+    /// Of more classes the probability of the actual one, as a column of `rows`; NULL where the model does not know
+    /// the class, None where it has no probabilities.
+    pub fn probability_of_actual(&self) -> Option<String> {
         let known = self.model.heads.iter().all(|head| head.sigmoid.is_some());
-        match (known, self.model.labels.as_slice()) {
-            (false, _) => "NULL::pg_catalog.float8".to_owned(),
-            (true, [_, positive]) => self.call("svm_probability", &[literal(positive)]),
-            (true, _) => format!(
-                "CASE WHEN {0} OPERATOR(pg_catalog.=) ANY ({labels}) THEN {1} END",
+        known.then(|| {
+            format!(
+                "CASE WHEN {0} OPERATOR(pg_catalog.=) ANY ({1}) THEN {2} END",
                 self.actual(),
+                self.label_array(),
                 self.call("svm_probability", &[self.actual()])
-            ),
-        }
+            )
+        })
     }
 
     fn call(&self, function: &str, more: &[String]) -> String {
@@ -122,21 +185,25 @@ impl Subject {
             .map(|argument| format!(", {argument}"))
             .collect();
         format!(
-            "{}.{function}({}, {ROW}{more})",
+            "{}.{function}({}, {}{more})",
             self.schema,
-            literal(&self.model.name)
+            literal(&self.model.name),
+            self.features
         )
     }
 }
 
 /// A type that a model names, as SQL writes it whatever the search path.
-fn existing_type(model: &Model) -> Result<String, Failure> {
+fn existing_type(model: &Model) -> Result<LabelType, Failure> {
     let found = Spi::get_one_with_args::<pg_sys::Oid>(
         "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
         &[model.label_type.as_str().into()],
     );
     match found {
-        Ok(Some(found)) => Ok(qualified_type_name(found)),
+        Ok(Some(found)) => Ok(LabelType {
+            name: qualified_type_name(found),
+            is_built_in: found.to_u32() < pg_sys::FirstNormalObjectId,
+        }),
         _ => Err(Failure::new(
             Code::ERRCODE_UNDEFINED_OBJECT,
             format!("type {} does not exist", model.label_type),
@@ -149,4 +216,9 @@ fn existing_type(model: &Model) -> Result<String, Failure> {
 /// A text as SQL writes it, with its type.
 pub fn literal(text: &str) -> String {
     format!("{}::pg_catalog.text", quote_literal(text))
+}
+
+/// A number as SQL writes it, with its type.
+fn number(value: f64) -> String {
+    format!("'{value:?}'::pg_catalog.float8")
 }

@@ -175,3 +175,61 @@ SELECT abs(e.log_loss - (SELECT svm_log_loss(svm_probability('sure', p), y = 'ri
 SET client_min_messages = error;
 DELETE FROM svm_model;
 DROP SCHEMA tested, "My data" CASCADE;
+
+-- rows left out are counted, whatever for; rights are wanted on the columns used; features may be all in one column
+CREATE TABLE visits AS SELECT i AS id, i % 17 AS a, i % 23 AS b, ARRAY[i % 17, i % 23]::real[] AS x, 'secret' AS note,
+    CASE WHEN i % 17 + i % 5 > 10 THEN 'yes' ELSE 'no' END AS answer, (i % 17 + i % 5) / 8 AS third
+FROM generate_series(1, 1000) AS i;
+SELECT svm_train('visits', 'answer', ARRAY['a', 'b'], 'columns', probability => true);
+SELECT svm_train('visits', 'answer', ARRAY['x'], 'list');
+SELECT svm_train('visits', 'third', ARRAY['a', 'b'], 'thirds', probability => true);
+UPDATE visits SET a = NULL, x = NULL WHERE id % 10 = 0;
+UPDATE visits SET answer = NULL WHERE id % 15 = 0;
+CREATE TABLE documents AS SELECT id, to_jsonb(v) AS doc, x, answer, third FROM visits AS v;
+SELECT e.rows, e.rows_left_out, e.accuracy = (h.metrics).accuracy AS accuracy, e.auc = h.auc AS auc, e.log_loss = h.log_loss AS log_loss
+FROM svm_evaluate('columns', 'visits') AS e, (SELECT svm_metrics(answer, svm_classify('columns', v)) AS metrics,
+    svm_auc(svm_decision('columns', v), answer = 'yes') AS auc, svm_log_loss(svm_probability('columns', v), answer = 'yes') AS log_loss FROM visits AS v) AS h;
+SELECT e.rows, e.rows_left_out, e.accuracy = (h.metrics).accuracy AS accuracy, e.auc = h.auc AS auc, e.log_loss
+FROM svm_evaluate('list', 'visits') AS e, (SELECT svm_metrics(answer, svm_classify('list', v)) AS metrics,
+    svm_auc(svm_decision('list', v), answer = 'yes') AS auc FROM visits AS v) AS h;
+SELECT count(*) AS same FROM (SELECT * FROM svm_evaluate('columns', 'visits') INTERSECT SELECT * FROM svm_evaluate('columns', 'documents', features => 'doc')) AS s;
+SELECT count(*) AS same FROM (SELECT * FROM svm_evaluate('list', 'visits') INTERSECT SELECT * FROM svm_evaluate('list', 'documents', features => 'doc')
+    INTERSECT SELECT * FROM svm_evaluate('list', 'documents', features => 'x', label => 'answer')) AS s;
+CREATE VIEW bare AS SELECT doc, x AS numbers FROM documents;
+SELECT rows, rows_left_out FROM svm_evaluate('columns', 'bare', features => 'doc');
+SELECT count(*) AS same FROM (SELECT * FROM svm_evaluate('thirds', 'visits') INTERSECT SELECT * FROM svm_evaluate('thirds', 'bare', features => 'doc')) AS s;
+SELECT count(*) AS same FROM (SELECT * FROM svm_confusion('columns', 'visits') INTERSECT SELECT * FROM svm_confusion('columns', 'bare', features => 'doc')) AS s;
+SELECT (SELECT array_agg(r) FROM svm_roc('columns', 'visits') AS r) = (SELECT array_agg(r) FROM svm_roc('columns', 'bare', features => 'doc') AS r) AS same;
+SELECT rows, rows_left_out FROM svm_evaluate('list', 'documents', features => 'x');
+SELECT * FROM svm_evaluate('list', 'bare', features => 'numbers');
+\echo :LAST_ERROR_SQLSTATE
+SELECT * FROM svm_evaluate('list', 'bare', features => 'nothing');
+\echo :LAST_ERROR_SQLSTATE
+SELECT * FROM svm_evaluate('columns', 'documents');
+\echo :LAST_ERROR_SQLSTATE
+CREATE TABLE few AS SELECT a, CASE id WHEN 2 THEN 'NaN' ELSE b::float8 END AS b, answer FROM visits WHERE id < 4 ORDER BY id;
+SELECT rows FROM svm_evaluate('columns', 'few');
+\echo :LAST_ERROR_SQLSTATE
+ALTER TABLE visits ALTER b TYPE float8;
+UPDATE visits SET b = 'NaN' WHERE id = 77;
+ALTER TABLE visits ADD PRIMARY KEY (id);
+SELECT rows FROM svm_evaluate('columns', 'visits');
+\echo :LAST_ERROR_SQLSTATE
+CREATE ROLE regress_svm_reader;
+SELECT svm_grant(name, 'regress_svm_reader') FROM unnest('{columns,list}'::text[]) AS name;
+GRANT SELECT (a, b, answer) ON visits TO regress_svm_reader;
+SET ROLE regress_svm_reader;
+SELECT rows FROM svm_evaluate('columns', 'visits');
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+UPDATE visits SET b = 1 WHERE id = 77;
+SET ROLE regress_svm_reader;
+SELECT rows, rows_left_out FROM svm_evaluate('columns', 'visits');
+SELECT sum(rows) FROM svm_confusion('columns', 'visits');
+SELECT count(*) > 2 AS points FROM svm_roc('columns', 'visits');
+SELECT rows FROM svm_evaluate('list', 'visits');
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+SELECT svm_revoke(name, 'regress_svm_reader') FROM unnest('{columns,list}'::text[]) AS name;
+REVOKE ALL (a, b, answer) ON visits FROM regress_svm_reader;
+DROP ROLE regress_svm_reader;

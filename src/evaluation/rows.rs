@@ -1,0 +1,132 @@
+//! Which of a relation's columns an evaluation reads, and as what predictions are given them: the caller needs
+//! no right on any other, and no other is fetched.
+
+use crate::base::errors::{Code, Failure};
+use crate::base::settings::{self, PredictNulls};
+use crate::features::{FeaturePart, Nulls};
+use crate::model::Model;
+use crate::pg::query::Column;
+use crate::pg::types::{type_kind, TypeKind};
+use crate::predict::row_name::NAMING;
+use crate::request::source::{quote, Source};
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+
+/// Longest name that PostgreSQL keeps whole.
+const LONGEST_NAME_BYTES: usize = 63;
+
+/// SQL for the rows of a relation.
+pub struct Rows {
+    /// A FROM item, to be called "pgsvm row".
+    pub from: String,
+    /// The label of a row.
+    pub label: String,
+    /// The features of a row.
+    pub features: String,
+}
+
+/// The rows of a relation that exists. `features`: the column that holds all of them, where there is one.
+pub fn of(
+    relation: pg_sys::Oid,
+    model: &Model,
+    label: &str,
+    features: Option<&str>,
+) -> Result<Rows, Failure> {
+    let source = Source::Relation(relation);
+    let columns = source.columns()?;
+    let from = source.table_expression()?;
+    let find = |name: &str| columns.iter().find(|column| column.name == name);
+    let held_in = match features {
+        None => None,
+        Some(name) => Some(find(name).ok_or_else(|| {
+            missing(name, &from)
+                .hint("Name the column that holds the features: features => 'column'.")
+        })?),
+    };
+    let is_document =
+        held_in.is_some_and(|column| matches!(type_kind(column.type_oid), TypeKind::Json { .. }));
+    let alias = |name: &str| format!("\"pgsvm row\".{}", quote(name));
+    let label_sql = match (find(label), held_in) {
+        (Some(_), _) => alias(label),
+        (None, Some(column)) if is_document => format!(
+            "({} OPERATOR(pg_catalog.->>) {})",
+            alias(&column.name),
+            quote_literal(label)
+        ),
+        (None, _) => {
+            return Err(missing(label, &from)
+                .hint("Name the column that holds the labels: label => 'column'."))
+        }
+    };
+    let whole_row = "\"pgsvm row\"".to_owned();
+    let (needed, features_sql) = match held_in.or_else(|| only_array(model, &columns)) {
+        Some(column) => (vec![column.name.as_str()], alias(&column.name)),
+        None => (model.features.columns(), whole_row.clone()),
+    };
+    // a column that is not there is for the prediction to complain about
+    let mut selected: Vec<&str> = needed
+        .into_iter()
+        .filter(|name| find(name).is_some())
+        .collect();
+    if find(label).is_some() && !selected.contains(&label) {
+        selected.push(label);
+    }
+    let mut list: Vec<String> = selected.into_iter().map(quote).collect();
+    if features_sql == whole_row {
+        let names = known_by(relation)?;
+        let named = names
+            .iter()
+            .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES);
+        list.extend(
+            named.map(|name| format!("{} AS {}", quote(name), quote(&format!("{NAMING}{name}")))),
+        );
+    }
+    Ok(Rows {
+        from: format!("(SELECT {} FROM {from})", list.join(", ")),
+        label: label_sql,
+        features: features_sql,
+    })
+}
+
+/// The column of arrays that is all that the model reads; None where a NULL in its place is more than NULL.
+fn only_array<'a>(model: &Model, columns: &'a [Column]) -> Option<&'a Column> {
+    let [FeaturePart::Array { name, .. }] = model.features.parts.as_slice() else {
+        return None;
+    };
+    let null_is_null = match model.nulls {
+        Nulls::Skip => true,
+        Nulls::Error => settings::predict_nulls() == PredictNulls::Null,
+        Nulls::Zero | Nulls::Mean => false,
+    };
+    columns
+        .iter()
+        .find(|column| null_is_null && column.name == *name)
+        .filter(|column| matches!(type_kind(column.type_oid), TypeKind::Array(_)))
+}
+
+/// The columns that say which row it is, as far as the caller may read them: the primary key's, or its place.
+fn known_by(relation: pg_sys::Oid) -> Result<Vec<String>, Failure> {
+    let names = Spi::get_one_with_args::<Vec<String>>(
+        "SELECT coalesce(
+             (SELECT pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY
+                  pg_catalog.array_position(i.indkey::pg_catalog.int2[], a.attnum))
+              FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_attribute AS a
+                  ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid
+                  AND a.attnum OPERATOR(pg_catalog.=) ANY (i.indkey::pg_catalog.int2[])
+              WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary
+              HAVING pg_catalog.bool_and(pg_catalog.has_column_privilege(i.indrelid, a.attnum, 'SELECT'))),
+             CASE WHEN c.relkind OPERATOR(pg_catalog.=) ANY ('{r,m,p}'::pg_catalog.\"char\"[])
+                 AND pg_catalog.has_table_privilege(c.oid, 'SELECT') THEN '{ctid}'::pg_catalog.text[] END,
+             '{}'::pg_catalog.text[])
+         FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) $1",
+        &[relation.into()],
+    );
+    Ok(names.ok().flatten().unwrap_or_default())
+}
+
+fn missing(column: &str, from: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_COLUMN,
+        format!("column \"{column}\" does not exist in {from}"),
+    )
+}
