@@ -75,8 +75,9 @@ impl Subject {
         })
     }
 
-    /// A FROM item of the relation's rows: `actual`, what `predicted` needs, and the given columns. OFFSET 0 keeps
-    /// PostgreSQL from computing a column once for each place that it is used at.
+    /// A FROM item of the relation's rows: `actual`, what `predicted` needs, and the given columns. OFFSET keeps
+    /// PostgreSQL from computing a column once for each place that it is used at; a plain 0 would be cast, and keep it
+    /// from planning for parallel workers.
     pub fn rows(&self, columns: &[String]) -> String {
         let answer = match self.is_binary() {
             true => format!("{} AS decision", self.call("svm_decision", &[])),
@@ -84,7 +85,7 @@ impl Subject {
         };
         let columns: String = columns.iter().map(|column| format!(", {column}")).collect();
         format!(
-            "(SELECT {} AS actual, {answer}{columns} FROM {} AS {ROW} OFFSET 0)",
+            "(SELECT {} AS actual, {answer}{columns} FROM {} AS {ROW} OFFSET '0'::pg_catalog.int8)",
             self.actual(),
             self.from
         )

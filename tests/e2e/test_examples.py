@@ -1,6 +1,8 @@
 """The examples run as their pages say."""
 
+import os
 import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +51,37 @@ def test_the_nightly_run_deploys_what_is_better_and_a_broken_night_changes_nothi
     assert one(connection, "SELECT count(*) FROM customers") == 6000
     assert one(connection, "SELECT count(*) FROM scores") == 1000
     assert one(connection, "SELECT max(version) FROM svm_versions WHERE name = 'churn'") == 2
+
+
+CLIENTS = ROOT / "examples" / "clients"
+PRINTED = {
+    "with_psycopg.py": [
+        "trained buyers_psycopg",
+        "buys true",
+        "buys false",
+        *["buys {} with a probability between 0 and 1: True"] * 3,
+        'error column "plan" does not exist',
+    ],
+    "with_sqlalchemy.py": ["models 0", "trained buyers_sqlalchemy", "best 3 in order True", "buys true"],
+    "with_pandas.py": ["trained buyers_pandas", "rows 2000 better than nine in ten True", "rows 2000 left out 0"],
+    "with_asyncpg.py": ["trained buyers_asyncpg", "buys true", "buys None", "buys None", "rows 2000 left out 0"],
+}
+
+
+@pytest.mark.parametrize("client", PRINTED)
+def test_clients_train_and_predict(client, server, database):
+    connected = {"PGHOST": server.socket_directory, "PGPORT": "5432", "PGUSER": "postgres", "PGDATABASE": database}
+    environment = {**os.environ, **connected}
+    psql = [programs_of(server.version) / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", CLIENTS / "setup.sql"]
+    subprocess.run(psql, env=environment, check=True, stderr=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, CLIENTS / client], env=environment, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(PRINTED[client]), done.stdout
+    for line, expected in zip(lines, PRINTED[client], strict=True):
+        # what depends on the model's last digit is true or false
+        assert line in (expected, expected.format("true"), expected.format("false"))
+
+
+def test_every_client_is_tried():
+    assert {path.name for path in CLIENTS.glob("*.py")} == set(PRINTED)
