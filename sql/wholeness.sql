@@ -1,15 +1,13 @@
 -- What a dump restored in part, or with its triggers disabled, leaves behind: said, and repaired
 
 CREATE OR REPLACE VIEW svm_problems WITH (security_invoker = true) AS
+-- without the tables that are unlogged: this is read on standbys too
 WITH stored (version_id, table_name, rows) AS (
     SELECT version_id, 'svm_head', pg_catalog.count(*) FROM svm_head GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_weight', pg_catalog.count(*) FROM svm_weight GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_dual', pg_catalog.count(*) FROM svm_dual GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_key', pg_catalog.count(*) FROM svm_key GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_key_dual', pg_catalog.count(*) FROM svm_key_dual GROUP BY version_id
-    UNION ALL SELECT version_id, 'svm_key_leeway', pg_catalog.count(*) FROM svm_key_leeway GROUP BY version_id
-    UNION ALL SELECT version_id, 'svm_key_scaling', pg_catalog.count(*) FROM svm_key_scaling GROUP BY version_id
-    UNION ALL SELECT version_id, 'svm_key_metric', pg_catalog.count(*) FROM svm_key_metric GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_log', pg_catalog.count(*) FROM svm_log GROUP BY version_id
 ), version AS (
     SELECT version.id, model.name, version.version, version.stored_rows, version.dual, version.solver
@@ -78,7 +76,20 @@ FROM pg_catalog.pg_trigger JOIN (VALUES
     ('svm_weight', 'svm_weight_changed', 'R')
 ) AS made (relation, name, enabled)
     ON tgrelid OPERATOR(pg_catalog.=) made.relation::oid AND tgname OPERATOR(pg_catalog.=) made.name
-WHERE tgenabled::text OPERATOR(pg_catalog.<>) made.enabled;
+WHERE tgenabled::text OPERATOR(pg_catalog.<>) made.enabled
+UNION ALL
+SELECT NULL, NULL, travels.relation::regclass::text,
+    pg_catalog.format('publication %I has svm_model and not this table', pubname),
+    pg_catalog.format('ALTER PUBLICATION %I ADD TABLE %s; then ALTER SUBSCRIPTION … REFRESH PUBLICATION', pubname,
+        travels.relation::regclass)
+FROM pg_catalog.pg_publication AS publication
+JOIN pg_catalog.pg_publication_rel AS has
+    ON has.prpubid OPERATOR(pg_catalog.=) publication.oid AND has.prrelid OPERATOR(pg_catalog.=) 'svm_model'::regclass::oid
+CROSS JOIN pg_catalog.pg_extension CROSS JOIN LATERAL pg_catalog.unnest(extconfig) AS travels (relation)
+WHERE extname OPERATOR(pg_catalog.=) 'pgsvm' AND NOT EXISTS (
+    SELECT FROM pg_catalog.pg_publication_rel AS other WHERE other.prpubid OPERATOR(pg_catalog.=) publication.oid
+        AND other.prrelid OPERATOR(pg_catalog.=) travels.relation
+);
 COMMENT ON VIEW svm_problems IS
     'what is not whole: models of the current user that lack rows, and for a superuser rows that belong to nothing, and triggers';
 GRANT SELECT ON svm_problems TO PUBLIC;

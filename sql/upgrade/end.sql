@@ -59,5 +59,20 @@ BEGIN
 END;
 $$;
 
+-- What travels with models may have become more.
+DO $$
+DECLARE
+    unpublished record;
+BEGIN
+    FOR unpublished IN
+        SELECT pg_catalog.format('%s: %s', problem, pg_catalog.string_agg(table_name, ', ')) AS told,
+            pg_catalog.string_agg(remedy, '; ') AS remedy
+        FROM @extschema@.svm_problems WHERE problem OPERATOR(pg_catalog.~~) 'publication %' GROUP BY problem
+    LOOP
+        RAISE NOTICE '%', unpublished.told USING HINT = unpublished.remedy;
+    END LOOP;
+END;
+$$;
+
 DROP FUNCTION svm_outdated(text, text);
 DROP TABLE svm_outdated;

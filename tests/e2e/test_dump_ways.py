@@ -168,6 +168,14 @@ def test_a_dump_of_other_tables_leaves_the_extension_out(source, target, tmp_pat
         assert one(connection, "SELECT count(*) FROM pg_extension WHERE extname = 'pgsvm'") == 0
 
 
+def test_a_dump_of_other_tables_and_the_extension_brings_models(source, target, tmp_path):
+    with target.connect() as connection:
+        connection.execute(f'CREATE SCHEMA "{SCHEMA}"; GRANT USAGE ON SCHEMA "{SCHEMA}" TO dump_reader')
+    dump = source.dump(tmp_path / "both", "-F", "custom", "-t", "points", "-e", "pgsvm")
+    target.restore(dump, "-j", "4", "--exit-on-error")
+    check_same(source, target)
+
+
 def test_over_a_database_with_other_models(source, target, archive):
     with target.connect() as connection:
         connection.execute(f'CREATE SCHEMA "{SCHEMA}"; CREATE EXTENSION pgsvm SCHEMA "{SCHEMA}"')

@@ -107,6 +107,15 @@ SELECT svm_repair();
 TABLE svm_problems;
 SELECT svm_repair(NULL);
 
+-- a publication that lists some of the tables
+SET client_min_messages = error;
+CREATE PUBLICATION regress_svm_some FOR TABLE svm_model, svm_version, svm_permission, svm_head, svm_dual, svm_log, svm_key;
+CREATE PUBLICATION regress_svm_all FOR ALL TABLES;
+CREATE PUBLICATION regress_svm_other FOR TABLE points;
+RESET client_min_messages;
+SELECT table_name, problem, remedy FROM svm_problems WHERE table_name IN ('svm_model', 'svm_weight', 'svm_key_dual') ORDER BY table_name;
+DROP PUBLICATION regress_svm_some, regress_svm_all, regress_svm_other;
+
 -- a role of no rights
 CREATE ROLE regress_svm_nobody;
 SET ROLE regress_svm_nobody;
