@@ -118,6 +118,46 @@ class Picture:
         plt.close(self._figure)
 
 
+class Bars:
+    """Seconds by system as horizontal bars, each with its number, for a light page and a dark one."""
+
+    THEMES = {"light": {"ink": "#1f2328", "peer": "#afb8c1"}, "dark": {"ink": "#e6edf3", "peer": "#57606a"}}
+
+    def __init__(self, name, title, seconds_by_system):
+        self._name = name
+        # the one that results.md shows
+        self.name = f"{name}_light"
+        self._title, self._bars = title, sorted(seconds_by_system.items(), key=lambda bar: bar[1], reverse=True)
+
+    def save(self, folder):
+        for theme, colours in self.THEMES.items():
+            figure, axis = plt.subplots(figsize=(7.6, 0.42 * len(self._bars) + 0.7))
+            names, values = zip(*self._bars)
+            shades = [COLOURS["pgsvm"] if name == "pgsvm" else colours["peer"] for name in names]
+            axis.barh(names, values, color=shades, height=0.7)
+            axis.set_xlim(0, max(values) * 1.15)
+            axis.set_facecolor("none")
+            for place, value in enumerate(values):
+                axis.text(
+                    value + max(values) * 0.01,
+                    place,
+                    f"{_short(value)} s",
+                    va="center",
+                    fontsize=10,
+                    color=colours["ink"],
+                )
+            figure.suptitle(self._title, x=0.02, ha="left", fontsize=11, color=colours["ink"])
+            axis.tick_params(axis="y", colors=colours["ink"], length=0, labelsize=10)
+            axis.xaxis.set_visible(False)
+            for side in axis.spines.values():
+                side.set_visible(False)
+            figure.tight_layout()
+            figure.savefig(folder / f"{self._name}_{theme}.svg", metadata={"Date": None}, transparent=True)
+            page = "#ffffff" if theme == "light" else "#0d1117"
+            figure.savefig(TARGET / f"{self._name}_{theme}.png", dpi=110, facecolor=page)
+            plt.close(figure)
+
+
 def _tick(axis):
     """Few labels, so that they do not touch: decades, and parts of them where there are less than two."""
     low, high = sorted(axis.get_view_interval())
