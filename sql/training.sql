@@ -106,17 +106,22 @@ SELECT
     coalesce(activity.leader_pid, activity.pid) AS leader_pid,
     activity.datname,
     activity.usename,
-    pg_catalog.substring(activity.application_name, '^pgsvm (\w+):') AS role,
-    CASE WHEN activity.application_name LIKE '%: loading%' THEN 'loading' ELSE 'training' END AS phase,
-    pg_catalog.substring(activity.application_name, '(\d+) rows')::bigint AS rows_loaded,
-    pg_catalog.substring(activity.application_name, 'pass (\d+)')::int AS pass,
-    pg_catalog.substring(activity.application_name, '(\d+)%')::int AS percent_of_pass,
-    pg_catalog.substring(activity.application_name, 'gap ([-+0-9.e]+)')::float8 AS gap,
-    pg_catalog.substring(activity.application_name, '(\d+) s left')::bigint AS seconds_left,
+    CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' ELSE 'leader' END AS role,
+    CASE WHEN told.code[2] IS NULL THEN 'training' ELSE 'loading' END AS phase,
+    told.code[2]::bigint AS rows_loaded,
+    told.code[3]::int AS pass,
+    told.code[4]::int AS percent_of_pass,
+    told.code[5]::float8 AS gap,
+    told.code[6]::bigint AS seconds_left,
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
     leader.query
 FROM pg_catalog.pg_stat_activity AS activity
+-- anybody may call his session anything: what is read as numbers are no more than numbers hold
+CROSS JOIN LATERAL pg_catalog.regexp_match(
+    activity.application_name,
+    '^pgsvm ([rtl]) (?:n(\d{1,18})|p(\d{1,9}) (\d{1,3})%(?: g(\d\.\de-?\d{1,2})(?: e(\d{1,9}))?)?)$'
+) AS told (code)
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)
-WHERE activity.application_name LIKE 'pgsvm %:%';
+WHERE told.code IS NOT NULL;
 GRANT SELECT ON svm_progress TO PUBLIC;

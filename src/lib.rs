@@ -45,6 +45,7 @@ mod warm_start;
 
 #[pgrx::prelude::pg_guard]
 extern "C-unwind" fn _PG_init() {
+    pg::backtraces::switch_off();
     base::settings::register();
     #[cfg(feature = "in_backend_tests")]
     in_backend_tests::allocation::register();

@@ -360,14 +360,17 @@ fn label_is_no_value(model: &Model, label: &str, type_id: pg_sys::Oid, reason: &
 
 fn label_is_no_number(model: &Model) -> Failure {
     let name = model.base_name();
-    Failure::new(
-        Code::ERRCODE_DATATYPE_MISMATCH,
-        format!(
+    let message = match model.labels_are_numbers() {
+        true => format!(
+            "model \"{name}\" predicts labels of type {} that are one number in double precision",
+            model.label_type
+        ),
+        false => format!(
             "model \"{name}\" predicts labels of type {}, not numbers",
             model.label_type
         ),
-    )
-    .hint(format!(
+    };
+    Failure::new(Code::ERRCODE_DATATYPE_MISMATCH, message).hint(format!(
         "svm_classify returns the label as text: SELECT svm_classify('{}', …).",
         name.replace('\'', "''")
     ))

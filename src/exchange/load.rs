@@ -81,11 +81,17 @@ fn fill(relation: &str, mut reader: Reader<impl BufRead>) -> Result<i64, Failure
     Ok(rows)
 }
 
-/// A table's name as the user writes it, quoted part by part.
+/// A table's name as the user writes it, quoted part by part; without a schema in it, in the schema where the caller
+/// creates things, since a temporary table of that name would be found first later. Where there is no such schema, it
+/// stays as it is, and its creation is an error.
 fn quoted_name(relation: &str) -> Result<String, Failure> {
     let name = Spi::get_one_with_args::<String>(
-        "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.')
-         FROM pg_catalog.unnest(pg_catalog.parse_ident($1)) AS part",
+        "SELECT pg_catalog.concat_ws('.',
+             CASE WHEN pg_catalog.array_length(parts, 1) OPERATOR(pg_catalog.=) 1
+                 THEN pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text) END,
+             (SELECT pg_catalog.string_agg(pg_catalog.quote_ident(part), '.' ORDER BY place)
+              FROM pg_catalog.unnest(parts) WITH ORDINALITY AS named (part, place)))
+         FROM pg_catalog.parse_ident($1) AS parts",
         &[relation.into()],
     );
     Ok(name.map_err(spi_failure)?.unwrap_or_default())

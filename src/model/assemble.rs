@@ -1,6 +1,7 @@
 //! Puts a model together from its parts, wherever they come from: the tables, or a text. Anybody may have
 //! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
 
+use super::classes::is_number;
 use super::weights::{OutOfMemory, SparseWeights};
 use super::{Head, Model, Sigmoid};
 use crate::catalog::whole::StoredRows;
@@ -119,17 +120,19 @@ pub fn complete_heads(model: &mut Model) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The labels as numbers: 0 and 1 for a boolean, None for text and enums.
+/// The labels as numbers: 0 and 1 for a boolean; None for text and enums, and where two of them are one number in double
+/// precision.
 fn numeric_labels(label_type: &str, labels: &[String]) -> Option<Vec<f64>> {
-    let bare = label_type.split('(').next().unwrap_or_default();
-    let number = |label: &str| match bare {
+    let number = |label: &str| match label_type {
         "boolean" => Some(f64::from(u8::from(label.starts_with('t')))),
-        "smallint" | "integer" | "bigint" | "real" | "double precision" | "numeric" => {
-            label.parse().ok()
-        }
+        other if is_number(other) => label.parse().ok(),
         _ => None,
     };
-    labels.iter().map(|label| number(label)).collect()
+    let numbers = labels.iter().map(|label| number(label));
+    let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
+    // labels ascend, and so do their numbers
+    let differ = numbers.windows(2).all(|two| two[0] != two[1]);
+    differ.then_some(numbers)
 }
 
 /// Why a chunk of weights is refused.

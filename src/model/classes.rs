@@ -3,6 +3,55 @@
 use super::Model;
 use crate::base::errors::{Code, Failure};
 
+/// A number as it is written, whatever zeros and exponent it is written with: exact, as the labels may differ where double
+/// precision has one number for them.
+#[derive(PartialEq)]
+struct Decimal {
+    negative: bool,
+    /// Without zeros at either end.
+    digits: Vec<u8>,
+    /// The power of ten of the last digit; 0 where there is none.
+    exponent: i64,
+}
+
+impl Decimal {
+    fn read(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let negative = mantissa.starts_with('-');
+        let mantissa = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
+        let (whole, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: Vec<u8> = whole.bytes().chain(behind.bytes()).collect();
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let start = digits.iter().position(|digit| *digit != b'0');
+        let Some((start, end)) = start.zip(digits.iter().rposition(|digit| *digit != b'0')) else {
+            return Some(Self {
+                negative: false,
+                digits: Vec::new(),
+                exponent: 0,
+            });
+        };
+        Some(Self {
+            negative,
+            digits: digits[start..=end].to_vec(),
+            exponent: i64::from(exponent) - behind.len() as i64 + (digits.len() - 1 - end) as i64,
+        })
+    }
+}
+
+/// Whether a label's type, as SQL writes it, is one of numbers.
+pub(super) fn is_number(label_type: &str) -> bool {
+    let bare = label_type.split('(').next().unwrap_or_default();
+    matches!(
+        bare,
+        "smallint" | "integer" | "bigint" | "real" | "double precision" | "numeric"
+    )
+}
+
 /// Most classes that a hint lists.
 const HINTED_CLASSES: usize = 10;
 
@@ -10,11 +59,23 @@ impl Model {
     /// The class of this name, or where labels are numbers of this value: 1.0 is 1.
     pub fn class_named(&self, name: &str) -> Option<usize> {
         let exact = self.labels.iter().position(|label| label == name);
-        exact.or_else(|| {
-            let value: f64 = name.parse().ok()?;
-            let numbers = self.numbers.as_ref()?;
-            numbers.iter().position(|number| *number == value)
+        exact.or_else(|| match Decimal::read(name) {
+            Some(value) if is_number(&self.label_type) => {
+                let same = |label: &String| Decimal::read(label).as_ref() == Some(&value);
+                self.labels.iter().position(same)
+            }
+            // a boolean, or infinity
+            _ => {
+                let value: f64 = name.parse().ok()?;
+                let numbers = self.numbers.as_ref()?;
+                numbers.iter().position(|number| *number == value)
+            }
         })
+    }
+
+    /// Whether the labels' type is one of numbers.
+    pub fn labels_are_numbers(&self) -> bool {
+        is_number(&self.label_type)
     }
 
     /// There is no class of this name.

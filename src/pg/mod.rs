@@ -3,6 +3,7 @@
 
 pub mod aggregate;
 pub mod array;
+pub mod backtraces;
 pub mod call;
 pub mod compat;
 pub mod composite;

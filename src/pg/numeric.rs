@@ -23,14 +23,21 @@ const EXACT_POWERS: [f64; 23] = [
 /// values beyond the range of a double come out as non-finite. None when the bytes are no numeric.
 pub fn to_f64(payload: &[u8]) -> Option<f64> {
     let header = word(payload, 0)?;
-    let (negative, weight, digits) = match header & SPECIAL {
-        SPECIAL => {
-            return Some(match header {
-                POSITIVE_INFINITY => f64::INFINITY,
-                NEGATIVE_INFINITY => f64::NEG_INFINITY,
-                _ => f64::NAN,
-            })
-        }
+    match header {
+        POSITIVE_INFINITY => return Some(f64::INFINITY),
+        NEGATIVE_INFINITY => return Some(f64::NEG_INFINITY),
+        _ if header & SPECIAL == SPECIAL => return Some(f64::NAN),
+        _ => {}
+    }
+    let (negative, weight, digits) = parts(payload, header)?;
+    let magnitude = magnitude(digits, weight);
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Sign, weight and digits behind this header; None where it is that of a special value.
+fn parts(payload: &[u8], header: u16) -> Option<(bool, i32, &[u8])> {
+    match header & SPECIAL {
+        SPECIAL => None,
         SHORT => {
             let magnitude = (header & SHORT_WEIGHT) as i32;
             let weight = if header & SHORT_WEIGHT_NEGATIVE != 0 {
@@ -38,16 +45,35 @@ pub fn to_f64(payload: &[u8]) -> Option<f64> {
             } else {
                 magnitude
             };
-            (header & SHORT_NEGATIVE != 0, weight, &payload[2..])
+            Some((header & SHORT_NEGATIVE != 0, weight, &payload[2..]))
         }
-        sign => (
-            sign == NEGATIVE,
-            i32::from(word(payload, 2)? as i16),
-            &payload[4..],
-        ),
-    };
-    let magnitude = magnitude(digits, weight);
-    Some(if negative { -magnitude } else { magnitude })
+        sign => {
+            let weight = i32::from(word(payload, 2)? as i16);
+            Some((sign == NEGATIVE, weight, &payload[4..]))
+        }
+    }
+}
+
+/// What numerics are told apart by: two are equal just where these are, 1 and 1.0 for one. In the order of the values: all of
+/// one sign, and of negative ones backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digits<'a> {
+    pub negative: bool,
+    /// The power of 10000 that the first digit counts.
+    pub weight: i32,
+    /// To base 10000, 16 bits each.
+    pub digits: &'a [u8],
+}
+
+/// The digits of a numeric, given its bytes behind the varlena header; None for NaN and infinities, and when the bytes are
+/// no numeric.
+pub fn digits(payload: &[u8]) -> Option<Digits<'_>> {
+    let (negative, weight, digits) = parts(payload, word(payload, 0)?)?;
+    Some(Digits {
+        negative,
+        weight,
+        digits,
+    })
 }
 
 /// Up to four digits make an integer below 10^16; below 2^53 it is exact, and so is a power of ten

@@ -26,9 +26,7 @@ pub unsafe fn with_text<T>(
         CategoryKind::Padded => {
             // SAFETY: as the caller promises.
             let value = unsafe { Varlena::open(datum) };
-            let bytes = value.payload();
-            let end = bytes.iter().rposition(|byte| *byte != b' ');
-            read(&bytes[..end.map_or(0, |last| last + 1)])
+            read(without_padding(value.payload()))
         }
         CategoryKind::Boolean => read(if word & 0xff != 0 { b"true" } else { b"false" }),
         CategoryKind::Integer(NumberKind::Int2) => read((word as i16).to_string().as_bytes()),
@@ -45,6 +43,12 @@ pub unsafe fn with_text<T>(
             read(label.as_bytes())
         }
     }
+}
+
+/// What of a `char(n)` counts: all but the blanks at its end.
+pub fn without_padding(bytes: &[u8]) -> &[u8] {
+    let last = bytes.iter().rposition(|byte| *byte != b' ');
+    &bytes[..last.map_or(0, |last| last + 1)]
 }
 
 /// The oid of an enum's value.

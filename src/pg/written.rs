@@ -2,6 +2,7 @@
 //! classes of any type.
 
 use super::varlena::Varlena;
+use super::word;
 use core::cmp::Ordering;
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -61,7 +62,10 @@ impl Writer {
         unsafe {
             match self.kind {
                 Kind::Text => read(Varlena::open(datum).payload()),
-                Kind::Padded => read(Varlena::open(datum).payload().trim_ascii_end()),
+                Kind::Padded => {
+                    let value = Varlena::open(datum);
+                    read(word::without_padding(value.payload()))
+                }
                 // negative zero equals zero
                 Kind::Float4 => {
                     let value = f32::from_bits(datum.value() as u32) + 0.0;

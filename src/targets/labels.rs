@@ -7,6 +7,8 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{utf8, LONGEST_VALUE_BYTES};
+use crate::pg::numeric;
+use crate::pg::varlena::Varlena;
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use pgsvm_core::memory::Room;
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,8 @@ pub struct LabelValue {
 enum Key {
     Integer(i64),
     Number(f64),
+    /// The nearest double, and what tells it from others near it.
+    Numeric(f64, Vec<u8>),
     /// Oid of an enum value and its place among the values of its type.
     Enum(u32, f32),
     Text(Vec<u8>),
@@ -59,6 +63,8 @@ pub struct Labels {
     /// Class ids by value, in use beyond `COMPARED` classes.
     numbers: HashMap<u64, u32>,
     texts: HashMap<Vec<u8>, u32>,
+    /// What tells a numeric from others; kept from row to row.
+    digits: Vec<u8>,
     /// NULL labels met so far.
     pub nulls: u64,
 }
@@ -104,6 +110,7 @@ impl Labels {
             classes: Vec::with_capacity(2),
             numbers: HashMap::new(),
             texts: HashMap::new(),
+            digits: Vec::new(),
             nulls: 0,
         }
     }
@@ -128,7 +135,13 @@ impl Labels {
             return Ok(None);
         }
         let known = match self.kind {
-            LabelKind::Text => self.find_text(datum),
+            LabelKind::Text => with_text(datum, |bytes| self.find_bytes(bytes)),
+            LabelKind::Numeric => {
+                let mut digits = core::mem::take(&mut self.digits);
+                self.read_numeric(datum, &mut digits)?;
+                self.digits = digits;
+                self.find_bytes(&self.digits)
+            }
             _ => self.find_number(&self.key(datum)?),
         };
         match known {
@@ -137,15 +150,15 @@ impl Labels {
         }
     }
 
-    fn find_text(&self, datum: pg_sys::Datum) -> Option<u32> {
-        with_text(datum, |bytes| match self.classes.len() {
+    /// The class of a text, or of a numeric by its digits.
+    fn find_bytes(&self, bytes: &[u8]) -> Option<u32> {
+        match self.classes.len() {
             0..=COMPARED => {
-                let is =
-                    |class: &LabelValue| matches!(&class.key, Key::Text(known) if known == bytes);
+                let is = |class: &LabelValue| class.key.bytes() == Some(bytes);
                 self.classes.iter().position(is).map(|class| class as u32)
             }
             _ => self.texts.get(bytes).copied(),
-        })
+        }
     }
 
     fn find_number(&self, key: &Key) -> Option<u32> {
@@ -166,7 +179,10 @@ impl Labels {
             LabelKind::BigInt => Key::Integer(datum.value() as i64),
             LabelKind::Real => Key::Number(f64::from(f32::from_bits(datum.value() as u32))),
             LabelKind::Double => Key::Number(f64::from_bits(datum.value() as u64)),
-            LabelKind::Numeric => Key::Number(self.numeric(datum)?),
+            LabelKind::Numeric => {
+                let mut digits = Vec::new();
+                Key::Numeric(self.read_numeric(datum, &mut digits)?, digits)
+            }
             LabelKind::Enum => Key::Enum(datum.value() as u32, 0.0),
             LabelKind::Text => with_text(datum, |bytes| {
                 check_length("label", &self.column, bytes.len())?;
@@ -174,28 +190,45 @@ impl Labels {
             })?,
         };
         match key {
-            Key::Number(number) if number.is_nan() => Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("label column \"{}\" contains NaN", self.column),
-            )),
+            Key::Number(number) if number.is_nan() => Err(self.not_a_number()),
             key => Ok(key),
         }
     }
 
-    fn numeric(&self, datum: pg_sys::Datum) -> Result<f64, Failure> {
-        // SAFETY: the column has type numeric.
-        let numeric = unsafe { AnyNumeric::from_datum(datum, false) };
-        numeric
-            .and_then(|numeric| f64::try_from(numeric).ok())
-            .ok_or_else(|| {
-                Failure::new(
-                    Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                    format!(
-                        "label column \"{}\" holds a number out of range",
-                        self.column
-                    ),
-                )
-            })
+    fn not_a_number(&self) -> Failure {
+        Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("label column \"{}\" contains NaN", self.column),
+        )
+    }
+
+    /// The nearest double to a numeric; `digits` tell it from all others, and in their order those of one sign ascend, or
+    /// descend where they are negative.
+    fn read_numeric(&self, datum: pg_sys::Datum, digits: &mut Vec<u8>) -> Result<f64, Failure> {
+        // SAFETY: the column has type numeric, and the value stays where it is during the call.
+        let value = unsafe { Varlena::open(datum) };
+        digits.clear();
+        let found = numeric::digits(value.payload());
+        let number = numeric::to_f64(value.payload()).unwrap_or(f64::NAN);
+        if let Some(found) = &found {
+            digits.push(u8::from(found.negative));
+            digits.extend(found.weight.wrapping_sub(i32::MIN).to_be_bytes());
+            let words = found.digits.as_chunks().0.iter();
+            digits.extend(words.flat_map(|word| u16::from_ne_bytes(*word).to_be_bytes()));
+        } else {
+            digits.extend(number.to_be_bytes());
+        }
+        match number {
+            number if number.is_nan() => Err(self.not_a_number()),
+            number if number.is_infinite() && found.is_some() => Err(Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "label column \"{}\" holds a number out of range",
+                    self.column
+                ),
+            )),
+            number => Ok(number),
+        }
     }
 
     fn learn(&mut self, datum: pg_sys::Datum) -> Result<u32, Failure> {
@@ -209,7 +242,7 @@ impl Labels {
                 label
             }
             (Key::Text(bytes), _) => utf8(&self.column, bytes)?.to_owned(),
-            (Key::Number(_), LabelKind::Numeric) => {
+            (Key::Numeric(..), _) => {
                 // SAFETY: the column has type numeric.
                 unsafe { AnyNumeric::from_datum(datum, false) }
                     .map(|numeric| numeric.normalize().to_owned())
@@ -223,7 +256,9 @@ impl Labels {
         }
         let class = self.classes.len() as u32;
         match &key {
-            Key::Text(bytes) => self.texts.room(1)?.insert(bytes.clone(), class),
+            Key::Text(bytes) | Key::Numeric(_, bytes) => {
+                self.texts.room(1)?.insert(bytes.clone(), class)
+            }
             number => self.numbers.room(1)?.insert(number.bits(), class),
         };
         self.classes.room(1)?.push(LabelValue { key, text });
@@ -246,14 +281,22 @@ impl Labels {
 }
 
 impl Key {
-    /// Tells the values of one column apart that are no text.
+    /// Tells the values of one column apart that are neither text nor numerics.
     fn bits(&self) -> u64 {
         match self {
             Self::Integer(value) => *value as u64,
             // 0 and -0 are one value
             Self::Number(value) => (*value + 0.0).to_bits(),
             Self::Enum(oid, _) => u64::from(*oid),
-            Self::Text(_) => 0,
+            Self::Text(_) | Self::Numeric(..) => 0,
+        }
+    }
+
+    /// The same for those that are texts or numerics.
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Text(bytes) | Self::Numeric(_, bytes) => Some(bytes),
+            _ => None,
         }
     }
 
@@ -261,6 +304,14 @@ impl Key {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Numeric(a, of_a), Self::Numeric(b, of_b)) => a.total_cmp(b).then_with(|| {
+                let ascending = of_a.cmp(of_b);
+                if *a < 0.0 {
+                    ascending.reverse()
+                } else {
+                    ascending
+                }
+            }),
             (Self::Enum(_, a), Self::Enum(_, b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             _ => Ordering::Equal,

@@ -1,5 +1,6 @@
-//! Where a long training is: each process that plays a role writes it into its `application_name`,
-//! which `pg_stat_activity` shows and the view `svm_progress` takes apart.
+//! Where a long training is: each process that plays a role writes it into its `application_name`, which
+//! `pg_stat_activity` shows and the view `svm_progress` takes apart. That holds 63 bytes, so what is written are short codes,
+//! and numbers stay below the lengths that the view reads.
 
 use pgrx::pg_sys;
 use pgsvm_core::{Cache, Phase, Statistics};
@@ -7,6 +8,11 @@ use std::ffi::CString;
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(250);
+/// Largest number shown of what could have more digits.
+const MOST_SHOWN: u64 = 999_999_999;
+
+/// Gaps with an exponent of two digits.
+const SHOWN_GAPS: core::ops::Range<f64> = 1e-99..1e99;
 
 /// Shows the progress of one role while it lives; afterwards the session's own name is back.
 pub struct Progress {
@@ -43,16 +49,17 @@ impl Progress {
     }
 
     fn line(&mut self, now: Instant, statistics: &Statistics) -> String {
-        let role = self.role;
+        let role = &self.role[..1];
         if statistics.phase == Phase::Loading {
-            return format!("pgsvm {role}: loading, {} rows", statistics.rows_loaded);
+            return format!("pgsvm {role} n{}", statistics.rows_loaded);
         }
-        let percent = 100 * statistics.rows_into_pass / statistics.rows.max(1);
-        let mut line = format!("pgsvm {role}: pass {} ({percent}%)", statistics.pass);
-        if statistics.gap.is_finite() {
-            line += &format!(", gap {:.1e}", statistics.gap);
+        let percent = (100 * statistics.rows_into_pass / statistics.rows.max(1)).min(100);
+        let pass = u64::from(statistics.pass).min(MOST_SHOWN);
+        let mut line = format!("pgsvm {role} p{pass} {percent}%");
+        if SHOWN_GAPS.contains(&statistics.gap) {
+            line += &format!(" g{:.1e}", statistics.gap);
             if let Some(seconds) = self.seconds_left(now, statistics) {
-                line += &format!(", {seconds} s left");
+                line += &format!(" e{}", seconds.min(MOST_SHOWN));
             }
         }
         line

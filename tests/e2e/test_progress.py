@@ -117,6 +117,37 @@ def test_a_model_name_with_odd_characters_does_not_disturb_the_view(connect, tra
     assert {row["role"] for row in progress(watcher, running)} <= {"reader", "trainer"}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pgsvm x: gap ----",
+        "pgsvm t p1 2% g----",
+        "pgsvm t p1 2% g9.9e999",
+        "pgsvm t p99999999999 2%",
+        "pgsvm t p1 99999999999%",
+        "pgsvm l n12345678901234567890",
+        "pgsvm t p1 2% g1.0e-3 e12345678901234567890",
+        "pgsvm r n1\nn2",
+        "pgsvm reader: loading, 12345678901234567890 rows",
+        "pgsvm t p1 2% g1.0e-3 e1 ",
+    ],
+)
+def test_a_session_of_any_name_is_no_training(connect, name):
+    """And nobody's view of the trainings is an error."""
+    named = connect(application_name=name)
+    named.execute("SELECT 1")
+    assert connect().execute("SELECT * FROM svm_progress").fetchall() == []
+
+
+def test_what_a_session_calls_itself_is_read_as_a_number_at_most(connect):
+    """The largest of what is taken for a training's."""
+    for name in ["pgsvm l n999999999999999999", "pgsvm t p999999999 999% g9.9e-99 e999999999", "pgsvm r p1 2% g9.9e99"]:
+        named = connect(application_name=name)
+        named.execute("SELECT 1")
+    rows = connect().execute("SELECT role, phase, rows_loaded, pass, gap, seconds_left FROM svm_progress").fetchall()
+    assert sorted(row[0] for row in rows) == ["leader", "reader", "trainer"]
+
+
 def test_another_role_sees_no_more_than_pg_stat_activity_shows_it(connect, train):
     connect().execute("CREATE ROLE onlooker LOGIN")
     watcher, onlooker = connect(), connect(user="onlooker")

@@ -39,6 +39,30 @@ SELECT m.name, v.label_type, v.label_values, (SELECT array_agg(h.class ORDER BY 
 FROM svm_model AS m JOIN svm_version AS v ON v.model_id = m.id
 WHERE m.name IN ('enum', 'int', 'numeric', 'zeros') ORDER BY m.name;
 
+-- labels that are one number in double precision stay apart, and only what tells them apart predicts them
+CREATE TABLE near AS SELECT i AS x, 9007199254740990::bigint + i % 4 AS whole, 9007199254740990.50 + i % 4 AS fraction,
+    (ARRAY[-0.10, -0.100000000000000000001, 0.100, 0.1])[1 + i % 4] AS tenth, (ARRAY['Infinity', '-Infinity', 1e300])[1 + i % 3]::numeric AS far
+FROM generate_series(1, 60) AS i;
+SELECT svm_train('near', label, ARRAY['x'], model => label) FROM unnest(ARRAY['whole', 'fraction', 'tenth', 'far']) AS label;
+SELECT m.name, v.label_type, v.label_values FROM svm_model AS m JOIN svm_version AS v ON v.model_id = m.id
+WHERE m.name IN ('whole', 'fraction', 'tenth', 'far') ORDER BY m.name;
+SELECT bool_and(svm_classify('whole', near)::bigint = svm_predict('whole', near, NULL::bigint)) AS whole,
+    bool_and(svm_classify('tenth', near)::numeric = svm_predict('tenth', near, NULL::numeric)) AS tenth FROM near;
+SELECT svm_decision('whole', near, 9007199254740993) = svm_decision('whole', near, '9007199254740993'::text) AS exact,
+    svm_decision('whole', near, 9007199254740993.0) = svm_decision('whole', near, '9007199254740993'::text) AS point,
+    svm_decision('whole', near, '9.007199254740993e15'::text) = svm_decision('whole', near, '9007199254740993'::text) AS exponent,
+    svm_decision('tenth', near, 0.1::real) = svm_decision('tenth', near, '0.1'::text) AS single FROM near LIMIT 1;
+SELECT svm_predict('whole', near) FROM near;
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_predict('tenth', near) FROM near;
+SELECT svm_predict('far', near) IS NOT NULL AS far FROM near LIMIT 1;
+SELECT svm_decision('whole', near, 9007199254740994) FROM near;
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, ''1e400''::numeric * x AS y FROM near', 'y', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT x, ''NaN''::numeric AS y FROM near', 'y', model => 'm');
+\echo :LAST_ERROR_SQLSTATE
+
 -- rows of the same class each, more classes than the bank has lanes
 SELECT svm_train_query('SELECT i % 40 AS y, array_agg((i % 40 = j)::int + sin(i * j) / 10 ORDER BY j) AS x
     FROM generate_series(1, 2000) AS i, generate_series(0, 39) AS j GROUP BY i', 'y', model => 'forty');

@@ -28,6 +28,12 @@ SELECT (svm_metrics(a, p)).* FROM (VALUES (1.0, 1), (2.00, 2), (2, 1.000)) AS t 
 SELECT (svm_metrics(a, p)).* FROM (VALUES ('-0'::float8, 0::float8), (1, 0)) AS t (a, p);
 SELECT (svm_metrics(a, p)).* FROM (VALUES (true, true), (false, true), (true, false)) AS t (a, p);
 SELECT (svm_metrics(a, p)).* FROM (VALUES ('a '::char(3), 'a'::char(3)), ('b', 'a')) AS t (a, p);
+-- of char(n) blanks at the end do not count, and nothing else
+CREATE DOMAIN padded AS char(3);
+SELECT kind, (svm_metrics(a::padded, p::padded)).accuracy AS domain, (svm_metrics(a::char(3), p::char(3))).accuracy AS char,
+    (svm_metrics(a::text, p::text)).accuracy AS text
+FROM (VALUES ('blanks', 'a ', 'a'), ('a line feed', E'a\n', 'a'), ('a tab', E'a\t', 'a'), ('a form feed', E'a\f ', 'a'), ('a return', 'a', E'a\r')) AS t (kind, a, p)
+GROUP BY kind ORDER BY kind;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 SELECT (svm_metrics(a, p)).* FROM (VALUES ('ok'::mood, 'ok'::mood), ('happy', 'ok'), ('happy', 'happy')) AS t (a, p);
 SELECT (svm_metrics(label, 1::float8)).* FROM (VALUES (1), (-1)) AS t (label);

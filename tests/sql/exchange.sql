@@ -97,6 +97,18 @@ BEGIN READ ONLY;
 SELECT svm_load_libsvm('x', content => '');
 ROLLBACK;
 SELECT svm_export('two', 'pmml');
+-- the table that is filled is the one that was made, whatever is found first under its name
+CREATE TEMPORARY TABLE shadowed (label text);
+SELECT svm_load_libsvm('shadowed', content => '1 1:2');
+SELECT (SELECT count(*) FROM pg_temp.shadowed) AS temporary, (SELECT count(*) FROM tested.shadowed) AS tested;
+SET search_path = pg_temp, tested, public;
+SELECT svm_load_libsvm('made', content => '1 1:2'), svm_load_libsvm('public.made', content => E'1 1:2\n2 3:4');
+SELECT (SELECT count(*) FROM pg_temp.made) AS temporary, (SELECT count(*) FROM public.made) AS public;
+SET search_path = '';
+SELECT public.svm_load_libsvm('made', content => '1 1:2');
+\echo :LAST_ERROR_SQLSTATE
+SET search_path = tested, public;
+DROP TABLE pg_temp.shadowed, tested.shadowed, pg_temp.made, public.made;
 SELECT svm_export('nobody');
 SELECT svm_export(NULL);
 SELECT svm_train('small', 'label', ARRAY['sparse(idx, val)'], model => 'counts_from_1');

@@ -118,7 +118,8 @@ def processes_of(connection):
     """Role -> pid of the training that runs."""
     rows = connection.execute(
         """
-        SELECT coalesce(substring(worker.application_name, 'reader|trainer'), 'leader'), worker.pid
+        SELECT CASE substring(worker.application_name, '^pgsvm ([rt]) ') WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' ELSE 'leader' END,
+            worker.pid
         FROM pg_stat_activity AS leader JOIN pg_stat_activity AS worker ON leader.pid IN (worker.pid, worker.leader_pid)
         WHERE leader.query LIKE 'SELECT svm_train%' AND leader.state = 'active' AND leader.leader_pid IS NULL
             AND worker.backend_type IN ('client backend', 'parallel worker')
