@@ -269,7 +269,8 @@ impl FeaturePart {
 impl FeatureSet {
     /// Reads the stored form. None when it is none.
     pub fn from_json(json: &str) -> Result<Option<Self>, OutOfMemory> {
-        stored::read(json)
+        let set: Option<Self> = stored::read(json)?;
+        Ok(set.filter(|set| set.parts.len() <= MOST_PARTS))
     }
 
     /// The form in which models store it.

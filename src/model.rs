@@ -19,7 +19,7 @@ pub use heads::{side, Head, Sigmoid};
 
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
-use crate::pg::statement;
+use crate::pg::{check_for_interrupts, statement};
 use pgrx::pg_sys;
 use weights::SparseWeights;
 
@@ -118,9 +118,18 @@ impl Model {
     }
 }
 
+/// Products summed up between two looks for interrupts: a millisecond's.
+const DOT_AT_ONCE: usize = 1 << 19;
+
 fn dot(weights: &[f64], values: &[f64]) -> f64 {
-    let products = weights.iter().zip(values);
-    products.map(|(weight, value)| weight * value).sum()
+    let pieces = weights.chunks(DOT_AT_ONCE).zip(values.chunks(DOT_AT_ONCE));
+    pieces.fold(-0.0, |sum, (weights, values)| {
+        if weights.len() == DOT_AT_ONCE {
+            check_for_interrupts();
+        }
+        let products = weights.iter().zip(values);
+        products.fold(sum, |sum, (weight, value)| sum + weight * value)
+    })
 }
 
 /// The extension's schema, quoted: that of the function that was called, whatever the search path.

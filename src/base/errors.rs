@@ -50,6 +50,18 @@ impl Failure {
     /// Raises it as an ERROR, which ends the current statement.
     #[track_caller]
     pub fn raise(self) -> ! {
+        self.report(PgLogLevel::ERROR);
+        unreachable!("reporting an ERROR does not return")
+    }
+
+    /// Says it as a WARNING; the statement goes on.
+    #[track_caller]
+    pub fn warn(self) {
+        self.report(PgLogLevel::WARNING);
+    }
+
+    #[track_caller]
+    fn report(self, level: PgLogLevel) {
         let mut report = ErrorReport::new(self.code, self.message, "pgsvm");
         if let Some(detail) = self.detail {
             report = report.set_detail(detail);
@@ -57,8 +69,7 @@ impl Failure {
         if let Some(hint) = self.hint {
             report = report.set_hint(hint);
         }
-        report.report(PgLogLevel::ERROR);
-        unreachable!("reporting an ERROR does not return")
+        report.report(level);
     }
 }
 

@@ -18,6 +18,7 @@ use crate::pg::prefetch;
 use crate::pg::query::Column;
 use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::varlena::Varlena;
+use crate::pg::{grow, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
 
@@ -186,7 +187,9 @@ impl Decoder {
     /// Puts in what stands for missing dense values.
     #[cold]
     fn fill(&self, out: &mut FeatureBuffer) {
+        let mut patience = Patience::default();
         for at in &out.missing {
+            patience.tick();
             out.dense[*at] = match self.one_hot.is_learning() {
                 true => f64::NAN,
                 false => self.features.means.get(*at).copied().unwrap_or(0.0),
@@ -241,8 +244,11 @@ impl Decoder {
             (length, _) => {
                 let length = length.unwrap_or(0) as usize;
                 let end = out.dense.len() + length;
-                out.missing.room(length)?.extend(out.dense.len()..end);
-                out.dense.room(length)?.resize(end, 0.0);
+                let mut patience = Patience::default();
+                let missing = (out.dense.len()..end).inspect(|_| patience.tick());
+                out.missing.room(length)?.extend(missing);
+                out.dense.room(length)?;
+                grow(&mut out.dense, end, 0.0);
                 Ok(Some(Null))
             }
         }

@@ -6,6 +6,7 @@ use super::{Feature, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
+use crate::pg::{check_for_interrupts, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
 
@@ -168,7 +169,11 @@ impl SparseScratch {
         let pairs = out.sparse_index.iter().copied();
         self.pairs
             .extend(pairs.zip(out.sparse_value.iter().copied()));
-        self.pairs.sort_unstable_by_key(|pair| pair.0);
+        let mut patience = Patience::default();
+        self.pairs.sort_unstable_by(|one, other| {
+            patience.tick();
+            one.0.cmp(&other.0)
+        });
         if let Some(twice) = self.pairs.windows(2).find(|two| two[0].0 == two[1].0) {
             let id = twice[0].0;
             let part = match features.sparse_feature(u64::from(id)) {
@@ -187,6 +192,9 @@ impl SparseScratch {
         Ok(())
     }
 }
+
+/// Pairs taken between two looks for interrupts.
+const PAIRS_AT_ONCE: usize = 1 << 16;
 
 /// Adds one index and value of sparse part `number` of `parts`.
 #[inline]
@@ -212,6 +220,9 @@ fn push_pair(
             element: Some(index as u64),
             value,
         });
+    }
+    if out.sparse_index.len() % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1 {
+        check_for_interrupts();
     }
     out.sparse_index.room(1)?.push(id as u32);
     out.sparse_value.room(1)?.push(value as f32);

@@ -52,6 +52,34 @@ pub fn check_for_interrupts() {
     pgrx::check_for_interrupts!();
 }
 
+/// Calls of [`Patience::tick`] between two looks for interrupts: a millisecond of comparisons.
+const TICKS: u32 = 1 << 16;
+
+/// Looks for interrupts now and then, for loops of very many small steps.
+#[derive(Default)]
+pub struct Patience {
+    ticks: u32,
+}
+
+impl Patience {
+    #[inline]
+    pub fn tick(&mut self) {
+        self.ticks += 1;
+        if self.ticks == TICKS {
+            self.ticks = 0;
+            check_for_interrupts();
+        }
+    }
+}
+
+/// Makes a vector longer by this value, however long that takes.
+pub fn grow<T: Copy>(vector: &mut Vec<T>, length: usize, value: T) {
+    while vector.len() < length {
+        check_for_interrupts();
+        vector.resize(length.min(vector.len() + TICKS as usize), value);
+    }
+}
+
 /// Exports a function to SQL by PostgreSQL's own calling convention, under `$symbol` and with the
 /// `$record` that announces the convention. For functions whose calls must cost next to nothing,
 /// or that look at more than their arguments; `pg_extern` serves the others.

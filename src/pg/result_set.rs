@@ -62,6 +62,7 @@ impl ResultSet {
         &mut self,
         row: impl FnOnce() -> [Option<pg_sys::Datum>; COLUMNS],
     ) {
+        super::check_for_interrupts();
         // SAFETY: as the caller promises; the store copies the values.
         unsafe {
             assert!((*self.columns).natts as usize == COLUMNS);

@@ -16,6 +16,7 @@ use crate::pg::record::{RowShape, RowValue};
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::pg::varlena::{self, Varlena};
 use crate::pg::vector::VectorKind;
+use crate::pg::{grow, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
 
@@ -391,11 +392,13 @@ unsafe fn read_dense_text(
 ) -> Result<(), FeatureError> {
     out.clear();
     out.dense.room(model.dense_count)?;
-    out.dense.resize(model.dense_count, 0.0);
+    grow(&mut out.dense, model.dense_count, 0.0);
     // SAFETY: as the caller promises.
     let value = unsafe { Varlena::open(datum) };
     let mut last = 0;
+    let mut patience = Patience::default();
     parse_libsvm(value.payload(), |index, value| {
+        patience.tick();
         let place = usize::try_from(index)
             .ok()
             .filter(|index| *index > 0)

@@ -6,9 +6,9 @@ use super::{any_null, null, site};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureBuffer;
 use crate::model::Model;
-use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
+use crate::pg::{c_function, Patience};
 use pgrx::pg_sys;
 
 c_function!(
@@ -63,8 +63,10 @@ unsafe fn svm_explain(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             return null(fcinfo);
         };
         let mut contributions = contributions(&model, class, row).or_raise();
+        let mut patience = Patience::default();
         // of equals the first feature first
         contributions.sort_unstable_by(|a, b| {
+            patience.tick();
             let by_amount = b.amount().abs().total_cmp(&a.amount().abs());
             by_amount.then(a.feature.cmp(&b.feature))
         });
@@ -110,7 +112,11 @@ fn contributions(
         let feature = model.dense_count as u64 + u64::from(*id);
         Some((feature, (weight, f64::from(*value))))
     });
-    let all = || dense.clone().chain(sparse.clone());
+    let all = || {
+        let mut patience = Patience::default();
+        let all = dense.clone().chain(sparse.clone());
+        all.inspect(move |_| patience.tick())
+    };
     let counts = |(weight, value): (f64, f64)| weight * value != 0.0;
     let mut contributions = Vec::new();
     let count = all().filter(|(_, product)| counts(*product)).count();

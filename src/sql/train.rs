@@ -192,6 +192,7 @@ pub fn store(
         seconds: started.elapsed().as_secs_f64(),
     };
     let version = versions::store(schema, &request, &mut trained, &labelled)?;
+    warn_of_lost_digits(&trained);
     announce(&request, prepared, &trained, &labelled, version);
     Ok(request.model)
 }
@@ -200,6 +201,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     let prepared = prepare(&request, None)?;
     let trained = with_latest(|| leader::train(&prepared.job, None));
+    warn_of_lost_digits(&trained);
     Ok(validation::rows(&trained)?)
 }
 
@@ -508,6 +510,31 @@ fn announce(
             versions::stop_word(sum.stop)
         ),
     }
+}
+
+/// A WARNING where what was trained on is not what the table holds.
+fn warn_of_lost_digits(trained: &Trained) {
+    let report = &trained.reader.report;
+    if report.imprecise.is_empty() {
+        return;
+    }
+    let features = FeatureSet::from_json(&trained.reader.features)
+        .or_raise()
+        .unwrap_or_default();
+    let named = report.imprecise.iter();
+    let named: Vec<_> = named.map(|id| features.feature_name(*id)).collect();
+    let mut named = named.join(", ");
+    let more = report.imprecise_features - report.imprecise.len() as u64;
+    if more > 0 {
+        named += &format!(" and {more} more");
+    }
+    let what = format!(
+        "the values of {named} differ by less than 32-bit numbers of their size can tell apart"
+    );
+    Failure::new(Code::ERRCODE_WARNING, what)
+        .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the certificate is about the rows as kept.")
+        .hint("Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')")
+        .warn();
 }
 
 /// The category columns that had too many values to give each a feature of its own.

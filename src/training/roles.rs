@@ -7,6 +7,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::Nulls;
 use crate::keys::chunks::KeyChunk;
+use crate::pg::check_for_interrupts;
 use crate::pg::query;
 use crate::pg::signals;
 use crate::pg::tempfile::TempFile;
@@ -20,7 +21,7 @@ use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
+    look_by, Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
     TrainError, Trainer, Weights,
 };
 
@@ -184,6 +185,12 @@ impl ReaderRole {
     }
 }
 
+/// What a long step does between rows.
+fn answer() {
+    signals::deliver();
+    check_for_interrupts();
+}
+
 impl TrainerRole {
     /// Prepares the trainer; memory is asked for once the size of the problem is known.
     pub fn start(cache: Cache, job: &Job) -> Self {
@@ -221,6 +228,7 @@ impl TrainerRole {
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
+        look_by(answer);
         let result = {
             let _blocked = self.threads.then(signals::Blocked::all);
             self.trainer.step(TRAINER_STEP_VALUES)

@@ -12,7 +12,7 @@ import time
 import psycopg
 import pytest
 
-from harness.phases import PHASES, family, in_phase, make_tables
+from harness.phases import MANY_HEADS, PHASES, family, in_phase, make_tables
 from harness.server import wait_until
 from harness.sessions import (
     HELPERS,
@@ -78,6 +78,21 @@ def test_a_cancel_is_back_within_a_second(server, connect, run, nothing_left, ph
     assert one(running.connection, "SELECT current_setting('application_name')") == one(
         watcher, "SELECT application_name FROM pg_stat_activity WHERE pid = %s", [running.pid]
     )
+
+
+@pytest.mark.parametrize("after_seconds", [0.3, 1.5, 4])
+@pytest.mark.parametrize("what", MANY_HEADS)
+def test_a_cancel_of_very_many_heads_is_back_within_a_second(connect, run, nothing_left, what, after_seconds):
+    statement, settings = MANY_HEADS[what]
+    connection = connect()
+    configure(connection, settings)
+    running = run(connection, statement)
+    time.sleep(after_seconds)
+    asked = time.monotonic()
+    connection.cancel_safe()
+    assert running.seconds_until_end(since=asked, within_seconds=60) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    nothing_left()
 
 
 @pytest.mark.parametrize("processes", PROCESSES)

@@ -19,6 +19,23 @@ PHASES = {
     "choosing_c": (_CHOOSE_C, {"pgsvm.cache_size": "128MB"}),
     "storing": ("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'm')", {"test.dawdle": "on"}),
 }
+# a thousand classes by ten folds by twenty C, a head each
+_COSTS = "c => ARRAY(SELECT i / 20.0 FROM generate_series(1, 20) AS i)"
+_VALIDATE = "SELECT * FROM svm_cross_validate('thousand', 'class', features => ARRAY['features'], " + _COSTS + ", {})"
+# what -> (statement, settings): trainings of 200,000 heads
+MANY_HEADS = {
+    "svm_cross_validate of 200,000 heads": (_VALIDATE.format("folds => 10"), {"pgsvm.workers": "0"}),
+    "the same with a column of folds": (_VALIDATE.format("fold_column => 'fold'"), {"pgsvm.workers": "0"}),
+    "the same out of core, with workers": (
+        _VALIDATE.format("folds => 10"),
+        {"pgsvm.workers": "2", "pgsvm.min_parallel_size": "0", "pgsvm.cache_size": "256kB"},
+    ),
+    "the same with two trainers": (_VALIDATE.format("folds => 10"), {"pgsvm.workers": "0", "pgsvm.trainers": "2"}),
+    "choosing c of a thousand classes": (
+        "SELECT svm_train('thousand', 'class', ARRAY['features'], c => NULL, probability => true, model => 'm')",
+        {},
+    ),
+}
 OUT_OF_CORE = {"training_out_of_core", "training_classes_out_of_core"}
 
 # Rows of svm_weight that a version trained on `spread` has.
@@ -60,7 +77,13 @@ def make_tables(connection, rows=400_000):
         """
     )
     connection.execute("CREATE TRIGGER dawdle BEFORE INSERT ON svm_weight FOR EACH ROW EXECUTE FUNCTION dawdle()")
-    connection.execute("VACUUM ANALYZE noisy")
+    # of a thousand classes and ten folds, with ten numbers
+    numbers = ", ".join(f"hashint4(i + {k}) / 2e9" for k in range(1, 11))
+    connection.execute(
+        "CREATE TABLE thousand AS SELECT i % 1000 AS class, (i / 1000) % 10 AS fold,"
+        f" ARRAY[{numbers}]::real[] AS features FROM generate_series(1, 20000) AS i"
+    )
+    connection.execute("VACUUM ANALYZE noisy, thousand")
     connection.execute("SELECT svm_train('spread', 'label', ARRAY['sparse(idx, val)'], model => 'before')")
 
 

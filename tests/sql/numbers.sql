@@ -113,4 +113,21 @@ SELECT svm_export('claims');
 UPDATE svm_version SET feature_count = 9223372036854775807;
 SELECT svm_export('claims');
 DELETE FROM svm_model;
+SET client_min_messages = warning;
+-- what 32 bits lose of the table's values is said, where it is more than a millionth of their spread
+CREATE TABLE digits AS SELECT i, i % 2 AS y, 16777216 + i % 2 AS odd, 16777000 + i % 2 AS below, 1e9 + sin(i) AS shifted, sin(i) AS plain,
+    ARRAY[sin(i), 1e6 + cos(i), 7] AS both, nullif(2e7::int + i % 7, 2e7::int + 3) AS gaps FROM generate_series(1, 3000) AS i;
+SELECT svm_train('digits', 'y', ARRAY['odd', 'plain'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['odd', 'plain'], model => 'm', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['below', 'plain'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['shifted', 'both', 'gaps', 'odd'], model => 'm', scale => 'maxabs', nulls => 'mean', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['shifted', 'both', 'gaps', 'odd'], model => 'm', nulls => 'mean', c => 1e-18, tolerance => 0.9);
+-- a first row far from all others takes their digits
+SELECT svm_train_query('SELECT i % 2 AS y, CASE i WHEN 1 THEN 1e7 ELSE sin(i) END AS x FROM generate_series(1, 30000) AS i', 'y', model => 'm', c => 1e-18, tolerance => 0.9);
+SELECT svm_train_query('SELECT y, ' || string_agg(format('odd AS c%s', i), ', ') || ' FROM digits', 'y', model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9)
+FROM generate_series(1, 12) AS i;
+SELECT count(*) FROM svm_cross_validate('digits', 'y', features => ARRAY['odd'], scale => 'none', c => ARRAY[1e-18], tolerance => 0.9);
+DROP TABLE digits;
+DELETE FROM svm_model WHERE name = 'm';
+SET client_min_messages = error;
 DROP FUNCTION trains;

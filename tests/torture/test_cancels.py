@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from harness.effort import LONG, record, seconds
-from harness.phases import PHASES, in_phase, make_tables
+from harness.phases import MANY_HEADS, PHASES, in_phase, make_tables
 from harness.server import wait_until
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, one
 
@@ -16,6 +16,12 @@ MOST_WITHIN_MS, ALL_WITHIN_MS = 200, 1000
 
 # the beginning of a model in LIBLINEAR's format
 HEAD = r"E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature {}\nbias -1\nw\n'"
+
+# a stored version says that it has more features than it has weights
+CLAIM = """
+    UPDATE svm_version SET features = jsonb_set(features, '{parts,0,length}', to_jsonb(%s::int)), feature_count = %s
+    WHERE model_id = (SELECT id FROM svm_model WHERE name = %s)
+"""
 
 # what -> (statement, settings); each lasts for seconds
 STATEMENTS = {
@@ -47,6 +53,27 @@ STATEMENTS = {
     "svm_export of a wide model": ("SELECT count(svm_export('wide')) FROM generate_series(1, 100)", {}),
     "svm_weights of a wide model": ("SELECT count(*) FROM svm_weights('wide')", {}),
     "svm_as_sql": ("SELECT count(svm_as_sql('dense')) FROM generate_series(1, 1000000)", {}),
+    **MANY_HEADS,
+    "svm_explain by a model that claims to be wide": (
+        "SELECT count(*) FROM generate_series(1, 1000), svm_explain('claims', '1:1 20000000:1'::text)",
+        {},
+    ),
+    "svm_decision by a model that claims to be wide": (
+        "SELECT sum(svm_decision('claims', '1:' || i)) FROM generate_series(1, 1000) AS i",
+        {},
+    ),
+    "svm_decision of NULL by a model that claims to be wide": (
+        "SELECT sum(svm_decision('claims', n)) FROM generate_series(1, 1000), (SELECT NULL::real[] AS features) AS n",
+        {},
+    ),
+    "svm_predict_set by a model that claims to be wide": (
+        "SELECT count(*) FROM generate_series(1, 1000), svm_predict_set('ten_claims', '1:1'::text)",
+        {},
+    ),
+    "svm_weights of a model that claims to be wide": (
+        "SELECT count(*) FROM generate_series(1, 100), svm_weights('claims')",
+        {},
+    ),
     "PostgreSQL's own count(*), to compare": ("SELECT count(*) FROM endless", {}),
 }
 # tests/e2e/test_cancel.py cancels a training in each phase whenever tests run
@@ -67,6 +94,10 @@ def tables(server, database):
         for name, label in [("dense", "label"), ("ten", "class")]:
             train = "SELECT svm_train('noisy', %s, ARRAY['features'], model => %s, max_passes => 1)"
             connection.execute(train, [label, name])
+        for name, label, width in [("claims", "label", 40_000_000), ("ten_claims", "class", 4_000_000)]:
+            train = "SELECT svm_train('noisy', %s, ARRAY['features'], model => %s, max_passes => 1, nulls => 'zero')"
+            connection.execute(train, [label, name])
+            connection.execute(CLAIM, [width, width, name])
         connection.execute(
             f"SELECT svm_import('wide', {HEAD.format(1_000_000)} || string_agg(sin(i)::text, E'\\n') || E'\\n', 'libsvm')"
             " FROM generate_series(1, 1000000) AS i"

@@ -5,6 +5,7 @@
 
 pub(crate) mod bits;
 pub(crate) mod huge_pages;
+pub(crate) mod interrupts;
 pub mod memory;
 pub(crate) mod random;
 pub(crate) mod zeros;

@@ -40,6 +40,7 @@ mod solver;
 mod task;
 mod training;
 
+pub use base::interrupts::look_by;
 pub use base::memory::{self, OutOfMemory};
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
@@ -54,7 +55,7 @@ pub use task::problem::{
     Updates,
 };
 pub use training::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Outside, Start, StopReason,
+    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Outside, Signs, Start, StopReason,
     TrainError, Trainer, TrainerReport, Validation, Weights,
 };
 

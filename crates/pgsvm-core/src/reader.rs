@@ -113,11 +113,18 @@ pub struct ReaderReport {
     /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
     #[serde(deserialize_with = "list")]
     pub means: Vec<f64>,
+    /// Dense features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
+    /// them, and how many there are; none while loading.
+    pub imprecise: Vec<u64>,
+    pub imprecise_features: u64,
     /// Whether every row fitted the cache.
     pub resident: bool,
     /// Bytes written to the spool, compressed or not.
     pub spool_bytes: u64,
 }
+
+/// Of many imprecise features a report names so many.
+const IMPRECISE_NAMED: usize = 5;
 
 /// Why reading ended early.
 #[derive(Debug, PartialEq)]
@@ -280,6 +287,13 @@ impl<S: Source, P: Spool> Reader<S, P> {
             scaling: self.seen.scaling.copied()?,
             group_counts: copied(&self.seen.group_counts)?,
             means: copied(&self.seen.means)?,
+            imprecise: self
+                .seen
+                .learner
+                .imprecise()
+                .take(IMPRECISE_NAMED)
+                .collect(),
+            imprecise_features: self.seen.learner.imprecise().count() as u64,
             resident: self.resident,
             spool_bytes: self.spool_bytes,
         })

@@ -5,6 +5,7 @@
 
 mod applier;
 mod learner;
+mod precision;
 
 use serde::{Deserialize, Serialize};
 

@@ -29,6 +29,7 @@ pub(crate) mod single;
 mod sums;
 mod visit;
 
+use crate::base::interrupts;
 use crate::base::memory::{gathered, Room};
 use crate::cache::Facts;
 use crate::rows::row::Row;
@@ -105,14 +106,15 @@ impl<T: Real> Solver<T> {
         together: usize,
     ) -> Result<Self, TrainError> {
         for (index, spec) in specs.iter().enumerate() {
-            if spec.signs.len() < facts.groups {
+            if spec.signs.groups() < facts.groups {
                 return Err(TrainError::Head { head: index });
             }
         }
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
-        let courses = specs
-            .iter()
-            .map(|spec| Course::new(problem, spec, facts, together));
+        let courses = specs.iter().map(|spec| {
+            interrupts::look();
+            Course::new(problem, spec, facts, together)
+        });
         let courses = gathered(courses)?;
         let form = if problem.pegasos().is_none() && Bank::suits(&courses) {
             Form::Together(Box::new(Bank::new(specs, courses, intercept, facts)?))

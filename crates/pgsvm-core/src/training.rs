@@ -30,7 +30,6 @@ mod schedule;
 mod threads;
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -55,8 +54,8 @@ pub const WIDE_FEATURES: usize = 50_000;
 /// One binary problem over the shared rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeadSpec {
-    /// By group id: -1, +1, or 0 for rows that take no part. With many classes and folds there are many groups.
-    pub signs: Arc<Vec<i8>>,
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    pub signs: Signs,
     /// C of this head.
     pub c: f64,
     /// Gap at which it stops; None: the problem's tolerance.
@@ -67,9 +66,9 @@ pub struct HeadSpec {
 
 impl HeadSpec {
     /// A head that stops as the problem says.
-    pub fn new(signs: Vec<i8>, c: f64) -> Self {
+    pub fn new(signs: impl Into<Signs>, c: f64) -> Self {
         Self {
-            signs: Arc::new(signs),
+            signs: signs.into(),
             c,
             tolerance: None,
             max_passes: None,
@@ -79,6 +78,65 @@ impl HeadSpec {
     /// Class 0 against class 1: signs -1 and +1.
     pub fn binary(c: f64) -> Self {
         Self::new(vec![-1, 1], c)
+    }
+}
+
+/// On which side of a head the rows of each group are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signs {
+    /// By group.
+    Listed(Vec<i8>),
+    /// Of groups that are a class times `stride` plus a fold: one class against the rest, without the rows of a fold. Heads
+    /// of this kind may be many, and so may be groups.
+    Against {
+        positive: usize,
+        stride: usize,
+        held_out: Option<u32>,
+        groups: usize,
+    },
+}
+
+impl From<Vec<i8>> for Signs {
+    fn from(listed: Vec<i8>) -> Self {
+        Self::Listed(listed)
+    }
+}
+
+impl Signs {
+    /// -1, +1, or 0 for rows that take no part.
+    #[inline]
+    pub fn of(&self, group: usize) -> i8 {
+        match self {
+            Self::Listed(all) => all[group],
+            Self::Against {
+                positive,
+                stride,
+                held_out,
+                ..
+            } => match (held_out, group / stride == *positive) {
+                (Some(fold), _) if group % stride == *fold as usize => 0,
+                (_, true) => 1,
+                (_, false) => -1,
+            },
+        }
+    }
+
+    /// Groups that it knows.
+    pub(crate) fn groups(&self) -> usize {
+        match self {
+            Self::Listed(all) => all.len(),
+            Self::Against { groups, .. } => *groups,
+        }
+    }
+
+    /// Those of the first groups, one after another.
+    pub(crate) fn list(&self, groups: usize) -> Result<Vec<i8>, TrainError> {
+        let mut all = Vec::new();
+        let bytes = groups as u64;
+        all.try_reserve_exact(groups)
+            .map_err(|_| TrainError::OutOfMemory { bytes })?;
+        all.extend((0..groups).map(|group| self.of(group)));
+        Ok(all)
     }
 }
 

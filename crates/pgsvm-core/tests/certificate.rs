@@ -346,7 +346,7 @@ fn heads_trained_together_reach_the_objectives_of_separate_ones() {
             HeadSpec::new(
                 (0..3)
                     .map(|class| if class == one { 1 } else { -1 })
-                    .collect(),
+                    .collect::<Vec<_>>(),
                 1.0,
             )
         })

@@ -17,7 +17,7 @@ fn problem(loss: Loss, c: f64) -> Problem {
 fn one_against_rest(classes: usize, c: f64) -> Vec<HeadSpec> {
     let head = |own| {
         let sign = |class| if class == own { 1 } else { -1 };
-        HeadSpec::new((0..classes).map(sign).collect(), c)
+        HeadSpec::new((0..classes).map(sign).collect::<Vec<_>>(), c)
     };
     (0..classes).map(head).collect()
 }

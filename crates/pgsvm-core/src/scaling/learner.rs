@@ -2,6 +2,7 @@
 
 use std::collections::TryReserveError;
 
+use super::precision::Precision;
 use super::{Scale, Scaling};
 use crate::base::bits::Bits;
 use crate::simd::{Kernel, Level, Work};
@@ -29,6 +30,7 @@ pub(crate) struct Learner {
     /// Rows that have a value, when imputing, else empty.
     present: Vec<u64>,
     impute: bool,
+    precision: Precision,
     /// Sparse features: largest magnitude and sum of squares, when they are scaled.
     sparse_largest: Vec<f32>,
     sparse_squares: Vec<f32>,
@@ -52,6 +54,7 @@ impl Learner {
             largest: Vec::new(),
             present: Vec::new(),
             impute,
+            precision: Precision::default(),
             sparse_largest: Vec::new(),
             sparse_squares: Vec::new(),
             plain_squares: 0.0,
@@ -66,6 +69,7 @@ impl Learner {
             column.try_reserve_exact(dense.len())?;
             column.resize(dense.len(), 0.0);
         }
+        self.precision.begin(dense.len())?;
         if self.impute {
             self.present.try_reserve_exact(dense.len())?;
             self.present.resize(dense.len(), 0);
@@ -106,17 +110,25 @@ impl Learner {
     /// missing.
     pub(crate) fn take_dense(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
         self.rows += 1;
-        if self.impute {
-            return self.take_present(dense, out);
-        }
-        self.level.run(Take {
-            dense,
-            out,
-            first: &self.first,
-            sums: &mut self.sums,
-            squares: &mut self.squares,
-            largest: &mut self.largest,
-        })
+        let good = if self.impute {
+            self.take_present(dense, out)
+        } else {
+            self.level.run(Take {
+                dense,
+                out,
+                first: &self.first,
+                sums: &mut self.sums,
+                squares: &mut self.squares,
+                largest: &mut self.largest,
+            })
+        };
+        self.precision.take(dense, &self.first, out);
+        good
+    }
+
+    /// The dense features whose values lose more of their digits in 32 bits than their spread bears.
+    pub(crate) fn imprecise(&self) -> impl Iterator<Item = u64> + '_ {
+        self.precision.imprecise()
     }
 
     /// The same where values may be missing: those become NaN.

@@ -9,7 +9,6 @@ use crate::screening::slack::{code_at, Learner, Metric, Ruler, MOST_FEATURES};
 use crate::simd::{Kernel, Real, Work};
 use crate::solver::{Found, Solver};
 use crate::training::{HeadSpec, TrainError};
-use std::sync::Arc;
 
 /// Rows from which metrics are learned.
 pub(crate) const SAMPLE: usize = 16384;
@@ -54,7 +53,7 @@ pub(crate) fn learned<T: Real>(learner: &Learner, solver: &Solver<T>) -> Vec<Met
 
 /// The pass under way.
 pub(crate) struct Measuring {
-    signs: Arc<Vec<i8>>,
+    signs: Vec<i8>,
     rulers: Vec<Ruler>,
     leeways: Leeways,
     /// Rows measured.
@@ -70,7 +69,7 @@ impl Measuring {
     ) -> Result<Self, TrainError> {
         let ruler = |metric| Ruler::new(metric, facts.dense);
         Ok(Self {
-            signs: spec.signs.clone(),
+            signs: spec.signs.list(facts.groups)?,
             rulers: metrics.iter().map(ruler).collect(),
             leeways: Leeways {
                 metrics,

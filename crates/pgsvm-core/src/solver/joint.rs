@@ -12,6 +12,7 @@ mod turn;
 mod verify;
 mod visit;
 
+use crate::base::interrupts;
 use crate::base::zeros::{zeros, Lined};
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Level;
@@ -32,6 +33,37 @@ use turn::Turn;
 /// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
 const MOST_KAPPA: f64 = 1e10;
 
+/// Most signs that are written down for all groups, in eights: two megabytes. Where classes, folds and C make more of them
+/// than that, those of the group at hand are written when its row comes.
+const MOST_SIGNS: usize = 1 << 16;
+
+/// The signs of the heads by group and lane, `blocks.len()` for each group, or of one group.
+#[derive(Default)]
+struct FacingSigns {
+    all: Vec<Lanes>,
+    listed: bool,
+    /// Where those of the group at hand begin, or which group's are written down.
+    from: usize,
+    group: Option<usize>,
+}
+
+impl FacingSigns {
+    fn new(groups: usize, each: usize) -> Result<Self, TrainError> {
+        Ok(Self {
+            all: zeros(groups * each)?,
+            listed: groups != 1,
+            from: 0,
+            group: None,
+        })
+    }
+
+    /// Of a block, in the group at hand.
+    #[inline(always)]
+    fn of(&self, block: usize) -> &Lanes {
+        &self.all[self.from + block]
+    }
+}
+
 pub(super) struct Bank {
     courses: Vec<Course>,
     specs: Vec<HeadSpec>,
@@ -43,8 +75,7 @@ pub(super) struct Bank {
     lane_of: Vec<usize>,
     /// Eight lanes each.
     blocks: Vec<Block>,
-    /// By group and lane, `blocks.len()` each.
-    signs: Vec<Lanes>,
+    signs: FacingSigns,
     /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
     width: usize,
     /// By row.
@@ -123,7 +154,7 @@ impl Bank {
             head_of: (0..courses.len()).collect(),
             lane_of: (0..courses.len()).collect(),
             blocks: vec![Block::EMPTY; width],
-            signs: Vec::new(),
+            signs: FacingSigns::default(),
             width,
             alpha: Lined::zeros(facts.rows * width)?,
             asleep: zeros(facts.rows * width)?,
@@ -149,28 +180,54 @@ impl Bank {
             courses,
         };
         this.kappa.resize(lanes, 0.0);
-        let signs = facts.groups * width;
-        this.signs
-            .try_reserve_exact(signs)
-            .map_err(|_| TrainError::OutOfMemory {
-                bytes: (signs * size_of::<Lanes>()) as u64,
-            })?;
-        this.list_signs();
+        this.list_signs()?;
         Ok(this)
     }
 
-    fn list_signs(&mut self) {
-        self.signs.clear();
-        for group in 0..self.facts.groups {
-            for block in 0..self.blocks.len() {
-                self.signs.push(std::array::from_fn(|k| {
-                    match self.head_of.get(block * LANES + k) {
-                        Some(&head) => self.specs[head].signs[group].into(),
-                        None => 0.0,
-                    }
-                }));
-            }
+    /// Writes down the signs of all groups, or makes ready for those of one at a time.
+    fn list_signs(&mut self) -> Result<(), TrainError> {
+        let each = self.blocks.len();
+        let all = self.facts.groups.saturating_mul(each);
+        let groups = if all <= MOST_SIGNS {
+            self.facts.groups
+        } else {
+            1
+        };
+        self.signs = FacingSigns::new(groups, each)?;
+        if groups == self.facts.groups {
+            (0..groups).for_each(|group| self.write_signs(group, group));
         }
+        Ok(())
+    }
+
+    /// Writes the signs of a group to this place of the table.
+    fn write_signs(&mut self, place: usize, group: usize) {
+        let each = self.blocks.len();
+        let heads = self.head_of.chunks(LANES);
+        let signs = &mut self.signs.all[place * each..][..each];
+        interrupts::look();
+        for (signs, heads) in signs.iter_mut().zip(heads) {
+            *signs = std::array::from_fn(|k| match heads.get(k) {
+                Some(&head) => self.specs[head].signs.of(group).into(),
+                None => 0.0,
+            });
+        }
+    }
+
+    /// Has the signs of this group at hand.
+    #[inline(always)]
+    fn face(&mut self, group: usize) {
+        if self.signs.listed {
+            self.signs.from = group * self.blocks.len();
+        } else if self.signs.group != Some(group) {
+            self.face_anew(group);
+        }
+    }
+
+    #[cold]
+    fn face_anew(&mut self, group: usize) {
+        self.write_signs(0, group);
+        self.signs.group = Some(group);
     }
 
     pub(super) fn courses(&self) -> &[Course] {

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::random::{Random, Stream};
 use crate::task::problem::Problem;
-use crate::training::{HeadSpec, TrainError};
+use crate::training::{HeadSpec, Signs, TrainError};
 
 /// Folds that there may be where a column says them; fold ids are below this.
 pub const MOST_FOLDS: u32 = 64;
@@ -280,22 +280,16 @@ impl Layout {
     ) -> Result<(), TrainError> {
         let groups = self.classes.max(2) * self.stride;
         for head in 0..self.heads() {
-            let out_of_memory = |_| TrainError::OutOfMemory {
-                bytes: groups as u64,
+            let signs = Signs::Against {
+                positive: self.positive(head),
+                stride: self.stride,
+                held_out,
+                groups,
             };
-            let positive = self.positive(head);
-            let mut signs = Vec::new();
-            signs.try_reserve_exact(groups).map_err(out_of_memory)?;
-            signs.extend((0..groups).map(|group| {
-                if held_out == Some(self.fold(group)) {
-                    0
-                } else if self.class(group) == positive {
-                    1
-                } else {
-                    -1
-                }
-            }));
-            heads.try_reserve(1).map_err(out_of_memory)?;
+            let bytes = size_of::<HeadSpec>() as u64;
+            heads
+                .try_reserve(1)
+                .map_err(|_| TrainError::OutOfMemory { bytes })?;
             heads.push(HeadSpec::new(signs, c));
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! stand the group and, ordered by fold, the number of each row. Then, a bit a step, each C is evaluated on each fold, the
 //! best is chosen, and the final heads get their sigmoids from its decisions.
 
+use crate::base::interrupts;
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Kernel, Real, Work};
@@ -70,6 +71,7 @@ impl HeldOut {
         let place = self.places[self.layout.fold(row.group()) as usize];
         self.groups[ordinal] = row.group() as u32;
         for cost in 0..self.costs.len() {
+            interrupts::look();
             let first = self.head(cost, place);
             for head in 0..heads {
                 self.decisions[ordinal * width + cost * heads + head] =
@@ -234,6 +236,7 @@ impl Evaluation {
             Task::Judging(correct) => {
                 let cost = self.validation.len() / self.ends.len();
                 let is_right = |row: &&u32| {
+                    interrupts::look();
                     let row = **row as usize;
                     predicted_class(held_out.of(row, cost)) == held_out.class(row)
                 };

@@ -148,7 +148,7 @@ pub fn recompute(
     let mut v = vec![0.0; weights.len() + 1];
     let (mut loss_sum, mut dual, mut correct, mut rows) = (0.0, 0.0, 0, 0);
     for (example, alpha) in examples.iter().zip(duals.iter()) {
-        let y = f64::from(spec.signs[example.group as usize]);
+        let y = f64::from(spec.signs.of(example.group as usize));
         if y == 0.0 {
             assert_eq!(alpha, 0.0);
             continue;

@@ -4,6 +4,7 @@
 //! entries meet few features: there the weights of all heads for one feature lie side by side, a lane a head, and so
 //! do, behind the last feature, those of the intercept.
 
+use crate::base::interrupts;
 use crate::base::zeros::Lined;
 use crate::rows::row::Row;
 use crate::simd::lanes::{dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS};
@@ -91,6 +92,7 @@ impl Matrix {
         let pitch = self.pitch.max(1);
         let mut sums = vec![[0.0; S]; self.stride];
         for lane in 0..self.stride {
+            interrupts::look();
             let given = given.map(|given| [given[lane]; LANES]);
             let mut sum = [[0.0; LANES]; S];
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
@@ -112,6 +114,7 @@ impl Matrix {
         let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let mut by_lane = vec![[[0.0; LANES]; S]; width];
         for (feature, (own, other)) in own.zip(others).enumerate() {
+            interrupts::look();
             for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
                 let beside = beside.map_or(&ONES, |beside| {
                     &beside.rest.as_chunks::<LANES>().0[feature * width + n]
@@ -164,9 +167,11 @@ impl Matrix {
     pub(super) fn fill(&mut self, values: &[f32]) {
         let (front, rest) = values.split_at(self.dense);
         for lane in 0..self.stride {
+            interrupts::look();
             self.front[lane * self.pitch..][..self.dense].copy_from_slice(front);
         }
         for (own, value) in self.rest.chunks_exact_mut(self.stride).zip(rest) {
+            interrupts::look();
             own.fill(*value);
         }
     }
@@ -174,6 +179,7 @@ impl Matrix {
     /// Keeps these lanes, in ascending order, and no other; `stride`: lanes from now on.
     pub(super) fn keep(&mut self, lanes: &[usize], stride: usize) {
         for (new, &old) in lanes.iter().enumerate() {
+            interrupts::look();
             let from = old * self.pitch;
             self.front
                 .copy_within(from..from + self.pitch, new * self.pitch);
@@ -181,6 +187,7 @@ impl Matrix {
         self.front.truncate(stride * self.pitch);
         let features = self.rest.len() / self.stride;
         for feature in 0..features {
+            interrupts::look();
             for (new, &old) in lanes.iter().enumerate() {
                 self.rest[feature * stride + new] = self.rest[feature * self.stride + old];
             }

@@ -1,6 +1,7 @@
 //! Lanes given up: those of heads that have ended, or all of them.
 
 use super::Bank;
+use crate::base::interrupts;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Real;
 use crate::solver::joint::lanes::Block;
@@ -9,17 +10,18 @@ use crate::training::TrainError;
 
 impl Bank {
     /// Packs the lanes of running heads together once a block can go.
-    pub(super) fn pack(&mut self) {
+    pub(super) fn pack(&mut self) -> Result<(), TrainError> {
         let (kept, mut order): (Vec<usize>, Vec<usize>) =
             (0..self.head_of.len()).partition(|&lane| self.courses[self.head_of[lane]].runs());
         let blocks = kept.len().div_ceil(LANES);
         if blocks >= self.blocks.len() || blocks == 0 {
-            return;
+            return Ok(());
         }
         // the dual variables of heads that have ended go behind those of running ones
         order.splice(0..0, kept.iter().copied());
         let mut before = (vec![[0.0; LANES]; self.width], vec![0; self.width]);
         for row in 0..self.facts.rows {
+            interrupts::look();
             self.pack_row(row, &order, &mut before);
         }
         if let Some(metric) = &mut self.metric {
@@ -37,7 +39,7 @@ impl Bank {
             self.lane_of[head] = lane;
         }
         self.blocks = vec![Block::EMPTY; blocks];
-        self.list_signs();
+        self.list_signs()
     }
 
     /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
@@ -59,6 +61,7 @@ impl Bank {
         let courses = std::mem::take(&mut self.courses);
         let mut heads = Vec::new();
         for (head, course) in courses.into_iter().enumerate() {
+            interrupts::look();
             let lane = self.lane_of[head];
             let mut own = Head::new(
                 &self.specs[head],

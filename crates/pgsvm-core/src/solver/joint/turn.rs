@@ -6,6 +6,7 @@
 //! to the head's lane.
 
 use super::{nobody_asleep, Bank};
+use crate::base::interrupts;
 use crate::base::zeros::zeros;
 use crate::simd::lanes::LANES;
 use crate::simd::Kernel;
@@ -28,6 +29,8 @@ pub(super) struct Turn {
     /// Dual variables by row; of rows that slept when the turn began, without meaning.
     alpha: Vec<f32>,
     pub(super) asleep: Asleep,
+    /// The head's, by group.
+    signs: Vec<i8>,
     /// Norms of all lanes when the turn began: those of the others stay.
     pub(super) norms: Vec<Norms>,
 }
@@ -75,6 +78,7 @@ impl Bank {
         }
         let mut visits = 0;
         for n in 0..self.facts.rows.div_ceil(64) {
+            interrupts::look();
             for row in ones(self.awake_word(n), n) {
                 let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
                 let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
@@ -111,6 +115,9 @@ impl Bank {
             alpha,
             asleep,
             norms,
+            signs: self.specs[self.head_of[lane]]
+                .signs
+                .list(self.facts.groups)?,
         };
         let (block, k) = (lane / LANES, lane % LANES);
         for n in 0..self.facts.rows.div_ceil(64) {
@@ -185,7 +192,7 @@ impl Bank {
         let course = &mut self.courses[head];
         let (u, form) = turn.iterate.lend();
         let lent = Lent {
-            signs: &self.specs[head].signs,
+            signs: &turn.signs,
             terms: course.terms,
             alpha: Dual::share(&mut turn.alpha),
             asleep: &turn.asleep,

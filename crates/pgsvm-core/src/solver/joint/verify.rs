@@ -2,6 +2,7 @@
 
 use super::matrix::tile_scores;
 use super::Bank;
+use crate::base::interrupts;
 use crate::base::zeros::zeros;
 use crate::rows::page::Page;
 use crate::rows::row::Row;
@@ -142,8 +143,11 @@ impl Bank {
         let (mut sorted, mut awake) = (false, false);
         // heads come in the order of their lanes: a block's scores serve one after the other
         let (mut scored, mut scores) = (None, [0.0; LANES]);
+        if proofs.len() > LANES {
+            interrupts::look();
+        }
         for (head, proof) in &mut proofs {
-            let y = f64::from(self.specs[*head].signs[row.group()]);
+            let y = f64::from(self.specs[*head].signs.of(row.group()));
             if y == 0.0 {
                 continue;
             }
@@ -176,6 +180,7 @@ impl Bank {
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(in crate::solver) fn end_verify(&mut self) -> Result<(), TrainError> {
         for (head, mut proof) in std::mem::take(&mut self.proofs) {
+            interrupts::look();
             let lane = self.lane_of[head];
             let Terms { c, squared, .. } = self.courses[head].terms;
             let from = f64::from(self.start.column(lane).get(self.facts.features));
@@ -205,7 +210,7 @@ impl Bank {
                 }
             }
         }
-        self.pack();
+        self.pack()?;
         self.arm();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Visits of rows by all heads: scores block by block of lanes, then the steps, then the weights.
 
 use super::Bank;
+use crate::base::interrupts;
 use crate::rows::row::{entries_within, Row};
 use crate::simd::eight::Eight;
 use crate::simd::lanes::{tiles, Lanes, LANES, TILE};
@@ -13,6 +14,9 @@ use crate::solver::visit::visitor::NORM_SAMPLE;
 
 /// Where no more than one of so many visits moves a dual variable, the scores of a tile's visits are taken beforehand.
 const SELDOM: usize = 8;
+
+/// From so many blocks on a visit of a row takes some hundredths of a millisecond, whatever the row.
+const MANY_BLOCKS: usize = 256;
 
 /// What the visits of a row by several blocks found.
 struct Seen {
@@ -145,6 +149,7 @@ impl Bank {
                 let slot = first + offset as usize;
                 let row = blocks.page.peek_row(slot);
                 values += row.values();
+                self.look();
                 if FULL {
                     self.prefetch_next_alpha(slot);
                 }
@@ -156,6 +161,14 @@ impl Bank {
             }
         }
         values
+    }
+
+    /// Looks for interrupts between rows that take long, each for itself.
+    #[inline(always)]
+    fn look(&self) {
+        if self.blocks.len() >= MANY_BLOCKS {
+            interrupts::look();
+        }
     }
 
     /// Whether rows of passes over all are taken [`TILE`] at a time: their scores at the weights of the pass's start do not
@@ -209,6 +222,7 @@ impl Bank {
                 self.moved.fill(0);
                 for (n, row) in rows.iter().enumerate() {
                     values += row.values();
+                    self.look();
                     self.prefetch_next_alpha(first + n);
                     let own = n * each..(n + 1) * each;
                     let known = Known {
@@ -287,6 +301,7 @@ impl Bank {
         known: Known<'_>,
         coming: &mut Coming<'_>,
     ) -> Lanes {
+        self.face(row.group());
         let mut seen = Seen {
             awake: false,
             held: [f32::INFINITY; LANES],
@@ -361,7 +376,7 @@ impl Bank {
         };
         for n in 0..N {
             let facing = Facing {
-                signs: &self.signs[row.group() * self.blocks.len() + block + n],
+                signs: self.signs.of(block + n),
                 cost: row.cost(),
                 lanes: wanted[n],
             };
@@ -427,6 +442,7 @@ impl Bank {
 
     #[inline(always)]
     fn measure_row<K: Kernel>(&mut self, row: &Row<'_>) {
+        self.face(row.group());
         for block in 0..self.blocks.len() {
             let wanted = self.blocks[block].running;
             let at_start = if self.start_is_zero {
@@ -435,7 +451,7 @@ impl Bank {
                 self.score_start::<K>(row, block, wanted)
             };
             let facing = Facing {
-                signs: &self.signs[row.group() * self.blocks.len() + block],
+                signs: self.signs.of(block),
                 cost: row.cost(),
                 lanes: wanted,
             };

@@ -21,7 +21,6 @@ use crate::solver::visit::ahead::Ahead;
 use crate::solver::visit::per_row::{Asleep, Dual};
 use crate::solver::visit::visitor::{scattered, Lent, Outcome, Terms, Visitor};
 use crate::training::{HeadSpec, Start, TrainError};
-use std::sync::Arc;
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
 #[derive(Clone, Copy)]
@@ -44,7 +43,7 @@ impl Blocks<'_> {
 
 pub(crate) struct Head<T> {
     pub(crate) course: Course,
-    pub(in crate::solver) signs: Arc<Vec<i8>>,
+    pub(in crate::solver) signs: Vec<i8>,
     pub(crate) alpha: Lined<f32>,
     pub(in crate::solver) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
@@ -73,7 +72,7 @@ impl<T: Real> Head<T> {
     ) -> Result<Self, TrainError> {
         let length = facts.features + 1;
         Ok(Self {
-            signs: spec.signs.clone(),
+            signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, course.kappa())?,
             course,
