@@ -4,10 +4,11 @@
 SET client_min_messages = error;
 DELETE FROM svm_model;
 
--- Two clouds far from each other, and the same mirrored.
+-- Two clouds far from each other, and the same with those rows mirrored that lie farthest from the margin: the ones that are
+-- not looked at, so that nothing else tells.
 CREATE FUNCTION cloud(id int, mirrored boolean DEFAULT false, OUT label text, OUT a float8, OUT b float8) LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END,
-        CASE WHEN mirrored THEN -1 ELSE 1 END * ((id * 7919 % 1000) / 500.0 - 4.2 + 6.4 * (id % 2)), (id * 104729 % 1000) / 500.0
+        CASE WHEN mirrored AND id * 7919 % 1000 / 500 = id % 2 THEN -1 ELSE 1 END * ((id * 7919 % 1000) / 500.0 - 4.2 + 6.4 * (id % 2)), (id * 104729 % 1000) / 500.0
 $$;
 CREATE PROCEDURE fill(target text, mirrored boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -126,7 +127,7 @@ SELECT * FROM followed('m', 'TABLE clouds');
 -- Collations: a view's and a column's, to one in which É has a lower case where the server knows one.
 SELECT coalesce((SELECT quote_ident(collname) FROM pg_collation WHERE collname IN ('und-x-icu', 'pg_c_utf8') ORDER BY collname DESC LIMIT 1),
     '"POSIX"') AS other_collation \gset
-CREATE TABLE words AS SELECT id, label, a AS b, CASE WHEN id % 2 = 0 THEN U&'\00C9' ELSE U&'\00D9' END COLLATE "C" AS word FROM clouds;
+CREATE TABLE words AS SELECT id, label, a AS b, CASE WHEN abs(a) > 3.2 THEN U&'\00C9' ELSE 'x' END COLLATE "C" AS word FROM clouds;
 CREATE VIEW worded AS SELECT id, label, ascii(lower(word COLLATE "C")) AS a, b FROM words;
 SELECT svm_train('worded', 'label', '{a, b}', 'view', key => 'id', scale => 'none');
 SELECT passed = 'none' OR holds AS holds FROM followed('view', 'TABLE worded');
@@ -160,7 +161,7 @@ SELECT svm_train('made', 'label', '{a, b}', 'made', key => 'id', scale => 'none'
 SELECT svm_train('chosen', 'label', '{a, b}', 'chosen', key => 'id', scale => 'none');
 SELECT * FROM followed('made', 'TABLE made');
 SELECT * FROM followed('chosen', 'TABLE chosen');
-CREATE OR REPLACE FUNCTION inner_one(x float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN -x; END';
+CREATE OR REPLACE FUNCTION inner_one(x float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN CASE WHEN abs(x) > 3.2 THEN -x ELSE x END; END';
 CREATE OR REPLACE FUNCTION first_of(x float8, y float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT -y';
 SELECT * FROM followed('made', 'TABLE made');
 SELECT * FROM followed('chosen', 'TABLE chosen');
@@ -181,7 +182,7 @@ CREATE VIEW mixed AS SELECT id, label, a <+> 0 AS a, row(a, b)::pair::float8 AS 
 CREATE VIEW domains AS SELECT id, label, a::small AS a, b FROM clouds;
 SELECT svm_train('mixed', 'label', '{a, b}', 'mixed', key => 'id', scale => 'none');
 SELECT svm_train('domains', 'label', '{a, b}', 'domains', key => 'id', scale => 'none');
-CREATE OR REPLACE FUNCTION sum_of(x float8, y float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN y - x; END';
+CREATE OR REPLACE FUNCTION sum_of(x float8, y float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN CASE WHEN abs(x) > 3.2 THEN -x ELSE x END + y; END';
 CREATE OR REPLACE FUNCTION first_of(pair) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN -$1.x; END';
 SELECT * FROM followed('mixed', 'TABLE mixed');
 SELECT * FROM followed('domains', 'TABLE domains');

@@ -17,10 +17,11 @@ ROUNDS, ROUNDS_A_MINUTE, SHARE_PASSING = 10_000, 500, 0.2
 # rounds with one model before it is trained anew, so that a source that cannot be learned does not stay for long
 ROUNDS_A_MODEL = 12
 
+# mirrored are the rows farthest from the margin, which are not looked at: so nothing else tells of them
 SETUP = """
 CREATE FUNCTION cloud(id bigint, mirrored boolean, OUT label text, OUT a float8, OUT b float8) LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END,
-        CASE WHEN mirrored THEN -1 ELSE 1 END * ((id * 7919 % 1000) / 500.0 - 4.2 + 6.4 * (id % 2)), (id * 104729 % 1000) / 500.0
+        CASE WHEN mirrored AND id * 7919 % 1000 / 500 = id % 2 THEN -1 ELSE 1 END * ((id * 7919 % 1000) / 500.0 - 4.2 + 6.4 * (id % 2)), (id * 104729 % 1000) / 500.0
 $$;
 CREATE PROCEDURE fill(target text, mirrored boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -45,7 +46,7 @@ CREATE DOMAIN small AS float8 CHECK (VALUE < 100);
 CREATE TABLE steady (LIKE clouds);
 CALL fill('steady', false);
 ALTER TABLE steady ADD word text COLLATE "C";
-UPDATE steady SET word = CASE label WHEN 'odd' THEN U&'\\00C9' ELSE U&'\\00D9' END;
+UPDATE steady SET word = CASE WHEN abs(a) > 3.2 THEN U&'\\00C9' ELSE 'x' END;
 CREATE VIEW seen AS SELECT id, label, a, b FROM steady;
 CREATE TABLE parted (id bigint, label text, a float8, b float8) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (200);
@@ -60,13 +61,15 @@ CREATE POLICY chosen ON guarded USING (id % 5 > 0);
 GRANT SELECT ON guarded TO limited;
 """
 
+# other values for the same rows
+FAR = "CASE WHEN abs(a) > 3.2 THEN -a ELSE a END"
 VIEW = "CREATE OR REPLACE VIEW seen AS SELECT id, label, {}::float8 AS a, {}::float8 AS b FROM steady"
 FUNCTION = "CREATE OR REPLACE FUNCTION {} RETURNS float8 LANGUAGE {} IMMUTABLE AS '{}'"
 # in a transaction that has trained: the table emptied in the file that this transaction made, and filled again
 YOUNG = """
 BEGIN; TRUNCATE young; {savepoint}
 CALL fill('young', {mirrored}); SELECT svm_drop(name) FROM svm_models WHERE name = 'young';
-SELECT svm_train('young', 'label', '{{a, b}}', 'young', key => 'id', scale => 'none');
+SELECT svm_train('young', 'label', '{{a, b}}', 'young', loss => 'hinge', key => 'id', scale => 'none');
 TRUNCATE young; CALL fill('young', NOT {mirrored}); {end}
 """
 
@@ -76,6 +79,7 @@ CHANGES = {
         "rows": [
             "DELETE FROM clouds WHERE id % 50 = {n}; INSERT INTO clouds SELECT id, (cloud(id, {mirrored})).* FROM generate_series(300 + {n}, 310 + {n}) AS id ON CONFLICT DO NOTHING",
             "UPDATE clouds SET a = -a WHERE id % 100 = {n}",
+            "UPDATE clouds SET a = -a WHERE abs(a) > 3.2",
             "UPDATE clouds SET b = b WHERE id % 2 = 0",
             "UPDATE clouds SET label = CASE label WHEN 'odd' THEN 'even' ELSE 'odd' END WHERE id % 100 = {n}",
         ],
@@ -94,7 +98,7 @@ CHANGES = {
             "ALTER TABLE clouds RENAME a TO was; ALTER TABLE clouds RENAME b TO a; ALTER TABLE clouds RENAME was TO b",
             "ALTER TABLE clouds ADD c float8 DEFAULT {n}; ALTER TABLE clouds RENAME a TO was; ALTER TABLE clouds RENAME c TO a; ALTER TABLE clouds DROP was",
             "ALTER TABLE clouds ADD d float8 GENERATED ALWAYS AS (a - {n}) STORED; ALTER TABLE clouds DROP b; ALTER TABLE clouds RENAME d TO b; ALTER TABLE clouds ALTER b DROP EXPRESSION",
-            "ALTER TABLE clouds ALTER a TYPE numeric USING -a; ALTER TABLE clouds ALTER a TYPE float8",
+            "ALTER TABLE clouds ALTER a TYPE numeric USING CASE WHEN abs(a) > 3.2 THEN -a ELSE a END; ALTER TABLE clouds ALTER a TYPE float8",
         ],
         "tables": [
             "ALTER TABLE child INHERIT clouds",
@@ -106,7 +110,7 @@ CHANGES = {
     "seen": {
         "views": [
             VIEW.format(*columns)
-            for columns in [("a", "b"), ("b", "a"), ("-a", "b"), ("a::float4", "b"), ("a::small", "b")]
+            for columns in [("a", "b"), ("b", "a"), (FAR, "b"), ("a::float4", "b"), ("a::small", "b")]
         ],
         "collations": [VIEW.format("a", f'ascii(lower(word COLLATE "{name}"))') for name in ["C", "{collation}"]]
         + [
@@ -114,12 +118,17 @@ CHANGES = {
             'DROP VIEW seen; ALTER TABLE steady ALTER word TYPE text COLLATE "C"; CREATE VIEW seen AS SELECT id, label, a, ascii(lower(word))::float8 AS b FROM steady',
         ],
         "functions": [VIEW.format("outer_one(a)", "one_of(a, b)")]
-        + [FUNCTION.format("inner_one(x float8)", "plpgsql", f"BEGIN RETURN {x}; END") for x in ("x", "-x", "2 * x")]
+        + [
+            FUNCTION.format("inner_one(x float8)", "plpgsql", f"BEGIN RETURN {x}; END")
+            for x in ("x", "CASE WHEN abs(x) > 3.2 THEN -x ELSE x END", "2 * x")
+        ]
         + [FUNCTION.format("one_of(x float8, y float8)", "sql", f"SELECT {x}") for x in ("x", "y", "-y")],
         "operators and casts": [
             VIEW.format("(a <+> b)", "row(a, b)::pair"),
             FUNCTION.format("of_pair(pair)", "plpgsql", "BEGIN RETURN $1.y; END"),
-            FUNCTION.format("of_pair(pair)", "plpgsql", "BEGIN RETURN -$1.x; END"),
+            FUNCTION.format(
+                "of_pair(pair)", "plpgsql", "BEGIN RETURN CASE WHEN abs($1.x) > 3.2 THEN -$1.x ELSE $1.x END; END"
+            ),
         ],
         "settings": [
             VIEW.format(
@@ -136,6 +145,7 @@ CHANGES = {
             "ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (200) TO (1000)",
             "ALTER TABLE parted DETACH PARTITION parted_2",
             "UPDATE parted SET a = -a WHERE id % 50 = {n}",
+            "UPDATE parted SET a = -a WHERE abs(a) > 3.2",
         ],
     },
     "guarded": {
@@ -216,11 +226,11 @@ class Followers:
             admin.execute(statement)
         except Exception as error:
             # what is there already, or not any more
-            assert error.sqlstate[:2] in ("42", "55", "23", "0A"), (statement, error)
+            assert error.sqlstate[:2] in ("42", "55", "23", "0A", "2B"), (statement, error)
             admin.execute("ROLLBACK")
 
     def young(self):
-        admin, mirrored = self.connections["clouds"], self.chance.random() < 0.5
+        admin, mirrored = self.connections["clouds"], self.chance.random() < 0.2
         savepoint, end = self.chance.choice(
             [("", "COMMIT"), ("SAVEPOINT s; TRUNCATE young;", "RELEASE s; COMMIT"), ("", "")]
         )
