@@ -108,7 +108,7 @@ pub fn is_always_enabled(table: pg_sys::Oid, name: &CStr) -> bool {
 }
 
 fn fires_always(trigger: &pg_sys::Trigger) -> bool {
-    trigger.tgenabled as u8 == pg_sys::TRIGGER_FIRES_ALWAYS as u8
+    trigger.tgenabled as u8 == pg_sys::TRIGGER_FIRES_ALWAYS
 }
 
 /// # Safety
