@@ -9,6 +9,14 @@ CREATE OR REPLACE FUNCTION svm_has_rights_of(role name) RETURNS boolean
 COMMENT ON FUNCTION svm_has_rights_of(name) IS
     'whether the current user is the role, inherits its rights as a member, or is a superuser';
 
+-- What a role is called now; the name it had when the row was written, where it is gone.
+CREATE OR REPLACE FUNCTION svm_role_name(role oid, name name) RETURNS name
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN coalesce((SELECT known.rolname FROM pg_catalog.pg_roles AS known WHERE known.oid OPERATOR(pg_catalog.=) role), name);
+COMMENT ON FUNCTION svm_role_name(oid, name) IS 'part of svm_versions';
+
+-- Roles are asked for by oid: a role made later under an old name has no rights by it.
+
 ALTER TABLE svm_model ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_permission ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_version ENABLE ROW LEVEL SECURITY;
@@ -23,7 +31,7 @@ ALTER TABLE svm_key_metric ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
-CREATE POLICY svm_model_owner ON svm_model USING (svm_has_rights_of(owner));
+CREATE POLICY svm_model_owner ON svm_model USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
 DROP POLICY IF EXISTS svm_model_reader ON svm_model;
 CREATE POLICY svm_model_reader ON svm_model FOR SELECT USING (
     EXISTS (
@@ -34,19 +42,19 @@ CREATE POLICY svm_model_reader ON svm_model FOR SELECT USING (
 
 -- Those that read look at no other table: what svm_model's policy asks must not ask svm_model.
 DROP POLICY IF EXISTS svm_permission_owner ON svm_permission;
-CREATE POLICY svm_permission_owner ON svm_permission FOR SELECT USING (svm_has_rights_of(owner));
+CREATE POLICY svm_permission_owner ON svm_permission FOR SELECT USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
 DROP POLICY IF EXISTS svm_permission_remover ON svm_permission;
-CREATE POLICY svm_permission_remover ON svm_permission FOR DELETE USING (svm_has_rights_of(owner));
+CREATE POLICY svm_permission_remover ON svm_permission FOR DELETE USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
 DROP POLICY IF EXISTS svm_permission_writer ON svm_permission;
 CREATE POLICY svm_permission_writer ON svm_permission FOR INSERT WITH CHECK (
     EXISTS (
         SELECT FROM svm_model AS model
-        WHERE model.id = model_id AND model.owner = svm_permission.owner AND svm_has_rights_of(model.owner)
+        WHERE model.id = model_id AND model.owner = svm_permission.owner AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 DROP POLICY IF EXISTS svm_permission_grantee ON svm_permission;
 CREATE POLICY svm_permission_grantee ON svm_permission FOR SELECT USING (
-    grantee = 'public' OR svm_has_rights_of(grantee)
+    grantee = 'public' OR pg_catalog.pg_has_role(grantee_oid, 'USAGE')
 );
 
 DROP POLICY IF EXISTS svm_version_reader ON svm_version;
@@ -55,11 +63,11 @@ CREATE POLICY svm_version_reader ON svm_version FOR SELECT USING (
 );
 DROP POLICY IF EXISTS svm_version_writer ON svm_version;
 CREATE POLICY svm_version_writer ON svm_version FOR INSERT WITH CHECK (
-    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND svm_has_rights_of(model.owner))
+    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE'))
 );
 DROP POLICY IF EXISTS svm_version_remover ON svm_version;
 CREATE POLICY svm_version_remover ON svm_version FOR DELETE USING (
-    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND svm_has_rights_of(model.owner))
+    EXISTS (SELECT FROM svm_model AS model WHERE model.id = model_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE'))
 );
 
 DROP POLICY IF EXISTS svm_head_reader ON svm_head;
@@ -70,7 +78,7 @@ DROP POLICY IF EXISTS svm_head_writer ON svm_head;
 CREATE POLICY svm_head_writer ON svm_head FOR INSERT WITH CHECK (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 
@@ -82,7 +90,7 @@ DROP POLICY IF EXISTS svm_weight_writer ON svm_weight;
 CREATE POLICY svm_weight_writer ON svm_weight FOR INSERT WITH CHECK (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 
@@ -94,7 +102,7 @@ DROP POLICY IF EXISTS svm_log_writer ON svm_log;
 CREATE POLICY svm_log_writer ON svm_log FOR INSERT WITH CHECK (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 
@@ -103,7 +111,7 @@ DROP POLICY IF EXISTS svm_dual_owner ON svm_dual;
 CREATE POLICY svm_dual_owner ON svm_dual USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 
@@ -111,35 +119,35 @@ DROP POLICY IF EXISTS svm_key_owner ON svm_key;
 CREATE POLICY svm_key_owner ON svm_key USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 DROP POLICY IF EXISTS svm_key_dual_owner ON svm_key_dual;
 CREATE POLICY svm_key_dual_owner ON svm_key_dual USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 DROP POLICY IF EXISTS svm_key_leeway_owner ON svm_key_leeway;
 CREATE POLICY svm_key_leeway_owner ON svm_key_leeway USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 DROP POLICY IF EXISTS svm_key_scaling_owner ON svm_key_scaling;
 CREATE POLICY svm_key_scaling_owner ON svm_key_scaling USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 DROP POLICY IF EXISTS svm_key_metric_owner ON svm_key_metric;
 CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
     EXISTS (
         SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
-        WHERE version.id = version_id AND svm_has_rights_of(model.owner)
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
 
@@ -155,5 +163,5 @@ GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
-    source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows
+    source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads
 ) ON svm_version TO PUBLIC;

@@ -3,12 +3,22 @@
 -- No table refers to another by a foreign key: pg_restore fills an extension's tables in any order, several at once, and
 -- the constraints are there before the rows. Triggers (sql/added/0.3.0.sql) remove what belongs to a removed row.
 
+-- The role of this name now, NULL where there is none. Declared immutable, so that the tables can keep what it returned when
+-- a row was written or loaded: it is not asked again.
+CREATE FUNCTION svm_role_oid(role name) RETURNS oid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS 'SELECT pg_catalog.to_regrole(pg_catalog.quote_ident($1))::pg_catalog.oid';
+COMMENT ON FUNCTION svm_role_oid(name) IS 'part of svm_model and svm_permission';
+
 CREATE TABLE svm_model (
     id bigint PRIMARY KEY,
     name text NOT NULL UNIQUE,
     -- by name, so that a dump restores where the role is missing; then only superusers see the model
     owner name NOT NULL DEFAULT CURRENT_USER,
-    current_version int NOT NULL
+    current_version int NOT NULL,
+    -- Whose it is: a role keeps its models when it is renamed, and one made later under an old name inherits none. No dump
+    -- and no publication takes it along. A trigger BEFORE UPDATE for each row would have it worked out from the name again.
+    owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED
 );
 
 -- One training, or a model that came from another program: then what nobody knows of its training is NULL.
@@ -22,7 +32,7 @@ CREATE TABLE svm_version (
     label_column text NOT NULL,
     label_type text NOT NULL,
     -- as the label type prints them, ascending: of two the second is the positive one
-    label_values text[] NOT NULL CHECK (cardinality(label_values) >= 2),
+    label_values text[] NOT NULL CHECK (pg_catalog.cardinality(label_values) >= 2),
     nulls text NOT NULL CHECK (nulls IN ('error', 'skip', 'zero', 'mean')),
     loss text NOT NULL,
     c float8,
@@ -63,6 +73,10 @@ CREATE TABLE svm_version (
     followed jsonb,
     -- how many rows it has in each of the tables below, by which one that is not whole is known; NULL where nobody counted
     stored_rows jsonb,
+    -- of a version with a key: the schemas in which its source's names were looked up
+    search_path text,
+    -- and the relations that the source names: {"relation", "kind", "owner"}
+    source_reads jsonb,
     UNIQUE (model_id, version)
 );
 
@@ -186,6 +200,9 @@ CREATE TABLE svm_permission (
     owner name NOT NULL,
     -- by name, as the owner is; 'public' stands for every role
     grantee name NOT NULL CHECK (grantee <> ''),
+    -- as in svm_model
+    owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED,
+    grantee_oid oid GENERATED ALWAYS AS (svm_role_oid(grantee)) STORED,
     PRIMARY KEY (model_id, grantee)
 );
 CREATE TRIGGER svm_permission_changed AFTER INSERT OR UPDATE OR DELETE ON svm_permission

@@ -3,6 +3,7 @@
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
 //! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
 
+pub mod reads;
 pub mod source;
 
 use crate::base::errors::{Code, Failure};

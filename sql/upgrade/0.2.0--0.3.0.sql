@@ -39,3 +39,16 @@ SELECT @extschema@.svm_outdated('FUNCTION', 'svm_create_function(text, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_evaluate(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_confusion(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_roc(text, regclass, text)');
+
+-- roles are known by oid
+CREATE FUNCTION svm_role_oid(role name) RETURNS oid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS 'SELECT pg_catalog.to_regrole(pg_catalog.quote_ident($1))::pg_catalog.oid';
+COMMENT ON FUNCTION svm_role_oid(name) IS 'part of svm_model and svm_permission';
+ALTER TABLE svm_model ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED;
+ALTER TABLE svm_permission
+    ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED,
+    ADD COLUMN grantee_oid oid GENERATED ALWAYS AS (svm_role_oid(grantee)) STORED;
+
+-- models that follow their table read it with their owner's rights
+ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jsonb;

@@ -48,20 +48,26 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
 /// is free. `schema` is the extension's, quoted.
 pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
     check_updated(schema)?;
-    let owner = Spi::get_one_with_args::<String>(
+    let found = Spi::get_two_with_args::<String, bool>(
         &format!(
-            "SELECT owner::pg_catalog.text FROM {schema}.svm_model_owner($1) AS owner
-             WHERE pg_catalog.row_security_active($2) AND NOT {schema}.svm_has_rights_of(owner)"
+            "SELECT {schema}.svm_model_owner($1)::pg_catalog.text,
+                 EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) owner)
+             FROM {schema}.svm_model_owner_oid($1) AS owner
+             WHERE pg_catalog.row_security_active($2) AND NOT pg_catalog.pg_has_role(owner, 'USAGE')"
         ),
         &[name.into(), format!("{schema}.svm_model").into()],
     );
-    match owner {
-        Ok(Some(owner)) => Err(Failure::new(
-            Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
-            format!("model \"{name}\" belongs to role \"{owner}\""),
-        )
+    let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
+    match found {
+        Ok((Some(owner), Some(true))) => Err(failure(format!(
+            "model \"{name}\" belongs to role \"{owner}\""
+        ))
         .hint(hint)),
-        Ok(None) | Err(SpiError::InvalidPosition) => Ok(()),
+        Ok((Some(owner), _)) => Err(failure(format!(
+            "model \"{name}\" belongs to a role that is gone and was called \"{owner}\""
+        ))
+        .hint("A superuser can give it to another one: UPDATE svm_model SET owner = '…' WHERE name = '…'")),
+        Ok(_) | Err(SpiError::InvalidPosition) => Ok(()),
         Err(error) => Err(spi_failure(error)),
     }
 }
@@ -69,9 +75,10 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
 /// Refuses the tables of an older version, which the library may find between its installation and the update.
 fn check_updated(schema: &str) -> Result<(), Failure> {
     let updated = Spi::get_one_with_args::<bool>(
-        "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attname OPERATOR(pg_catalog.=) 'stored_rows'
-             AND attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1))",
-        &[format!("{schema}.svm_version").into()],
+        "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute
+         WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
+             AND attname OPERATOR(pg_catalog.=) 'owner_oid')",
+        &[format!("{schema}.svm_model").into()],
     );
     if updated.map_err(spi_failure)? == Some(true) {
         return Ok(());

@@ -61,13 +61,7 @@ impl Running {
         // SAFETY: plain allocation and executor start inside a transaction with an active
         // snapshot; the receiver is boxed, so its address stays.
         unsafe {
-            let row_context = pg_sys::AllocSetContextCreateInternal(
-                pg_sys::CurrentMemoryContext,
-                c"pgsvm row".as_ptr(),
-                0,
-                8 * 1024,
-                8 * 1024 * 1024,
-            );
+            let row_context = row_context();
             let snapshot = pg_sys::GetActiveSnapshot();
             let origins = with_origins.map_or_else(Origins::default, |columns| {
                 Origins::of_statement(planned.plan, &columns, snapshot)
@@ -153,6 +147,12 @@ impl Running {
         self.receiver.rows == rows && !self.receiver.closed
     }
 
+    /// The columns of its rows.
+    pub(super) fn columns(&self) -> pg_sys::TupleDesc {
+        // SAFETY: the query is started.
+        unsafe { (*self.desc).tupDesc }
+    }
+
     /// Ends the query and releases its snapshot, locks aside.
     pub fn finish(self) {
         // SAFETY: the query is started and ends here.
@@ -206,12 +206,32 @@ unsafe extern "C-unwind" fn receive_slot(
     }
 }
 
+/// Makes a memory context for rows.
+///
+/// # Safety
+/// Inside a transaction.
+pub(super) unsafe fn row_context() -> pg_sys::MemoryContext {
+    // SAFETY: as the caller promises; the name is static.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            pg_sys::CurrentMemoryContext,
+            c"pgsvm row".as_ptr(),
+            0,
+            8 * 1024,
+            8 * 1024 * 1024,
+        )
+    }
+}
+
 /// Works in the memory context of rows, and empties that when it has grown.
 ///
 /// # Safety
 /// The context is alive.
 #[inline]
-unsafe fn in_row_context<T>(context: pg_sys::MemoryContext, work: impl FnOnce() -> T) -> T {
+pub(super) unsafe fn in_row_context<T>(
+    context: pg_sys::MemoryContext,
+    work: impl FnOnce() -> T,
+) -> T {
     // SAFETY: as the caller promises; nothing that was allocated for a row is kept.
     unsafe {
         let outer = pg_sys::CurrentMemoryContext;

@@ -1,6 +1,7 @@
 //! Everything of PostgreSQL's C interface that training and prediction touch, in small wrappers.
 //! Imports nothing of the rest of the extension.
 
+pub mod acting;
 pub mod aggregate;
 pub mod array;
 pub mod backtraces;
@@ -12,6 +13,7 @@ pub mod document;
 pub mod executor;
 pub mod insert;
 pub mod json;
+pub mod kept_rows;
 pub mod list;
 pub mod memory;
 pub mod numeric;

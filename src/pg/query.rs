@@ -124,6 +124,31 @@ pub fn plan(text: &str) -> Planned {
     }
 }
 
+/// The relations that the text of a SELECT names, views as such; each once, in the order of their oids. Looks names up and
+/// runs nothing.
+pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
+    let source = CString::new(text).expect("a parsed query holds no zero byte");
+    // SAFETY: parsed and analyzed as `plan` does it; a list of one query takes what PostgreSQL makes of it.
+    unsafe {
+        let raw = list::nth(pg_sys::pg_parse_query(source.as_ptr()), 0)
+            .expect("a SELECT is one statement, and stays one");
+        let query = pg_sys::parse_analyze_fixedparams(
+            raw,
+            source.as_ptr(),
+            core::ptr::null(),
+            0,
+            core::ptr::null_mut(),
+        );
+        let (mut oids, mut others) = (core::ptr::null_mut(), core::ptr::null_mut());
+        let mut row_security = false;
+        pg_sys::extract_query_dependencies(query.cast(), &mut oids, &mut others, &mut row_security);
+        let mut oids: Vec<_> = list::oids(oids).collect();
+        oids.sort_by_key(|oid| oid.to_u32());
+        oids.dedup();
+        oids
+    }
+}
+
 fn hazard(code: core::ffi::c_char) -> Runs {
     match code as u8 {
         pg_sys::PROPARALLEL_SAFE => Runs::Anywhere,

@@ -7,6 +7,7 @@ use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureError, FeatureSet, Nulls};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
+use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
 use crate::planning::job::Job;
 use crate::reading::helpers::{Helpers, Rows};
@@ -16,11 +17,14 @@ use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Following, Keys};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
 use pgsvm_core::{Cache, Example, RowError, Source};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The rows of a training's source.
 pub struct RowSource {
     rows: Option<Rows>,
+    /// Those behind them.
+    added: Option<Rc<RefCell<KeptRows>>>,
     decode: RowDecoder,
     /// What a training without a key begins from.
     begins: Option<Following>,
@@ -55,7 +59,7 @@ impl RowSource {
     pub fn start(
         planned: &Planned,
         job: &Job,
-        following: Option<Following>,
+        mut following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
         let features = FeatureSet::from_json(&job.features)?
@@ -68,6 +72,10 @@ impl RowSource {
         let fold_at = feature_columns + usize::from(job.weight_column.is_some());
         let key_at = fold_at + usize::from(job.fold_column.is_some());
         let continues = following.is_some();
+        let added = following.as_mut().and_then(|it| it.added.take());
+        if let Some(added) = &added {
+            added.borrow_mut().rewind();
+        }
         let (keys, begins) = match job.key.clone() {
             Some(column) => (
                 Some(Keys::new(column, key_at, following, job.leeways)),
@@ -77,6 +85,7 @@ impl RowSource {
         };
         Ok(Self {
             rows: Some(Rows::start(planned, job, helpers)),
+            added,
             decode: RowDecoder {
                 groups: Groups::new(job, fold_at),
                 costs: Costs::new(job, feature_columns),
@@ -157,6 +166,24 @@ impl RowSource {
     }
 }
 
+impl RowSource {
+    /// Goes on behind the last row of the source, or of those added to it; false when that was the last one.
+    fn next_rows(&mut self) -> Result<bool, Failure> {
+        match self.rows.take() {
+            Some(rows) => rows.finish(),
+            None => self.added = None,
+        }
+        if self.added.is_some() {
+            return Ok(true);
+        }
+        if let Some(keys) = &mut self.decode.keys {
+            keys.complete()?;
+        }
+        self.decode.check_complete()?;
+        Ok(false)
+    }
+}
+
 impl Source for RowSource {
     type Error = Failure;
 
@@ -165,31 +192,25 @@ impl Source for RowSource {
         count: usize,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<bool, Failure> {
-        let Some(rows) = self.rows.as_mut() else {
-            return Ok(false);
-        };
         let decode = &mut self.decode;
         let mut failure = None;
-        let more = rows.run(count as u64, &mut |row| match decode.visit(row, sink) {
+        let visit = &mut |row: &Row<'_>| match decode.visit(row, sink) {
             Ok(()) => Continue::Yes,
             Err(reason) => {
                 failure = Some(reason);
                 Continue::No
             }
-        });
-        if let Some(failure) = failure {
-            return Err(failure);
+        };
+        let more = match (&mut self.rows, &self.added) {
+            (Some(rows), _) => rows.run(count as u64, visit),
+            (None, Some(added)) => added.borrow_mut().run(count as u64, visit),
+            (None, None) => return Ok(false),
+        };
+        match failure {
+            Some(failure) => Err(failure),
+            None if more => Ok(true),
+            None => self.next_rows(),
         }
-        if !more {
-            if let Some(rows) = self.rows.take() {
-                rows.finish();
-            }
-            if let Some(keys) = &mut self.decode.keys {
-                keys.complete()?;
-            }
-            self.decode.check_complete()?;
-        }
-        Ok(more)
     }
 }
 

@@ -47,21 +47,10 @@ impl Source {
         Ok(positions::in_text(&select, || query::plan(&select)).columns)
     }
 
-    /// `SELECT label, features…, weight, fold, key FROM source`, where there are such columns.
+    /// `SELECT label, features…, weight, fold, key, mark FROM source`, where there are such columns.
     pub fn select(&self, columns: &Selected<'_>) -> Result<String, Failure> {
         let list = columns.list().join(", ");
         Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
-    }
-
-    /// The same of this source and, behind it, of another whose columns have the same types; one more column is 1 in the
-    /// other's rows.
-    pub fn select_both(&self, other: &Self, columns: &Selected<'_>) -> Result<String, Failure> {
-        let list = columns.list().join(", ");
-        Ok(format!(
-            "SELECT {list}, 0 FROM {} UNION ALL SELECT {list}, 1 FROM {}",
-            self.table_expression()?,
-            other.table_expression()?
-        ))
     }
 
     /// The name a model gets when the user gives none: relation_label.
@@ -88,6 +77,8 @@ pub struct Selected<'a> {
     pub fold: Option<&'a str>,
     /// With the type to cast it to.
     pub key: Option<(&'a str, &'static str)>,
+    /// Whether rows are marked, and as added to those of the model's source.
+    pub added: Option<bool>,
 }
 
 impl Selected<'_> {
@@ -108,7 +99,12 @@ impl Selected<'_> {
             .key
             .map(|(name, cast)| format!("{}::{cast}", quote(name)));
         let all = core::iter::once(label).chain(features);
-        all.chain(weight).chain(fold).chain(key).collect()
+        let mark = self.added.map(|added| i32::from(added).to_string());
+        all.chain(weight)
+            .chain(fold)
+            .chain(key)
+            .chain(mark)
+            .collect()
     }
 }
 

@@ -12,20 +12,28 @@ use crate::catalog::rights;
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::model;
+use crate::pg::acting::Acting;
 use crate::pg::call::Call;
-use crate::pg::executor::{Continue, Running};
+use crate::pg::executor::Continue;
 use crate::pg::json::JsonText;
-use crate::pg::{check_for_interrupts, query, statement};
+use crate::pg::kept_rows::KeptRows;
+use crate::pg::query::{self, Planned};
+use crate::pg::snapshot::with_latest;
+use crate::pg::{check_for_interrupts, statement};
+use crate::request::reads::Reads;
 use crate::request::source::{quote, Source};
 use crate::request::{required, Request};
 use crate::sql::life::Owned;
-use crate::sql::train::{self, Continuing};
+use crate::sql::train::{self, Continuing, Prepared};
+use crate::training::leader::Trained;
 use crate::training::passed_over::Covers;
 use crate::warm_start::admission::{self, Following, Rows};
 use crate::warm_start::memory::Memory;
 use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Keys read before interrupts are looked for.
@@ -92,49 +100,91 @@ fn follow(
         let schema = unsafe { statement::schema_of_call(fcinfo) };
         let known = model::find(schema, &format!("{}@{}", owned.name, owned.current_version))?;
         let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
-        let request = stored.request(&owned.name, &known.features, options)?;
         let continuing = Continuing {
             features: without_data(&known.features),
             label_type: stored.label_type.clone(),
             key: kind,
-            added: match &change {
-                Change::Update(source) => Some(source.clone()),
-                Change::Refresh | Change::Forget(_) => None,
-            },
+            adds: matches!(change, Change::Update(_)),
         };
-        let prepared = train::prepare(&request, Some(&continuing))?;
-        let begin = || -> Result<Following, Failure> {
-            let mut memory = Memory::load(&owned.schema, known.clone(), stored.id, kind)?;
-            let rows = match &change {
-                Change::Refresh => Rows::All,
-                Change::Update(_) => Rows::Known,
-                Change::Forget(source) => {
-                    forget(&mut memory, &owned.name, source, column, kind)?;
-                    Rows::Known
-                }
-            };
-            Ok(Following::new(owned.name.clone(), memory, rows))
-        };
-        let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
-        // the shares of the tolerance to which rows are passed over: where the first is too much, one that should do
-        let mut share = may_pass.then_some(1.0);
-        let trained = loop {
-            let mut following = begin()?;
-            if share.is_some() {
-                following.pass_over(&owned.schema, stored.id, request.terms.tolerance)?;
+        // whoever calls: the source is planned and read with the rights of the model's owner, and nothing else is
+        let acting = owned.acting(stored.search_path.as_deref())?;
+        let (request, prepared) = acting.run(|| {
+            let request = stored.request(&owned.name, &known.features, options)?;
+            if let Some(before) = &stored.source_reads {
+                let now = Reads::of(&request.source)?;
+                now.check(before, &owned.name, &owned.owner_name())?;
             }
-            let (Some(tried), Some(_)) = (share, &following.passing) else {
-                break train::run(&prepared, Some(following));
-            };
-            let trained = train::run(&prepared.passing_over(tried), Some(following));
-            share = match trained.covers {
-                Covers::AllRows => break trained,
-                Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
-                Covers::WithAWiderGap(_) | Covers::NotAll => None,
-            };
+            let prepared = train::prepare(&request, Some(&continuing))?;
+            Ok::<_, Failure>((request, prepared))
+        })?;
+        let planned = match &change {
+            Change::Refresh => None,
+            Change::Update(source) => Some(train::prepare_added(
+                &request,
+                &continuing,
+                &prepared,
+                source,
+            )?),
+            Change::Forget(source) => Some(plan_keys(&owned.name, source, column, kind)?),
         };
+        let trained = with_latest(|| {
+            let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
+            let begin = || -> Result<Following, Failure> {
+                let mut memory = Memory::load(&owned.schema, known.clone(), stored.id, kind)?;
+                if let (Change::Forget(_), Some(keys)) = (&change, &given) {
+                    forget(
+                        &mut memory,
+                        &owned.name,
+                        &mut keys.borrow_mut(),
+                        column,
+                        kind,
+                    )?;
+                }
+                let rows = match &change {
+                    Change::Refresh => Rows::All,
+                    Change::Update(_) | Change::Forget(_) => Rows::Known,
+                };
+                let mut following = Following::new(owned.name.clone(), memory, rows);
+                following.added = given.clone().filter(|_| continuing.adds);
+                Ok(following)
+            };
+            let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
+            let tolerance = request.terms.tolerance;
+            run(&acting, &prepared, may_pass, |pass| {
+                let mut following = begin()?;
+                if pass {
+                    following.pass_over(&owned.schema, stored.id, tolerance)?;
+                }
+                Ok(following)
+            })
+        })?;
         train::store(&owned.schema, request, &prepared, trained, started)
     })
+}
+
+/// Trains, and passes over rows where that may and does do; `begin` reads what the training begins from,
+/// and whether rows may be passed over.
+fn run(
+    acting: &Acting,
+    prepared: &Prepared,
+    may_pass: bool,
+    begin: impl Fn(bool) -> Result<Following, Failure>,
+) -> Result<Trained, Failure> {
+    let train = |prepared: &Prepared, following| acting.run(|| train::run(prepared, following));
+    // the shares of the tolerance to which rows are passed over: where the first is too much, one that should do
+    let mut share = may_pass.then_some(1.0);
+    loop {
+        let following = begin(share.is_some())?;
+        let (Some(tried), Some(_)) = (share, &following.passing) else {
+            return Ok(train(prepared, Some(following)));
+        };
+        let trained = train(&prepared.passing_over(tried), Some(following));
+        share = match trained.covers {
+            Covers::AllRows => return Ok(trained),
+            Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
+            Covers::WithAWiderGap(_) | Covers::NotAll => None,
+        };
+    }
 }
 
 /// The features that rows are read for, as they were learned, without what is counted anew.
@@ -145,29 +195,38 @@ fn without_data(features: &FeatureSet) -> FeatureSet {
     }
 }
 
-/// Removes the keys in `source` from what is known.
-fn forget(
-    memory: &mut Memory,
+/// Plans the query for the keys in `source`.
+fn plan_keys(
     model: &str,
     source: &Source,
     column: &str,
     kind: KeyKind,
-) -> Result<(), Failure> {
+) -> Result<Planned, Failure> {
     let columns = source.columns()?;
     let key = train::column("key", column, &columns)?;
     check_kind(model, column, KeyKind::of_column(key)?, kind)?;
-    let planned = query::plan(&format!(
+    Ok(query::plan(&format!(
         "SELECT {}::{} FROM {}",
         quote(column),
         kind.cast(),
         source.table_expression()?
-    ));
-    let mut running = Running::start(&planned);
+    )))
+}
+
+/// Removes the keys given from what is known.
+fn forget(
+    memory: &mut Memory,
+    model: &str,
+    given: &mut KeptRows,
+    column: &str,
+    kind: KeyKind,
+) -> Result<(), Failure> {
     let (mut keys, mut found, mut failure) = (0u64, 0u64, None);
     let mut more = true;
+    given.rewind();
     while more {
         check_for_interrupts();
-        more = running.run(KEYS_AT_A_TIME, &mut |row| {
+        more = given.run(KEYS_AT_A_TIME, &mut |row| {
             keys += 1;
             if row.nulls[0] {
                 failure = Some(admission::null_key(column, keys));
@@ -183,7 +242,6 @@ fn forget(
             Continue::Yes
         });
     }
-    running.finish();
     if let Some(failure) = failure {
         return Err(failure);
     }

@@ -7,11 +7,14 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::model;
+use crate::pg::acting::{self, Acting};
 use crate::request::required;
+use crate::request::source::quote;
 use crate::storing::versions::spi_failure;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::{pg_sys, Spi};
+use std::ffi::CString;
 
 /// The grantee that stands for every role; PostgreSQL lets no role have this name.
 const EVERYBODY: &str = "public";
@@ -105,6 +108,7 @@ fn svm_grant(
         let owned = Owned::lock("svm_grant()", model, fcinfo)?;
         let role = required(role, "role")?;
         check_role(&role)?;
+        owned.follow_grantees(&role)?;
         owned.execute(
             "INSERT INTO {s}.svm_permission (model_id, owner, grantee)
              SELECT id, owner, $2 FROM {s}.svm_model WHERE id OPERATOR(pg_catalog.=) $1
@@ -128,7 +132,9 @@ fn svm_revoke(
         let role = required(role, "role")?;
         let revoked = owned.execute(
             "DELETE FROM {s}.svm_permission
-             WHERE model_id OPERATOR(pg_catalog.=) $1 AND grantee OPERATOR(pg_catalog.=) $2",
+             WHERE model_id OPERATOR(pg_catalog.=) $1 AND
+                 CASE WHEN {s}.svm_role_oid($2) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
+                 ELSE grantee_oid OPERATOR(pg_catalog.=) {s}.svm_role_oid($2) END",
             Some(role.as_str().into()),
         )?;
         if revoked == 0 {
@@ -149,6 +155,8 @@ pub struct Owned {
     id: i64,
     pub name: String,
     pub current_version: i32,
+    /// None where no such role was there when the model was loaded.
+    owner: Option<pg_sys::Oid>,
 }
 
 impl Owned {
@@ -165,7 +173,7 @@ impl Owned {
         let found = Spi::connect_mut(|client| {
             let rows = client.update(
                 &format!(
-                    "SELECT id, current_version FROM {schema}.svm_model
+                    "SELECT id, current_version, owner_oid FROM {schema}.svm_model
                      WHERE name OPERATOR(pg_catalog.=) $1 FOR UPDATE"
                 ),
                 None,
@@ -173,18 +181,110 @@ impl Owned {
             )?;
             match rows.is_empty() {
                 true => Ok(None),
-                false => rows.first().get_two::<i64, i32>().map(Some),
+                false => rows.first().get_three::<i64, i32, pg_sys::Oid>().map(Some),
             }
         });
         match found.map_err(spi_failure)? {
-            Some((Some(id), Some(current_version))) => Ok(Self {
-                schema,
-                id,
-                name,
-                current_version,
-            }),
+            Some((Some(id), Some(current_version), owner)) => {
+                let owned = Self {
+                    schema,
+                    id,
+                    name,
+                    current_version,
+                    owner,
+                };
+                owned.follow_owner()?;
+                Ok(owned)
+            }
             _ => Err(missing(&schema, &name)),
         }
+    }
+
+    /// Writes down what its owner is called now, so that a dump finds the role again: it has been renamed since.
+    fn follow_owner(&self) -> Result<(), Failure> {
+        let Some(name) = self.owner.and_then(acting::role_name) else {
+            return Ok(());
+        };
+        self.execute(
+            "UPDATE {s}.svm_model SET owner = $2
+             WHERE id OPERATOR(pg_catalog.=) $1 AND owner OPERATOR(pg_catalog.<>) $2::pg_catalog.name",
+            Some(name.as_str().into()),
+        )?;
+        Ok(())
+    }
+
+    /// Makes room for a grantee of this name: grants to roles that are called otherwise by now get that name, those to
+    /// roles that are gone go. All are taken away before one is put back, so that names may have been exchanged.
+    fn follow_grantees(&self, name: &str) -> Result<(), Failure> {
+        self.execute(
+            "WITH outdated AS (
+                 DELETE FROM {s}.svm_permission WHERE model_id OPERATOR(pg_catalog.=) $1
+                     AND coalesce(grantee_oid, 0) OPERATOR(pg_catalog.<>) coalesce({s}.svm_role_oid(grantee), 0)
+                     AND (grantee_oid IS NOT NULL OR grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name)
+                 RETURNING model_id, owner, grantee_oid)
+             INSERT INTO {s}.svm_permission (model_id, owner, grantee)
+             SELECT outdated.model_id, outdated.owner, role.rolname
+             FROM outdated JOIN pg_catalog.pg_roles AS role ON role.oid OPERATOR(pg_catalog.=) outdated.grantee_oid
+             ORDER BY role.rolname ON CONFLICT DO NOTHING",
+            Some(name.into()),
+        )?;
+        Ok(())
+    }
+
+    /// What it takes to read the source of a version of the model with its owner's rights: names are looked up where they
+    /// were when it was trained.
+    pub fn acting(&self, search_path: Option<&str>) -> Result<Acting, Failure> {
+        let found = self
+            .owner
+            .and_then(|role| Some((role, acting::role_name(role)?)));
+        let Some((role, owner)) = found else {
+            return Err(Failure::new(
+                Code::ERRCODE_UNDEFINED_OBJECT,
+                format!("the role that owns model \"{}\" does not exist", self.name),
+            )
+            .detail("Its source would be read with the rights of that role.")
+            .hint(format!(
+                "UPDATE {}.svm_model SET owner = '…' WHERE name = {} gives it to another one.",
+                self.schema,
+                literal(&self.name)
+            )));
+        };
+        if !acting::has_rights_of(role) {
+            return Err(Failure::new(
+                Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("model \"{}\" belongs to role \"{owner}\"", self.name),
+            )
+            .hint("Who has the rights of that role may have its models follow their tables."));
+        }
+        if search_path.is_none() && acting::current_user() != role {
+            return Err(Failure::new(
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "model \"{}@{}\" does not say where the names in its source were looked up",
+                    self.name, self.current_version
+                ),
+            )
+            .detail(format!(
+                "It was trained under a version of pgsvm before 0.3.0, and its source is read with the rights of its owner, role \"{owner}\"."
+            ))
+            .hint(format!(
+                "Call it as that role once, the next version will say so: SET ROLE {};",
+                quote(&owner)
+            )));
+        }
+        let search_path = search_path.map(|path| match path {
+            "" => "pg_temp".to_owned(),
+            path => format!("{path}, pg_temp"),
+        });
+        Ok(Acting {
+            role,
+            search_path: search_path.and_then(|path| CString::new(path).ok()),
+        })
+    }
+
+    /// What the model's owner is called.
+    pub fn owner_name(&self) -> String {
+        self.owner.and_then(acting::role_name).unwrap_or_default()
     }
 
     /// Runs a statement in which `{s}` is the extension's schema, `$1` the model's id and `$2` the

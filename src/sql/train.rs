@@ -9,11 +9,12 @@ use crate::features::{self, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
-use crate::pg::query::{self, Column};
+use crate::pg::query::{self, Column, Planned};
 use crate::pg::snapshot::with_latest;
 use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::planning::job::{Job, Role};
 use crate::planning::pieces::Cut;
+use crate::request::reads::Reads;
 use crate::request::source::{Selected, Source};
 use crate::request::{self, Arguments, ClassWeight, Request};
 use crate::sql::follow;
@@ -162,13 +163,13 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         prepared.job.features = Rc::new(features.to_json().or_raise());
         following
     });
-    let trained = run(&prepared, following);
+    let trained = with_latest(|| run(&prepared, following));
     store(&schema, request, &prepared, trained, started)
 }
 
-/// Trains.
+/// Trains, with the active snapshot.
 pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
-    with_latest(|| leader::train(&prepared.job, following))
+    leader::train(&prepared.job, following)
 }
 
 /// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted.
@@ -188,6 +189,7 @@ pub fn store(
         values: &values,
         scale: scale_word(prepared.job.scale),
         key_type: prepared.key.map(KeyKind::word),
+        reads: prepared.reads.as_ref(),
         cache_bytes: prepared.job.cache_bytes,
         seconds: started.elapsed().as_secs_f64(),
     };
@@ -209,11 +211,15 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
 #[derive(Clone)]
 pub struct Prepared {
     job: Job,
+    /// Those of the job's query.
+    columns: Vec<Column>,
     features: FeatureSet,
     key: Option<KeyKind>,
     label_type: pg_sys::Oid,
     /// Columns that are no features because of their types.
     skipped: Vec<String>,
+    /// Of a training with a key.
+    reads: Option<Reads>,
 }
 
 impl Prepared {
@@ -244,35 +250,62 @@ pub struct Continuing {
     pub features: FeatureSet,
     pub label_type: String,
     pub key: KeyKind,
-    /// Rows besides those of the source.
-    pub added: Option<Source>,
+    /// Whether there are to be rows besides those of the source.
+    pub adds: bool,
 }
 
 /// Looks at the source and plans the training.
 pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
     let mut checked = check_source(request, &request.source)?;
-    let mut added = None;
     if let Some(continuing) = continuing {
         continuing.check(request, &checked)?;
-        if let Some(source) = &continuing.added {
-            continuing.check(request, &check_source(request, source)?)?;
-            added = Some(source);
-        }
+        continuing.check_features(request, &checked)?;
         checked.features = continuing.features.clone();
         checked.skipped.clear();
     }
-    let mut job = plan_job(request, &checked, added)?;
+    let adds = continuing.is_some_and(|continuing| continuing.adds);
+    let (mut job, columns) = plan_job(request, &checked, adds)?;
     if continuing.is_some() || request.warm_start.is_some() {
         job.roles.retain(|role| *role == Role::Helper);
         job.schedule = leader::schedule(&job.roles);
     }
     Ok(Prepared {
         job,
+        columns,
         features: checked.features,
         key: checked.key,
         label_type: checked.label_type,
         skipped: checked.skipped,
+        reads: match &request.key {
+            Some(_) => Some(Reads::of(&request.source)?),
+            None => None,
+        },
     })
+}
+
+/// Looks at rows to be added to those of the source of such a training, and plans the query for them.
+pub fn prepare_added(
+    request: &Request,
+    continuing: &Continuing,
+    prepared: &Prepared,
+    source: &Source,
+) -> Result<Planned, Failure> {
+    let found = check_source(request, source)?;
+    continuing.check(request, &found)?;
+    let checked = Checked {
+        features: prepared.features.clone(),
+        ..found
+    };
+    let selected = selected(request, &checked, Some(true));
+    let planned = query::plan(&source.select(&selected)?);
+    let columns = planned.columns.iter().zip(&prepared.columns);
+    for ((now, before), name) in columns.skip(1).zip(&selected.features) {
+        if now.type_oid != before.type_oid {
+            let types = [now, before].map(|column| type_name(column.type_oid, column.typmod));
+            return Err(changed(request, "feature", name, types));
+        }
+    }
+    Ok(planned)
 }
 
 /// What the columns of a source turned out to be.
@@ -309,39 +342,42 @@ fn check_source(request: &Request, source: &Source) -> Result<Checked, Failure> 
 }
 
 impl Continuing {
-    /// Refuses a source whose columns have become something else.
+    /// Refuses a label or key that has become something else.
     fn check(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
-        let changed = |what: &str, name: &str, now: &str, before: &str| {
-            Failure::new(
-                Code::ERRCODE_DATATYPE_MISMATCH,
-                format!(
-                    "{what} column \"{name}\" has type {now}, model \"{}\" was trained on {before}",
-                    request.model
-                ),
-            )
-            .hint("Convert it to that type, or train the model anew with svm_train")
-        };
         let label_type = labels::qualified_type_name(found.label_type);
         if label_type != self.label_type {
-            return Err(changed(
-                "label",
-                &request.label,
-                &label_type,
-                &self.label_type,
-            ));
-        }
-        let parts = self.features.parts.iter().zip(&found.features.parts);
-        for (before, now) in parts {
-            if !before.same_as(now) {
-                let (now, before) = (now.type_name(), before);
-                return Err(changed("feature", &before.name(), now, before.type_name()));
-            }
+            let types = [label_type, self.label_type.clone()];
+            return Err(changed(request, "label", &request.label, types));
         }
         match (found.key, &request.key) {
             (Some(kind), Some(name)) => follow::check_kind(&request.model, name, kind, self.key),
             _ => Ok(()),
         }
     }
+
+    /// The same of features; their types are compared as the search path of the training writes them.
+    fn check_features(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+        let mut parts = self.features.parts.iter().zip(&found.features.parts);
+        match parts.find(|(before, now)| !before.same_as(now)) {
+            None => Ok(()),
+            Some((before, now)) => {
+                let types = [now, before].map(|part| part.type_name().to_owned());
+                Err(changed(request, "feature", &before.name(), types))
+            }
+        }
+    }
+}
+
+/// A column that has this type now and had that one.
+fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "{what} column \"{name}\" has type {now}, model \"{}\" was trained on {before}",
+            request.model
+        ),
+    )
+    .hint("Convert it to that type, or train the model anew with svm_train")
 }
 
 /// The features, without what says weight, fold and key unless it is named among them.
@@ -393,24 +429,33 @@ fn check_weight(column: &Column) -> Result<(), Failure> {
     }
 }
 
-fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Result<Job, Failure> {
-    let features = &checked.features;
+/// What is read of a source whose columns turned out to be these.
+fn selected<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -> Selected<'a> {
     let key = request.key.as_deref().zip(checked.key);
-    let selected = Selected {
+    Selected {
         label: &request.label,
         label_kind: checked.label_kind,
-        features: features.columns(),
+        features: checked.features.columns(),
         weight: request.weight_column.as_deref(),
         fold: request.fold_column.as_deref(),
         key: key.map(|(name, kind)| (name, kind.cast())),
-    };
-    let select = match added {
-        None => request.source.select(&selected)?,
-        Some(added) => request.source.select_both(added, &selected)?,
-    };
+        added,
+    }
+}
+
+/// `adds`: whether rows are to be added to those of the source, which is therefore to mark them.
+fn plan_job(
+    request: &Request,
+    checked: &Checked,
+    adds: bool,
+) -> Result<(Job, Vec<Column>), Failure> {
+    let features = &checked.features;
+    let key = request.key.as_deref().zip(checked.key);
+    let selected = selected(request, checked, adds.then_some(false));
+    let select = request.source.select(&selected)?;
     let planned = query::plan(&select);
     let roles = leader::assign_roles(&planned, features);
-    Ok(Job {
+    let job = Job {
         select: Rc::new(select),
         label: request.label.clone(),
         label_kind: checked.label_kind,
@@ -425,7 +470,7 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
         key: key.map(|(name, kind)| KeyColumn {
             name: name.to_owned(),
             kind,
-            marks_added: added.is_some(),
+            marks_added: adds,
         }),
         leeways: passed_over::possible(request, features),
         balanced: request.class_weight == ClassWeight::Balanced,
@@ -439,7 +484,8 @@ fn plan_job(request: &Request, checked: &Checked, added: Option<&Source>) -> Res
         roles,
         cache_bytes: settings::cache_bytes(),
         spool_rate: settings::spool_rate(),
-    })
+    };
+    Ok((job, planned.columns))
 }
 
 fn scale_word(scale: Scale) -> &'static str {

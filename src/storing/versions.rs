@@ -7,6 +7,7 @@ use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
 use crate::pg::json::Jsonb;
 use crate::pg::transactions;
+use crate::request::reads::Reads;
 use crate::request::source::{self, Source};
 use crate::request::Request;
 use crate::storing::training_log;
@@ -29,6 +30,7 @@ pub struct Labelled<'a> {
     pub scale: &'a str,
     /// Of a training with a key.
     pub key_type: Option<&'a str>,
+    pub reads: Option<&'a Reads>,
     pub cache_bytes: usize,
     pub seconds: f64,
 }
@@ -140,6 +142,9 @@ fn insert_version(
     };
     let validated = !report.validation.is_empty();
     let validation = validated.then(|| validation::json(trained).or_raise());
+    let reads = labelled
+        .reads
+        .map(|reads| serde_json::json!(reads.relations));
     let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
@@ -182,6 +187,11 @@ fn insert_version(
         ("followed", trained.followed.clone().map(JsonB).into()),
         ("validation", validation.as_deref().map(Jsonb).into()),
         ("stored_rows", JsonB(stored_rows(trained)).into()),
+        (
+            "search_path",
+            labelled.reads.map(|reads| reads.search_path.clone()).into(),
+        ),
+        ("source_reads", reads.map(JsonB).into()),
     ];
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();

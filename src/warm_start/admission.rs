@@ -7,6 +7,7 @@ use crate::keys::chunks::{KeyChunk, KeyChunks, KeyKind};
 use crate::keys::digest::{self, RowDigests};
 use crate::keys::seen::Seen;
 use crate::pg::deform::Row;
+use crate::pg::kept_rows::KeptRows;
 use crate::pg::origin;
 use crate::pg::query::Column;
 use crate::pg::types::type_name;
@@ -16,6 +17,8 @@ use crate::warm_start::memory::Memory;
 use pgrx::pg_sys;
 use pgsvm_core::{Scaling, Start};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// The key column of a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,6 +121,8 @@ pub struct Following {
     by_key: bool,
     /// Which rows need not be looked at, where there are such.
     pub passing: Option<Passing>,
+    /// Rows to be read behind those of the source.
+    pub added: Option<Rc<RefCell<KeptRows>>>,
 }
 
 /// Which rows of the source are trained on.
@@ -171,6 +176,7 @@ impl Following {
             starts: Vec::new(),
             counts: Counts::default(),
             passing: None,
+            added: None,
         }
     }
 

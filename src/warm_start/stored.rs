@@ -4,6 +4,7 @@ use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::pg::json::JsonText;
+use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, Request};
 use crate::storing::versions::spi_failure;
@@ -36,6 +37,9 @@ pub struct Stored {
     source_query: Option<String>,
     pub key_column: Option<String>,
     key_type: Option<String>,
+    /// Where names in its source were looked up, and what they were; None of versions of 0.2.0.
+    pub search_path: Option<String>,
+    pub source_reads: Option<Vec<Read>>,
     probabilities: bool,
 }
 

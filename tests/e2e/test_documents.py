@@ -11,7 +11,15 @@ REFERENCE = [ROOT / "README.md", *sorted((ROOT / "docs" / "reference").glob("*.m
 README = "".join(page.read_text() for page in REFERENCE)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 # Functions nobody calls: the triggers, the look-up of a name's owner, and what the policies ask.
-INTERNAL = {"svm_model_changed", "svm_weight_changed", "svm_model_owner", "svm_has_rights_of"}
+INTERNAL = {
+    "svm_model_changed",
+    "svm_weight_changed",
+    "svm_model_owner",
+    "svm_model_owner_oid",
+    "svm_has_rights_of",
+    "svm_role_name",
+    "svm_role_oid",
+}
 TYPE_NAMES = {"double precision": "float8", "integer": "int", "timestamp with time zone": "timestamptz"}
 
 

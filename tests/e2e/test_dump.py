@@ -74,8 +74,33 @@ def test_a_dump_brings_every_model_over(server, connect, restored):
         assert copied.execute(everything).fetchall() == original.execute(everything).fetchall()
         assert stored_rows(copied) == stored_rows(original) == (5, 6, stored_rows(original)[2])
         for table, key in TABLES.items():
-            rows = f"SELECT * FROM {table} ORDER BY {key}"
+            # a role's oid is found anew, by its name
+            row = "SELECT model_id, owner, grantee" if table == "svm_permission" else "SELECT *"
+            rows = f"{row} FROM {table} ORDER BY {key}"
             assert copied.execute(rows).fetchall() == original.execute(rows).fetchall() != []
+
+
+def test_roles_are_found_again_by_their_names_and_one_made_later_is_nobodys_heir(server, database):
+    with server.connect(database) as connection:
+        connection.execute("DROP ROLE IF EXISTS early, late; CREATE ROLE early; CREATE ROLE late")
+        connection.execute("SELECT svm_grant('dense', 'early'), svm_grant('dense', 'late')")
+        connection.execute("DROP ROLE late")
+    copy_database(server, database, "restored_roles")
+    with server.connect("restored_roles") as connection:
+        # made again while neither database knows of it
+        connection.execute("CREATE ROLE late")
+        granted = "SELECT has_any FROM (SELECT count(*) > 0 AS has_any FROM svm_models WHERE name = 'dense') AS it"
+        for role, sees in (("early", True), ("late", False), ("keeper", True)):
+            connection.execute(f"SET ROLE {role}")
+            assert connection.execute(granted).fetchone() == (sees,), role
+        connection.execute("SET ROLE keeper")
+        assert connection.execute("SELECT svm_deploy('kept', 1)").fetchone() == ("kept",)
+        connection.execute("RESET ROLE")
+        # what is loaded is the name; the column with the oid is worked out
+        names = "SELECT owner_oid = to_regrole(owner::text) FROM svm_model"
+        assert {row for row in connection.execute(names)} == {(True,)}
+    with server.connect(database) as connection:
+        connection.execute("SELECT svm_revoke('dense', 'early'), svm_revoke('dense', 'late'); DROP ROLE early; DROP ROLE late")
 
 
 def test_restored_models_predict_the_same(server, connect, restored):

@@ -268,7 +268,7 @@ SELECT name, owner, granted_to FROM svm_models ORDER BY name;
 SELECT name, owner FROM svm_models WHERE to_regrole(quote_ident(owner)) IS NULL;
 SELECT owner, grantee FROM svm_permission WHERE grantee <> 'public' AND to_regrole(quote_ident(grantee)) IS NULL;
 SELECT svm_revoke('m', 'regress_svm_member'), svm_deploy('n', 1), svm_deploy('m', 1), svm_rename('n', 'o'), svm_drop('o');
--- a role of the same name has what its predecessor had
+-- a role of the same name has nothing of what its predecessor had, until it is given
 SET ROLE regress_svm_owner;
 SELECT svm_grant('m', 'regress_svm_outsider');
 RESET ROLE;
@@ -276,7 +276,58 @@ DROP ROLE regress_svm_outsider;
 CREATE ROLE regress_svm_outsider;
 SET ROLE regress_svm_outsider;
 SELECT svm_decision('m', '{1}'::real[]);
+SET ROLE regress_svm_owner;
+SELECT svm_grant('m', 'regress_svm_outsider');
+SET ROLE regress_svm_outsider;
+SELECT svm_decision('m', '{1}'::real[]);
 RESET ROLE;
+-- a role that is renamed keeps what it has, the one that takes its name has nothing of it
+ALTER ROLE regress_svm_outsider RENAME TO regress_svm_renamed;
+CREATE ROLE regress_svm_outsider;
+SET ROLE regress_svm_outsider;
+SELECT svm_decision('m', '{1}'::real[]);
+SET ROLE regress_svm_renamed;
+SELECT svm_decision('m', '{1}'::real[]);
+SELECT granted_to FROM svm_models WHERE name = 'm';
+SET ROLE regress_svm_owner;
+SELECT svm_grant('m', 'regress_svm_outsider');
+SELECT granted_to FROM svm_models WHERE name = 'm';
+SELECT svm_revoke('m', 'regress_svm_renamed');
+SELECT granted_to FROM svm_models WHERE name = 'm';
+RESET ROLE;
+ALTER ROLE regress_svm_renamed RENAME TO regress_svm_other;
+-- owners alike, and the name is written down when the model is changed next
+SET ROLE regress_svm_other;
+SELECT put('p', 10);
+RESET ROLE;
+ALTER ROLE regress_svm_other RENAME TO regress_svm_renamed;
+CREATE ROLE regress_svm_other;
+SELECT svm_model_owner('p'), owner FROM svm_model WHERE name = 'p';
+SET ROLE regress_svm_other;
+SELECT svm_decision('p', '{1}'::real[]);
+SELECT svm_drop('p');
+\echo :LAST_ERROR_SQLSTATE
+SELECT put('p', 10);
+\echo :LAST_ERROR_SQLSTATE
+SET ROLE regress_svm_renamed;
+SELECT svm_deploy('p', 1);
+SELECT name, owner FROM svm_model;
+SELECT svm_grant('p', 'regress_svm_other');
+RESET ROLE;
+-- a model of a role that is gone is nobody's, until it is given away
+DROP ROLE regress_svm_renamed;
+CREATE ROLE regress_svm_renamed;
+SET ROLE regress_svm_renamed;
+SELECT name, owner FROM svm_model;
+SELECT svm_drop('p');
+RESET ROLE;
+SELECT name, owner FROM svm_models WHERE name = 'p';
+UPDATE svm_model SET owner = 'regress_svm_renamed' WHERE name = 'p';
+SET ROLE regress_svm_renamed;
+SELECT name, owner, granted_to FROM svm_models;
+SELECT svm_drop('p');
+RESET ROLE;
+DROP ROLE regress_svm_renamed, regress_svm_other;
 -- as a role with BYPASSRLS sees and changes all
 ALTER ROLE regress_svm_stranger BYPASSRLS;
 SET ROLE regress_svm_stranger;

@@ -16,7 +16,7 @@ GRANT SELECT ON plain_view, invoker_view TO regress_svm_poor;
 SELECT svm_train('points', 'y', ARRAY['x'], 'open'), svm_train('points', 'y', ARRAY['x', 'secret'], 'hidden');
 SELECT svm_grant('open', 'regress_svm_poor');
 
--- what runs with the rights of its owner: one function that tells a name, with a path of its own
+-- what runs with the rights of its owner: functions that tell whose a name is, with a path of their own
 SELECT p.oid::regprocedure, p.proconfig FROM pg_proc AS p
 JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'pgsvm'

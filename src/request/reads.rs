@@ -1,0 +1,108 @@
+//! Which relations the source of a version named when it was trained, and where their names were looked up: what a training
+//! that continues it, with the rights of the model's owner, must find as it was.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::query;
+use crate::request::source::Source;
+use crate::storing::versions::spi_failure;
+use pgrx::{pg_sys, Spi};
+use serde::{Deserialize, Serialize};
+
+/// A relation that a source names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Read {
+    /// With its schema, quoted.
+    relation: String,
+    /// As pg_class has it.
+    kind: String,
+    owner: String,
+}
+
+/// What a source names, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Reads {
+    pub relations: Vec<Read>,
+    /// The schemas in which names are looked up, as the setting search_path has it; without that of temporary relations.
+    pub search_path: String,
+}
+
+impl Reads {
+    /// What the source reads now, with the current user's rights and search path.
+    pub fn of(source: &Source) -> Result<Self, Failure> {
+        let named = query::relations_named(&format!("SELECT FROM {}", source.table_expression()?));
+        let relations = Spi::get_one_with_args::<String>(
+            "SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+                 'relation', pg_catalog.concat(CASE c.relpersistence WHEN 't' THEN 'pg_temp'
+                     ELSE pg_catalog.quote_ident(n.nspname) END, '.', pg_catalog.quote_ident(c.relname)),
+                 'kind', c.relkind, 'owner', pg_catalog.pg_get_userbyid(c.relowner)))::pg_catalog.text
+             FROM pg_catalog.pg_class AS c
+             JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+             WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1)",
+            &[named.into()],
+        );
+        let search_path = Spi::get_one::<String>(
+            "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(name), ', ' ORDER BY place)
+             FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS path (name, place)
+             WHERE NOT pg_catalog.starts_with(name::pg_catalog.text, 'pg_temp_')",
+        );
+        let relations = relations.map_err(spi_failure)?;
+        Ok(Self {
+            relations: relations
+                .and_then(|json| serde_json::from_str(&json).ok())
+                .unwrap_or_default(),
+            search_path: search_path.map_err(spi_failure)?.unwrap_or_default(),
+        })
+    }
+
+    /// Refuses a source that reads something else than `before`, when the version of `model` was trained. What belongs to
+    /// the model's `owner` need not have belonged to it then.
+    pub fn check(&self, before: &[Read], model: &str, owner: &str) -> Result<(), Failure> {
+        for now in &self.relations {
+            let known = before.iter().find(|known| known.relation == now.relation);
+            let is = |known: &Read| {
+                known.kind == now.kind && (known.owner == now.owner || now.owner == owner)
+            };
+            if !known.is_some_and(is) {
+                let was = known.map_or_else(
+                    || "it was not read".to_owned(),
+                    |known| format!("it was {}", known.described()),
+                );
+                return Err(another(format!(
+                    "relation {} is {} now, when model \"{model}\" was trained {was}",
+                    now.relation,
+                    now.described()
+                )));
+            }
+        }
+        let gone = |known: &&Read| {
+            let mut now = self.relations.iter();
+            !now.any(|now| now.relation == known.relation)
+        };
+        match before.iter().find(gone) {
+            None => Ok(()),
+            Some(known) => Err(another(format!(
+                "the source of model \"{model}\" does not read relation {} any more",
+                known.relation
+            ))),
+        }
+    }
+}
+
+impl Read {
+    fn described(&self) -> String {
+        let kind = match self.kind.bytes().next().unwrap_or_default() {
+            pg_sys::RELKIND_PARTITIONED_TABLE => "a partitioned table",
+            pg_sys::RELKIND_VIEW => "a view",
+            pg_sys::RELKIND_MATVIEW => "a materialized view",
+            pg_sys::RELKIND_FOREIGN_TABLE => "a foreign table",
+            _ => "a table",
+        };
+        format!("{kind} of role \"{}\"", self.owner)
+    }
+}
+
+fn another(message: String) -> Failure {
+    Failure::new(Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .detail("The source is read with the rights of the model's owner.")
+        .hint("If it is to be trained on what is there now, train the model anew: svm_train(…, model => '…', key => '…')")
+}
