@@ -28,33 +28,59 @@ COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible) IS
 COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
 
 CREATE OR REPLACE AGGREGATE svm_metrics(actual anycompatible, predicted anycompatible) (
-    SFUNC = svm_metrics_add,
+    SFUNC = @extschema@.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = svm_metrics_final,
+    FINALFUNC = @extschema@.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = svm_metrics_combine,
-    SERIALFUNC = svm_metrics_serialize,
-    DESERIALFUNC = svm_metrics_deserialize,
+    COMBINEFUNC = @extschema@.svm_metrics_combine,
+    SERIALFUNC = @extschema@.svm_metrics_serialize,
+    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 CREATE OR REPLACE AGGREGATE svm_metrics(
     actual anycompatible, predicted anycompatible, positive anycompatible
 ) (
-    SFUNC = svm_metrics_add,
+    SFUNC = @extschema@.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = svm_metrics_final,
+    FINALFUNC = @extschema@.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = svm_metrics_combine,
-    SERIALFUNC = svm_metrics_serialize,
-    DESERIALFUNC = svm_metrics_deserialize,
+    COMBINEFUNC = @extschema@.svm_metrics_combine,
+    SERIALFUNC = @extschema@.svm_metrics_serialize,
+    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible) IS
     'accuracy and its kin; precision, recall and f1 of the larger of two classes, of more the mean over the classes';
 COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible, anycompatible) IS
     'accuracy and its kin; precision, recall and f1 of the class named';
+
+-- The same of labels that are text: what svm_evaluate calls, which no aggregate of anybody's can match better.
+CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text) (
+    SFUNC = @extschema@.svm_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = @extschema@.svm_metrics_combine,
+    SERIALFUNC = @extschema@.svm_metrics_serialize,
+    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text, positive text) (
+    SFUNC = @extschema@.svm_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = @extschema@.svm_metrics_combine,
+    SERIALFUNC = @extschema@.svm_metrics_serialize,
+    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_label_metrics(text, text) IS 'part of svm_evaluate';
+COMMENT ON AGGREGATE svm_label_metrics(text, text, text) IS 'part of svm_evaluate';
 
 CREATE OR REPLACE FUNCTION svm_ranking_add(internal, decision float8, positive boolean) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_add_wrapper';
@@ -76,25 +102,25 @@ COMMENT ON FUNCTION svm_auc_final IS 'part of svm_auc';
 COMMENT ON FUNCTION svm_roc_points_final IS 'part of svm_roc_points';
 
 CREATE OR REPLACE AGGREGATE svm_auc(decision float8, positive boolean) (
-    SFUNC = svm_ranking_add,
+    SFUNC = @extschema@.svm_ranking_add,
     STYPE = internal,
     SSPACE = 65536,
-    FINALFUNC = svm_auc_final,
-    COMBINEFUNC = svm_ranking_combine,
-    SERIALFUNC = svm_ranking_serialize,
-    DESERIALFUNC = svm_ranking_deserialize,
+    FINALFUNC = @extschema@.svm_auc_final,
+    COMBINEFUNC = @extschema@.svm_ranking_combine,
+    SERIALFUNC = @extschema@.svm_ranking_serialize,
+    DESERIALFUNC = @extschema@.svm_ranking_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_auc(float8, boolean) IS
     'the area under the ROC curve: how often a positive row has the larger decision than a negative one';
 CREATE OR REPLACE AGGREGATE svm_roc_points(decision float8, positive boolean) (
-    SFUNC = svm_ranking_add,
+    SFUNC = @extschema@.svm_ranking_add,
     STYPE = internal,
     SSPACE = 65536,
-    FINALFUNC = svm_roc_points_final,
-    COMBINEFUNC = svm_ranking_combine,
-    SERIALFUNC = svm_ranking_serialize,
-    DESERIALFUNC = svm_ranking_deserialize,
+    FINALFUNC = @extschema@.svm_roc_points_final,
+    COMBINEFUNC = @extschema@.svm_ranking_combine,
+    SERIALFUNC = @extschema@.svm_ranking_serialize,
+    DESERIALFUNC = @extschema@.svm_ranking_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_roc_points(float8, boolean) IS 'the ROC curve as at most 1000 points, from (0, 0) to (1, 1)';
@@ -116,13 +142,13 @@ COMMENT ON FUNCTION svm_log_loss_deserialize IS 'part of svm_log_loss';
 COMMENT ON FUNCTION svm_log_loss_final IS 'part of svm_log_loss';
 
 CREATE OR REPLACE AGGREGATE svm_log_loss(probability float8, positive boolean) (
-    SFUNC = svm_log_loss_add,
+    SFUNC = @extschema@.svm_log_loss_add,
     STYPE = internal,
     SSPACE = 64,
-    FINALFUNC = svm_log_loss_final,
-    COMBINEFUNC = svm_log_loss_combine,
-    SERIALFUNC = svm_log_loss_serialize,
-    DESERIALFUNC = svm_log_loss_deserialize,
+    FINALFUNC = @extschema@.svm_log_loss_final,
+    COMBINEFUNC = @extschema@.svm_log_loss_combine,
+    SERIALFUNC = @extschema@.svm_log_loss_serialize,
+    DESERIALFUNC = @extschema@.svm_log_loss_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_log_loss(float8, boolean) IS 'the mean of -ln(probability given to what was)';

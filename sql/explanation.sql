@@ -44,8 +44,8 @@ CREATE OR REPLACE FUNCTION svm_weights(model text) RETURNS TABLE (class text, fe
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT learned.class, learned.feature, learned.weight
-    FROM svm_weights_unordered(svm_weights.model) AS learned
-    ORDER BY learned.head, abs(learned.weight) DESC, learned.feature;
+    FROM @extschema@.svm_weights_unordered(svm_weights.model) AS learned
+    ORDER BY learned.head, pg_catalog.abs(learned.weight) DESC, learned.feature;
 END;
 COMMENT ON FUNCTION svm_weights(text) IS
     'the weights of a model that are not zero by class and feature, the largest first, the intercept among them';

@@ -141,12 +141,17 @@ BEGIN ATOMIC
     FROM svm_log AS log, LATERAL (
         SELECT ordinality::int, event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap,
             cache_rows, evictions
-        FROM unnest(log.event, log.seconds, log.pass, log.block, log.heads, log.rows_read, log.visits, log.updates,
-            log.dual, log.primal, log.gap, log.cache_rows, log.evictions) WITH ORDINALITY
+        FROM ROWS FROM (
+            pg_catalog.unnest(log.event), pg_catalog.unnest(log.seconds), pg_catalog.unnest(log.pass),
+            pg_catalog.unnest(log.block), pg_catalog.unnest(log.heads), pg_catalog.unnest(log.rows_read),
+            pg_catalog.unnest(log.visits), pg_catalog.unnest(log.updates), pg_catalog.unnest(log.dual),
+            pg_catalog.unnest(log.primal), pg_catalog.unnest(log.gap), pg_catalog.unnest(log.cache_rows),
+            pg_catalog.unnest(log.evictions)
+        ) WITH ORDINALITY
             AS entry (event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap, cache_rows,
                 evictions, ordinality)
     ) AS entry
-    WHERE log.version_id = svm_version_id(svm_training_log.model)
+    WHERE log.version_id OPERATOR(pg_catalog.=) @extschema@.svm_version_id(svm_training_log.model)
     ORDER BY entry.ordinality;
 END;
 COMMENT ON FUNCTION svm_training_log(text) IS

@@ -16,6 +16,7 @@ use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
 use crate::pg::types::type_name;
 use crate::pg::{c_function, value};
+use crate::targets::labels::own_type;
 use pgrx::pg_sys;
 
 /// # Safety
@@ -353,7 +354,8 @@ fn label_is_no_value(model: &Model, label: &str, type_id: pg_sys::Oid, reason: &
     .hint(format!(
         "Ask for the type of the labels: svm_predict('{}', …, NULL::{}).",
         model.base_name().replace('\'', "''"),
-        model.label_type
+        // a hint is there to be typed, and what else a model says of its labels is not for that
+        own_type(&model.label_type).map_or("text", |_| &model.label_type)
     ))
     .raise()
 }

@@ -128,7 +128,7 @@ fn evaluation(subject: &Subject) -> String {
             let positive = literal(positive);
             let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
             (
-                format!("{schema}.svm_metrics(row.actual, {predicted}, {positive})"),
+                format!("{schema}.svm_label_metrics(row.actual, {predicted}, {positive})"),
                 format!("{schema}.svm_auc(row.decision, {truth})"),
                 log_loss(subject.probability(), &truth),
                 Vec::new(),
@@ -160,7 +160,7 @@ fn evaluation(subject: &Subject) -> String {
                 );
             }
             (
-                format!("{schema}.svm_metrics(row.actual, {predicted})"),
+                format!("{schema}.svm_label_metrics(row.actual, {predicted})"),
                 area,
                 log_loss(probability.map(|_| "row.probability".to_owned()), "true"),
                 columns,

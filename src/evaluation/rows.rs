@@ -21,6 +21,7 @@ pub struct Rows {
     pub from: String,
     /// The label of a row.
     pub label: String,
+    pub label_type: pg_sys::Oid,
     /// The features of a row.
     pub features: String,
 }
@@ -84,6 +85,7 @@ pub fn of(
     Ok(Rows {
         from: format!("(SELECT {} FROM {from})", list.join(", ")),
         label: label_sql,
+        label_type: find(label).map_or(pg_sys::TEXTOID, |column| column.type_oid),
         features: features_sql,
     })
 }

@@ -3,14 +3,13 @@
 //! nothing of it goes into SQL but quoted.
 
 use super::rows;
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
 use crate::model::{self, Model, Sigmoid};
 use crate::pg::call::Call;
 use crate::pg::statement;
 use crate::request::required;
-use crate::targets::labels::qualified_type_name;
+use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
-use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use std::rc::Rc;
 
@@ -22,19 +21,12 @@ pub struct Subject {
     pub label_column: String,
     /// The label of a row, in its type.
     value: String,
-    label_type: LabelType,
+    /// The type that labels are compared in, one of PostgreSQL's own.
+    compared_type: &'static str,
     /// The relation's columns that are needed, and no others: a FROM item that is called `ROW`.
     from: String,
     /// What predictions are given of a row.
     features: String,
-}
-
-/// The type that labels are compared in.
-struct LabelType {
-    /// As SQL writes it.
-    name: String,
-    /// Whether it is PostgreSQL's own, and so is its equality.
-    is_built_in: bool,
 }
 
 /// The name under which the queries see a row of the relation.
@@ -63,11 +55,11 @@ impl Subject {
         let label_column = label.unwrap_or(&model.label_column).to_owned();
         let features = features.as_deref();
         let rows = rows::of(relation, &model, &label_column, features)?;
-        let label_type = existing_type(&model)?;
+        let compared_type = compared_type(&model.label_type, rows.label_type);
         Ok(Self {
             schema: model::schema_of_call(fcinfo),
-            value: format!("CAST({} AS {})", rows.label, label_type.name),
-            label_type,
+            value: format!("CAST({} AS {})", rows.label, compared_type),
+            compared_type,
             label_column,
             from: rows.from,
             features: rows.features,
@@ -80,8 +72,8 @@ impl Subject {
     /// from planning for parallel workers.
     pub fn rows(&self, columns: &[String]) -> String {
         let answer = match self.is_binary() {
-            true => format!("{} AS decision", self.call("svm_decision", &[])),
-            false => format!("{} AS predicted", self.call("svm_classify", &[])),
+            true => format!("{} AS decision", self.call("decision", &[])),
+            false => format!("{} AS predicted", self.call("class", &[])),
         };
         let columns: String = columns.iter().map(|column| format!(", {column}")).collect();
         format!(
@@ -110,9 +102,9 @@ impl Subject {
 
     /// The label as the model writes it; values are compared in the label's type.
     fn actual(&self) -> String {
-        let (value, name) = (&self.value, &self.label_type.name);
+        let (value, name) = (&self.value, self.compared_type);
         let labels = &self.model.labels;
-        if self.label_type.is_built_in && labels.len() <= MOST_COMPARED {
+        if labels.len() <= MOST_COMPARED {
             let cases: String = labels
                 .iter()
                 .map(|label| {
@@ -144,7 +136,7 @@ impl Subject {
 
     /// The decision for one class against the rest.
     pub fn decision_of(&self, class: &str) -> String {
-        self.call("svm_decision", &[literal(class)])
+        self.call("decision", &[literal(class)])
     }
 
     /// Of two classes the probability of the positive one, from the decision of a row of `rows`; None where the model
@@ -175,42 +167,31 @@ impl Subject {
                 "CASE WHEN {0} OPERATOR(pg_catalog.=) ANY ({1}) THEN {2} END",
                 self.actual(),
                 self.label_array(),
-                self.call("svm_probability", &[self.actual()])
+                self.call("probability", &[self.actual()])
             )
         })
     }
 
+    /// A call of a function of ours. A row, one of a subquery, is a `record`, as the function's argument is then: it matches
+    /// exactly, and no function that somebody puts beside it can match better.
     fn call(&self, function: &str, more: &[String]) -> String {
         let more: String = more
             .iter()
             .map(|argument| format!(", {argument}"))
             .collect();
+        let function = match self.features == ROW {
+            true => format!("svm_row_{function}"),
+            false => {
+                let name = if function == "class" { "classify" } else { function };
+                format!("svm_{name}")
+            }
+        };
         format!(
             "{}.{function}({}, {}{more})",
             self.schema,
             literal(&self.model.name),
             self.features
         )
-    }
-}
-
-/// A type that a model names, as SQL writes it whatever the search path.
-fn existing_type(model: &Model) -> Result<LabelType, Failure> {
-    let found = Spi::get_one_with_args::<pg_sys::Oid>(
-        "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
-        &[model.label_type.as_str().into()],
-    );
-    match found {
-        Ok(Some(found)) => Ok(LabelType {
-            name: qualified_type_name(found),
-            is_built_in: found.to_u32() < pg_sys::FirstNormalObjectId,
-        }),
-        _ => Err(Failure::new(
-            Code::ERRCODE_UNDEFINED_OBJECT,
-            format!("type {} does not exist", model.label_type),
-        )
-        .detail(format!("The labels of model \"{}\" are of it.", model.name))
-        .hint("Train the model again.")),
     }
 }
 

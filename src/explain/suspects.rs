@@ -76,15 +76,18 @@ fn query(
     while has(&alias) {
         alias.push('_');
     }
-    let label = quote(&model.label_column);
-    let name = quote_literal(name);
+    let label = format!(
+        "CAST({alias}.{} AS pg_catalog.text)",
+        quote(&model.label_column)
+    );
+    let name = format!("{}::pg_catalog.text", quote_literal(name));
     let limit = limit.map_or("ALL".to_owned(), |limit| limit.to_string());
     let query = format!(
-        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label::pg_catalog.text,
-             {schema}.svm_classify({name}, suspect.example), suspect.margin
-         FROM (SELECT {alias} AS example, {alias}.{label} AS label,
-                   {schema}.svm_margin({name}, {alias}, {alias}.{label}) AS margin
-               FROM {relation} AS {alias} WHERE {alias}.{label} IS NOT NULL
+        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
+             {schema}.svm_row_class({name}, suspect.example), suspect.margin
+         FROM (SELECT {alias} AS example, {label} AS label,
+                   {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
+               FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
                ORDER BY 3 LIMIT {limit}) AS suspect
          WHERE suspect.margin OPERATOR(pg_catalog.<) 0"
     );

@@ -12,7 +12,8 @@ use crate::pg::call::Call;
 use crate::pg::statement;
 use crate::request::source::quote;
 use crate::sql::immutable_function;
-use crate::targets::labels::qualified_type_name;
+use crate::storing::versions::spi_failure;
+use crate::targets::labels::{self, qualified_type_name};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};
 
@@ -139,22 +140,30 @@ impl From<SpiError> for Problem {
 /// What decisions and probabilities are.
 pub(super) const FLOAT: &str = "double precision";
 
-/// Where everybody may create functions in the extension's schema, everybody could put one there that
-/// the new function would call with its owner's rights.
+/// Whoever may create functions in the extension's schema could put one there that the new function would call with its
+/// owner's rights, as it matches the call better than ours: nobody but that owner, the schema's and superusers.
 fn check_schema(extension: &str) -> Result<(), Failure> {
-    let open = Spi::get_one_with_args::<bool>(
-        "SELECT pg_catalog.has_schema_privilege('public', $1::pg_catalog.regnamespace, 'CREATE')",
+    let other = Spi::get_one_with_args::<String>(
+        "SELECT pg_catalog.min(coalesce(role.rolname, '')::pg_catalog.text)
+         FROM pg_catalog.pg_namespace AS n, pg_catalog.aclexplode(n.nspacl) AS granted
+         LEFT JOIN pg_catalog.pg_roles AS role ON role.oid OPERATOR(pg_catalog.=) granted.grantee
+         WHERE n.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regnamespace
+             AND granted.privilege_type OPERATOR(pg_catalog.=) 'CREATE'
+             AND granted.grantee OPERATOR(pg_catalog.<>) n.nspowner
+             AND coalesce(NOT role.rolsuper AND role.rolname OPERATOR(pg_catalog.<>) current_user, true)",
         &[extension.into()],
     );
-    match open {
-        Ok(Some(false)) => Ok(()),
-        _ => Err(Failure::new(
-            Code::ERRCODE_INVALID_SCHEMA_DEFINITION,
-            format!("every role may create objects in schema {extension}"),
-        )
-        .detail("A function that predicts with its owner's rights would not be safe there.")
-        .hint(format!("REVOKE CREATE ON SCHEMA {extension} FROM PUBLIC;"))),
-    }
+    let (who, whom) = match other.map_err(spi_failure)?.as_deref() {
+        None => return Ok(()),
+        Some("") => ("every role".to_owned(), "PUBLIC".to_owned()),
+        Some(role) => (format!("role \"{role}\""), quote(role)),
+    };
+    Err(Failure::new(
+        Code::ERRCODE_INVALID_SCHEMA_DEFINITION,
+        format!("{who} may create objects in schema {extension}"),
+    )
+    .detail("A function that predicts with its owner's rights would not be safe there.")
+    .hint(format!("REVOKE CREATE ON SCHEMA {extension} FROM {whom};")))
 }
 
 /// Creates the function, or replaces one that this has created.
@@ -168,11 +177,13 @@ fn create(
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
     let (result, function, more) = match kind {
-        Kind::Class => {
-            let label_type = label_type(found)?;
-            let more = format!(", NULL::{label_type}");
-            (label_type, "svm_predict", more)
-        }
+        Kind::Class => match returns(found)? {
+            Returns::Type(name) => {
+                let more = format!(", NULL::{name}");
+                (name, "svm_predict", more)
+            }
+            Returns::Text => ("pg_catalog.text".to_owned(), "svm_classify", String::new()),
+        },
         Kind::Decision => (FLOAT.to_owned(), "svm_decision", String::new()),
         Kind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
     };
@@ -243,29 +254,56 @@ pub(super) fn place(name: &str) -> Result<(String, String), Problem> {
     }
 }
 
-/// The type of the labels as SQL writes it. What the model says is not written into a statement as it
-/// stands: whoever owns the model may have put anything there.
-fn label_type(model: &Model) -> Result<String, Problem> {
-    let known = Spi::get_one_with_args::<pg_sys::Oid>(
-        "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
+/// What the function returns.
+enum Returns {
+    /// A value of this type, as SQL writes it.
+    Type(String),
+    Text,
+}
+
+/// The type of the labels, where that is safe: the function would run whatever checks and casts the type has with its
+/// owner's rights. So it is one of PostgreSQL's own, or one that the caller or a superuser has made, in a schema of theirs;
+/// of any other the labels are returned as text. What the model says is not written into a statement as it stands: whoever
+/// owns the model may have put anything there.
+fn returns(model: &Model) -> Result<Returns, Problem> {
+    if let Some(own) = labels::own_type(&model.label_type) {
+        return Ok(Returns::Type(own.to_owned()));
+    }
+    let known = Spi::get_two_with_args::<pg_sys::Oid, bool>(
+        "SELECT t.oid, (owner.rolsuper OR owner.rolname OPERATOR(pg_catalog.=) current_user)
+             AND (place.rolsuper OR place.rolname OPERATOR(pg_catalog.=) current_user
+                  OR place.rolname OPERATOR(pg_catalog.=) 'pg_database_owner')
+         FROM pg_catalog.pg_type AS t
+         JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+         JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) t.typowner
+         JOIN pg_catalog.pg_roles AS place ON place.oid OPERATOR(pg_catalog.=) n.nspowner
+         WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.to_regtype($1)",
         &[model.label_type.as_str().into()],
-    )?;
+    );
     match known {
-        Some(known) => Ok(qualified_type_name(known)),
-        None => Err(Problem::Ours(
+        Ok((Some(known), Some(true))) => Ok(Returns::Type(qualified_type_name(known))),
+        Ok((Some(known), _)) => {
+            notice!(
+                "the function returns text: type {} belongs to another role",
+                qualified_type_name(known)
+            );
+            Ok(Returns::Text)
+        }
+        Ok(_) | Err(SpiError::InvalidPosition) => Err(Problem::Ours(
             Failure::new(
                 Code::ERRCODE_UNDEFINED_OBJECT,
                 format!("type {} does not exist", model.label_type),
             )
             .detail(format!("The labels of model \"{}\" are of it.", model.name)),
         )),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Whether a function of this name that takes anything is one of ours, by how its body starts; None when
 /// there is no function.
 fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, Problem> {
-    let starts = ["svm_predict", "svm_decision", "svm_probability"]
+    let starts = ["svm_predict", "svm_classify", "svm_decision", "svm_probability"]
         .map(|function| format!("SELECT {extension}.{function}("));
     let found = Spi::get_one_with_args::<bool>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid

@@ -133,8 +133,8 @@ fn svm_revoke(
         let revoked = owned.execute(
             "DELETE FROM {s}.svm_permission
              WHERE model_id OPERATOR(pg_catalog.=) $1 AND
-                 CASE WHEN {s}.svm_role_oid($2) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
-                 ELSE grantee_oid OPERATOR(pg_catalog.=) {s}.svm_role_oid($2) END",
+                 CASE WHEN {s}.svm_role_oid($2::pg_catalog.name) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
+                 ELSE grantee_oid OPERATOR(pg_catalog.=) {s}.svm_role_oid($2::pg_catalog.name) END",
             Some(role.as_str().into()),
         )?;
         if revoked == 0 {

@@ -336,6 +336,46 @@ pub fn check_length(role: &str, column: &str, bytes: usize) -> Result<(), Failur
     )))
 }
 
+/// The type that a model names, as SQL writes it whatever the search path, where it is one of PostgreSQL's own.
+pub fn own_type(label_type: &str) -> Option<&'static str> {
+    Some(match label_type {
+        "boolean" => "pg_catalog.bool",
+        "smallint" => "pg_catalog.int2",
+        "integer" => "pg_catalog.int4",
+        "bigint" => "pg_catalog.int8",
+        "real" => "pg_catalog.float4",
+        "double precision" => "pg_catalog.float8",
+        "numeric" => "pg_catalog.numeric",
+        "character" => "pg_catalog.bpchar",
+        "character varying" => "pg_catalog.varchar",
+        "name" => "pg_catalog.name",
+        "text" => "pg_catalog.text",
+        _ => return None,
+    })
+}
+
+/// The type in which labels are compared with the values of a column, as SQL writes it whatever the search path: that of
+/// the labels, as a model names it, where it is one of PostgreSQL's own; else what is at the base of the column's type, or
+/// text. A type that a model names and PostgreSQL does not bring along is never asked for: its casts and checks would run
+/// functions of whoever owns the model.
+pub fn compared_type(label_type: &str, column: pg_sys::Oid) -> &'static str {
+    if let Some(own) = own_type(label_type) {
+        return own;
+    }
+    // SAFETY: a catalog look-up inside a transaction.
+    match unsafe { pg_sys::getBaseType(column) } {
+        pg_sys::BOOLOID => "pg_catalog.bool",
+        pg_sys::INT2OID => "pg_catalog.int2",
+        pg_sys::INT4OID => "pg_catalog.int4",
+        pg_sys::INT8OID => "pg_catalog.int8",
+        pg_sys::FLOAT4OID => "pg_catalog.float4",
+        pg_sys::FLOAT8OID => "pg_catalog.float8",
+        pg_sys::NUMERICOID => "pg_catalog.numeric",
+        pg_sys::BPCHAROID => "pg_catalog.bpchar",
+        _ => "pg_catalog.text",
+    }
+}
+
 /// The class ids in ascending order of their values.
 pub fn ascending(classes: &[LabelValue]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..classes.len()).collect();

@@ -19,6 +19,14 @@ INTERNAL = {
     "svm_has_rights_of",
     "svm_role_name",
     "svm_role_oid",
+    "svm_new_id",
+    "svm_owner_changed",
+    "svm_remove_children",
+    "svm_row_class",
+    "svm_row_decision",
+    "svm_row_margin",
+    "svm_row_probability",
+    "svm_label_metrics",
 }
 TYPE_NAMES = {"double precision": "float8", "integer": "int", "timestamp with time zone": "timestamptz"}
 

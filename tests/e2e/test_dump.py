@@ -100,7 +100,9 @@ def test_roles_are_found_again_by_their_names_and_one_made_later_is_nobodys_heir
         names = "SELECT owner_oid = to_regrole(owner::text) FROM svm_model"
         assert {row for row in connection.execute(names)} == {(True,)}
     with server.connect(database) as connection:
-        connection.execute("SELECT svm_revoke('dense', 'early'), svm_revoke('dense', 'late'); DROP ROLE early; DROP ROLE late")
+        connection.execute(
+            "SELECT svm_revoke('dense', 'early'), svm_revoke('dense', 'late'); DROP ROLE early; DROP ROLE late"
+        )
 
 
 def test_restored_models_predict_the_same(server, connect, restored):

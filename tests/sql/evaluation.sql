@@ -153,13 +153,11 @@ SELECT * FROM svm_evaluate(NULL, 'points');
 SELECT * FROM svm_evaluate('side', NULL);
 SELECT * FROM svm_confusion('side', 'svm_model_pkey');
 SELECT * FROM svm_evaluate('i', 'points', 'y');
+-- a type that a model names is not looked up: values are compared in that of the column
 UPDATE svm_version SET label_type = 'gone' WHERE label_column = 'b';
-SELECT * FROM svm_evaluate('b', 'typed');
-\echo :LAST_ERROR_SQLSTATE
+SELECT rows, accuracy FROM svm_evaluate('b', 'typed');
 UPDATE svm_version SET label_type = 'text); DROP TABLE typed; --' WHERE label_column = 'b';
-SET client_min_messages = notice;
-DO $$ BEGIN PERFORM svm_evaluate('b', 'typed'); EXCEPTION WHEN OTHERS THEN RAISE NOTICE 'refused'; END $$;
-SET client_min_messages = warning;
+SELECT rows, accuracy FROM svm_evaluate('b', 'typed');
 CREATE VIEW quoted AS SELECT x1, x2, CASE y WHEN 'right' THEN 'a'' \"' ELSE E'\n$1;' END AS "y ""y" FROM points;
 SELECT svm_train('quoted', 'y "y', model => 'quo''ted');
 SELECT * FROM svm_confusion('quo''ted', 'quoted');
