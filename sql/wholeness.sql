@@ -12,7 +12,7 @@ WITH stored (version_id, table_name, rows) AS (
 ), version AS (
     SELECT version.id, model.name, version.version, version.stored_rows, version.dual, version.solver
     FROM svm_version AS version JOIN svm_model AS model
-        ON model.id OPERATOR(pg_catalog.=) version.model_id AND svm_has_rights_of(model.owner)
+        ON model.id OPERATOR(pg_catalog.=) version.model_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
 )
 SELECT version.name AS model, version.version, expected.table_name,
     pg_catalog.format('it has %s of %s rows', coalesce(stored.rows, 0), expected.rows) AS problem,
