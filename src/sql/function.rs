@@ -303,8 +303,13 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
 /// Whether a function of this name that takes anything is one of ours, by how its body starts; None when
 /// there is no function.
 fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, Problem> {
-    let starts = ["svm_predict", "svm_classify", "svm_decision", "svm_probability"]
-        .map(|function| format!("SELECT {extension}.{function}("));
+    let starts = [
+        "svm_predict",
+        "svm_classify",
+        "svm_decision",
+        "svm_probability",
+    ]
+    .map(|function| format!("SELECT {extension}.{function}("));
     let found = Spi::get_one_with_args::<bool>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
              AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
