@@ -44,12 +44,10 @@ fn svm_create_function(
         || quote(&format!("{}_{}", kind.verb(), found.base_name())),
         str::to_owned,
     );
+    check_schema(&extension).or_raise();
     let created = match immutable.unwrap_or(false) {
         true => immutable_function::create(&extension, &found, kind, &name),
-        false => {
-            check_schema(&extension).or_raise();
-            create(&extension, model, &found, kind, &name)
-        }
+        false => create(&extension, model, &found, kind, &name),
     };
     created
         .map_err(|error| match error {

@@ -73,6 +73,13 @@ PARTS = {
         "53200, or was done without; the session went on, and the server did not restart.",
         [("allocation", "")],
     ),
+    "rights": (
+        "Objects of a malicious owner",
+        "Domains with checks, casts, operators, functions, types, policies, indexes, triggers, views, collations and text search "
+        "configurations of a model's owner, in sources and in stored versions that name them, reached by every function. *Ran* "
+        "counts what ran with anybody's rights but the owner's; what a caller names himself runs as in any SELECT.",
+        [("rights", "")],
+    ),
     "users": (
         "Fifty sessions at once",
         "They predicted while ten others retrained, deployed, renamed, dropped, granted and revoked. Every statement was "
@@ -277,6 +284,11 @@ def valgrind(runs):
     return f"{sum(row['tests'] for row in rows)} tests, {sum(row['errors'] for row in rows)} errors"
 
 
+def rights(runs):
+    rows = rows_of(runs, "rights")
+    return f"{sum(row['calls'] for row in rows):,} calls, {sum(row['ran'] for row in rows)} ran anything of the owner's"
+
+
 # (what is promised, part, its figure)
 SUMMARY = [
     ("Faults: processes killed, servers stopped", "kills", kills),
@@ -284,6 +296,7 @@ SUMMARY = [
     ("Stops when told", "cancels", cancels),
     ("Memory stays within cache, dual variables, weights and 64 MB", "resident", resident),
     ("Rights of the caller, and no others", "checks", checks("rights", "trespass")),
+    ("Using a model runs nothing of its owner's", "rights", rights),
     ("Hostile input: calls, texts, stored models", "hostile", hostile),
     ("Hostile input: decoders", "decoders", decoders),
     ("No memory for an allocation of 64 kB or more", "allocation", allocation),
