@@ -182,7 +182,11 @@ impl Subject {
         let function = match self.features == ROW {
             true => format!("svm_row_{function}"),
             false => {
-                let name = if function == "class" { "classify" } else { function };
+                let name = if function == "class" {
+                    "classify"
+                } else {
+                    function
+                };
                 format!("svm_{name}")
             }
         };
