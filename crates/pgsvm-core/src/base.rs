@@ -7,5 +7,8 @@ pub(crate) mod bits;
 pub(crate) mod huge_pages;
 pub(crate) mod interrupts;
 pub mod memory;
+pub(crate) mod prefetch;
 pub(crate) mod random;
+pub(crate) mod step;
+pub(crate) mod words;
 pub(crate) mod zeros;

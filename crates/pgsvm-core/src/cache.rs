@@ -13,8 +13,10 @@
 //! these owners can see the same words at a time. All unsafe code of the region is in this file and in `ring`.
 
 mod control;
+mod phase;
 mod ring;
 
+use crate::rows::facts::Facts;
 use std::alloc;
 use std::fmt;
 use std::ptr::NonNull;
@@ -26,8 +28,9 @@ use serde::{Deserialize, Serialize};
 pub use crate::base::huge_pages::prefer_huge_pages;
 use crate::rows::page::PAGE_MAX_WORDS;
 use crate::rows::row::{row_words, QUAD};
+pub(crate) use control::Counters;
 use control::{Control, MAGIC};
-pub(crate) use control::{Counters, Facts};
+pub use phase::Phase;
 use ring::Ring;
 pub(crate) use ring::{Consumer, Ends, Producer};
 
@@ -39,22 +42,6 @@ const CONTROL_BYTES: usize = std::mem::size_of::<Control>();
 const MINIMUM_BYTES: usize = 16 * 1024;
 /// The ring is this part of the cache.
 const RING_SHARE: usize = 8;
-
-/// What the region is in use for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(u32)]
-pub enum Phase {
-    /// Pass 1: the reader fills the arena.
-    Loading = 0,
-    /// Every row is in the arena, which the trainer owns.
-    Resident = 1,
-    /// Rows arrive through the ring, pass after pass.
-    Streaming = 2,
-    /// The trainer has finished.
-    Finished = 3,
-    /// A role has given up with an error.
-    Failed = 4,
-}
 
 /// Sizes of a region, worked out before it is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +151,7 @@ pub struct Statistics {
     pub evictions: u64,
     /// Rows dropped from the working set to make room.
     pub replaced: u64,
-    /// Rows in the working set (streaming) or awake (resident).
+    /// Rows in the working set (streaming) or in the active set (resident).
     pub working_set_rows: u64,
 }
 

@@ -7,14 +7,20 @@ mod throttle;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
+
+use crate::base::step::Step;
+use crate::cache::{Cache, CacheError, Phase, Statistics};
 use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 use crate::rows::source::{Example, RowError, Source, Spool};
+use crate::scaling::Scale;
+use crate::task::heads::Start;
 use crate::task::plan::Goal;
-use crate::training::{Start, TrainError, Trainer};
-use crate::{Cache, CacheError, Phase, Problem, Scale, Statistics, Step};
+use crate::task::problem::Problem;
+use crate::training::error::TrainError;
+use crate::training::Trainer;
 pub use throttle::ThrottledSpool;
 
 /// Rows of a reader's step and stored words of a trainer's: a few milliseconds each.
@@ -319,30 +325,21 @@ struct Bell {
 
 impl Bell {
     fn ring(&self) {
-        *self
-            .rung
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()) += 1;
+        *self.rung.lock() += 1;
         self.sound.notify_all();
     }
 
     fn count(&self) -> u64 {
-        *self
-            .rung
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        *self.rung.lock()
     }
 
     /// Waits for a ring after `before`.
     fn wait(&self, before: u64) {
-        let guard = self
-            .rung
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut rung = self.rung.lock();
         // the time limit only bounds the wait for a role that ended by a panic
-        let _ = self
-            .sound
-            .wait_timeout_while(guard, Duration::from_millis(50), |rung| *rung == before);
+        let limit = Duration::from_millis(50);
+        self.sound
+            .wait_while_for(&mut rung, |rung| *rung == before, limit);
     }
 }
 

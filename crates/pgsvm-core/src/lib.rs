@@ -23,7 +23,6 @@
 //! | [`source`] | examples, where they come from, where they are spilled |
 //! | [`evaluation`] | how good decisions are; probabilities from them |
 //! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
-//! | [`memory`] | memory asked for with a way to fail |
 //! | [`cache`] | the shared region: control block, who may touch what, the ring |
 //! | [`reader`], [`trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
@@ -31,6 +30,8 @@
 mod base;
 pub mod cache;
 pub mod engine;
+#[cfg(test)]
+mod fixtures;
 pub mod reader;
 mod rows;
 pub mod scaling;
@@ -42,30 +43,25 @@ mod training;
 
 pub use base::interrupts::look_by;
 pub use base::memory::{self, OutOfMemory};
+pub use base::step::Step;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
+pub use solver::weights::{Duals, Weights};
 pub use task::evaluation::{self, Sigmoid};
+pub use task::heads::{HeadSpec, Signs, Start};
+pub use task::loss::Loss;
+pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Schedule,
-    Updates,
+    self, Compression, Inner, Order, Policy, Problem, ProblemError, Proximal, Schedule, Updates,
 };
-pub use training::{
-    Certificate, Duals, Event, HeadReport, HeadSpec, LogEntry, Outside, Signs, Start, StopReason,
-    TrainError, Trainer, TrainerReport, Validation, Weights,
+pub use task::report::{
+    relative_gap, Certificate, HeadReport, StopReason, TrainerReport, Validation,
 };
-
-/// What a call of a role's `step` achieved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Some work was done and the other role may have become able to go on: notify it.
-    Progress,
-    /// Nothing can be done before the other role makes progress.
-    Blocked,
-    /// The role has finished; further calls return `Done` again.
-    Done,
-}
+pub use training::error::TrainError;
+pub use training::log::{Event, LogEntry};
+pub use training::Trainer;

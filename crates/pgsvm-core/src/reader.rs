@@ -23,12 +23,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::base::random::{Random, Stream};
-use crate::cache::{Cache, CacheError, Ends, Facts, Loading, Producer};
+use crate::base::step::Step;
+use crate::cache::Phase;
+use crate::cache::{Cache, CacheError, Ends, Loading, Producer};
+use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
 use crate::rows::source::{Example, RowError, Source, Spool};
-use crate::scaling::{Applier, Learner, Scale, Scaling};
+use crate::scaling::{Applier, Scale, ScaleLearner, Scaling};
 use crate::task::problem::{Compression, Order, Policy, Problem};
-use crate::{Phase, Step};
 use codec::ChunkError;
 use spill::{Replay, Spill};
 use split::Split;
@@ -172,7 +174,7 @@ pub struct Reader<S: Source, P: Spool> {
 
 /// What pass 1 has found out.
 struct Seen {
-    learner: Learner,
+    learner: ScaleLearner,
     scaling: Scaling,
     /// The scaling to use instead of one that is learned.
     kept: Option<Scaling>,
@@ -222,7 +224,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             spool,
             random: Random::new(job.seed, Stream::Reader),
             seen: Seen {
-                learner: Learner::new(job.scale, job.impute),
+                learner: ScaleLearner::new(job.scale, job.impute),
                 scaling: Scaling::default(),
                 kept: None,
                 means: Vec::new(),

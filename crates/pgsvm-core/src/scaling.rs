@@ -10,9 +10,9 @@ mod precision;
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory, Room};
-use crate::training::Weights;
+
 pub(crate) use applier::Applier;
-pub(crate) use learner::Learner;
+pub(crate) use learner::ScaleLearner;
 
 /// How features are scaled before training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,16 +114,18 @@ impl Scaling {
         (weight, weight * self.centre_of(feature))
     }
 
-    /// Weights and intercept for raw rows out of `weights` trained on scaled rows:
-    /// <w', x> + b' = <w, x'> + b. Features in order of their ids.
-    pub fn fold<'a>(&'a self, weights: &'a Weights<'a>) -> (impl Iterator<Item = f64> + 'a, f64) {
-        let dense = self.dense.min(weights.len());
-        let shift: f64 = (0..dense)
-            .map(|j| self.fold_weight(j, weights.get(j)).1)
-            .sum();
-        (
-            (0..weights.len()).map(move |j| self.fold_weight(j, weights.get(j)).0),
-            weights.intercept() - shift,
-        )
+    /// Weights and intercept for raw rows out of those trained on scaled rows, in order of feature ids:
+    /// <w', x> + b' = <w, x'> + b.
+    pub fn fold<'a>(
+        &'a self,
+        weights: impl Iterator<Item = f64> + Clone + 'a,
+        intercept: f64,
+    ) -> (impl Iterator<Item = f64> + 'a, f64) {
+        let dense = weights.clone().take(self.dense).enumerate();
+        let shift: f64 = dense.map(|(j, weight)| self.fold_weight(j, weight).1).sum();
+        let folded = weights
+            .enumerate()
+            .map(|(j, weight)| self.fold_weight(j, weight).0);
+        (folded, intercept - shift)
     }
 }

@@ -3,5 +3,9 @@
 //! Knows formulas and checked parameters. Must not know weights, caches or passes.
 
 pub mod evaluation;
+pub mod heads;
+pub mod loss;
+pub mod outside;
 pub mod plan;
 pub mod problem;
+pub mod report;

@@ -300,7 +300,7 @@ fn weights_folded_for_raw_rows_give_the_same_decisions() {
         );
         let weights = trained.trainer.weights(0);
         let scaling = &trained.reader.scaling;
-        let (raw, intercept) = scaling.fold(&weights);
+        let (raw, intercept) = scaling.fold(weights.iter(), weights.intercept());
         let raw: Vec<f64> = raw.collect();
         assert_eq!(raw.len() as u64, trained.reader.features);
         for example in &examples {

@@ -2,9 +2,8 @@
 //! them would take a second for some gigabytes, and nothing could end it. Any role.
 
 use crate::base::huge_pages::{prefer_huge_pages, HUGE_PAGE};
-use crate::simd::lanes::Lanes;
-use crate::simd::LINE_BYTES;
-use crate::training::TrainError;
+use crate::base::memory::OutOfMemory;
+use crate::base::prefetch::LINE_BYTES;
 use std::alloc::{alloc_zeroed, Layout};
 use std::ops::{Deref, DerefMut};
 
@@ -23,12 +22,12 @@ unsafe impl Zero for f32 {}
 // SAFETY: as above.
 unsafe impl Zero for f64 {}
 // SAFETY: as above.
-unsafe impl Zero for Lanes {}
+unsafe impl Zero for [f32; 8] {}
 
 /// So many zeros, or an error where they cannot be had.
-pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, TrainError> {
+pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, OutOfMemory> {
     let bytes = length.saturating_mul(size_of::<V>()) as u64;
-    let out_of_memory = TrainError::OutOfMemory { bytes };
+    let out_of_memory = OutOfMemory { bytes };
     let Ok(shape) = Layout::array::<V>(length) else {
         return Err(out_of_memory);
     };
@@ -57,7 +56,7 @@ pub(crate) struct Lined<V> {
 
 impl<V: Zero> Lined<V> {
     /// So many zeros.
-    pub(crate) fn zeros(length: usize) -> Result<Self, TrainError> {
+    pub(crate) fn zeros(length: usize) -> Result<Self, OutOfMemory> {
         let size = size_of::<V>();
         let start = match length.saturating_mul(size) {
             HUGE_PAGE.. => HUGE_PAGE,
@@ -112,20 +111,20 @@ mod tests {
             let numbers = Lined::<f32>::zeros(length).unwrap();
             assert_eq!(numbers.len(), length);
             assert_eq!(numbers.as_ptr() as usize % start, 0);
-            let lanes = Lined::<Lanes>::zeros(length).unwrap();
+            let lanes = Lined::<[f32; 8]>::zeros(length).unwrap();
             assert_eq!(lanes.len(), length);
-            assert!(lanes.as_ptr() as usize % start < size_of::<Lanes>());
+            assert!(lanes.as_ptr() as usize % start < size_of::<[f32; 8]>());
         }
     }
 
     #[test]
     fn there_are_as_many_as_asked_for_or_none() {
         assert_eq!(zeros::<f32>(3).unwrap(), [0.0; 3]);
-        assert_eq!(zeros::<Lanes>(2).unwrap(), [[0.0; 8]; 2]);
+        assert_eq!(zeros::<[f32; 8]>(2).unwrap(), [[0.0; 8]; 2]);
         assert!(zeros::<u8>(0).unwrap().is_empty());
         let bytes = (usize::MAX / 8 * 8) as u64;
         assert!(
-            matches!(zeros::<f64>(usize::MAX / 8), Err(TrainError::OutOfMemory { bytes: asked }) if asked == bytes)
+            matches!(zeros::<f64>(usize::MAX / 8), Err(OutOfMemory { bytes: asked }) if asked == bytes)
         );
     }
 }

@@ -21,8 +21,8 @@ use lz4_flex::block::{
     compress_into_with_table, decompress_into, get_maximum_output_size, CompressTable,
 };
 
+use crate::base::words::{as_bytes, as_bytes_mut};
 use crate::rows::source::Spool;
-use crate::simd::{as_bytes, as_bytes_mut};
 use crate::task::problem::Compression;
 use pace::Pace;
 

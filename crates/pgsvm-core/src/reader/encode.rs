@@ -2,7 +2,7 @@
 
 use crate::rows::row::{row_words, write, RowHead};
 use crate::rows::source::{Example, RowError};
-use crate::scaling::Learner;
+use crate::scaling::ScaleLearner;
 
 /// Ordinals are 0..=u32::MAX - 2.
 const MAX_ROWS: u64 = u32::MAX as u64 - 1;
@@ -68,7 +68,7 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
 pub(super) fn encode(
     example: &Example<'_>,
     ordinal: u64,
-    learner: &mut Learner,
+    learner: &mut ScaleLearner,
     out: &mut [u32],
 ) -> Result<(), RowError> {
     let length = out.len();

@@ -29,7 +29,7 @@ const GROUP: usize = 16;
 
 /// Rows that wait to be written as a chunk.
 #[derive(Default)]
-struct Stage {
+struct SpillStage {
     words: Vec<u32>,
     rows: usize,
 }
@@ -39,7 +39,7 @@ pub(super) struct Spill {
     chunks: Chunks,
     split: Split,
     /// One for each cell of the split.
-    stages: Vec<Stage>,
+    stages: Vec<SpillStage>,
     /// Words in all stages, and the stage that took the last row.
     staged: usize,
     last: usize,
@@ -56,7 +56,7 @@ impl Spill {
         };
         Self {
             chunks: Chunks::new(spooling.compression),
-            stages: (0..split.cells()).map(|_| Stage::default()).collect(),
+            stages: (0..split.cells()).map(|_| SpillStage::default()).collect(),
             split,
             staged: 0,
             last: 0,

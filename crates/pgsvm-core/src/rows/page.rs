@@ -4,8 +4,8 @@
 //! Words 0..4: number of slots, quads in use, quads of live rows, unused. Slot k is word len-1-k:
 //! the row's offset in quads, its top bit set once the row is dead.
 
+use crate::base::prefetch::prefetch;
 use crate::rows::row::{Row, QUAD};
-use crate::simd::prefetch;
 
 const SLOTS: usize = 0;
 const USED: usize = 1;

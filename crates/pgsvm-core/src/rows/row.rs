@@ -14,7 +14,7 @@
 //!
 //! d is the same for every row of a job and stands in the control block.
 
-use crate::simd::as_floats;
+use crate::base::words::as_floats;
 
 pub(crate) const HEADER_WORDS: usize = 5;
 /// Words rows are padded to.

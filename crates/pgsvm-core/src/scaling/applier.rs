@@ -4,7 +4,7 @@ use std::collections::TryReserveError;
 
 use super::Scaling;
 use crate::rows::row;
-use crate::simd::{Kernel, Level, Work};
+use crate::simd::{Isa, Level, Work};
 
 /// A [`Scaling`] made ready for rows whose dense values are kept relative to a provisional centre.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Work for Apply<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(self) {
+    fn run<K: Isa>(self) {
         let Applier {
             shift,
             factor,

@@ -5,7 +5,7 @@ use std::collections::TryReserveError;
 use super::precision::Precision;
 use super::{Scale, Scaling};
 use crate::base::bits::Bits;
-use crate::simd::{Kernel, Level, Work};
+use crate::simd::{Isa, Level, Work};
 
 /// Sums over the rows seen so far.
 ///
@@ -17,7 +17,7 @@ use crate::simd::{Kernel, Level, Work};
 /// of the first row that has one. What is learned is what would be learned from rows with their column's mean in its
 /// place.
 #[derive(Debug)]
-pub(crate) struct Learner {
+pub(crate) struct ScaleLearner {
     scale: Scale,
     level: Level,
     rows: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Learner {
     sparse: usize,
 }
 
-impl Learner {
+impl ScaleLearner {
     pub(crate) fn new(scale: Scale, impute: bool) -> Self {
         Self {
             scale,
@@ -306,7 +306,7 @@ impl Work for Take<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> bool {
+    fn run<K: Isa>(self) -> bool {
         let mut bad = 0u32;
         let cells = self
             .dense

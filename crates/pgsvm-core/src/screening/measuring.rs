@@ -3,12 +3,15 @@
 
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
-use crate::cache::Facts;
+use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::screening::slack::{code_at, Learner, Metric, Ruler, MOST_FEATURES};
-use crate::simd::{Kernel, Real, Work};
-use crate::solver::{Found, Solver};
-use crate::training::{HeadSpec, TrainError};
+use crate::rows::visited::VisitedRows;
+use crate::screening::slack::{code_at, Metric, MetricLearner, Ruler, MOST_FEATURES};
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
+use crate::solver::Solver;
+use crate::task::heads::HeadSpec;
 
 /// Rows from which metrics are learned.
 pub(crate) const SAMPLE: usize = 16384;
@@ -34,19 +37,16 @@ impl Leeways {
 }
 
 /// What learns metrics for rows like these; None for rows that get no leeways.
-pub(crate) fn learner(facts: &Facts) -> Result<Option<Learner>, TrainError> {
+pub(crate) fn learner(facts: &Facts) -> Result<Option<MetricLearner>, OutOfMemory> {
     let wanted = facts.features <= MOST_FEATURES && facts.rows > 0;
     wanted
-        .then(|| Learner::new(facts.groups, facts.features))
+        .then(|| MetricLearner::new(facts.groups, facts.features))
         .transpose()
 }
 
 /// The metrics learned, in the unit of the only head's weights.
-pub(crate) fn learned<T: Real>(learner: &Learner, solver: &Solver<T>) -> Vec<Metric> {
-    let weights: Vec<f64> = match solver.weights(0) {
-        Found::Own(all) => all.iter().map(|weight| weight.to()).collect(),
-        Found::Shared(all) => (0..all.len()).map(|j| all.get(j).into()).collect(),
-    };
+pub(crate) fn learned<T: Real>(learner: &MetricLearner, solver: &Solver<T>) -> Vec<Metric> {
+    let weights: Vec<f64> = solver.weights(0).iter().collect();
     let metrics = learner.finish().into_iter();
     metrics.map(|metric| metric.in_units_of(&weights)).collect()
 }
@@ -56,8 +56,6 @@ pub(crate) struct Measuring {
     signs: Vec<i8>,
     rulers: Vec<Ruler>,
     leeways: Leeways,
-    /// Rows measured.
-    pub(crate) rows: usize,
 }
 
 impl Measuring {
@@ -66,7 +64,7 @@ impl Measuring {
         spec: &HeadSpec,
         facts: &Facts,
         metrics: Vec<Metric>,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self, OutOfMemory> {
         let ruler = |metric| Ruler::new(metric, facts.dense);
         Ok(Self {
             signs: spec.signs.list(facts.groups)?,
@@ -75,7 +73,6 @@ impl Measuring {
                 metrics,
                 codes: zeros(facts.rows)?,
             },
-            rows: 0,
         })
     }
 
@@ -84,11 +81,9 @@ impl Measuring {
     }
 
     #[inline(always)]
-    fn measure<K: Kernel, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
-        let (duals, step) = solver.duals(0);
+    fn measure<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
         let (ordinal, group) = (row.ordinal(), row.group());
-        self.rows += 1;
-        if duals[ordinal * step] > 0.0 {
+        if solver.duals(0).get(ordinal) > 0.0 {
             return;
         }
         let margin = f32::from(self.signs[group]) * solver.decision::<K>(0, row);
@@ -97,28 +92,34 @@ impl Measuring {
     }
 }
 
-/// The work of measuring rows, until about `budget` values of them are.
-pub(crate) struct Measure<'a, T, R> {
-    pub(crate) solver: &'a Solver<T>,
-    pub(crate) rows: R,
-    pub(crate) measuring: &'a mut Measuring,
-    pub(crate) budget: usize,
+/// The work of measuring rows.
+struct Measure<'a, T> {
+    solver: &'a Solver<T>,
+    rows: VisitedRows<'a>,
+    measuring: &'a mut Measuring,
 }
 
-impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for Measure<'_, T, R> {
+impl<T: Real> Work for Measure<'_, T> {
     /// Values of the rows.
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
+    fn run<K: Isa>(self) -> usize {
         let mut values = 0;
         for row in self.rows {
             values += row.values();
             self.measuring.measure::<K, T>(self.solver, &row);
-            if values >= self.budget {
-                break;
-            }
         }
         values
+    }
+}
+
+impl<T: Real> ReadRows<T> for Measuring {
+    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
+        Level::best().run(Measure {
+            solver,
+            rows,
+            measuring: self,
+        })
     }
 }

@@ -16,9 +16,9 @@
 //! features do not depend on each other; k is small beside the rest of a row's length, and large enough that a move of all
 //! margins of the class by some hundredths does not count for more than its size.
 
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
-use crate::training::TrainError;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -214,28 +214,28 @@ pub fn code_at(margin: f32, length: impl FnOnce() -> f64) -> u8 {
 }
 
 /// Learns the metrics of classes from some of their rows.
-pub(crate) struct Learner {
-    classes: Vec<Sums>,
+pub(crate) struct MetricLearner {
+    classes: Vec<ClassSums>,
     features: usize,
 }
 
-struct Sums {
+struct ClassSums {
     rows: f64,
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
-impl Learner {
-    pub(crate) fn new(classes: usize, features: usize) -> Result<Self, TrainError> {
+impl MetricLearner {
+    pub(crate) fn new(classes: usize, features: usize) -> Result<Self, OutOfMemory> {
         let sums = |_| {
-            Ok(Sums {
+            Ok(ClassSums {
                 rows: 0.0,
                 values: zeros(features)?,
                 squares: zeros(features)?,
             })
         };
         Ok(Self {
-            classes: (0..classes).map(sums).collect::<Result<_, TrainError>>()?,
+            classes: (0..classes).map(sums).collect::<Result<_, OutOfMemory>>()?,
             features,
         })
     }
@@ -254,7 +254,7 @@ impl Learner {
 
     /// The metric of each class.
     pub(crate) fn finish(&self) -> Vec<Metric> {
-        let mut all = Sums {
+        let mut all = ClassSums {
             rows: self.classes.iter().map(|sums| sums.rows).sum(),
             values: vec![0.0; self.features],
             squares: vec![0.0; self.features],
@@ -270,7 +270,7 @@ impl Learner {
             .collect();
         let mean = in_all.iter().sum::<f64>() / self.features.max(1) as f64;
         let least = (LEAST_OF_MEAN * mean).max(f64::from(f32::MIN_POSITIVE).sqrt());
-        let metric = |sums: &Sums| {
+        let metric = |sums: &ClassSums| {
             let (mut centre, mut spread) = (Vec::new(), Vec::new());
             let mut squares = 0.0;
             for (feature, of_all) in in_all.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Learner {
     }
 }
 
-impl Sums {
+impl ClassSums {
     #[inline(always)]
     fn take(&mut self, feature: usize, value: f32) {
         let value = f64::from(value);

@@ -5,7 +5,8 @@
 //! twenty vectors.
 
 use super::dense::{builds, vector, Vector};
-use super::{Asked, Next};
+use super::request::Next;
+use crate::simd::request::Asked;
 use std::arch::x86_64::*;
 
 const WIDTH: usize = 16;
@@ -15,6 +16,10 @@ const LEAST: usize = 128;
 /// Whether this processor has them, and rows are long enough.
 #[inline(always)]
 pub(super) fn suits(length: usize) -> bool {
+    #[cfg(test)]
+    if super::forced::FORCED.get() == Some(super::forced::Forced::Narrow) {
+        return false;
+    }
     length >= LEAST
         && std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("fma")

@@ -5,11 +5,15 @@
 //! Steps of earlier visits are taken on the way. Several sums of each product, in turns, hide the latency of the addition;
 //! what is left behind the last whole vector is a part of one more.
 
-use super::{Asked, Beside, Deferred, Next, Products, Real, Step, LINE_BYTES};
+use super::float::Float;
+use super::products::{Beside, Deferred, DenseStep, Products};
+use super::request::Next;
+use crate::base::prefetch::LINE_BYTES;
+use crate::simd::request::Asked;
 
 /// Numbers side by side in a register. Only a build for processors that have such registers may use them.
 pub(super) trait Vector: Copy {
-    type Number: Real;
+    type Number: Float;
     const WIDTH: usize;
     /// Whether a part of a vector can be loaded and stored ([`Self::load_first`] and its like); where not, what is left
     /// behind the last whole vector goes one number at a time.
@@ -152,12 +156,12 @@ macro_rules! builds {
         #[inline]
         #[target_feature(enable = $features)]
         pub(super) fn products<V: Vector, const ROWS: usize>(
-            steps: &super::Deferred<'_>,
+            steps: &super::products::Deferred<'_>,
             x: [&[f32]; ROWS],
             u: &mut [V::Number],
-            beside: super::Beside<'_, V::Number>,
-            next: [super::Next<'_>; ROWS],
-        ) -> super::Products<ROWS> {
+            beside: super::products::Beside<'_, V::Number>,
+            next: [super::request::Next<'_>; ROWS],
+        ) -> super::products::Products<ROWS> {
             super::dense::products::<V, ROWS>(steps, x, u, beside, next)
         }
 
@@ -167,7 +171,7 @@ macro_rules! builds {
         pub(super) fn product<V: Vector>(
             x: &[f32],
             u: &[V::Number],
-            beside: super::Beside<'_, V::Number>,
+            beside: super::products::Beside<'_, V::Number>,
         ) -> [f64; 2] {
             super::dense::product::<V>(x, u, beside)
         }
@@ -253,7 +257,7 @@ pub(super) fn add<V: Vector>(u: &mut [V::Number], scale: f64, x: &[f32]) {
 /// x, u and the steps have n numbers; without a step nothing is written.
 #[inline(always)]
 unsafe fn after<V: Vector, const STEPS: usize, const ROWS: usize>(
-    steps: [Step<'_>; STEPS],
+    steps: [DenseStep<'_>; STEPS],
     x: [&[f32]; ROWS],
     u: *mut V::Number,
     n: usize,
@@ -307,12 +311,12 @@ struct Loop<V: Vector, const STEPS: usize, const ROWS: usize> {
 
 /// As [`Products`], before the numbers of a vector are summed.
 #[derive(Clone, Copy)]
-struct Sums<V, const ROWS: usize> {
+struct RowSums<V, const ROWS: usize> {
     each: [[V; 2]; ROWS],
     cross: V,
 }
 
-impl<V: Vector, const ROWS: usize> Sums<V, ROWS> {
+impl<V: Vector, const ROWS: usize> RowSums<V, ROWS> {
     /// These and others.
     #[inline(always)]
     fn plus(mut self, other: Self) -> Self {
@@ -332,7 +336,7 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
     #[inline(always)]
     unsafe fn over<const BESIDE: u8>(&self, n: usize, asked: Asked<ROWS>) -> Products<ROWS> {
         let zero = V::splat(V::Number::default());
-        let mut all = [Sums {
+        let mut all = [RowSums {
             each: [[zero; 2]; ROWS],
             cross: zero,
         }; SUMS_OF_ONE];
@@ -396,7 +400,7 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
         &self,
         at: usize,
         count: usize,
-        sums: &mut Sums<V, ROWS>,
+        sums: &mut RowSums<V, ROWS>,
     ) {
         // SAFETY: as the caller promises.
         unsafe {
@@ -474,7 +478,7 @@ impl<V: Vector, const STEPS: usize, const ROWS: usize> Loop<V, STEPS, ROWS> {
 
 /// u + scale x, rounded once.
 #[inline(always)]
-fn stepped<T: Real>(u: T, scale: T, x: f32) -> T {
+fn stepped<T: Float>(u: T, scale: T, x: f32) -> T {
     T::of(f64::from(x).mul_add(scale.to(), u.to()))
 }
 

@@ -1,3 +1,4 @@
+use super::float::Float as _;
 use super::*;
 
 /// Shorter and longer than most of the rows.
@@ -11,7 +12,7 @@ struct Dense<'a, T> {
     rows: [&'a [f32]; 2],
     u: &'a [T],
     w: &'a [T],
-    steps: &'a [Step<'a>],
+    steps: &'a [DenseStep<'a>],
 }
 
 /// The products of the first row and of both, and the weights afterwards.
@@ -24,7 +25,7 @@ struct Made<T> {
 impl<T: Real> Work for Dense<'_, T> {
     type Output = Made<T>;
     #[inline(always)]
-    fn run<K: Kernel>(self) -> Made<T> {
+    fn run<K: Isa>(self) -> Made<T> {
         let mut deferred = Deferred::NONE;
         self.steps.iter().for_each(|step| deferred.push(*step));
         let besides = [
@@ -57,7 +58,7 @@ struct Alone<'a, T>(&'a [f32], &'a [T], &'a [T]);
 impl<T: Real> Work for Alone<'_, T> {
     type Output = (f64, (f64, f64));
     #[inline(always)]
-    fn run<K: Kernel>(self) -> Self::Output {
+    fn run<K: Isa>(self) -> Self::Output {
         let Alone(x, u, w) = self;
         (T::dot_dense::<K>(x, u), T::dot_damped_dense::<K>(x, w, u))
     }
@@ -84,7 +85,10 @@ fn agree<T: Real + std::fmt::Debug>(relative: f64) {
             weights(numbers(53, 97, 90.0)),
             weights(numbers(29, 89, 80.0)),
         );
-        let steps = [Step { scale: 0.25, x: &p }, Step { scale: -0.5, x: &q }];
+        let steps = [
+            DenseStep { scale: 0.25, x: &p },
+            DenseStep { scale: -0.5, x: &q },
+        ];
         let levels = [Level::PLAIN, Level::best()];
         let counts = levels
             .into_iter()
@@ -93,7 +97,7 @@ fn agree<T: Real + std::fmt::Debug>(relative: f64) {
             let steps = &steps[..count];
             let after: Vec<f64> = (0..length)
                 .map(|j| {
-                    let step = |step: &Step<'_>| step.scale * f64::from(step.x[j]);
+                    let step = |step: &DenseStep<'_>| step.scale * f64::from(step.x[j]);
                     u[j].to() + steps.iter().map(step).sum::<f64>()
                 })
                 .collect();
@@ -171,7 +175,7 @@ fn each_width_of_vectors_makes_the_same_of_dense_rows() {
                 let u = vec![V::Number::of(0.5); length];
                 let mut after = u.clone();
                 let mut deferred = Deferred::NONE;
-                deferred.push(Step { scale: 2.0, x: &x });
+                deferred.push(DenseStep { scale: 2.0, x: &x });
                 let besides = [Beside::Weights(&u[..]), Beside::Damping(&u[..])];
                 let [a, b] = besides.map(|beside| {
                     after.copy_from_slice(&u);
@@ -208,7 +212,7 @@ struct Sparse<'a, T>(&'a [[u32; 2]], &'a [T], &'a [T]);
 impl<T: Real> Work for Sparse<'_, T> {
     type Output = (f64, (f64, f64), (f64, f64), f64);
     #[inline(always)]
-    fn run<K: Kernel>(self) -> Self::Output {
+    fn run<K: Isa>(self) -> Self::Output {
         let Sparse(x, u, w) = self;
         let mut sum = u.to_vec();
         T::add_sparse::<K>(&mut sum, 2.0, x);
@@ -270,7 +274,7 @@ struct Gathered<'a>(&'a [[u32; 2]], &'a [f32], bool);
 impl Work for Gathered<'_> {
     type Output = f64;
     #[inline(always)]
-    fn run<K: Kernel>(self) -> f64 {
+    fn run<K: Isa>(self) -> f64 {
         let Gathered(x, u, two) = self;
         match two {
             true => f32::dot2_sparse::<K>(x, u, u).1,
@@ -293,7 +297,7 @@ fn a_feature_beyond_the_weights_is_not_read() {
 struct ManyHeads<'a> {
     x: &'a [[u32; 2]],
     matrices: [&'a [f32]; 2],
-    place: lanes::Place,
+    place: entries::LanePlace,
 }
 
 /// Of the matrices in the test of many heads.
@@ -302,8 +306,8 @@ const FEATURES: usize = 40;
 impl Work for ManyHeads<'_> {
     type Output = ([[lanes::Lanes; 2]; 2], lanes::Lanes, Vec<f32>);
     #[inline(always)]
-    fn run<K: Kernel>(self) -> Self::Output {
-        let (entries, [m, d]) = (lanes::Entries::new(self.x, 3, FEATURES), self.matrices);
+    fn run<K: Isa>(self) -> Self::Output {
+        let (entries, [m, d]) = (entries::Entries::new(self.x, 3, FEATURES), self.matrices);
         let mut sum = m.to_vec();
         let scales = std::array::from_fn(|k| k as f32 - 2.0);
         entries.add::<K>(&mut sum, self.place, &scales);
@@ -339,7 +343,7 @@ fn loops_for_many_heads_equal_the_scalar_reference() {
             let (scores, squares, sum) = level.run(ManyHeads {
                 x: &x,
                 matrices: [&m, &d],
-                place: lanes::Place { stride, from },
+                place: entries::LanePlace { stride, from },
             });
             for lane in 0..16 {
                 for (matrix, scores) in [&m, &d].into_iter().zip(scores) {
@@ -370,14 +374,14 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
     impl Work for Some<'_> {
         type Output = ([f32; 4], [[f32; 6]; 4], Vec<f32>);
         #[inline(always)]
-        fn run<K: Kernel>(self) -> Self::Output {
+        fn run<K: Isa>(self) -> Self::Output {
             let mut sum = self.1[0].to_vec();
             f32::add_dense::<K>(&mut sum, -0.75, self.0);
             let u = &self.1[..self.2];
             let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
             (
-                lanes::dots::<K>(self.0, &u[..u.len().min(4)], NEXT),
-                lanes::tile::<K>(rows, u, &[NEXT, NEXT]),
+                entries::dots::<K>(self.0, &u[..u.len().min(4)], NEXT),
+                entries::tile::<K>(rows, u, &[NEXT, NEXT]),
                 sum,
             )
         }
@@ -419,7 +423,7 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
 #[test]
 #[should_panic]
 fn a_feature_without_weights_is_refused() {
-    lanes::Entries::new(&[[4, 0], [7, 0]], 4, 3);
+    entries::Entries::new(&[[4, 0], [7, 0]], 4, 3);
 }
 
 #[test]
@@ -429,7 +433,7 @@ fn eight_at_a_time_equal_one_at_a_time() {
     impl Work for All<'_> {
         type Output = (Vec<[u32; 8]>, [u8; 3], [u32; 8], [f64; 8]);
         #[inline(always)]
-        fn run<K: Kernel>(self) -> Self::Output {
+        fn run<K: Isa>(self) -> Self::Output {
             let (a, b) = (K::Eight::load(self.0), K::Eight::load(self.1));
             let numbers = [
                 a.plus(b),

@@ -2,4 +2,6 @@
 //!
 //! Knows sums and numbers. Must not know vectors or who owns them.
 
-pub(crate) mod progress;
+pub(crate) mod dual;
+pub(crate) mod proof;
+pub(crate) mod state;

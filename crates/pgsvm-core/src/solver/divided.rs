@@ -6,30 +6,35 @@
 //! members but not on who was faster.
 //!
 //! Members do not see each other's steps, and together they might go too far. So each acts as if the others did the
-//! same as itself (CoCoA+; Ma et al., Optimization Methods and Software 32(4), 2017): its copy of u moves `stretch`
+//! same as itself (CoCoA+; Ma et al., Optimization Methods and Software 32(4), 2017): its copy of u moves `sigma`
 //! times as far as its dual variables say, and the dual is taken to bend so much more. With d the change of u by a
-//! member, the stretch taken out, the shifted dual rises by no less than the members' own gains together if
+//! member, the sigma taken out, the shifted dual rises by no less than the members' own gains together if
 //!
-//! stretch >= |sum d|^2 / sum |d|^2     in the norm of the shift,
+//! sigma >= |sum d|^2 / sum |d|^2     in the norm of the shift,
 //!
 //! which is never more than the number of members, with which the first pass begins, and about 1 when they work on
 //! different things. What would have done is known after a pass and taken, with some reserve, for the next.
 
 use std::ops::Range;
 
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
-use crate::simd::{Kernel, Real};
+use crate::rows::blocks::Blocks;
+use crate::simd::{Isa, Real};
+use crate::solver::certificate::proof::Proof;
+use crate::solver::driver::BLOCKS_AT_A_TIME;
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::moments::Moments;
-use crate::solver::single::head::{Blocks, Head};
-use crate::solver::single::verify::Proof;
-use crate::solver::sums::intercept::Kinks;
-use crate::solver::visit::visitor::{Lent, Sums};
-use crate::solver::{Pass, Solver, BLOCKS_AT_A_TIME};
-use crate::training::TrainError;
+use crate::solver::single::head::Head;
+use crate::solver::single::heads::Singles;
+use crate::solver::sums::intercept::Breakpoints;
+use crate::solver::sums::tally::Sums;
+use crate::solver::visit::visitor::HeadView;
+use crate::solver::{Pass, Solver};
+use crate::task::loss::by_loss;
 
-/// The next stretch, from what the last one should have been above 1: passes differ, and too little costs more than too
-/// much. Against the number of members for a stretch this takes two trainers a seventh, four a third fewer visits on
+/// The next sigma, from what the last one should have been above 1: passes differ, and too little costs more than too
+/// much. Against the number of members for a sigma this takes two trainers a seventh, four a third fewer visits on
 /// text, and about as many (an eighth fewer to a fifth more) on rows that have all features in common.
 const RESERVE: f64 = 0.25;
 const GROWTH: f64 = 2.0;
@@ -38,7 +43,7 @@ const GROWTH: f64 = 2.0;
 pub(crate) struct Team<T> {
     pub(crate) members: Vec<Member<T>>,
     /// By head.
-    stretch: Vec<f64>,
+    sigma: Vec<f64>,
 }
 
 /// What one trainer of a team changes.
@@ -53,7 +58,7 @@ pub(crate) struct Member<T> {
 struct Part<T> {
     u: Vec<T>,
     sums: Sums,
-    kinks: Option<Kinks>,
+    breakpoints: Option<Breakpoints>,
     proof: Option<Box<Proof>>,
     dual_moments: Option<DualMoments>,
 }
@@ -61,33 +66,33 @@ struct Part<T> {
 /// What all members see in a step.
 pub(crate) struct Shared<'a, T> {
     /// By head; None for those that have ended.
-    heads: Vec<Option<Lent<'a, T>>>,
-    stretch: &'a [f64],
+    heads: Vec<Option<HeadView<'a, T>>>,
+    sigma: &'a [f64],
     blocks: Blocks<'a>,
     pass: Pass,
 }
 
 impl<T: Real> Team<T> {
-    pub(crate) fn new(members: usize, solver: &Solver<T>) -> Result<Self, TrainError> {
+    pub(crate) fn new(members: usize, heads: &Singles<T>) -> Result<Self, OutOfMemory> {
         let member = |_| {
             let part = |head: &Head<T>| {
-                Ok::<_, TrainError>(Part {
+                Ok::<_, OutOfMemory>(Part {
                     u: zeros(head.iterate.len())?,
                     sums: Sums::ZERO,
-                    kinks: None,
+                    breakpoints: None,
                     proof: None,
                     dual_moments: None,
                 })
             };
-            Ok::<_, TrainError>(Member {
-                parts: solver.heads().iter().map(part).collect::<Result<_, _>>()?,
+            Ok::<_, OutOfMemory>(Member {
+                parts: heads.heads.iter().map(part).collect::<Result<_, _>>()?,
                 moments: None,
                 left: 0..0,
             })
         };
         Ok(Self {
             members: (0..members).map(member).collect::<Result<_, _>>()?,
-            stretch: vec![members as f64; solver.heads().len()],
+            sigma: vec![members as f64; heads.heads.len()],
         })
     }
 
@@ -97,7 +102,7 @@ impl<T: Real> Team<T> {
         solver: &mut Solver<T>,
         blocks: usize,
         pass: Pass,
-    ) -> Result<(), TrainError> {
+    ) -> Result<(), OutOfMemory> {
         let count = self.members.len();
         let learns = match pass {
             Pass::Full => true,
@@ -110,16 +115,20 @@ impl<T: Real> Team<T> {
                 Some(moments) if learns => Some(moments.another()?),
                 _ => None,
             };
-            for (part, head) in member.parts.iter_mut().zip(solver.heads_mut()) {
+            let heads = solver
+                .singles_mut()
+                .into_iter()
+                .flat_map(|it| &mut it.heads);
+            for (part, head) in member.parts.iter_mut().zip(heads) {
                 part.sums = Sums::ZERO;
                 match pass {
                     Pass::Verify { .. } => part.proof = head.another_proof()?,
-                    _ => part.u.copy_from_slice(head.lend().0),
+                    _ => part.u.copy_from_slice(head.view().0),
                 }
                 if let (true, Some(moments)) = (learns, &head.dual_moments) {
                     part.dual_moments = Some(moments.another()?);
                 }
-                part.kinks = head.kinks.as_ref().map(|_| Kinks::new());
+                part.breakpoints = head.breakpoints.as_ref().map(|_| Breakpoints::new());
             }
         }
         Ok(())
@@ -132,10 +141,14 @@ impl<T: Real> Team<T> {
         blocks: Blocks<'a>,
         pass: Pass,
     ) -> (&'a mut [Member<T>], Shared<'a, T>) {
-        let lend = |head: &'a mut Head<T>| head.course.runs().then(|| head.lend().1);
+        let view = |head: &'a mut Head<T>| head.state.runs().then(|| head.view().1);
+        let heads = solver
+            .singles_mut()
+            .into_iter()
+            .flat_map(|it| &mut it.heads);
         let shared = Shared {
-            heads: solver.heads_mut().iter_mut().map(lend).collect(),
-            stretch: &self.stretch,
+            heads: heads.map(view).collect(),
+            sigma: &self.sigma,
             blocks,
             pass,
         };
@@ -154,13 +167,17 @@ impl<T: Real> Team<T> {
                 all.add(&some);
             }
         }
-        for (index, head) in solver.heads_mut().iter_mut().enumerate() {
-            if !head.course.runs() {
+        let heads = solver
+            .singles_mut()
+            .into_iter()
+            .flat_map(|it| &mut it.heads);
+        for (index, head) in heads.enumerate() {
+            if !head.state.runs() {
                 continue;
             }
             for member in &mut self.members {
                 let part = &mut member.parts[index];
-                head.course.sums = head.course.sums.with(part.sums);
+                head.state.sums = head.state.sums.with(part.sums);
                 if let (Some(all), Some(some)) = (&mut head.proof, part.proof.take()) {
                     all.join(&some);
                 }
@@ -168,21 +185,21 @@ impl<T: Real> Team<T> {
                 {
                     all.add(&some);
                 }
-                if let (Some(all), Some(some)) = (&mut head.kinks, part.kinks.take()) {
+                if let (Some(all), Some(some)) = (&mut head.breakpoints, part.breakpoints.take()) {
                     all.join(&some);
                 }
             }
             if !matches!(pass, Pass::Verify { .. }) {
                 let copies = self.members.iter().map(|member| &member.parts[index].u[..]);
-                let together = head.iterate.merge(copies, self.stretch[index]);
-                self.stretch[index] = next_stretch(together, self.members.len());
+                let together = head.iterate.merge(copies, self.sigma[index]);
+                self.sigma[index] = next_sigma(together, self.members.len());
             }
         }
     }
 }
 
-/// The stretch of a pass after one in which `together` would have done.
-fn next_stretch(together: f64, members: usize) -> f64 {
+/// The sigma of a pass after one in which `together` would have done.
+fn next_sigma(together: f64, members: usize) -> f64 {
     let wanted = 1.0 + RESERVE + GROWTH * (together - 1.0);
     wanted.clamp(1.0, members as f64)
 }
@@ -190,7 +207,7 @@ fn next_stretch(together: f64, members: usize) -> f64 {
 impl<T: Real> Member<T> {
     /// Visits blocks with about `budget` values in all.
     #[inline(always)]
-    pub(crate) fn visit<K: Kernel>(&mut self, shared: &Shared<'_, T>, budget: usize) {
+    pub(crate) fn visit<K: Isa>(&mut self, shared: &Shared<'_, T>, budget: usize) {
         let mut values = 0;
         while !self.left.is_empty() && values < budget {
             let end = (self.left.start + BLOCKS_AT_A_TIME).min(self.left.end);
@@ -208,7 +225,7 @@ impl<T: Real> Member<T> {
     }
 
     #[inline(always)]
-    fn train<K: Kernel, const FULL: bool>(
+    fn train<K: Isa, const FULL: bool>(
         &mut self,
         shared: &Shared<'_, T>,
         blocks: Blocks<'_>,
@@ -217,13 +234,15 @@ impl<T: Real> Member<T> {
             self.learn(shared, blocks);
         }
         let mut values = 0;
-        for ((part, lent), stretch) in self.parts.iter_mut().zip(&shared.heads).zip(shared.stretch)
-        {
-            if let Some(lent) = lent {
-                let mut visitor =
-                    lent.visitor(&mut part.u, *stretch, part.sums, part.kinks.as_mut());
-                values += visitor.visit_blocks::<K, FULL>(blocks);
-                part.sums = visitor.sums;
+        for ((part, view), sigma) in self.parts.iter_mut().zip(&shared.heads).zip(shared.sigma) {
+            if let Some(view) = view {
+                values += by_loss!(view.terms.loss, loss => {
+                    let (u, breakpoints) = (&mut part.u[..], part.breakpoints.as_mut());
+                    let mut visitor = view.visitor(loss, u, *sigma, part.sums, breakpoints);
+                    let values = visitor.visit_blocks::<K, FULL>(blocks);
+                    part.sums = visitor.sums;
+                    values
+                });
             }
         }
         values
@@ -235,15 +254,15 @@ impl<T: Real> Member<T> {
         if let Some(moments) = &mut self.moments {
             moments.learn_blocks(blocks);
         }
-        for (part, lent) in self.parts.iter_mut().zip(&shared.heads) {
-            if let (Some(moments), Some(lent)) = (&mut part.dual_moments, lent) {
-                lent.learn_blocks(blocks, moments);
+        for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
+            if let (Some(moments), Some(view)) = (&mut part.dual_moments, view) {
+                view.learn_blocks(blocks, moments);
             }
         }
     }
 
     #[inline(always)]
-    fn check<K: Kernel>(
+    fn check<K: Isa>(
         &mut self,
         shared: &Shared<'_, T>,
         blocks: Blocks<'_>,
@@ -255,13 +274,13 @@ impl<T: Real> Member<T> {
             let (first, rows) = blocks.rows(place);
             for slot in first..first + rows.count_ones() as usize {
                 values += 1;
-                let needed = |lent: &Lent<'_, T>| lent.alpha[slot].get() > 0.0;
+                let needed = |view: &HeadView<'_, T>| view.alpha[slot].get() > 0.0;
                 if everything || shared.heads.iter().flatten().any(needed) {
                     let row = blocks.page.peek_row(slot);
                     values += row.values();
-                    for (part, lent) in self.parts.iter_mut().zip(&shared.heads) {
-                        if let (Some(proof), Some(lent)) = (&mut part.proof, lent) {
-                            lent.check::<K>(&row, proof);
+                    for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
+                        if let (Some(proof), Some(view)) = (&mut part.proof, view) {
+                            by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, &row, proof));
                         }
                     }
                 }

@@ -1,33 +1,40 @@
 //! Many heads over the same rows, visited together: a row is read once, and one sweep over it gives all their scores.
 //!
-//! Each head has a lane: a column of the weights, a column of the dual variables, a bit of who is awake for a row. The
-//! lanes of running heads come first; once eight can go, the weights are packed anew. What a pass means for each head is
-//! its [`Course`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
+//! Each head has a lane: a column of the weights, a column of the dual variables, a bit of whether a row is in its active set. The
+//! lanes of running heads come first; once eight can go, the weights are packed again. What a pass means for each head is
+//! its [`HeadState`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
 mod anew;
+mod exact_v;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
 mod turn;
+mod turn_state;
 mod verify;
 mod visit;
+mod visits;
 
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::{zeros, Lined};
+use crate::rows::facts::Facts;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Level;
-use crate::solver::certificate::progress::{Course, Shift};
+use crate::solver::certificate::proof::Proof;
+use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::iterate::Norms;
-use crate::solver::proximal::moments::Metric;
-use crate::solver::single::verify::Proof;
-use crate::solver::visit::per_row::Asleep;
-use crate::solver::visit::visitor::Sums;
-use crate::solver::Facts;
-use crate::training::{HeadSpec, Start, TrainError};
-use anew::Anew;
-use lanes::Block;
-use matrix::{Column, Matrix, Wide};
-use turn::Turn;
+use crate::solver::proximal::moments::ShiftMetric;
+use crate::solver::sums::tally::Sums;
+use crate::solver::visit::active::nothing_shrunk;
+use crate::solver::visit::per_row::Shrunk;
+use crate::solver::weights::Column;
+use crate::task::heads::{HeadSpec, Start};
+use crate::task::loss::Loss;
+use exact_v::ExactV;
+use lanes::LaneBlock;
+use matrix::{Matrix, Wide};
+use turn_state::Turn;
 
 /// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
 /// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
@@ -48,7 +55,7 @@ struct FacingSigns {
 }
 
 impl FacingSigns {
-    fn new(groups: usize, each: usize) -> Result<Self, TrainError> {
+    fn new(groups: usize, each: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             all: zeros(groups * each)?,
             listed: groups != 1,
@@ -64,26 +71,28 @@ impl FacingSigns {
     }
 }
 
-pub(super) struct Bank {
-    courses: Vec<Course>,
+pub(super) struct JointHeads {
+    states: Vec<HeadState>,
     specs: Vec<HeadSpec>,
     facts: Facts,
     level: Level,
+    /// The loss of all heads.
+    loss: Loss,
     intercept: f32,
     /// The head of each lane, and the other way round. Lanes behind the last block belong to heads that have ended.
     head_of: Vec<usize>,
     lane_of: Vec<usize>,
     /// Eight lanes each.
-    blocks: Vec<Block>,
+    blocks: Vec<LaneBlock>,
     signs: FacingSigns,
     /// Blocks of dual variables of a row: those of all heads, also of heads that have ended.
     width: usize,
     /// By row.
     alpha: Lined<Lanes>,
-    /// Lanes for which a row sleeps, by row and block.
-    asleep: Vec<u8>,
-    /// Rows that sleep for all heads that ran when they were visited last.
-    all_asleep: Asleep,
+    /// Lanes in which a row is shrunk, by row and block.
+    shrunk: Vec<u8>,
+    /// Shrunk rows for all heads that ran when they were visited last.
+    all_shrunk: Shrunk,
     /// The head that active passes visit, where heads take turns in them.
     turn: Option<Turn>,
     /// Lanes of each block whose weights have changed since the rows of a tile began to be visited.
@@ -91,7 +100,7 @@ pub(super) struct Bank {
     /// Whether few visits of the last tiles moved a dual variable.
     calm: bool,
     /// In a full pass.
-    anew: Option<Anew>,
+    exact_v: Option<ExactV>,
     /// The weights, and the centre of the shift as in [`crate::solver::proximal::iterate`]: v = w (1 + kappa m) - kappa m z.
     w: Matrix,
     z: Matrix,
@@ -122,62 +131,56 @@ struct InMetric {
     inverse: Vec<f32>,
 }
 
-/// All of 0..rows awake.
-fn nobody_asleep(rows: usize) -> Result<Asleep, TrainError> {
-    Asleep::new(rows).map_err(|_| TrainError::OutOfMemory {
-        bytes: rows as u64 / 8,
-    })
+fn most_kappa(state: &HeadState) -> f64 {
+    MOST_KAPPA * state.tolerance() * state.tolerance()
 }
 
-fn most_kappa(course: &Course) -> f64 {
-    MOST_KAPPA * course.tolerance() * course.tolerance()
-}
-
-impl Bank {
+impl JointHeads {
     /// Whether the heads are better off together.
-    pub(super) fn suits(courses: &[Course]) -> bool {
-        let suits = |course: &Course| course.kappa() <= most_kappa(course);
-        courses.len() > 1 && courses.iter().all(suits)
+    pub(in crate::solver) fn suits(states: &[HeadState]) -> bool {
+        let suits = |state: &HeadState| state.kappa() <= most_kappa(state);
+        states.len() > 1 && states.iter().all(suits)
     }
 
-    pub(super) fn new(
+    pub(in crate::solver) fn new(
         specs: &[HeadSpec],
-        courses: Vec<Course>,
+        states: Vec<HeadState>,
         intercept: f64,
         facts: &Facts,
-    ) -> Result<Self, TrainError> {
-        let width = courses.len().div_ceil(LANES);
+    ) -> Result<Self, OutOfMemory> {
+        let width = states.len().div_ceil(LANES);
         let lanes = width * LANES;
         let matrix = || Matrix::new(facts.features, facts.dense, lanes);
         let mut this = Self {
             intercept: intercept as f32,
-            head_of: (0..courses.len()).collect(),
-            lane_of: (0..courses.len()).collect(),
-            blocks: vec![Block::EMPTY; width],
+            head_of: (0..states.len()).collect(),
+            lane_of: (0..states.len()).collect(),
+            blocks: vec![LaneBlock::EMPTY; width],
             signs: FacingSigns::default(),
             width,
             alpha: Lined::zeros(facts.rows * width)?,
-            asleep: zeros(facts.rows * width)?,
-            all_asleep: nobody_asleep(facts.rows)?,
+            shrunk: zeros(facts.rows * width)?,
+            all_shrunk: nothing_shrunk(facts.rows)?,
             turn: None,
             moved: vec![0; width],
             calm: false,
-            anew: None,
+            exact_v: None,
             w: matrix()?,
             z: matrix()?,
             metric: None,
             start: matrix()?,
             start_is_zero: true,
             start_norm: Vec::new(),
-            kappa: courses.iter().map(Course::kappa).collect(),
+            kappa: states.iter().map(HeadState::kappa).collect(),
             best: matrix()?,
-            final_w: vec![Vec::new(); courses.len()],
+            final_w: vec![Vec::new(); states.len()],
             proofs: Vec::new(),
             proving: vec![0; width],
             specs: specs.to_vec(),
             facts: *facts,
             level: Level::best(),
-            courses,
+            loss: states[0].terms.loss,
+            states,
         };
         this.kappa.resize(lanes, 0.0);
         this.list_signs()?;
@@ -185,7 +188,7 @@ impl Bank {
     }
 
     /// Writes down the signs of all groups, or makes ready for those of one at a time.
-    fn list_signs(&mut self) -> Result<(), TrainError> {
+    fn list_signs(&mut self) -> Result<(), OutOfMemory> {
         let each = self.blocks.len();
         let all = self.facts.groups.saturating_mul(each);
         let groups = if all <= MOST_SIGNS {
@@ -230,43 +233,30 @@ impl Bank {
         self.signs.group = Some(group);
     }
 
-    pub(super) fn courses(&self) -> &[Course] {
-        &self.courses
-    }
-
-    pub(super) fn courses_mut(&mut self) -> &mut [Course] {
-        &mut self.courses
-    }
-
-    pub(super) fn weights(&self, head: usize) -> Column<'_> {
+    pub(in crate::solver) fn column(&self, head: usize) -> Column<'_> {
         match self.final_w[head].as_slice() {
             [] => self.best.column(self.lane_of[head]),
             all => Column::of(all),
         }
     }
 
-    /// The weights of a head that has ended, the intercept last.
-    pub(super) fn final_weights(&self, head: usize) -> &[f32] {
-        &self.final_w[head]
-    }
-
-    pub(super) fn duals(&self, head: usize) -> (&[f32], usize) {
+    pub(in crate::solver) fn strided_duals(&self, head: usize) -> (&[f32], usize) {
         let all = self.alpha.as_flattened();
         let from = self.lane_of[head].min(all.len());
         (&all[from..], self.width * LANES)
     }
 
     /// Sets where a head begins.
-    pub(super) fn set_start(&mut self, head: usize, start: &Start) {
+    pub(in crate::solver) fn begin_at(&mut self, head: usize, start: &Start) {
         if let Some(weights) = &start.weights {
             self.w.put(self.lane_of[head], weights.iter().copied());
             self.z.put(self.lane_of[head], weights.iter().copied());
         }
-        self.put_duals(head, 0, &start.duals);
+        self.write_duals(head, 0, &start.duals);
     }
 
     /// Sets the dual variables of a head, of the rows from `first` on.
-    pub(super) fn put_duals(&mut self, head: usize, first: usize, duals: &[f32]) {
+    pub(in crate::solver) fn write_duals(&mut self, head: usize, first: usize, duals: &[f32]) {
         let (lane, step) = (self.lane_of[head], self.width * LANES);
         let all = self.alpha.as_flattened_mut().iter_mut();
         let own = all.skip(first * step + lane).step_by(step);
@@ -278,11 +268,11 @@ impl Bank {
     /// The lanes of running heads, with their heads.
     fn running(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let lanes = self.head_of.iter().copied().enumerate();
-        lanes.filter(|&(_, head)| self.courses[head].runs())
+        lanes.filter(|&(_, head)| self.states[head].runs())
     }
 
-    /// What visits have summed for a head since its course last heard of it.
-    pub(super) fn pending(&self, head: usize) -> Sums {
+    /// What visits have summed for a head since its state last heard of it.
+    pub(in crate::solver) fn unsettled(&self, head: usize) -> Sums {
         let lane = self.lane_of[head];
         match self.blocks.get(lane / LANES) {
             Some(block) => block.sums(lane % LANES),
@@ -290,46 +280,46 @@ impl Bank {
         }
     }
 
-    /// Hands what visits have summed over to the courses.
+    /// Hands what visits have summed over to the states.
     fn settle(&mut self) {
-        for head in 0..self.courses.len() {
-            let pending = self.pending(head);
-            let sums = &mut self.courses[head].sums;
+        for head in 0..self.states.len() {
+            let pending = self.unsettled(head);
+            let sums = &mut self.states[head].sums;
             *sums = sums.with(pending);
         }
-        self.blocks.iter_mut().for_each(Block::clear);
+        self.blocks.iter_mut().for_each(LaneBlock::clear);
     }
 
-    /// Takes over from the courses what visits need to know.
+    /// Takes over from the states what visits need to know.
     fn arm(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.running = 0);
         for (lane, &head) in self.head_of.iter().enumerate() {
-            let course = &self.courses[head];
-            if course.runs() {
-                self.blocks[lane / LANES].arm(lane % LANES, &course.terms, self.kappa[lane]);
+            let state = &self.states[head];
+            if state.runs() {
+                self.blocks[lane / LANES].arm(lane % LANES, &state.terms, self.kappa[lane]);
             }
         }
     }
 
-    /// Rows that nobody is awake for; in a turn, but for the head whose turn it is.
-    fn sleepers(&self) -> &Asleep {
+    /// Rows that are in no active set; in a turn, not in that of the head whose turn it is.
+    fn shrunk_now(&self) -> &Shrunk {
         self.turn
             .as_ref()
-            .map_or(&self.all_asleep, |turn| &turn.asleep)
+            .map_or(&self.all_shrunk, |turn| &turn.shrunk)
     }
 
-    /// Bits of the rows `first..first + width` that some head is awake for, or the one whose turn it is.
-    pub(super) fn awake(&self, first: usize, width: usize) -> u32 {
-        ((1u32 << width) - 1) & !self.sleepers().group(first, width)
+    /// Bits of the rows `first..first + width` in the active set of some head, or of the one whose turn it is.
+    pub(super) fn active_of(&self, first: usize, width: usize) -> u32 {
+        ((1u32 << width) - 1) & !self.shrunk_now().group(first, width)
     }
 
     /// The same of the rows `64 n..64 (n + 1)`.
-    pub(super) fn awake_word(&self, n: usize) -> u64 {
-        !self.sleepers().word(n)
+    pub(in crate::solver) fn active_word(&self, n: usize) -> u64 {
+        !self.shrunk_now().word(n)
     }
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
-    pub(super) fn begin_full(&mut self, undisturbed: bool) -> Result<(), TrainError> {
+    pub(in crate::solver) fn start_full(&mut self, undisturbed: bool) -> Result<(), OutOfMemory> {
         self.begin_anew(undisturbed)?;
         self.settle();
         self.write_start();
@@ -337,7 +327,7 @@ impl Bank {
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {
-            self.courses[head].begin_full(norms[lane]);
+            self.states[head].begin_full(norms[lane]);
         }
         self.arm();
         Ok(())
@@ -380,23 +370,23 @@ impl Bank {
     }
 
     /// The duals at the present dual variables, summed over the heads.
-    pub(super) fn dual(&mut self) -> f64 {
+    pub(in crate::solver) fn duals_now(&mut self) -> f64 {
         let norms = self.norms();
-        let dual = |(head, course): (usize, &Course)| {
+        let dual = |(head, state): (usize, &HeadState)| {
             let norms = norms.get(self.lane_of[head]).copied().unwrap_or_default();
-            course.dual_at(norms, course.sums.with(self.pending(head)))
+            state.dual_at(norms, state.sums.with(self.unsettled(head)))
         };
-        self.courses.iter().enumerate().map(dual).sum()
+        self.states.iter().enumerate().map(dual).sum()
     }
 
-    pub(super) fn end_full(&mut self) {
+    pub(in crate::solver) fn finish_full(&mut self) {
         self.settle();
         self.end_anew();
         let norms = self.norms();
         let lanes: Vec<_> = self.running().collect();
         let mut better = vec![0.0; self.kappa.len()];
         for (lane, head) in lanes {
-            if self.courses[head].end_full(self.start_norm[lane], None, norms[lane]) {
+            if self.states[head].end_full(self.start_norm[lane], None, norms[lane]) {
                 better[lane] = 1.0;
             }
         }
@@ -418,14 +408,17 @@ impl Bank {
     }
 
     /// Whether the weights keep digits enough in this metric.
-    pub(super) fn suits_metric(&self, metric: &Metric) -> bool {
+    pub(in crate::solver) fn suits_metric(&self, metric: &ShiftMetric) -> bool {
         let most = metric.moment.iter().copied().fold(0.0, f32::max);
-        let mut running = self.courses.iter().filter(|course| course.runs());
-        running.all(|course| course.kappa_in(metric) * f64::from(most) <= most_kappa(course))
+        let mut running = self.states.iter().filter(|state| state.runs());
+        running.all(|state| state.kappa_in(metric) * f64::from(most) <= most_kappa(state))
     }
 
     /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.
-    pub(super) fn advance(&mut self, metric: Option<&Metric>) -> Result<(), TrainError> {
+    pub(in crate::solver) fn move_centres(
+        &mut self,
+        metric: Option<&ShiftMetric>,
+    ) -> Result<(), OutOfMemory> {
         if let Some(metric) = metric {
             let lanes = self.blocks.len() * LANES;
             let (features, dense) = (self.facts.features, self.facts.dense);
@@ -441,55 +434,59 @@ impl Bank {
                 inverse,
             });
         }
-        self.shift_each(metric.is_some(), |course| course.advance(metric));
+        self.shift_each(metric.is_some(), |state| state.advance(metric));
         Ok(())
     }
 
-    pub(super) fn begin_active(&mut self) {
-        self.courses.iter_mut().for_each(Course::begin_active);
-        self.blocks.iter_mut().for_each(Block::forget_pass);
+    pub(in crate::solver) fn start_active(&mut self) {
+        self.states.iter_mut().for_each(HeadState::begin_active);
+        self.blocks.iter_mut().for_each(LaneBlock::forget_pass);
     }
 
     /// Estimates the gaps at the end of an active pass.
-    pub(super) fn estimate_active(&mut self) {
+    pub(in crate::solver) fn estimate(&mut self) {
         if let Some(turn) = &self.turn {
-            let course = &mut self.courses[self.head_of[turn.lane]];
-            return course.estimate_active(|| turn.iterate.norms());
+            let state = &mut self.states[self.head_of[turn.lane]];
+            return state.estimate_active(|| turn.iterate.norms());
         }
         self.settle();
         let lanes: Vec<_> = self.running().collect();
         // norms cost a look at every weight
-        let far = |&(_, head): &(usize, usize)| self.courses[head].leaves_much();
+        let far = |&(_, head): &(usize, usize)| self.states[head].leaves_much();
         let norms = match lanes.iter().all(far) {
             true => Vec::new(),
             false => self.norms(),
         };
         for (lane, head) in lanes {
-            self.courses[head].estimate_active(|| norms[lane]);
+            self.states[head].estimate_active(|| norms[lane]);
         }
     }
 
-    pub(super) fn end_active(&mut self) {
+    pub(in crate::solver) fn finish_active(&mut self) {
         if let Some(turn) = &mut self.turn {
-            let course = &mut self.courses[self.head_of[turn.lane]];
-            if let Shift::Move(kappa) = course.end_active() {
+            let state = &mut self.states[self.head_of[turn.lane]];
+            if let Shift::Move(kappa) = state.end_active() {
                 turn.iterate.move_centre(kappa);
                 self.kappa[turn.lane] = kappa;
             }
             return;
         }
         self.settle();
-        self.shift_each(false, Course::end_active);
+        self.shift_each(false, HeadState::end_active);
     }
 
-    /// Moves the centres as the courses say: z := w, keeping v. `first_in_metric`: until now there was no metric.
-    fn shift_each(&mut self, first_in_metric: bool, mut decide: impl FnMut(&mut Course) -> Shift) {
+    /// Moves the centres as the states say: z := w, keeping v. `first_in_metric`: until now there was no metric.
+    fn shift_each(
+        &mut self,
+        first_in_metric: bool,
+        mut decide: impl FnMut(&mut HeadState) -> Shift,
+    ) {
         let from = self.kappa.clone();
         // kappa from now on; below 0 where the centre stays
         let mut to = vec![-1.0; from.len()];
         let lanes: Vec<_> = self.running().collect();
         for (lane, head) in lanes {
-            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.courses[head])
+            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.states[head])
             {
                 to[lane] = kappa;
                 self.kappa[lane] = kappa;

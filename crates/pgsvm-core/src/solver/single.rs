@@ -2,6 +2,8 @@
 //!
 //! Knows weights and rows of one head. Must not know the order in which rows come.
 
+pub(crate) mod descent;
 pub(crate) mod head;
+pub(crate) mod heads;
 pub(crate) mod pegasos;
 pub(crate) mod verify;

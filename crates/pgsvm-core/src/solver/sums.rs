@@ -3,3 +3,5 @@
 //! Knows margins, costs and dual variables as numbers. Must not know weights or rows.
 
 pub(crate) mod intercept;
+pub(crate) mod tally;
+pub(crate) mod terms;

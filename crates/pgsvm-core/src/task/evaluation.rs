@@ -7,6 +7,12 @@ use std::collections::{BinaryHeap, TryReserveError};
 
 use serde::{Deserialize, Serialize};
 
+/// Whether a margin is on the right side. One of 0 counts for the positive side, as in prediction.
+#[inline(always)]
+pub fn right_side(margin: f64, y: f64) -> bool {
+    margin > 0.0 || (margin == 0.0 && y > 0.0)
+}
+
 /// The class that the decisions of a classifier's heads say. One head: class 1 from 0 up, else class 0. Several, one a
 /// class: the class of the largest decision, the first of equals.
 pub fn predicted_class(decisions: &[f32]) -> usize {
@@ -180,11 +186,11 @@ pub(crate) struct SigmoidFit {
     /// Cross entropy at the sigmoid.
     value: f64,
     steps: u32,
-    sums: Sums,
+    sums: SigmoidSums,
 }
 
 /// What is summed while the fit goes over the rows.
-enum Sums {
+enum SigmoidSums {
     /// Rows, negative and positive.
     Counts([f64; 2]),
     /// The cross entropy at the first sigmoid.
@@ -241,7 +247,7 @@ impl SigmoidFit {
             targets: [0.0; 2],
             value: 0.0,
             steps: 0,
-            sums: Sums::Counts([0.0; 2]),
+            sums: SigmoidSums::Counts([0.0; 2]),
         }
     }
 
@@ -249,14 +255,14 @@ impl SigmoidFit {
     pub(crate) fn take(&mut self, rows: impl Iterator<Item = (f64, bool)>) {
         let (sigmoid, targets) = (self.sigmoid, self.targets);
         match &mut self.sums {
-            Sums::Counts(counts) => {
+            SigmoidSums::Counts(counts) => {
                 rows.for_each(|(_, positive)| counts[usize::from(positive)] += 1.0)
             }
-            Sums::First(sum) => *sum = cross_entropy(*sum, sigmoid, targets, rows),
-            Sums::Trial(trial, sum) => {
+            SigmoidSums::First(sum) => *sum = cross_entropy(*sum, sigmoid, targets, rows),
+            SigmoidSums::Trial(trial, sum) => {
                 *sum = cross_entropy(*sum, trial.from(sigmoid), targets, rows)
             }
-            Sums::Slopes(slopes) => {
+            SigmoidSums::Slopes(slopes) => {
                 for (decision, positive) in rows {
                     let p = sigmoid.probability(decision);
                     let curvature = p * (1.0 - p);
@@ -274,28 +280,28 @@ impl SigmoidFit {
     /// Takes what was summed over all rows; true when the fit has ended.
     pub(crate) fn end_of_rows(&mut self) -> bool {
         match self.sums {
-            Sums::Counts([negatives, positives]) => {
+            SigmoidSums::Counts([negatives, positives]) => {
                 self.sigmoid.b = f64::ln((negatives + 1.0) / (positives + 1.0));
                 self.targets = [
                     1.0 / (negatives + 2.0),
                     (positives + 1.0) / (positives + 2.0),
                 ];
-                self.sums = Sums::First(0.0);
+                self.sums = SigmoidSums::First(0.0);
                 false
             }
-            Sums::First(value) => {
+            SigmoidSums::First(value) => {
                 self.value = value;
                 self.begin_step();
                 false
             }
-            Sums::Slopes(slopes) => self.try_step(slopes),
-            Sums::Trial(trial, value) => self.judge(trial, value),
+            SigmoidSums::Slopes(slopes) => self.try_step(slopes),
+            SigmoidSums::Trial(trial, value) => self.judge(trial, value),
         }
     }
 
     fn begin_step(&mut self) {
         self.steps += 1;
-        self.sums = Sums::Slopes(Slopes {
+        self.sums = SigmoidSums::Slopes(Slopes {
             a: 0.0,
             b: 0.0,
             aa: Self::RIDGE,
@@ -318,7 +324,7 @@ impl SigmoidFit {
             promised: a * step_a + b * step_b,
             length: 1.0,
         };
-        self.sums = Sums::Trial(trial, 0.0);
+        self.sums = SigmoidSums::Trial(trial, 0.0);
         false
     }
 
@@ -333,7 +339,7 @@ impl SigmoidFit {
             return false;
         }
         let length = trial.length / 2.0;
-        self.sums = Sums::Trial(Trial { length, ..trial }, 0.0);
+        self.sums = SigmoidSums::Trial(Trial { length, ..trial }, 0.0);
         length < Self::LEAST_STEP
     }
 }

@@ -28,9 +28,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::memory::OutOfMemory;
 use crate::base::random::{Random, Stream};
+use crate::task::heads::{HeadSpec, Signs};
 use crate::task::problem::Problem;
-use crate::training::{HeadSpec, Signs, TrainError};
 
 /// Folds that there may be where a column says them; fold ids are below this.
 pub const MOST_FOLDS: u32 = 64;
@@ -199,13 +200,13 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// `groups`: largest id of a group + 1; `folds`: a bit for each fold that occurs.
-    pub(crate) fn new(plan: &Plan, groups: usize, folds: u64) -> Result<Self, TrainError> {
+    pub(crate) fn new(plan: &Plan, groups: usize, folds: u64) -> Result<Self, PlanError> {
         let stride = plan.stride() as usize;
         let folds: Vec<u32> = (0..MOST_FOLDS)
             .filter(|fold| folds >> fold & 1 != 0)
             .collect();
         if plan.holds_out() && folds.len() < 2 {
-            return Err(TrainError::Plan(PlanError::FoldsFound(folds.len() as u32)));
+            return Err(PlanError::FoldsFound(folds.len() as u32));
         }
         Ok(Self {
             classes: groups.div_ceil(stride),
@@ -248,7 +249,7 @@ impl Layout {
     }
 
     /// The final heads at this C, appended to `heads`.
-    pub(crate) fn add_final(&self, c: f64, heads: &mut Vec<HeadSpec>) -> Result<(), TrainError> {
+    pub(crate) fn add_final(&self, c: f64, heads: &mut Vec<HeadSpec>) -> Result<(), OutOfMemory> {
         self.add(c, None, heads)
     }
 
@@ -258,7 +259,7 @@ impl Layout {
         costs: &[f64],
         problem: &Problem,
         heads: &mut Vec<HeadSpec>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<(), OutOfMemory> {
         let first = heads.len();
         for &c in costs {
             for &fold in &self.folds {
@@ -277,7 +278,7 @@ impl Layout {
         c: f64,
         held_out: Option<u32>,
         heads: &mut Vec<HeadSpec>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<(), OutOfMemory> {
         let groups = self.classes.max(2) * self.stride;
         for head in 0..self.heads() {
             let signs = Signs::Against {
@@ -287,9 +288,7 @@ impl Layout {
                 groups,
             };
             let bytes = size_of::<HeadSpec>() as u64;
-            heads
-                .try_reserve(1)
-                .map_err(|_| TrainError::OutOfMemory { bytes })?;
+            heads.try_reserve(1).map_err(|_| OutOfMemory { bytes })?;
             heads.push(HeadSpec::new(signs, c));
         }
         Ok(())

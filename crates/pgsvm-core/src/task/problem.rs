@@ -6,45 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The loss of a margin m = y <w, x>.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Loss {
-    /// max(0, 1 - m)
-    Hinge,
-    /// max(0, 1 - m)^2
-    SquaredHinge,
-}
-
-impl Loss {
-    /// The loss at a margin.
-    #[inline(always)]
-    pub fn at(self, margin: f64) -> f64 {
-        let slack = (1.0 - margin).max(0.0);
-        match self {
-            Self::Hinge => slack,
-            Self::SquaredHinge => slack * slack,
-        }
-    }
-}
-
-/// Whether a row of the side `y` (1 or -1) with this margin lies on it. A margin of 0 counts for the positive side, as in
-/// prediction.
-#[inline(always)]
-pub(crate) fn right_side(margin: f64, y: f64) -> bool {
-    margin > 0.0 || (margin == 0.0 && y > 0.0)
-}
-
-/// (primal - dual) / primal, never negative; 0 for a primal of 0.
-pub(crate) fn relative(primal: f64, dual: f64) -> f64 {
-    if primal == f64::INFINITY {
-        return 1.0;
-    }
-    if primal > 0.0 {
-        ((primal - dual) / primal).max(0.0)
-    } else {
-        0.0
-    }
-}
+use crate::task::loss::Loss;
 
 /// When the trainer visits rows of its working set while rows keep arriving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +31,11 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Whether rows are trained block by block.
+    pub(crate) fn has_blocks(self) -> bool {
+        self.block_share().is_some()
+    }
+
     /// A block's share of the working set's room, as one in so many; None where rows are not split into blocks.
     pub(crate) fn block_share(self) -> Option<usize> {
         match self {

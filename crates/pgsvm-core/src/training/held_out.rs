@@ -7,11 +7,14 @@
 use crate::base::interrupts;
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
-use crate::simd::{Kernel, Real, Work};
+use crate::rows::visited::VisitedRows;
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
 use crate::task::plan::{Layout, Plan, Purpose, MOST_FOLDS};
-use crate::training::{HeadReport, TrainError, Validation};
+use crate::task::report::{HeadReport, Validation};
+use crate::training::error::TrainError;
 use std::ops::Range;
 
 /// Rows that a step of the evaluation goes over: a millisecond or two.
@@ -66,7 +69,7 @@ impl HeldOut {
     }
 
     #[inline(always)]
-    fn decide<K: Kernel, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
+    fn decide<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
         let (ordinal, width, heads) = (row.ordinal(), self.width(), self.layout.heads());
         let place = self.places[self.layout.fold(row.group()) as usize];
         self.groups[ordinal] = row.group() as u32;
@@ -97,25 +100,35 @@ impl HeldOut {
     }
 }
 
-/// The work of deciding consecutive rows.
-pub(super) struct Decide<'a, T, R> {
-    pub(super) solver: &'a Solver<T>,
-    pub(super) rows: R,
-    pub(super) held_out: &'a mut HeldOut,
+/// The work of deciding rows.
+struct Decide<'a, T> {
+    solver: &'a Solver<T>,
+    rows: VisitedRows<'a>,
+    held_out: &'a mut HeldOut,
 }
 
-impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for Decide<'_, T, R> {
+impl<T: Real> Work for Decide<'_, T> {
     /// Values of the rows.
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
+    fn run<K: Isa>(self) -> usize {
         let mut values = 0;
         for row in self.rows {
             values += row.values() * self.held_out.width();
             self.held_out.decide::<K, T>(self.solver, &row);
         }
         values
+    }
+}
+
+impl<T: Real> ReadRows<T> for HeldOut {
+    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
+        Level::best().run(Decide {
+            solver,
+            rows,
+            held_out: self,
+        })
     }
 }
 

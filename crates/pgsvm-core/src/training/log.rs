@@ -8,9 +8,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Facts;
-use crate::simd::Real;
-use crate::solver::Solver;
+use crate::rows::facts::Facts;
+use crate::solver::driver::Method;
 
 /// Entries kept: 200 KB.
 const MOST_ENTRIES: usize = 2048;
@@ -26,7 +25,7 @@ pub enum Event {
     Pass,
     /// A pass that recomputed the certificate.
     Verify,
-    /// Visits to some of the rows in the cache: those awake, or a sweep of the working set.
+    /// Visits to some of the rows in the cache: those of the active set, or a sweep of the working set.
     Active,
     /// A block of rows.
     Block,
@@ -57,7 +56,7 @@ pub struct LogEntry {
     pub primal: Option<f64>,
     /// The largest of the heads' smallest gaps known; None before the first pass has ended.
     pub gap: Option<f64>,
-    /// Rows in the cache, or those of them that are awake.
+    /// Rows in the cache, or of the active set.
     pub cache_rows: u64,
     /// Rows dropped from the working set as uninformative, or to make room.
     pub evictions: u64,
@@ -123,7 +122,7 @@ impl Log {
     }
 
     /// Notes what has just ended.
-    pub(super) fn note<T: Real>(&mut self, solver: &mut Solver<T>, moment: Moment) {
+    pub(super) fn note(&mut self, solver: &mut impl Method, moment: Moment) {
         let visits = self.visits + solver.visits();
         let ended = matches!(moment.event, Event::Pass | Event::Verify);
         let cost = VALUES_PER_FEATURE * (self.facts.features as u64 + 1) * solver.len() as u64;
@@ -137,7 +136,6 @@ impl Log {
             None
         };
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
-        let passed = solver.full_passes() > 0;
         self.keep(LogEntry {
             event: moment.event,
             seconds: self.started.elapsed().as_secs_f64(),
@@ -149,7 +147,7 @@ impl Log {
             updates: self.updates + solver.updates(),
             dual: dual.and_then(known),
             primal: known(solver.known_primal()),
-            gap: passed.then(|| solver.gap()),
+            gap: solver.gap(),
             cache_rows: moment.cache_rows,
             evictions: moment.evictions,
         });

@@ -4,27 +4,29 @@ use std::time::Instant;
 
 use crate::base::memory::{copied, gathered, OutOfMemory};
 use crate::base::random::{Random, Stream};
-use crate::cache::{Facts, TrainerSide};
+use crate::base::step::Step;
+use crate::cache::TrainerSide;
+use crate::rows::facts::Facts;
 use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
 use crate::simd::Real;
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
+use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Goal, Layout, Plan, Purpose};
-use crate::task::problem::{Policy, Problem};
+use crate::task::problem::Problem;
+use crate::task::report::{HeadReport, StopReason, TrainerReport, Validation};
+use crate::training::error::TrainError;
 use crate::training::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::training::log::{Log, LogEntry};
-use crate::training::schedule::block::Block;
-use crate::training::schedule::pegasos::Pegasos;
-use crate::training::schedule::resident::Resident;
-use crate::training::schedule::streaming::{kept_rows, Streaming};
-use crate::training::{
-    HeadReport, HeadSpec, Start, StopReason, Tallies, TrainError, TrainerReport, Validation,
-};
-use crate::Step;
+use crate::training::schedule;
+use crate::training::schedule::interface::Schedule;
+use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
-    form: Form<T>,
+    schedule: Box<dyn Schedule<T>>,
     facts: Facts,
     /// Rows that are trained with one another between two passes over all.
     together: usize,
@@ -48,11 +50,73 @@ pub(super) struct Run<T> {
     leeways: Option<Leeways>,
 }
 
-enum Form<T> {
-    Resident(Box<Resident<T>>),
-    Streaming(Box<Streaming<T>>),
-    Block(Box<Block<T>>),
-    Pegasos(Box<Pegasos<T>>),
+/// What a stage trains.
+struct StageHeads {
+    /// Its heads, and how many of them, the first ones, are final.
+    specs: Vec<HeadSpec>,
+    finals: usize,
+    /// What is to be done when they have ended.
+    plan: Option<Plan>,
+    /// The C of the final heads, where it is given.
+    c: Option<f64>,
+}
+
+impl StageHeads {
+    /// The first stage towards this goal.
+    fn first(goal: &Goal, problem: &Problem, facts: &Facts) -> Result<Self, TrainError> {
+        let mut this = Self {
+            specs: Vec::new(),
+            finals: 0,
+            plan: None,
+            c: None,
+        };
+        match goal {
+            Goal::Heads(heads) => {
+                this.specs.clone_from(heads);
+                this.finals = heads.len();
+            }
+            Goal::Plan(plan) => this.add(plan, problem, facts)?,
+        }
+        let unsigned = |spec: &HeadSpec| spec.signs.groups() < facts.groups;
+        match this.specs.iter().position(unsigned) {
+            Some(head) => Err(TrainError::Head { head }),
+            None => Ok(this),
+        }
+    }
+
+    fn add(&mut self, plan: &Plan, problem: &Problem, facts: &Facts) -> Result<(), TrainError> {
+        let layout = Layout::new(plan, facts.groups, facts.folds)?;
+        if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
+            layout.add_final(*only, &mut self.specs)?;
+            self.finals = self.specs.len();
+            self.c = Some(*only);
+        }
+        if plan.holds_out() {
+            layout.add_held_out(&plan.costs, problem, &mut self.specs)?;
+            self.plan = Some(plan.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Lets heads begin from elsewhere, if that fits the rows.
+fn begin_from<T: Real>(
+    solver: &mut Solver<T>,
+    start: Vec<Start>,
+    problem: &Problem,
+    facts: &Facts,
+) -> Result<(), TrainError> {
+    for (head, start) in start.into_iter().enumerate() {
+        let fits = |weights: &Vec<f64>| weights.len() == facts.features + 1;
+        if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
+            return Err(TrainError::Start { head });
+        }
+        // Pegasos' step lengths are those of a beginning from nothing
+        if problem.pegasos().is_none() {
+            solver.set_start(head, start);
+        }
+    }
+    Ok(())
 }
 
 /// What a stage is at.
@@ -79,84 +143,32 @@ impl<T: Real> Run<T> {
         side: TrainerSide,
         started: Instant,
     ) -> Result<Self, TrainError> {
-        let (facts, together) = match &side {
-            TrainerSide::Resident(facts, _) => (*facts, facts.rows),
-            TrainerSide::Streaming(facts, region, _) => (*facts, kept_rows(region.len(), facts)),
-            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
-        };
+        let (facts, together) = schedule::facts_of(&side)?;
         let resident = matches!(side, TrainerSide::Resident(..));
-        let (mut specs, mut finals, mut held_out_by, mut c) = (Vec::new(), 0, None, None);
-        match goal {
-            Goal::Heads(heads) => {
-                specs.clone_from(heads);
-                finals = heads.len();
-            }
-            Goal::Plan(plan) => {
-                let layout = Layout::new(plan, facts.groups, facts.folds)?;
-                if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
-                    layout.add_final(*only, &mut specs)?;
-                    finals = specs.len();
-                    c = Some(*only);
-                }
-                if plan.holds_out() {
-                    layout.add_held_out(&plan.costs, problem, &mut specs)?;
-                    held_out_by = Some(plan.clone());
-                }
-            }
-        }
+        let StageHeads {
+            specs,
+            finals,
+            plan,
+            c,
+        } = StageHeads::first(goal, problem, &facts)?;
         let random = Random::new(problem.seed(), Stream::Trainer);
         let mut solver = Solver::new(problem, &specs, &facts, together)?;
         if !start.is_empty() && start.len() != finals {
             return Err(TrainError::Start { head: start.len() });
         }
-        for (head, start) in start.into_iter().enumerate() {
-            let length = facts.features + 1;
-            let fits = |weights: &Vec<f64>| weights.len() == length;
-            if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
-                return Err(TrainError::Start { head });
-            }
-            // Pegasos' step lengths are those of a beginning from nothing
-            if problem.pegasos().is_none() {
-                solver.set_start(head, start);
-            }
-        }
+        begin_from(&mut solver, start, problem, &facts)?;
         let log = Log::new(started, &facts, specs.len());
-        let form = match side {
-            side if problem.pegasos().is_some() => {
-                Form::Pegasos(Box::new(Pegasos::new(solver, side, problem, random, log)?))
-            }
-            TrainerSide::Resident(facts, arena) => Form::Resident(Box::new(Resident::new(
-                solver,
-                facts,
-                arena,
-                random,
-                problem.trainers(),
-                log,
-            )?)),
-            TrainerSide::Streaming(_, region, consumer) => match problem.policy() {
-                Policy::Cached | Policy::Paper => {
-                    let mut streaming =
-                        Streaming::new(solver, facts, region, consumer, problem, random, log)?;
-                    if wants_leeways.as_ref().is_some_and(Vec::is_empty) && specs.len() == 1 {
-                        streaming.learn_metrics()?;
-                    }
-                    Form::Streaming(Box::new(streaming))
-                }
-                Policy::Block | Policy::SelectiveBlock => Form::Block(Box::new(Block::new(
-                    solver, facts, region, consumer, problem, random, log,
-                )?)),
-            },
-            TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
-        };
+        let learns = wants_leeways.as_ref().is_some_and(Vec::is_empty) && specs.len() == 1;
+        let schedule = schedule::begin(solver, side, problem, random, log, learns)?;
         Ok(Self {
-            form,
+            schedule,
             facts,
             together,
             resident,
             problem: *problem,
             specs,
             finals,
-            plan: held_out_by,
+            plan,
             activity: Activity::Training,
             visits: 0,
             updates: 0,
@@ -170,20 +182,21 @@ impl<T: Real> Run<T> {
 
     pub(super) fn step(&mut self, budget_values: usize, stop: bool) -> Result<Step, TrainError> {
         if stop {
-            self.form.solver_mut().stop();
+            self.schedule.solver_mut().stop();
             self.activity = Activity::Ended;
         }
         match &mut self.activity {
             Activity::Training => {
-                let heads = self.form.solver().running_heads().max(1);
-                let step = self.form.step((budget_values / heads).max(1))?;
+                let heads = self.schedule.solver().running_heads().max(1);
+                let step = self.schedule.step((budget_values / heads).max(1))?;
                 if step == Step::Done {
                     return self.end_training();
                 }
                 Ok(step)
             }
             Activity::Deciding(held_out) => {
-                let step = self.form.decide(held_out, budget_values);
+                let work: &mut dyn ReadRows<T> = &mut **held_out;
+                let step = self.schedule.read(work, budget_values);
                 if step == Step::Done {
                     return self.end_deciding();
                 }
@@ -196,37 +209,18 @@ impl<T: Real> Run<T> {
                 Ok(Step::Progress)
             }
             Activity::HandingOver(verdict, duals) => {
-                let (rows, begun) = (self.facts.rows, duals.len());
-                if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
-                    let end = rows.min(means.len() + ROWS_A_STEP);
-                    add_mean_duals(self.form.solver(), &verdict.sources[begun - 1], end, means);
-                    return Ok(Step::Progress);
+                match hand_over_some(self.schedule.solver(), verdict, duals, self.facts.rows)? {
+                    Step::Done => self.end_handing_over(),
+                    step => Ok(step),
                 }
-                if begun == verdict.sources.len() {
-                    return self.end_handing_over();
-                }
-                let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
-                means
-                    .try_reserve_exact(rows)
-                    .map_err(|_| TrainError::OutOfMemory { bytes })?;
-                duals.push(means);
-                Ok(Step::Progress)
             }
-            Activity::Starting(solver, duals, (head, row)) => {
-                let Some(all) = duals.get_mut(*head) else {
-                    return self.end_starting();
-                };
-                let end = all.len().min(*row + ROWS_A_STEP);
-                solver.put_duals(*head, *row, &all[*row..end]);
-                *row = end;
-                if end == all.len() {
-                    *all = Vec::new();
-                    (*head, *row) = (*head + 1, 0);
-                }
-                Ok(Step::Progress)
-            }
+            Activity::Starting(solver, duals, at) => match start_some(solver, duals, at) {
+                Step::Done => self.end_starting(),
+                step => Ok(step),
+            },
             Activity::Measuring(measuring) => {
-                let step = self.form.measure(measuring, budget_values);
+                let work: &mut dyn ReadRows<T> = &mut **measuring;
+                let step = self.schedule.read(work, budget_values);
                 if step == Step::Done {
                     return Ok(self.end_measuring());
                 }
@@ -244,7 +238,7 @@ impl<T: Real> Run<T> {
         let layout = Layout::new(plan, self.facts.groups, self.facts.folds)?;
         let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
         self.activity = Activity::Deciding(Box::new(held_out));
-        self.form.begin_deciding();
+        self.schedule.begin_reading(true);
         Ok(Step::Progress)
     }
 
@@ -255,24 +249,23 @@ impl<T: Real> Run<T> {
             return Ok(Step::Done);
         };
         let arrived = |report: &HeadReport| report.stop == Some(StopReason::Tolerance);
-        if !self
+        let all_arrived = self
             .solver()
             .reports(self.facts.rows)
-            .all(|it| arrived(&it))
-        {
+            .all(|it| arrived(&it));
+        if !all_arrived {
             return Ok(Step::Done);
         }
         let metrics = match given.len() < self.facts.groups {
-            true => self.form.metrics()?,
+            true => self.schedule.metrics()?,
             false => given,
         };
         if metrics.is_empty() {
             return Ok(Step::Done);
         }
         let measuring = Measuring::new(spec, &self.facts, metrics)?;
-        if let Form::Streaming(streaming) = &mut self.form {
-            streaming.begin_measuring();
-        }
+        // rows that are all in the cache are looked at once more, which is no pass
+        self.schedule.begin_reading(!self.resident);
         self.activity = Activity::Measuring(Box::new(measuring));
         Ok(Step::Progress)
     }
@@ -297,7 +290,7 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
-        let reports = gathered(self.form.solver().reports(self.facts.rows))?;
+        let reports = gathered(self.schedule.solver().reports(self.facts.rows))?;
         let evaluation = Evaluation::new(*held_out, reports)?;
         self.activity = Activity::Evaluating(Box::new(evaluation));
         Ok(Step::Progress)
@@ -332,11 +325,11 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
-        self.visits = self.form.solver().visits();
-        self.updates = self.form.solver().updates();
-        self.form.log_mut().carry_on(self.visits, self.updates);
+        self.visits = self.schedule.solver().visits();
+        self.updates = self.schedule.solver().updates();
+        self.schedule.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
-        *self.form.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
+        *self.schedule.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
         self.specs.clear();
         verdict.layout.add_final(verdict.c, &mut self.specs)?;
         self.finals = self.specs.len();
@@ -356,37 +349,31 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
-        self.form.restart(*solver)?;
+        self.schedule.restart(*solver)?;
         self.activity = Activity::Training;
         Ok(Step::Progress)
     }
 
     pub(super) fn solver(&self) -> &Solver<T> {
-        self.form.solver()
+        self.schedule.solver()
     }
 
     pub(super) fn log(&self) -> Result<Vec<LogEntry>, OutOfMemory> {
-        gathered(self.form.log().entries())
+        gathered(self.schedule.log().entries())
     }
 
     /// The heads of the stage, held-out ones behind the final ones, and how they stand.
     pub(super) fn heads(&self) -> Result<(&[HeadSpec], Vec<HeadReport>), OutOfMemory> {
-        Ok((
-            &self.specs,
-            gathered(self.solver().reports(self.facts.rows))?,
-        ))
+        let reports = gathered(self.solver().reports(self.facts.rows))?;
+        Ok((&self.specs, reports))
     }
 
     pub(super) fn progress(&self) -> (Tallies, u64, u64, f64) {
         let solver = self.solver();
-        let gap = if solver.full_passes() == 0 {
-            f64::NAN
-        } else {
-            solver.gap()
-        };
+        let gap = solver.gap().unwrap_or(f64::NAN);
         let visits = self.visits + solver.visits();
         let updates = self.updates + solver.updates();
-        (self.form.tallies(), visits, updates, gap)
+        (self.schedule.tallies(), visits, updates, gap)
     }
 
     pub(super) fn report(&self) -> Result<TrainerReport, OutOfMemory> {
@@ -414,113 +401,50 @@ fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, mean
     let share = (heads.len() - 1).max(1) as f64;
     let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
     means.extend((means.len()..end).map(|row| {
-        let duals = of_heads
-            .iter()
-            .map(|(all, step)| f64::from(all[row * step]));
+        let duals = of_heads.iter().map(|duals| f64::from(duals.get(row)));
         (duals.sum::<f64>() / share) as f32
     }));
 }
 
-impl<T: Real> Form<T> {
-    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        match self {
-            Self::Resident(resident) => resident.step(budget_values),
-            Self::Streaming(streaming) => streaming.step(budget_values),
-            Self::Block(block) => block.step(budget_values),
-            Self::Pegasos(pegasos) => pegasos.step(budget_values),
-        }
+/// Takes the mean dual variables of some more rows, head by head; `Done` when all heads have theirs.
+fn hand_over_some<T: Real>(
+    solver: &Solver<T>,
+    verdict: &Verdict,
+    duals: &mut Vec<Vec<f32>>,
+    rows: usize,
+) -> Result<Step, TrainError> {
+    let begun = duals.len();
+    if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
+        let end = rows.min(means.len() + ROWS_A_STEP);
+        add_mean_duals(solver, &verdict.sources[begun - 1], end, means);
+        return Ok(Step::Progress);
     }
+    if begun == verdict.sources.len() {
+        return Ok(Step::Done);
+    }
+    let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
+    means
+        .try_reserve_exact(rows)
+        .map_err(|_| TrainError::OutOfMemory { bytes })?;
+    duals.push(means);
+    Ok(Step::Progress)
+}
 
-    /// Begins a pass of decisions: the heads have ended.
-    fn begin_deciding(&mut self) {
-        match self {
-            Self::Resident(resident) => resident.begin_deciding(),
-            Self::Streaming(streaming) => streaming.begin_deciding(),
-            Self::Block(block) => block.begin_deciding(),
-            Self::Pegasos(pegasos) => pegasos.begin_deciding(),
-        }
+/// Gives the next heads some more of the dual variables that they begin from; `Done` when all have theirs.
+fn start_some<T: Real>(
+    solver: &mut Solver<T>,
+    duals: &mut [Vec<f32>],
+    (head, row): &mut (usize, usize),
+) -> Step {
+    let Some(all) = duals.get_mut(*head) else {
+        return Step::Done;
+    };
+    let end = all.len().min(*row + ROWS_A_STEP);
+    solver.put_duals(*head, *row, &all[*row..end]);
+    *row = end;
+    if end == all.len() {
+        *all = Vec::new();
+        (*head, *row) = (*head + 1, 0);
     }
-
-    /// Has rows decided; `Done` behind the last.
-    fn decide(&mut self, held_out: &mut HeldOut, budget_values: usize) -> Step {
-        match self {
-            Self::Resident(resident) => resident.decide(held_out, budget_values),
-            Self::Streaming(streaming) => streaming.decide(held_out, budget_values),
-            Self::Block(block) => block.decide(held_out, budget_values),
-            Self::Pegasos(pegasos) => pegasos.decide(held_out, budget_values),
-        }
-    }
-
-    /// Metrics learned from the rows; none where rows get no leeways.
-    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
-        match self {
-            Self::Resident(resident) => resident.metrics(),
-            Self::Streaming(streaming) => Ok(streaming.metrics()),
-            Self::Block(_) | Self::Pegasos(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// Has rows measured; `Done` behind the last.
-    fn measure(&mut self, measuring: &mut Measuring, budget_values: usize) -> Step {
-        match self {
-            Self::Resident(resident) => resident.measure(measuring, budget_values),
-            Self::Streaming(streaming) => streaming.measure(measuring, budget_values),
-            Self::Block(_) | Self::Pegasos(_) => Step::Done,
-        }
-    }
-
-    /// Trains other heads from here on.
-    fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
-        match self {
-            Self::Resident(resident) => resident.restart(solver),
-            Self::Streaming(streaming) => streaming.restart(solver),
-            Self::Block(block) => block.restart(solver),
-            Self::Pegasos(pegasos) => pegasos.restart(solver),
-        }
-    }
-
-    fn solver(&self) -> &Solver<T> {
-        match self {
-            Self::Resident(resident) => resident.solver(),
-            Self::Streaming(streaming) => streaming.solver(),
-            Self::Block(block) => block.solver(),
-            Self::Pegasos(pegasos) => pegasos.solver(),
-        }
-    }
-
-    fn solver_mut(&mut self) -> &mut Solver<T> {
-        match self {
-            Self::Resident(resident) => resident.solver_mut(),
-            Self::Streaming(streaming) => streaming.solver_mut(),
-            Self::Block(block) => block.solver_mut(),
-            Self::Pegasos(pegasos) => pegasos.solver_mut(),
-        }
-    }
-
-    fn log(&self) -> &Log {
-        match self {
-            Self::Resident(resident) => resident.log(),
-            Self::Streaming(streaming) => streaming.log(),
-            Self::Block(block) => block.log(),
-            Self::Pegasos(pegasos) => pegasos.log(),
-        }
-    }
-
-    fn log_mut(&mut self) -> &mut Log {
-        match self {
-            Self::Resident(resident) => resident.log_mut(),
-            Self::Streaming(streaming) => streaming.log_mut(),
-            Self::Block(block) => block.log_mut(),
-            Self::Pegasos(pegasos) => pegasos.log_mut(),
-        }
-    }
-
-    fn tallies(&self) -> Tallies {
-        match self {
-            Self::Resident(resident) => resident.tallies(),
-            Self::Streaming(streaming) => streaming.tallies(),
-            Self::Block(block) => block.tallies(),
-            Self::Pegasos(pegasos) => pegasos.tallies(),
-        }
-    }
+    Step::Progress
 }

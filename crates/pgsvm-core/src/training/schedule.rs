@@ -4,10 +4,71 @@
 
 pub(crate) mod block;
 pub(crate) mod grades;
-pub(crate) mod paper;
+pub(crate) mod interface;
 pub(crate) mod pass;
 pub(crate) mod pegasos;
 pub(crate) mod resident;
 pub(crate) mod selective;
+pub(crate) mod stream_svm;
 pub(crate) mod streaming;
+pub(crate) mod threshold;
 pub(crate) mod working_set;
+
+use crate::base::random::Random;
+use crate::cache::TrainerSide;
+use crate::rows::facts::Facts;
+use crate::simd::Real;
+use crate::solver::Solver;
+use crate::task::problem::Problem;
+use crate::training::error::TrainError;
+use crate::training::log::Log;
+use block::BlockMinimization;
+use interface::Schedule;
+use pegasos::Pegasos;
+use resident::Resident;
+use streaming::{kept_rows, Streaming};
+
+/// What is known of all rows, and how many of them are trained with one another between two passes over all.
+pub(super) fn facts_of(side: &TrainerSide) -> Result<(Facts, usize), TrainError> {
+    match side {
+        TrainerSide::Resident(facts, _) => Ok((*facts, facts.rows)),
+        TrainerSide::Streaming(facts, region, _) => Ok((*facts, kept_rows(region.len(), facts))),
+        TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
+    }
+}
+
+/// The schedule of a problem over rows that are there or arrive. `learns_metrics`: those of the rows' classes, from some
+/// rows, where this schedule can.
+pub(super) fn begin<T: Real>(
+    solver: Solver<T>,
+    side: TrainerSide,
+    problem: &Problem,
+    random: Random,
+    log: Log,
+    learns_metrics: bool,
+) -> Result<Box<dyn Schedule<T>>, TrainError> {
+    if problem.pegasos().is_some() {
+        return Ok(Box::new(Pegasos::new(solver, side, problem, random, log)?));
+    }
+    match side {
+        TrainerSide::Resident(facts, arena) => {
+            let trainers = problem.trainers();
+            let resident = Resident::new(solver, facts, arena, random, trainers, log)?;
+            Ok(Box::new(resident))
+        }
+        TrainerSide::Streaming(facts, region, consumer) if problem.policy().has_blocks() => {
+            let block =
+                BlockMinimization::new(solver, facts, region, consumer, problem, random, log)?;
+            Ok(Box::new(block))
+        }
+        TrainerSide::Streaming(facts, region, consumer) => {
+            let mut streaming =
+                Streaming::new(solver, facts, region, consumer, problem, random, log)?;
+            if learns_metrics {
+                streaming.learn_metrics()?;
+            }
+            Ok(Box::new(streaming))
+        }
+        TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
+    }
+}

@@ -14,9 +14,10 @@ use std::hint::spin_loop;
 use std::io;
 use std::mem;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{bounded, Receiver, Sender, TryRecvError};
 
 /// Who waits stays awake for so long.
 const AWAKE: Duration = Duration::from_micros(100);
@@ -24,12 +25,12 @@ const AWAKE: Duration = Duration::from_micros(100);
 type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// The threads beside the caller's own.
-pub(super) struct Crew {
+pub(super) struct ThreadPool {
     members: usize,
-    hands: Vec<Hand>,
+    workers: Vec<Worker>,
 }
 
-struct Hand {
+struct Worker {
     /// None when it is to end.
     tasks: Option<Sender<Task<'static>>>,
     /// A message for each task that has ended.
@@ -37,12 +38,12 @@ struct Hand {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Crew {
-    /// As many threads as can be had, up to `hands`.
-    pub(super) fn new(hands: usize) -> Self {
+impl ThreadPool {
+    /// As many threads as can be had, up to `workers`.
+    pub(super) fn new(workers: usize) -> Self {
         Self {
-            members: hands + 1,
-            hands: (0..hands).map_while(|_| Hand::start().ok()).collect(),
+            members: workers + 1,
+            workers: (0..workers).map_while(|_| Worker::start().ok()).collect(),
         }
     }
 
@@ -58,15 +59,15 @@ impl Crew {
             return;
         };
         let mut others = others.iter_mut();
-        let mut busy = Busy(Vec::with_capacity(self.hands.len()));
-        for (hand, member) in self.hands.iter().zip(&mut others) {
+        let mut busy = Busy(Vec::with_capacity(self.workers.len()));
+        for (worker, member) in self.workers.iter().zip(&mut others) {
             let work = &work;
             let task: Task<'_> = Box::new(move || work(member));
             // SAFETY: only the lifetime changes. The task borrows from this call alone, and `busy` waits for its end
             // before this call returns or unwinds.
             let task: Task<'static> = unsafe { mem::transmute(task) };
-            if hand.give(task) {
-                busy.0.push(hand);
+            if worker.give(task) {
+                busy.0.push(worker);
             }
         }
         work(first);
@@ -77,10 +78,11 @@ impl Crew {
     }
 }
 
-impl Hand {
+impl Worker {
     fn start() -> io::Result<Self> {
-        let (tasks, inbox) = channel::<Task<'static>>();
-        let (outbox, ended) = channel();
+        // one task at a time, and one message for it
+        let (tasks, inbox) = bounded::<Task<'static>>(1);
+        let (outbox, ended) = bounded(1);
         let thread = thread::Builder::new()
             .name("trainer".into())
             .spawn(move || {
@@ -108,7 +110,7 @@ impl Hand {
     }
 }
 
-impl Drop for Hand {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.tasks = None;
         if let Some(thread) = self.thread.take() {
@@ -131,16 +133,16 @@ fn next<M>(messages: &Receiver<M>) -> Option<M> {
     messages.recv().ok()
 }
 
-/// Hands that have a task of the call under way.
-struct Busy<'a>(Vec<&'a Hand>);
+/// Workers that have a task of the call under way.
+struct Busy<'a>(Vec<&'a Worker>);
 
 impl Busy<'_> {
     /// Waits until all are idle; gives back what one panicked with.
     fn wait(&mut self) -> Option<Box<dyn Any + Send>> {
         let mut panic = None;
-        while let Some(hand) = self.0.pop() {
-            // a hand that is gone has no task any more
-            if let Some(Err(found)) = next(&hand.ended) {
+        while let Some(worker) = self.0.pop() {
+            // a worker that is gone has no task any more
+            if let Some(Err(found)) = next(&worker.ended) {
                 panic = Some(found);
             }
         }
@@ -162,8 +164,8 @@ mod tests {
 
     #[test]
     fn every_member_works_once_however_many_threads_there_are() {
-        for hands in [0, 1, 4, 7] {
-            let crew = Crew::new(hands);
+        for workers in [0, 1, 4, 7] {
+            let crew = ThreadPool::new(workers);
             let mut members = [1, 2, 3, 4, 5];
             crew.side_by_side(&mut members, |member| *member *= 10);
             crew.side_by_side(&mut members, |member| *member += 1);
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_panic_goes_on_once_all_are_idle_and_the_crew_works_on() {
-        let crew = Crew::new(2);
+        let crew = ThreadPool::new(2);
         for bad in 0..3 {
             let done = AtomicU32::new(0);
             let work = |member: &mut i32| {

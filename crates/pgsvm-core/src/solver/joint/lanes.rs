@@ -1,25 +1,26 @@
 //! The visit of a row by eight heads at once: the step of [`crate::solver::visit::visitor`], a lane a head.
 //!
-//! Constants and sums of the eight heads lie side by side; the sums go back to the heads' courses at the end of a pass.
+//! Constants and sums of the eight heads lie side by side; the sums go back to the heads' states at the end of a pass.
 
 use crate::simd::eight::Eight;
 use crate::simd::lanes::{Lanes, LANES};
-use crate::solver::visit::visitor::{bound, Sums, Tally, Terms};
+use crate::solver::sums::tally::{Sums, Tally};
+use crate::solver::sums::terms::Terms;
+use crate::task::loss::{by_loss, LossFunction};
 
 /// Eight heads, some perhaps not in use.
 #[derive(Clone, Copy)]
-pub(super) struct Block {
+pub(super) struct LaneBlock {
     /// Lanes whose head runs.
     pub(super) running: u8,
-    squared: bool,
     /// 1 / (1 + kappa)
     damp: Lanes,
     c: [f64; LANES],
     /// Bound of a dual variable and curvature of the loss at cost 1.
     upper: Lanes,
     diag: Lanes,
-    sleep_above: Lanes,
-    sleep_below: Lanes,
+    shrink_above: Lanes,
+    shrink_below: Lanes,
     sums: LaneSums,
 }
 
@@ -92,29 +93,27 @@ pub(super) struct Standing<E> {
     pub(super) held: E,
 }
 
-impl Block {
-    pub(super) const EMPTY: Block = Block {
+impl LaneBlock {
+    pub(super) const EMPTY: LaneBlock = LaneBlock {
         running: 0,
-        squared: false,
         damp: [0.0; LANES],
         c: [0.0; LANES],
         upper: [0.0; LANES],
         diag: [0.0; LANES],
-        sleep_above: [0.0; LANES],
-        sleep_below: [0.0; LANES],
+        shrink_above: [0.0; LANES],
+        shrink_below: [0.0; LANES],
         sums: ZERO,
     };
 
     /// Sets the constants of a lane whose head runs.
     pub(super) fn arm(&mut self, k: usize, terms: &Terms, kappa: f64) {
         self.running |= 1 << k;
-        self.squared = terms.squared;
         self.damp[k] = (1.0 / (1.0 + kappa)) as f32;
         self.c[k] = terms.c;
-        let (diag, upper) = terms.diag_and_upper(1.0);
-        (self.diag[k], self.upper[k]) = (diag as f32, upper);
-        self.sleep_above[k] = terms.sleep_above as f32;
-        self.sleep_below[k] = terms.sleep_below as f32;
+        let own = by_loss!(terms.loss, loss => loss.conjugate(terms.c));
+        (self.diag[k], self.upper[k]) = (own.curvature as f32, own.high);
+        self.shrink_above[k] = terms.shrink_above as f32;
+        self.shrink_below[k] = terms.shrink_below as f32;
     }
 
     /// Forgets what is of one pass, as [`Sums::forget_pass`].
@@ -147,29 +146,27 @@ impl Block {
 
     /// Bounds and curvatures for a row of this cost.
     #[inline(always)]
-    fn bounds(&self, cost: f32) -> (Lanes, Lanes) {
+    fn bounds<L: LossFunction>(&self, loss: L, cost: f32) -> (Lanes, Lanes) {
         if cost == 1.0 {
             return (self.upper, self.diag);
         }
         let cost = f64::from(cost);
-        if self.squared {
-            (self.upper, self.c.map(|c| (0.5 / (c * cost)) as f32))
-        } else {
-            (self.c.map(|c| bound(c * cost)), self.diag)
-        }
+        let of = self.c.map(|c| loss.conjugate(c * cost));
+        (of.map(|it| it.high), of.map(|it| it.curvature as f32))
     }
 
-    /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes for which it will sleep
-    /// are noted in `asleep`. What it leaves of the gap is summed, in full passes where it slept.
+    /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes in which it is shrunk from
+    /// now on are noted in `shrunk`. What it leaves of the gap is summed, in full passes where it was shrunk.
     #[inline(always)]
-    pub(super) fn look<E: Eight, const FULL: bool>(
+    pub(super) fn look<E: Eight, L: LossFunction, const FULL: bool>(
         &mut self,
+        loss: L,
         facing: Facing<'_>,
         score: &Lanes,
         alpha: &Lanes,
-        asleep: &mut u8,
+        shrunk: &mut u8,
     ) -> Standing<E> {
-        let (upper, diag) = self.bounds(facing.cost);
+        let (upper, diag) = self.bounds(loss, facing.cost);
         let (upper, diag) = (E::load(&upper), E::load(&diag));
         let (y, old, zero) = (E::load(facing.signs), E::load(alpha), E::splat(0.0));
         let takes_part = y.below(zero).or(zero.below(y));
@@ -187,30 +184,24 @@ impl Block {
         on.pick(projected.least(low), low).store(&mut sums.low);
         on.count_in(&mut sums.visits);
         let counts = if FULL {
-            on.and(E::where_set(*asleep))
+            on.and(E::where_set(*shrunk))
         } else {
             on
         };
         if !FULL || counts.bits() != 0 {
-            let slack = zero.minus(beyond).most(zero);
-            let loss = if self.squared {
-                // c C = 1 / (2 diag)
-                slack.times(slack).over(diag.plus(diag))
-            } else {
-                slack.times(upper)
-            };
+            let weighted = loss.weighted_eight(loss.value_of_eight(margin), upper, diag);
             let half = bend.times(E::splat(0.5));
-            let open = loss.plus(old.times(beyond.plus(half)));
+            let open = weighted.plus(old.times(beyond.plus(half)));
             counts.and(open).add_to(&mut sums.open);
         }
-        let above = E::load(&self.sleep_above).below(gradient);
-        let below = gradient.below(E::load(&self.sleep_below));
-        let sleeps = at_zero.and(above).or(at_upper.and(below));
+        let above = E::load(&self.shrink_above).below(gradient);
+        let below = gradient.below(E::load(&self.shrink_below));
+        let shrinks = at_zero.and(above).or(at_upper.and(below));
         let held = at_upper.pick(zero.minus(gradient), E::splat(f32::NEG_INFINITY));
         let held = on.pick(at_zero.pick(gradient, held), E::splat(f32::INFINITY));
         let moving = projected.below(zero).or(zero.below(projected));
         let on_bits = on.bits();
-        *asleep = (*asleep & !on_bits) | (sleeps.bits() & on_bits) | !takes_part.bits();
+        *shrunk = (*shrunk & !on_bits) | (shrinks.bits() & on_bits) | !takes_part.bits();
         Standing {
             gradient,
             upper,
@@ -223,33 +214,25 @@ impl Block {
     /// The coordinate step where the dual variables can move. `curvature`: second derivatives of the shifted dual along
     /// the row without the loss's part. Gives back what to add to v, in multiples of the row.
     #[inline(always)]
-    pub(super) fn step<E: Eight>(
+    pub(super) fn step<E: Eight, L: LossFunction>(
         &mut self,
+        loss: L,
         facing: Facing<'_>,
         standing: &Standing<E>,
         curvature: &Lanes,
         alpha: &mut Lanes,
     ) -> Lanes {
         let sums = &mut self.sums;
-        let (old, zero) = (E::load(alpha), E::splat(0.0));
+        let old = E::load(alpha);
         let curvature = E::load(curvature).plus(standing.diag);
-        let wanted = old.minus(standing.gradient.over(curvature));
-        let is_number = wanted.at_most(wanted);
-        let moves = E::where_set(standing.moving).and(is_number);
-        let after = moves.pick(wanted.most(zero).least(standing.upper), old);
+        let wanted = loss.advance_eight(old, standing.gradient, curvature, standing.upper);
+        let after = E::where_set(standing.moving).pick(wanted, old);
         after.store(alpha);
         after.add_difference_to(old, &mut sums.alpha);
         let changes = after.below(old).or(old.below(after));
         changes.count_in(&mut sums.updates);
-        if self.squared {
-            let (mut before, mut curvature) = ([0.0; LANES], [0.0; LANES]);
-            old.store(&mut before);
-            standing.diag.store(&mut curvature);
-            for k in 0..LANES {
-                let (after, before) = (f64::from(alpha[k]), f64::from(before[k]));
-                let change = after * after - before * before;
-                sums.diag[k] += f64::from(curvature[k]) * change;
-            }
+        if L::CURVED {
+            add_curvature(&mut sums.diag, standing.diag, old, alpha);
         }
         let mut scales = [0.0; LANES];
         let signs = E::load(facing.signs);
@@ -272,8 +255,9 @@ impl Block {
     /// Sums the losses of a row in a full pass: its scores at the weights of the pass's start and at those of its visit,
     /// its dual variables, and its |x|^2 in the norm of the shift where it is known.
     #[inline(always)]
-    pub(super) fn measure<E: Eight>(
+    pub(super) fn measure<E: Eight, L: LossFunction>(
         &mut self,
+        loss: L,
         facing: Facing<'_>,
         at_start: &Lanes,
         at_visit: &Lanes,
@@ -281,19 +265,14 @@ impl Block {
         norm: Option<f32>,
     ) {
         let sums = &mut self.sums;
-        let (y, zero, one) = (E::load(facing.signs), E::splat(0.0), E::splat(1.0));
+        let (y, zero) = (E::load(facing.signs), E::splat(0.0));
         let positive = zero.below(y);
         let on = E::where_set(facing.lanes).and(positive.or(y.below(zero)));
         let cost = E::splat(facing.cost);
-        let squared = self.squared;
-        let loss = |margin: E| {
-            let slack = one.minus(margin).most(zero);
-            let loss = if squared { slack.times(slack) } else { slack };
-            on.and(cost.times(loss))
-        };
+        let lost = |margin: E| on.and(cost.times(loss.value_of_eight(margin)));
         let margin = y.times(E::load(at_start));
-        loss(margin).add_to(&mut sums.start_loss);
-        loss(y.times(E::load(at_visit))).add_to(&mut sums.visit_loss);
+        lost(margin).add_to(&mut sums.start_loss);
+        lost(y.times(E::load(at_visit))).add_to(&mut sums.visit_loss);
         let right = zero.below(margin).or(zero.at_most(margin).and(positive));
         on.and(right).count_in(&mut sums.correct);
         on.count_in(&mut sums.rows);
@@ -310,5 +289,18 @@ impl Block {
     /// Gives up the sums of all lanes.
     pub(super) fn clear(&mut self) {
         self.sums = ZERO;
+    }
+}
+
+/// Adds d (a^2 - old^2) to each lane's sum.
+#[inline(always)]
+fn add_curvature<E: Eight>(sums: &mut [f64; LANES], diag: E, old: E, alpha: &Lanes) {
+    let (mut before, mut curvature) = ([0.0; LANES], [0.0; LANES]);
+    old.store(&mut before);
+    diag.store(&mut curvature);
+    for k in 0..LANES {
+        let (after, before) = (f64::from(alpha[k]), f64::from(before[k]));
+        let change = after * after - before * before;
+        sums[k] += f64::from(curvature[k]) * change;
     }
 }

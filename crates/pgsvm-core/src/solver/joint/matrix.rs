@@ -5,13 +5,16 @@
 //! do, behind the last feature, those of the intercept.
 
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
+use crate::base::prefetch::{prefetch_weights, LINE_BYTES};
 use crate::base::zeros::Lined;
 use crate::rows::row::Row;
-use crate::simd::lanes::{dots, tile, Entries, Lanes, Place, AT_ONCE, LANES, TILE, TILE_HEADS};
-use crate::simd::{prefetch_weights, Kernel, Next, Real, LINE_BYTES};
+use crate::simd::entries::{dots, tile, Entries, LanePlace, AT_ONCE, TILE, TILE_HEADS};
+use crate::simd::lanes::{Lanes, LANES};
+use crate::simd::{Isa, Next, Real};
 use crate::solver::visit::ahead::Coming;
 use crate::solver::visit::visitor::scattered;
-use crate::training::TrainError;
+use crate::solver::weights::Column;
 
 const ONES: Lanes = [1.0; LANES];
 
@@ -32,7 +35,7 @@ pub(super) struct Matrix {
 impl Matrix {
     /// Zeros for `features` features, `dense` of them in the dense part, and the intercept; `stride`: lanes, whole
     /// blocks.
-    pub(super) fn new(features: usize, dense: usize, stride: usize) -> Result<Self, TrainError> {
+    pub(super) fn new(features: usize, dense: usize, stride: usize) -> Result<Self, OutOfMemory> {
         let pitch = dense.next_multiple_of(LINE_BYTES / size_of::<f32>());
         Ok(Self {
             dense,
@@ -199,7 +202,7 @@ impl Matrix {
     /// m += scale x for the lanes of a block with a scale other than 0, or, with `damp`, scale damp x; `intercept` is the
     /// constant feature.
     #[inline(always)]
-    pub(super) fn add<K: Kernel>(
+    pub(super) fn add<K: Isa>(
         &mut self,
         row: &Row<'_>,
         intercept: f32,
@@ -226,7 +229,7 @@ impl Matrix {
                 }
             }
         }
-        let (entries, place) = (self.entries(row), Place { stride, from });
+        let (entries, place) = (self.entries(row), LanePlace { stride, from });
         let last = self.rest.len() - stride + from;
         match damp {
             None => entries.add::<K>(&mut self.rest, place, scales),
@@ -242,7 +245,7 @@ impl Matrix {
 
     /// sum m x^2 for the lanes of a block, of the dense part only for those whose bit in `wanted` is set.
     #[inline(always)]
-    pub(super) fn squares<K: Kernel>(
+    pub(super) fn squares<K: Isa>(
         &self,
         row: &Row<'_>,
         intercept: f32,
@@ -251,7 +254,7 @@ impl Matrix {
     ) -> Lanes {
         let (from, dense, stride) = (block * LANES, self.dense, self.stride);
         let entries = self.entries(row);
-        let mut sums = entries.squares::<K>(&self.rest, Place { stride, from });
+        let mut sums = entries.squares::<K>(&self.rest, LanePlace { stride, from });
         let last = self.rest.len() - stride + from;
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum += intercept * self.rest[last + k];
@@ -267,7 +270,7 @@ impl Matrix {
 /// <m, x> of [`TILE`] rows, as [`scores`]: of each row for one block after the other; of the dense part, for these lanes
 /// only. Asks for rows that are `coming` meanwhile, one with each product of four lanes.
 #[inline(always)]
-pub(super) fn tile_scores<K: Kernel>(
+pub(super) fn tile_scores<K: Isa>(
     matrix: &Matrix,
     rows: &[Row<'_>; TILE],
     intercept: f32,
@@ -282,7 +285,7 @@ pub(super) fn tile_scores<K: Kernel>(
         let entries = matrix.entries(row);
         for (block, out) in out.iter_mut().enumerate() {
             let from = block * LANES;
-            let [[scores]] = entries.scores::<K, 1, 1>([&matrix.rest], Place { stride, from });
+            let [[scores]] = entries.scores::<K, 1, 1>([&matrix.rest], LanePlace { stride, from });
             *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k]);
         }
     }
@@ -308,51 +311,10 @@ pub(super) fn tile_scores<K: Kernel>(
     }
 }
 
-/// One head's weights by feature, the intercept last.
-#[derive(Clone, Copy)]
-pub(crate) struct Column<'a> {
-    front: &'a [f32],
-    rest: &'a [f32],
-    stride: usize,
-}
-
-impl<'a> Column<'a> {
-    /// Weights that lie one after another.
-    pub(super) fn of(all: &'a [f32]) -> Self {
-        Self {
-            front: &[],
-            rest: all,
-            stride: 1,
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.front.len() + self.rest.len().div_ceil(self.stride)
-    }
-
-    pub(crate) fn get(&self, feature: usize) -> f32 {
-        match feature.checked_sub(self.front.len()) {
-            None => self.front[feature],
-            Some(behind) => self.rest[behind * self.stride],
-        }
-    }
-
-    pub(super) fn iter(self) -> impl Iterator<Item = f32> + 'a {
-        let rest = self.rest.iter().step_by(self.stride);
-        self.front.iter().chain(rest).copied()
-    }
-
-    pub(super) fn copy_to(self, out: &mut [f32]) {
-        for (out, value) in out.iter_mut().zip(self.iter()) {
-            *out = value;
-        }
-    }
-}
-
 /// <m, x> in each of M matrices for the lanes of the N blocks from `block`; of the dense part, only for lanes whose bit
 /// in `wanted` is set. Asks for the row that is `coming` meanwhile.
 #[inline(always)]
-pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
+pub(super) fn scores<K: Isa, const N: usize, const M: usize>(
     matrices: [&Matrix; M],
     row: &Row<'_>,
     intercept: f32,
@@ -363,7 +325,7 @@ pub(super) fn scores<K: Kernel, const N: usize, const M: usize>(
     let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
     let rest = matrices.map(|matrix| &matrix.rest[..]);
     let entries = matrices[0].entries(row);
-    let mut scores = entries.scores::<K, N, M>(rest, Place { stride, from });
+    let mut scores = entries.scores::<K, N, M>(rest, LanePlace { stride, from });
     for m in 0..M {
         let last = &rest[m][rest[m].len() - stride + from..][..N * LANES];
         for (score, last) in scores[m].as_flattened_mut().iter_mut().zip(last) {

@@ -1,18 +1,18 @@
 //! Lanes given up: those of heads that have ended, or all of them.
 
-use super::Bank;
+use super::JointHeads;
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Real;
-use crate::solver::joint::lanes::Block;
+use crate::solver::joint::lanes::LaneBlock;
 use crate::solver::single::head::Head;
-use crate::training::TrainError;
 
-impl Bank {
+impl JointHeads {
     /// Packs the lanes of running heads together once a block can go.
-    pub(super) fn pack(&mut self) -> Result<(), TrainError> {
+    pub(super) fn pack(&mut self) -> Result<(), OutOfMemory> {
         let (kept, mut order): (Vec<usize>, Vec<usize>) =
-            (0..self.head_of.len()).partition(|&lane| self.courses[self.head_of[lane]].runs());
+            (0..self.head_of.len()).partition(|&lane| self.states[self.head_of[lane]].runs());
         let blocks = kept.len().div_ceil(LANES);
         if blocks >= self.blocks.len() || blocks == 0 {
             return Ok(());
@@ -38,7 +38,7 @@ impl Bank {
         for (lane, &head) in self.head_of.iter().enumerate() {
             self.lane_of[head] = lane;
         }
-        self.blocks = vec![Block::EMPTY; blocks];
+        self.blocks = vec![LaneBlock::EMPTY; blocks];
         self.list_signs()
     }
 
@@ -46,30 +46,25 @@ impl Bank {
     fn pack_row(&mut self, row: usize, order: &[usize], before: &mut (Vec<Lanes>, Vec<u8>)) {
         let lanes = row * self.width..(row + 1) * self.width;
         let alpha = &mut self.alpha[lanes.clone()];
-        let asleep = &mut self.asleep[lanes];
+        let shrunk = &mut self.shrunk[lanes];
         before.0.copy_from_slice(alpha);
-        before.1.copy_from_slice(asleep);
-        asleep.fill(0);
+        before.1.copy_from_slice(shrunk);
+        shrunk.fill(0);
         for (new, &old) in order.iter().enumerate() {
             alpha[new / LANES][new % LANES] = before.0[old / LANES][old % LANES];
-            asleep[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
+            shrunk[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
         }
     }
 
     /// The same heads, each by itself from now on.
-    pub(in crate::solver) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, TrainError> {
-        let courses = std::mem::take(&mut self.courses);
+    pub(in crate::solver) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, OutOfMemory> {
+        let states = std::mem::take(&mut self.states);
         let mut heads = Vec::new();
-        for (head, course) in courses.into_iter().enumerate() {
+        for (head, state) in states.into_iter().enumerate() {
             interrupts::look();
             let lane = self.lane_of[head];
-            let mut own = Head::new(
-                &self.specs[head],
-                course,
-                self.intercept.into(),
-                &self.facts,
-            )?;
-            if own.course.runs() {
+            let mut own = Head::new(&self.specs[head], state, self.intercept.into(), &self.facts)?;
+            if own.state.runs() {
                 let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);
             }
@@ -77,7 +72,7 @@ impl Bank {
             for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
                 *own = *alpha;
             }
-            for (own, best) in own.best_w.iter_mut().zip(self.weights(head).iter()) {
+            for (own, best) in own.best_w.iter_mut().zip(self.column(head).iter()) {
                 *own = T::of(f64::from(best));
             }
             heads.push(own);

@@ -1,39 +1,29 @@
 //! A head's turn: its active passes without the others.
 //!
-//! Once a row that is awake is so for one head or two, little is read for all of them at once, and what one alone reads
+//! Once a row is in the active sets of one head or two only, little is read for all of them at once, and what one alone reads
 //! stays in the processor's caches from one pass to the next. For its turn a head is held as one by itself: weights, dual
-//! variables and who sleeps lie one after another, and [`crate::solver::visit::visitor`] visits rows. Behind the turn they go back
+//! variables and which rows are shrunk lie one after another, and [`crate::solver::visit::visitor`] visits rows. Behind the turn they go back
 //! to the head's lane.
 
-use super::{nobody_asleep, Bank};
+use super::turn_state::Turn;
+use super::JointHeads;
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
+use crate::rows::blocks::Blocks;
 use crate::simd::lanes::LANES;
-use crate::simd::Kernel;
-use crate::solver::certificate::progress::Course;
-use crate::solver::proximal::iterate::{Iterate, Norms};
-use crate::solver::single::head::Blocks;
-use crate::solver::visit::per_row::{Asleep, Dual};
-use crate::solver::visit::visitor::Lent;
-use crate::training::TrainError;
+use crate::simd::Isa;
+use crate::solver::proximal::iterate::Iterate;
+use crate::solver::visit::active::nothing_shrunk;
+use crate::solver::visit::per_row::Dual;
+use crate::solver::visit::visitor::HeadView;
+use crate::task::loss::LossFunction;
 
-/// Heads take turns where a row that is awake is awake for fewer of them than so many.
+/// Heads take turns where a row is in fewer active sets than so many.
 const MOST_TOGETHER: u64 = 2;
 /// And where a pass of all of them visits a value for each row and so many for each feature, times the heads: before and
 /// behind a turn there is a look at all rows and at a head's weights.
 const VALUES_PER_FEATURE: u64 = 16;
-
-pub(super) struct Turn {
-    pub(super) lane: usize,
-    pub(super) iterate: Iterate<f32>,
-    /// Dual variables by row; of rows that slept when the turn began, without meaning.
-    alpha: Vec<f32>,
-    pub(super) asleep: Asleep,
-    /// The head's, by group.
-    signs: Vec<i8>,
-    /// Norms of all lanes when the turn began: those of the others stay.
-    pub(super) norms: Vec<Norms>,
-}
 
 /// The rows of the bits set in the `n`-th word.
 fn ones(mut word: u64, n: usize) -> impl Iterator<Item = usize> {
@@ -52,36 +42,36 @@ fn bits_of(bytes: u64) -> u8 {
     ((bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// Bits of up to 64 rows that are awake in lane k of a block: not its bit in the row's byte of that block, of `width` bytes.
-fn awake_bits(asleep: &[u8], width: usize, (block, k): (usize, usize)) -> u64 {
-    let mut awake = 0;
-    for (place, lanes) in asleep.chunks(8 * width).enumerate() {
+/// Bits of up to 64 rows that are active in lane k of a block: not its bit in the row's byte of that block, of `width` bytes.
+fn active_bits(shrunk: &[u8], width: usize, (block, k): (usize, usize)) -> u64 {
+    let mut active = 0;
+    for (place, lanes) in shrunk.chunks(8 * width).enumerate() {
         let mut bytes = [u8::MAX; 8];
         for (byte, lanes) in bytes.iter_mut().zip(lanes.chunks_exact(width)) {
             *byte = lanes[block];
         }
-        awake |= u64::from(bits_of(!u64::from_le_bytes(bytes) >> k)) << (8 * place);
+        active |= u64::from(bits_of(!u64::from_le_bytes(bytes) >> k)) << (8 * place);
     }
-    awake
+    active
 }
 
-impl Bank {
-    /// Whether heads do better to take turns in active passes, where so many rows are awake for some head.
-    pub(in crate::solver) fn better_in_turns(&self, awake_rows: usize) -> bool {
+impl JointHeads {
+    /// Whether heads do better to take turns in active passes, where so many rows are in some head's active set.
+    pub(super) fn turns_pay(&self, active_rows: usize) -> bool {
         let heads = self.running().count() as u64;
         let least =
             heads * (self.facts.rows as u64 + VALUES_PER_FEATURE * self.facts.features as u64);
         let values = |visits: u64| visits * self.facts.mean_row_words as u64;
-        let most = MOST_TOGETHER * awake_rows as u64;
+        let most = MOST_TOGETHER * active_rows as u64;
         if heads < 2 || values(most) < least {
             return false;
         }
         let mut visits = 0;
         for n in 0..self.facts.rows.div_ceil(64) {
             interrupts::look();
-            for row in ones(self.awake_word(n), n) {
-                let lanes = self.blocks.iter().zip(&self.asleep[row * self.width..]);
-                let lanes = lanes.map(|(block, asleep)| (block.running & !asleep).count_ones());
+            for row in ones(self.active_word(n), n) {
+                let lanes = self.blocks.iter().zip(&self.shrunk[row * self.width..]);
+                let lanes = lanes.map(|(block, shrunk)| (block.running & !shrunk).count_ones());
                 visits += u64::from(lanes.sum::<u32>());
             }
         }
@@ -89,23 +79,23 @@ impl Bank {
     }
 
     /// The next head's turn, or nobody's behind the last: false then.
-    pub(in crate::solver) fn next_turn(&mut self) -> Result<bool, TrainError> {
+    pub(super) fn turn_to_next(&mut self) -> Result<bool, OutOfMemory> {
         let after = self.turn.as_ref().map_or(0, |turn| turn.lane + 1);
         let mut lanes = self.running().map(|(lane, _)| lane);
         let next = lanes.find(|&lane| lane >= after);
         drop(lanes);
         let Some(lane) = next else {
-            self.end_turns();
+            self.end_all_turns();
             return Ok(false);
         };
-        let (alpha, asleep, norms) = match self.put_back() {
+        let (alpha, shrunk, norms) = match self.put_back() {
             Some(mut held) => {
                 held.norms[held.lane] = held.iterate.norms();
-                (held.alpha, held.asleep, held.norms)
+                (held.alpha, held.shrunk, held.norms)
             }
             None => {
                 let rows = self.facts.rows;
-                (zeros(rows)?, nobody_asleep(rows)?, self.norms())
+                (zeros(rows)?, nothing_shrunk(rows)?, self.norms())
             }
         };
         let iterate = self.iterate(lane)?;
@@ -113,7 +103,7 @@ impl Bank {
             lane,
             iterate,
             alpha,
-            asleep,
+            shrunk,
             norms,
             signs: self.specs[self.head_of[lane]]
                 .signs
@@ -121,9 +111,9 @@ impl Bank {
         };
         let (block, k) = (lane / LANES, lane % LANES);
         for n in 0..self.facts.rows.div_ceil(64) {
-            let awake = self.awake_in(lane, n);
-            turn.asleep.set_word(n, !awake);
-            for row in ones(awake, n) {
+            let active = self.active_in(lane, n);
+            turn.shrunk.set_word(n, !active);
+            for row in ones(active, n) {
                 turn.alpha[row] = self.alpha[row * self.width + block][k];
             }
         }
@@ -131,15 +121,15 @@ impl Bank {
         Ok(true)
     }
 
-    /// Bits of the rows `64 n..64 (n + 1)` that are awake in this lane.
-    fn awake_in(&self, lane: usize, n: usize) -> u64 {
+    /// Bits of the rows `64 n..64 (n + 1)` that are active in this lane.
+    fn active_in(&self, lane: usize, n: usize) -> u64 {
         let rows = 64 * n..self.facts.rows.min(64 * (n + 1));
-        let asleep = &self.asleep[rows.start * self.width..rows.end * self.width];
-        awake_bits(asleep, self.width, (lane / LANES, lane % LANES))
+        let shrunk = &self.shrunk[rows.start * self.width..rows.end * self.width];
+        active_bits(shrunk, self.width, (lane / LANES, lane % LANES))
     }
 
     /// The weights of a lane as a head by itself holds them.
-    fn iterate(&self, lane: usize) -> Result<Iterate<f32>, TrainError> {
+    fn iterate(&self, lane: usize) -> Result<Iterate<f32>, OutOfMemory> {
         let (features, dense) = (self.facts.features, self.facts.dense);
         let (one, kappa) = (self.intercept.into(), self.kappa[lane]);
         let mut iterate = Iterate::new(features, dense, one, kappa)?;
@@ -157,9 +147,9 @@ impl Bank {
         let turn = self.turn.take()?;
         let (block, k) = (turn.lane / LANES, turn.lane % LANES);
         for n in 0..self.facts.rows.div_ceil(64) {
-            for row in ones(self.awake_in(turn.lane, n), n) {
+            for row in ones(self.active_in(turn.lane, n), n) {
                 let place = row * self.width + block;
-                self.asleep[place] |= u8::from(turn.asleep.get(row)) << k;
+                self.shrunk[place] |= u8::from(turn.shrunk.get(row)) << k;
                 self.alpha[place][k] = turn.alpha[row];
             }
         }
@@ -169,39 +159,37 @@ impl Bank {
     }
 
     /// Nobody's turn any more.
-    pub(in crate::solver) fn end_turns(&mut self) {
+    pub(super) fn end_all_turns(&mut self) {
         if self.put_back().is_some() {
             self.set_damp();
             self.arm();
         }
     }
 
-    /// The course of the head whose turn it is.
-    pub(in crate::solver) fn turn(&self) -> Option<&Course> {
-        let turn = self.turn.as_ref()?;
-        Some(&self.courses[self.head_of[turn.lane]])
-    }
-
-    /// Visits the rows of these blocks that are awake for the head whose turn it is. Gives back the values visited.
+    /// Visits the rows of these blocks in the active set of the head whose turn it is. Gives back the values visited.
     #[inline(always)]
-    pub(super) fn visit_in_turn<K: Kernel>(&mut self, blocks: Blocks<'_>) -> usize {
+    pub(super) fn visit_in_turn<K: Isa, L: LossFunction>(
+        &mut self,
+        loss: L,
+        blocks: Blocks<'_>,
+    ) -> usize {
         let Some(turn) = &mut self.turn else {
             return 0;
         };
         let head = self.head_of[turn.lane];
-        let course = &mut self.courses[head];
-        let (u, form) = turn.iterate.lend();
-        let lent = Lent {
+        let state = &mut self.states[head];
+        let (u, form) = turn.iterate.view();
+        let view = HeadView {
             signs: &turn.signs,
-            terms: course.terms,
+            terms: state.terms,
             alpha: Dual::share(&mut turn.alpha),
-            asleep: &turn.asleep,
+            shrunk: &turn.shrunk,
             start: None,
             form,
         };
-        let mut visitor = lent.visitor(u, 1.0, course.sums, None);
+        let mut visitor = view.visitor(loss, u, 1.0, state.sums, None);
         let values = visitor.visit_blocks::<K, false>(blocks);
-        course.sums = visitor.sums;
+        state.sums = visitor.sums;
         values
     }
 }
@@ -219,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_knows_who_is_awake_whatever_the_number_of_rows() {
+    fn a_lane_knows_its_active_set_whatever_the_number_of_rows() {
         for (width, block, k) in [(1, 0, 0), (2, 1, 7), (3, 1, 4)] {
             for rows in 0..=64 {
                 let byte = |n: usize| (n * 37 + n / 5) as u8;
-                let asleep: Vec<u8> = (0..rows * width).map(byte).collect();
-                let awake = |row: &usize| byte(row * width + block) >> k & 1 == 0;
-                let found = awake_bits(&asleep, width, (block, k));
-                assert!(ones(found, 0).eq((0..rows).filter(awake)));
+                let shrunk: Vec<u8> = (0..rows * width).map(byte).collect();
+                let active = |row: &usize| byte(row * width + block) >> k & 1 == 0;
+                let found = active_bits(&shrunk, width, (block, k));
+                assert!(ones(found, 0).eq((0..rows).filter(active)));
             }
         }
     }

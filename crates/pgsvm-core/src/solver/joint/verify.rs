@@ -1,26 +1,29 @@
 //! Verifying passes: as in [`crate::solver::single::verify`], of those heads that want one.
 
 use super::matrix::tile_scores;
-use super::Bank;
+use super::JointHeads;
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::rows::page::Page;
 use crate::rows::row::Row;
-use crate::simd::lanes::{Lanes, LANES, TILE};
-use crate::simd::{Kernel, Work};
-use crate::solver::certificate::progress::{Course, Verdict};
-use crate::solver::single::verify::Proof;
-use crate::solver::visit::visitor::Terms;
-use crate::training::TrainError;
+use crate::simd::entries::TILE;
+use crate::simd::lanes::{Lanes, LANES};
+use crate::simd::{Isa, Work};
+use crate::solver::certificate::dual::Verified;
+use crate::solver::certificate::proof::Proof;
+use crate::solver::certificate::state::HeadState;
+use crate::solver::sums::terms::Terms;
+use crate::task::loss::{by_loss, LossFunction};
 use std::ops::Range;
 
 /// Scores of so many heads are taken for [`TILE`] rows at a time: rows come as they lie, and those of fewer heads wait for
 /// memory in any case.
 const LEAST_TILED: usize = 3;
 
-/// The work of [`Bank::check`].
+/// The work of [`JointHeads::check_one`].
 struct Check<'a> {
-    bank: &'a mut Bank,
+    joint: &'a mut JointHeads,
     row: &'a Row<'a>,
 }
 
@@ -28,14 +31,15 @@ impl Work for Check<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(self) {
-        self.bank.check_row::<K>(self.row, None);
+    fn run<K: Isa>(self) {
+        let (joint, row) = (self.joint, self.row);
+        by_loss!(joint.loss, loss => joint.check_row::<K, _>(loss, row, None));
     }
 }
 
-/// The work of [`Bank::check_rows`].
+/// The work of [`JointHeads::check_rows`].
 struct CheckRows<'a> {
-    bank: &'a mut Bank,
+    joint: &'a mut JointHeads,
     page: Page<'a>,
     slots: Range<usize>,
 }
@@ -44,28 +48,29 @@ impl Work for CheckRows<'_> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
-        self.bank.check_tiles::<K>(self.page, self.slots)
+    fn run<K: Isa>(self) -> usize {
+        let Self { joint, page, slots } = self;
+        by_loss!(joint.loss, loss => joint.check_tiles::<K, _>(loss, page, slots))
     }
 }
 
-impl Bank {
+impl JointHeads {
     /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0, if the others can
     /// wait and all rows are `at_hand`; false when there are no others.
-    pub(in crate::solver) fn begin_verify(&mut self, at_hand: bool) -> Result<bool, TrainError> {
+    pub(super) fn begin_proofs(&mut self, at_hand: bool) -> Result<bool, OutOfMemory> {
         self.write_start();
         let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
         self.proving.fill(0);
         let only_known = at_hand && self.verifies_only_known();
         for (lane, head) in lanes {
-            let course = &mut self.courses[head];
-            if course.wants_proof() && (!only_known || course.is_known()) {
-                let primal = course.begin_verify();
+            let state = &mut self.states[head];
+            if state.wants_proof() && (!only_known || state.is_known()) {
+                let primal = state.begin_verify();
                 everything |= primal;
                 self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
-                let proof = Proof::new(length, primal, shifts, course.sorts_rows())?;
+                let proof = Proof::new(length, primal, shifts, state.sorts_rows())?;
                 self.proofs.push((head, proof));
             }
         }
@@ -74,15 +79,15 @@ impl Bank {
 
     /// Whether heads whose gap is not known wait for the next full pass: those of others are, and that trains some.
     fn verifies_only_known(&self) -> bool {
-        let running = || self.courses.iter().filter(|course| course.runs());
-        running().any(Course::is_known)
-            && !running().any(Course::cannot_wait)
-            && !running().all(Course::wants_proof)
+        let running = || self.states.iter().filter(|state| state.runs());
+        running().any(HeadState::is_known)
+            && !running().any(HeadState::cannot_wait)
+            && !running().all(HeadState::wants_proof)
     }
 
     /// Whether a head being verified has a > 0 for this row.
     #[inline(always)]
-    pub(in crate::solver) fn needs_check(&self, ordinal: usize) -> bool {
+    pub(super) fn has_dual(&self, ordinal: usize) -> bool {
         let alpha = self.alpha_of(ordinal);
         let mut heads = self.proofs.iter();
         heads.any(|(head, _)| alpha[self.lane_of[*head]] > 0.0)
@@ -94,14 +99,14 @@ impl Bank {
     }
 
     /// Checks a row for the heads being verified.
-    pub(in crate::solver) fn check(&mut self, row: &Row<'_>) {
-        self.level.run(Check { bank: self, row });
+    pub(super) fn check_one(&mut self, row: &Row<'_>) {
+        self.level.run(Check { joint: self, row });
     }
 
     /// Checks these rows. Gives back the values looked at.
-    pub(in crate::solver) fn check_rows(&mut self, page: Page<'_>, slots: Range<usize>) -> usize {
+    pub(super) fn check_rows(&mut self, page: Page<'_>, slots: Range<usize>) -> usize {
         self.level.run(CheckRows {
-            bank: self,
+            joint: self,
             page,
             slots,
         })
@@ -109,7 +114,12 @@ impl Bank {
 
     /// The scores of [`TILE`] rows at a time are taken together, where heads are several.
     #[inline(always)]
-    fn check_tiles<K: Kernel>(&mut self, page: Page<'_>, mut slots: Range<usize>) -> usize {
+    fn check_tiles<K: Isa, L: LossFunction>(
+        &mut self,
+        loss: L,
+        page: Page<'_>,
+        mut slots: Range<usize>,
+    ) -> usize {
         let proving = self.proofs.iter().filter(|(_, proof)| proof.primal());
         let lanes: Vec<_> = proving.map(|(head, _)| self.lane_of[*head]).collect();
         let mut values = 0;
@@ -124,23 +134,28 @@ impl Bank {
                 tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
                 for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
                     values += 1 + row.values();
-                    self.check_row::<K>(row, Some(scores));
+                    self.check_row::<K, L>(loss, row, Some(scores));
                 }
             }
         }
         for slot in slots {
             let row = page.peek_row(slot);
             values += 1 + row.values();
-            self.check_row::<K>(&row, None);
+            self.check_row::<K, L>(loss, &row, None);
         }
         values
     }
 
     /// Checks a row; `known`: its scores at the weights being verified, block by block.
     #[inline(always)]
-    fn check_row<K: Kernel>(&mut self, row: &Row<'_>, known: Option<&[Lanes]>) {
+    fn check_row<K: Isa, L: LossFunction>(
+        &mut self,
+        loss: L,
+        row: &Row<'_>,
+        known: Option<&[Lanes]>,
+    ) {
         let mut proofs = std::mem::take(&mut self.proofs);
-        let (mut sorted, mut awake) = (false, false);
+        let (mut sorted, mut active) = (false, false);
         // heads come in the order of their lanes: a block's scores serve one after the other
         let (mut scored, mut scores) = (None, [0.0; LANES]);
         if proofs.len() > LANES {
@@ -162,32 +177,34 @@ impl Bank {
             let score = proof.primal().then(|| f64::from(scores[k]));
             let place = row.ordinal() * self.width + block;
             let alpha = &mut self.alpha[place][k];
-            let terms = &self.courses[*head].terms;
-            let checked = proof.check::<K>(row, terms, (y, *alpha, score), self.intercept.into());
+            let c = self.states[*head].terms.c;
+            let (at, one) = ((y, *alpha, score), self.intercept.into());
+            let checked = proof.check::<K, L>(row, (loss, c), at, one);
             *alpha = checked.alpha;
             if let Some(settled) = checked.settled {
-                let lanes = &mut self.asleep[place];
+                let lanes = &mut self.shrunk[place];
                 *lanes = *lanes & !(1 << k) | u8::from(settled) << k;
-                (sorted, awake) = (true, awake | !settled);
+                (sorted, active) = (true, active | !settled);
             }
         }
         self.proofs = proofs;
         if sorted {
-            self.all_asleep.set(row.ordinal(), !awake);
+            self.all_shrunk.set(row.ordinal(), !active);
         }
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
-    pub(in crate::solver) fn end_verify(&mut self) -> Result<(), TrainError> {
+    pub(super) fn end_proofs(&mut self) -> Result<(), OutOfMemory> {
         for (head, mut proof) in std::mem::take(&mut self.proofs) {
             interrupts::look();
             let lane = self.lane_of[head];
-            let Terms { c, squared, .. } = self.courses[head].terms;
+            let Terms { c, loss, .. } = self.states[head].terms;
             let from = f64::from(self.start.column(lane).get(self.facts.features));
             let round = |intercept: f64| f64::from(intercept as f32);
-            let (tally, shifted) = proof.losses(|kinks| kinks.better(from, c, squared, round));
-            self.courses[head].sums.full = tally;
-            if self.courses[head].end_verify_primal(self.start_norm[lane], shifted) {
+            let (tally, shifted) =
+                proof.losses(|breakpoints| breakpoints.better(from, c, loss, round));
+            self.states[head].sums.full = tally;
+            if self.states[head].end_verify_primal(self.start_norm[lane], shifted) {
                 let mut better = vec![0.0; self.kappa.len()];
                 better[lane] = 1.0;
                 self.take_start(&better);
@@ -195,10 +212,10 @@ impl Bank {
                     self.best.put_intercept(lane, shifted.intercept as f32);
                 }
             }
-            match self.courses[head].end_verify(proof.proved()) {
-                Verdict::Ended { shrink } => self.end(head, shrink)?,
+            match self.states[head].end_verify(proof.proved()) {
+                Verified::Ended { shrink } => self.end(head, shrink)?,
                 verdict => {
-                    if let Verdict::Begins { kappa, at_v } = verdict {
+                    if let Verified::Begins { kappa, at_v } = verdict {
                         if at_v {
                             self.z.put(lane, proof.v.iter().copied());
                         }
@@ -216,7 +233,7 @@ impl Bank {
     }
 
     /// Lays a head's weights aside and shrinks its dual variables.
-    fn end(&mut self, head: usize, shrink: f64) -> Result<(), TrainError> {
+    fn end(&mut self, head: usize, shrink: f64) -> Result<(), OutOfMemory> {
         let lane = self.lane_of[head];
         let mut weights = zeros(self.facts.features + 1)?;
         self.best.column(lane).copy_to(&mut weights);

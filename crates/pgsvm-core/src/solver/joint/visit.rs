@@ -1,16 +1,19 @@
 //! Visits of rows by all heads: scores block by block of lanes, then the steps, then the weights.
 
-use super::Bank;
+use super::JointHeads;
 use crate::base::interrupts;
+use crate::base::prefetch::prefetch;
+use crate::rows::blocks::Blocks;
 use crate::rows::row::{entries_within, Row};
 use crate::simd::eight::Eight;
-use crate::simd::lanes::{tiles, Lanes, LANES, TILE};
-use crate::simd::{prefetch, Kernel, Real, Work};
+use crate::simd::entries::{tiles, TILE};
+use crate::simd::lanes::{Lanes, LANES};
+use crate::simd::{Isa, Real, Work};
 use crate::solver::joint::lanes::Facing;
 use crate::solver::joint::matrix::{scores, tile_scores};
-use crate::solver::single::head::Blocks;
 use crate::solver::visit::ahead::{Ahead, Coming};
 use crate::solver::visit::visitor::NORM_SAMPLE;
+use crate::task::loss::{by_loss, LossFunction};
 
 /// Where no more than one of so many visits moves a dual variable, the scores of a tile's visits are taken beforehand.
 const SELDOM: usize = 8;
@@ -19,9 +22,9 @@ const SELDOM: usize = 8;
 const MANY_BLOCKS: usize = 256;
 
 /// What the visits of a row by several blocks found.
-struct Seen {
-    /// Some head is awake for it still.
-    awake: bool,
+struct RowOutcome {
+    /// It is in some active set still.
+    active: bool,
     /// The least of what holds it at a bound, see [`super::lanes::Standing`].
     held: Lanes,
 }
@@ -29,17 +32,17 @@ struct Seen {
 /// What is known of a row when it is visited.
 #[derive(Clone, Copy)]
 struct Known<'a> {
-    /// See [`Bank::norm`].
+    /// See [`JointHeads::norm`].
     norm: Option<f32>,
     /// Its scores at the weights of the full pass's start, block by block.
     at_start: Option<&'a [Lanes]>,
-    /// The same at the present weights, but for lanes in [`Bank::moved`].
+    /// The same at the present weights, but for lanes in [`JointHeads::moved`].
     at_visit: Option<&'a [Lanes]>,
 }
 
-/// The work of [`Bank::visit_blocks`].
+/// The work of [`JointHeads::visit_all`].
 struct VisitBlocks<'a, const FULL: bool> {
-    bank: &'a mut Bank,
+    joint: &'a mut JointHeads,
     blocks: Blocks<'a>,
 }
 
@@ -47,20 +50,23 @@ impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
-        if FULL && !self.bank.start_is_zero && self.bank.tiles() {
-            self.bank.visit_tiles::<K>(self.blocks)
-        } else if !FULL && self.bank.turn.is_some() {
-            self.bank.visit_in_turn::<K>(self.blocks)
-        } else {
-            self.bank.visit_each::<K, FULL>(self.blocks)
-        }
+    fn run<K: Isa>(self) -> usize {
+        let Self { joint, blocks } = self;
+        by_loss!(joint.loss, loss => {
+            if FULL && !joint.start_is_zero && joint.tiles() {
+                joint.visit_tiles::<K, _>(loss, blocks)
+            } else if !FULL && joint.turn.is_some() {
+                joint.visit_in_turn::<K, _>(loss, blocks)
+            } else {
+                joint.visit_each::<K, _, FULL>(loss, blocks)
+            }
+        })
     }
 }
 
-/// The work of [`Bank::visit_row`].
+/// The work of [`JointHeads::visit_row`].
 struct VisitRow<'a, const FULL: bool> {
-    bank: &'a mut Bank,
+    joint: &'a mut JointHeads,
     row: &'a Row<'a>,
 }
 
@@ -68,72 +74,73 @@ impl<const FULL: bool> Work for VisitRow<'_, FULL> {
     type Output = f32;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> f32 {
-        let known = self.bank.known::<K, FULL>(self.row);
-        let held = self
-            .bank
-            .visit::<K, FULL>(self.row, known, &mut Coming::none());
+    fn run<K: Isa>(self) -> f32 {
+        let known = self.joint.known::<K, FULL>(self.row);
+        let (joint, row) = (self.joint, self.row);
+        let mut none = Coming::none();
+        let held =
+            by_loss!(joint.loss, loss => joint.visit::<K, _, FULL>(loss, row, known, &mut none));
         held.into_iter().fold(f32::INFINITY, f32::min)
     }
 }
 
-/// The work of [`Bank::measure`].
-struct Measure<'a> {
-    bank: &'a mut Bank,
+/// The work of [`JointHeads::measure_one`].
+struct MeasureRow<'a> {
+    joint: &'a mut JointHeads,
     row: &'a Row<'a>,
 }
 
-impl Work for Measure<'_> {
+impl Work for MeasureRow<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(self) {
-        self.bank.measure_row::<K>(self.row);
+    fn run<K: Isa>(self) {
+        let (joint, row) = (self.joint, self.row);
+        by_loss!(joint.loss, loss => joint.measure_row::<K, _>(loss, row));
     }
 }
 
-impl Bank {
-    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
-    pub(in crate::solver) fn visit_blocks<const FULL: bool>(
-        &mut self,
-        blocks: Blocks<'_>,
-    ) -> usize {
-        self.level.run(VisitBlocks::<FULL> { bank: self, blocks })
+impl JointHeads {
+    /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
+    pub(super) fn visit_all<const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+        self.level.run(VisitBlocks::<FULL> {
+            joint: self,
+            blocks,
+        })
     }
 
     /// Visits a row. Gives back how far beyond 0 the gradients are that hold it at its bounds, the least of all heads': it
     /// matters within that margin.
-    pub(in crate::solver) fn visit_row<const FULL: bool>(&mut self, row: &Row<'_>) -> f64 {
-        self.level.run(VisitRow::<FULL> { bank: self, row }).into()
+    pub(super) fn visit_row<const FULL: bool>(&mut self, row: &Row<'_>) -> f64 {
+        self.level.run(VisitRow::<FULL> { joint: self, row }).into()
     }
 
     /// Wakes a row for every head.
-    pub(in crate::solver) fn wake(&mut self, ordinal: usize) {
-        self.asleep[ordinal * self.width..][..self.width].fill(0);
-    }
-
-    /// Whether a row sleeps for every head.
-    pub(in crate::solver) fn asleep(&self, ordinal: usize) -> bool {
-        self.all_asleep.get(ordinal)
+    pub(super) fn wake(&mut self, ordinal: usize) {
+        self.shrunk[ordinal * self.width..][..self.width].fill(0);
     }
 
     /// Measures a row in a full pass without training it.
-    pub(in crate::solver) fn measure(&mut self, row: &Row<'_>) {
-        self.level.run(Measure { bank: self, row });
+    pub(super) fn measure_one(&mut self, row: &Row<'_>) {
+        self.level.run(MeasureRow { joint: self, row });
     }
 
     #[inline(always)]
-    fn visit_each<K: Kernel, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+    fn visit_each<K: Isa, L: LossFunction, const FULL: bool>(
+        &mut self,
+        loss: L,
+        blocks: Blocks<'_>,
+    ) -> usize {
         let to_visit = |this: &Self, place: usize| {
             let (first, all) = blocks.rows(place);
             let left = if FULL {
                 all
             } else {
-                this.awake(first, blocks.width)
+                this.active_of(first, blocks.width)
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks, self.scattered(), false, |place| {
+        let mut ahead = Ahead::new(blocks, self.w.scattered(), false, |place| {
             to_visit(self, place)
         });
         let mut values = 0;
@@ -154,9 +161,9 @@ impl Bank {
                     self.prefetch_next_alpha(slot);
                 }
                 let mut coming = ahead.coming(|place| to_visit(self, place));
-                self.ask::<FULL>(entries_within(coming.near(), self.facts.dense));
+                self.ask_for::<FULL>(entries_within(coming.near(), self.facts.dense));
                 let known = self.known::<K, FULL>(&row);
-                self.visit::<K, FULL>(&row, known, &mut coming);
+                self.visit::<K, L, FULL>(loss, &row, known, &mut coming);
                 coming.rest();
             }
         }
@@ -180,7 +187,7 @@ impl Bank {
 
     /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
     #[inline(always)]
-    fn visit_tiles<K: Kernel>(&mut self, blocks: Blocks<'_>) -> usize {
+    fn visit_tiles<K: Isa, L: LossFunction>(&mut self, loss: L, blocks: Blocks<'_>) -> usize {
         let lanes: Vec<_> = self.running().map(|(lane, _)| lane).collect();
         let each = self.blocks.len();
         let mut at_start = vec![[0.0; LANES]; TILE * each];
@@ -230,7 +237,7 @@ impl Bank {
                         at_visit: calm.then_some(&at_visit[own]),
                         ..self.known::<K, true>(row)
                     };
-                    self.visit::<K, true>(row, known, &mut coming[n]);
+                    self.visit::<K, L, true>(loss, row, known, &mut coming[n]);
                     coming[n].rest();
                 }
                 visits += TILE * lanes.len();
@@ -244,22 +251,16 @@ impl Bank {
                 let row = blocks.page.peek_row(slot);
                 values += row.values();
                 let known = self.known::<K, true>(&row);
-                self.visit::<K, true>(&row, known, &mut Coming::none());
+                self.visit::<K, L, true>(loss, &row, known, &mut Coming::none());
             }
         }
         self.calm = SELDOM * moves <= visits;
         values
     }
 
-    /// Whether weights are scattered.
-    #[inline(always)]
-    pub(in crate::solver) fn scattered(&self) -> bool {
-        self.w.scattered()
-    }
-
     /// Asks for the weights that a visit of a row with these sparse entries needs, where they are scattered.
     #[inline(always)]
-    pub(in crate::solver) fn ask<const FULL: bool>(&self, entries: &[[u32; 2]]) {
+    pub(super) fn ask_for<const FULL: bool>(&self, entries: &[[u32; 2]]) {
         self.w.ask(entries);
         if FULL && !self.start_is_zero {
             self.start.ask(entries);
@@ -285,7 +286,7 @@ impl Bank {
 
     /// What is known of a row by itself.
     #[inline(always)]
-    fn known<K: Kernel, const FULL: bool>(&self, row: &Row<'_>) -> Known<'static> {
+    fn known<K: Isa, const FULL: bool>(&self, row: &Row<'_>) -> Known<'static> {
         Known {
             norm: if FULL { self.norm::<K>(row) } else { None },
             at_start: None,
@@ -293,17 +294,18 @@ impl Bank {
         }
     }
 
-    /// Visits a row and asks for the one that is `coming` meanwhile; see [`Seen::held`] for what comes back.
+    /// Visits a row and asks for the one that is `coming` meanwhile; see [`RowOutcome::held`] for what comes back.
     #[inline(always)]
-    fn visit<K: Kernel, const FULL: bool>(
+    fn visit<K: Isa, L: LossFunction, const FULL: bool>(
         &mut self,
+        loss: L,
         row: &Row<'_>,
         known: Known<'_>,
         coming: &mut Coming<'_>,
     ) -> Lanes {
         self.face(row.group());
-        let mut seen = Seen {
-            awake: false,
+        let mut seen = RowOutcome {
+            active: false,
             held: [f32::INFINITY; LANES],
         };
         let mut block = 0;
@@ -312,16 +314,16 @@ impl Bank {
             match (self.wanted::<FULL>(row, block), two) {
                 (0, _) => block += 1,
                 (_, true) if self.wanted::<FULL>(row, block + 1) != 0 => {
-                    self.visit_lanes::<K, FULL, 2>(row, known, block, &mut seen, coming);
+                    self.visit_lanes::<K, L, FULL, 2>(loss, row, known, block, &mut seen, coming);
                     block += 2;
                 }
                 _ => {
-                    self.visit_lanes::<K, FULL, 1>(row, known, block, &mut seen, coming);
+                    self.visit_lanes::<K, L, FULL, 1>(loss, row, known, block, &mut seen, coming);
                     block += 1;
                 }
             }
         }
-        self.all_asleep.set(row.ordinal(), !seen.awake);
+        self.all_shrunk.set(row.ordinal(), !seen.active);
         seen.held
     }
 
@@ -332,25 +334,85 @@ impl Bank {
         if FULL {
             running
         } else {
-            running & !self.asleep[row.ordinal() * self.width + block]
+            running & !self.shrunk[row.ordinal() * self.width + block]
         }
     }
 
     /// Visits a row with the lanes of N blocks.
     #[inline(always)]
-    fn visit_lanes<K: Kernel, const FULL: bool, const N: usize>(
+    fn visit_lanes<K: Isa, L: LossFunction, const FULL: bool, const N: usize>(
         &mut self,
+        loss: L,
         row: &Row<'_>,
         known: Known<'_>,
         block: usize,
-        seen: &mut Seen,
+        seen: &mut RowOutcome,
         coming: &mut Coming<'_>,
     ) {
-        let first = row.ordinal() * self.width + block;
         let wanted: [u8; N] = std::array::from_fn(|n| self.wanted::<FULL>(row, block + n));
+        let (score, at_start) = self.scores::<K, FULL, N>(row, known, block, wanted, coming);
+        for n in 0..N {
+            let facing = Facing {
+                signs: self.signs.of(block + n),
+                cost: row.cost(),
+                lanes: wanted[n],
+            };
+            let place = row.ordinal() * self.width + block + n;
+            let own = &mut self.blocks[block + n];
+            let alpha = &mut self.alpha[place];
+            let shrunk = &mut self.shrunk[place];
+            let standing = own.look::<K::Eight, L, FULL>(loss, facing, &score[n], alpha, shrunk);
+            let held = K::Eight::load(&seen.held);
+            held.least(standing.held).store(&mut seen.held);
+            seen.active |= own.running & !*shrunk != 0;
+            if standing.moving != 0 {
+                self.moved[block + n] |= standing.moving;
+                let one = self.intercept;
+                let damp = self.metric.as_ref().map(|metric| &metric.damp);
+                let curvature = match damp {
+                    None => own.curvature(row.q() + one),
+                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
+                };
+                let mut scales = own.step(loss, facing, &standing, &curvature, alpha);
+                if let (false, Some(exact_v)) = (FULL, &mut self.exact_v) {
+                    exact_v.add_step::<K>(row, one, block + n, &scales);
+                }
+                if damp.is_none() {
+                    scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
+                }
+                self.w.add::<K>(row, one, block + n, &scales, damp);
+            }
+            if FULL {
+                own.measure::<K::Eight, L>(
+                    loss,
+                    facing,
+                    &at_start[n],
+                    &score[n],
+                    alpha,
+                    known.norm,
+                );
+                if let Some(exact_v) = &mut self.exact_v {
+                    let held = facing.signed::<K::Eight>(alpha);
+                    exact_v.add_row::<K>(row, self.intercept, block + n, &held);
+                }
+            }
+        }
+    }
+
+    /// Scores of a row in the lanes of N blocks: at the present weights, and where they are asked for or known at those of
+    /// the full pass's start.
+    #[inline(always)]
+    fn scores<K: Isa, const FULL: bool, const N: usize>(
+        &self,
+        row: &Row<'_>,
+        known: Known<'_>,
+        block: usize,
+        wanted: [u8; N],
+        coming: &mut Coming<'_>,
+    ) -> ([Lanes; N], [Lanes; N]) {
         let one = self.intercept;
         let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
-        let (score, at_start) = match (known.at_start, known.at_visit) {
+        match (known.at_start, known.at_visit) {
             (None, _) if FULL && !self.start_is_zero => {
                 let both = [&self.w, &self.start];
                 let both = scores::<K, N, 2>(both, row, one, block, wanted, coming);
@@ -373,49 +435,12 @@ impl Bank {
                 }
                 (score, start.map_or([[0.0; LANES]; N], of))
             }
-        };
-        for n in 0..N {
-            let facing = Facing {
-                signs: self.signs.of(block + n),
-                cost: row.cost(),
-                lanes: wanted[n],
-            };
-            let own = &mut self.blocks[block + n];
-            let alpha = &mut self.alpha[first + n];
-            let asleep = &mut self.asleep[first + n];
-            let standing = own.look::<K::Eight, FULL>(facing, &score[n], alpha, asleep);
-            let held = K::Eight::load(&seen.held);
-            held.least(standing.held).store(&mut seen.held);
-            seen.awake |= own.running & !*asleep != 0;
-            if standing.moving != 0 {
-                self.moved[block + n] |= standing.moving;
-                let damp = self.metric.as_ref().map(|metric| &metric.damp);
-                let curvature = match damp {
-                    None => own.curvature(row.q() + one),
-                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
-                };
-                let mut scales = own.step(facing, &standing, &curvature, alpha);
-                if let (false, Some(anew)) = (FULL, &mut self.anew) {
-                    anew.add_step::<K>(row, one, block + n, &scales);
-                }
-                if damp.is_none() {
-                    scales = std::array::from_fn(|k| scales[k] * own.damp()[k]);
-                }
-                self.w.add::<K>(row, one, block + n, &scales, damp);
-            }
-            if FULL {
-                own.measure::<K::Eight>(facing, &at_start[n], &score[n], alpha, known.norm);
-                if let Some(anew) = &mut self.anew {
-                    let held = facing.signed::<K::Eight>(alpha);
-                    anew.add_row::<K>(row, one, block + n, &held);
-                }
-            }
         }
     }
 
     /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included; in a metric, of some rows only.
     #[inline(always)]
-    fn norm<K: Kernel>(&self, row: &Row<'_>) -> Option<f32> {
+    fn norm<K: Isa>(&self, row: &Row<'_>) -> Option<f32> {
         let Some(metric) = &self.metric else {
             return Some(row.q() + self.intercept);
         };
@@ -434,14 +459,14 @@ impl Bank {
 
     /// Scores of a row at the weights of the pass's start, or at those being verified.
     #[inline(always)]
-    pub(super) fn score_start<K: Kernel>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
+    pub(super) fn score_start<K: Isa>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
         let (start, one) = (&self.start, self.intercept);
         let [[scores]] = scores::<K, 1, 1>([start], row, one, block, [wanted], &mut Coming::none());
         scores
     }
 
     #[inline(always)]
-    fn measure_row<K: Kernel>(&mut self, row: &Row<'_>) {
+    fn measure_row<K: Isa, L: LossFunction>(&mut self, loss: L, row: &Row<'_>) {
         self.face(row.group());
         for block in 0..self.blocks.len() {
             let wanted = self.blocks[block].running;
@@ -456,11 +481,12 @@ impl Bank {
                 lanes: wanted,
             };
             let none = [0.0; LANES];
-            self.blocks[block].measure::<K::Eight>(facing, &at_start, &at_start, &none, None);
-            if let Some(anew) = &mut self.anew {
+            self.blocks[block]
+                .measure::<K::Eight, L>(loss, facing, &at_start, &at_start, &none, None);
+            if let Some(exact_v) = &mut self.exact_v {
                 let alpha = &self.alpha[row.ordinal() * self.width + block];
                 let held = facing.signed::<K::Eight>(alpha);
-                anew.add_row::<K>(row, self.intercept, block, &held);
+                exact_v.add_row::<K>(row, self.intercept, block, &held);
             }
         }
     }

@@ -10,10 +10,10 @@
 //! the dual variables must have come near their scale. From then on the metric is new with every move of the centre
 //! that ends a full pass.
 
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
-use crate::solver::proximal::moments::{usable, Metric};
-use crate::solver::TrainError;
+use crate::solver::proximal::moments::{usable, ShiftMetric};
 
 /// A column is never taken for smaller than this part of its mean square over all rows: rows of which a = 0 until now may
 /// come.
@@ -27,7 +27,7 @@ pub(in crate::solver) struct DualMoments {
 
 impl DualMoments {
     /// Nothing learned yet.
-    pub(in crate::solver) fn new(features: usize) -> Result<Self, TrainError> {
+    pub(in crate::solver) fn new(features: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             squares: zeros(features)?,
             weight: 0.0,
@@ -35,7 +35,7 @@ impl DualMoments {
     }
 
     /// Of the same length, with nothing learned yet.
-    pub(in crate::solver) fn another(&self) -> Result<Self, TrainError> {
+    pub(in crate::solver) fn another(&self) -> Result<Self, OutOfMemory> {
         Self::new(self.squares.len())
     }
 
@@ -74,7 +74,7 @@ impl DualMoments {
         &self,
         mean_squares: &[f32],
         intercept: f64,
-    ) -> Result<Option<Metric>, TrainError> {
+    ) -> Result<Option<ShiftMetric>, OutOfMemory> {
         if self.weight <= 0.0 {
             return Ok(None);
         }
@@ -89,7 +89,7 @@ impl DualMoments {
         }
         let last = moment.len() - 1;
         moment[last] = 1.0;
-        Ok(Some(Metric {
+        Ok(Some(ShiftMetric {
             moment,
             mean_norm,
             follows_duals: true,

@@ -5,10 +5,10 @@
 //! column by column. M changes the path, not the optimum: kappa and z drop out of the certificate.
 //! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
 
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::simd::Real;
-use crate::solver::visit::visitor::{Damping, Form};
-use crate::solver::TrainError;
+use crate::solver::proximal::form::{Damping, WeightMap};
 
 pub(crate) struct Iterate<T> {
     u: Vec<T>,
@@ -30,7 +30,7 @@ struct Columns<T> {
 
 impl<T: Real> Columns<T> {
     /// Of this M; w is not known yet.
-    fn new(moment: &[f32]) -> Result<Self, TrainError> {
+    fn new(moment: &[f32]) -> Result<Self, OutOfMemory> {
         let mut own: Vec<f32> = zeros(moment.len())?;
         own.copy_from_slice(moment);
         let mut inverse: Vec<T> = zeros(moment.len())?;
@@ -60,7 +60,7 @@ impl<T: Real> Iterate<T> {
         dense: usize,
         intercept: f64,
         kappa: f64,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self, OutOfMemory> {
         let (u, z) = (zeros(features + 1)?, zeros(features + 1)?);
         Ok(Self {
             u,
@@ -88,8 +88,8 @@ impl<T: Real> Iterate<T> {
 
     /// u, and how weights follow from it.
     #[inline(always)]
-    pub(in crate::solver) fn lend(&mut self) -> (&mut [T], Form<'_, T>) {
-        let form = Form {
+    pub(in crate::solver) fn view(&mut self) -> (&mut [T], WeightMap<'_, T>) {
+        let form = WeightMap {
             damp: self.damp,
             columns: self.columns.as_ref().map(|columns| Damping {
                 damp: &columns.damp,
@@ -142,12 +142,12 @@ impl<T: Real> Iterate<T> {
         norms
     }
 
-    /// Adds up what several copies of u were changed to, each `stretch` times too far. Gives back |sum d|^2 / sum |d|^2
+    /// Adds up what several copies of u were changed to, each `sigma` times too far. Gives back |sum d|^2 / sum |d|^2
     /// of the changes d in the norm of the shift; 1 where nothing changed.
     pub(in crate::solver) fn merge<'a>(
         &mut self,
         copies: impl Iterator<Item = &'a [T]> + Clone,
-        stretch: f64,
+        sigma: f64,
     ) -> f64 {
         let (mut together, mut apart) = (0.0, 0.0);
         for j in 0..self.u.len() {
@@ -159,7 +159,7 @@ impl<T: Real> Iterate<T> {
                 apart += damp * change * change;
             }
             together += damp * sum * sum;
-            self.u[j] = T::of(u + sum / stretch);
+            self.u[j] = T::of(u + sum / sigma);
         }
         if apart > 0.0 {
             together / apart
@@ -174,14 +174,14 @@ impl<T: Real> Iterate<T> {
     }
 
     /// As [`Self::move_centre`], with M the diagonal of `moment` from now on.
-    pub(crate) fn move_centre_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), TrainError> {
+    pub(crate) fn move_centre_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), OutOfMemory> {
         let columns = Columns::new(moment)?;
         self.reshape(kappa, Some(columns), true);
         Ok(())
     }
 
     /// Keeps z, and v but for rounding, with `kappa` and M the diagonal of `moment` from now on.
-    pub(crate) fn stay_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), TrainError> {
+    pub(crate) fn stay_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), OutOfMemory> {
         let columns = Columns::new(moment)?;
         self.reshape(kappa, Some(columns), false);
         Ok(())

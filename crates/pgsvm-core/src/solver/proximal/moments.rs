@@ -4,11 +4,11 @@
 //! features, and where that was a sample and saw a difference once more during the next: m of a column is the mean square of
 //! its values other than 0 (over all rows it would make rare features explode).
 
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
-use crate::cache::Facts;
+use crate::rows::blocks::Blocks;
+use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::solver::single::head::Blocks;
-use crate::solver::TrainError;
 
 /// Rows for each feature that occurs below which columns are left as they are.
 const ROWS_PER_FEATURE: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) struct Moments {
 
 impl Moments {
     /// None where the metric cannot pay.
-    pub(crate) fn new(facts: &Facts) -> Result<Option<Self>, TrainError> {
+    pub(crate) fn new(facts: &Facts) -> Result<Option<Self>, OutOfMemory> {
         if facts.rows < ROWS_PER_FEATURE * facts.occurring || facts.features > facts.rows {
             return Ok(None);
         }
@@ -44,7 +44,7 @@ impl Moments {
     }
 
     /// Of the same form, with nothing learned yet.
-    pub(crate) fn another(&self) -> Result<Self, TrainError> {
+    pub(crate) fn another(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {
             sum: zeros(self.sum.len())?,
             count: zeros(self.count.len())?,
@@ -57,7 +57,7 @@ impl Moments {
     ///
     /// A sample costs little, and misses the few rows that hold a rare column's large values. So it may say that
     /// columns are alike, but not that they differ.
-    pub(crate) fn second_look(&self, intercept: f64) -> Result<Option<Self>, TrainError> {
+    pub(crate) fn second_look(&self, intercept: f64) -> Result<Option<Self>, OutOfMemory> {
         if self.stride == 1 || self.metric(intercept)?.is_none() {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl Moments {
     }
 
     /// Of the same form, to learn from every row.
-    pub(crate) fn of_all_rows(&self) -> Result<Self, TrainError> {
+    pub(crate) fn of_all_rows(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {
             stride: 1,
             ..self.another()?
@@ -120,7 +120,7 @@ impl Moments {
 
     /// The metric, one entry for each feature and 1 for the intercept, with the mean of x' M^-1 x; None when the
     /// columns are alike. `intercept`: 1 or 0.
-    pub(crate) fn metric(&self, intercept: f64) -> Result<Option<Metric>, TrainError> {
+    pub(crate) fn metric(&self, intercept: f64) -> Result<Option<ShiftMetric>, OutOfMemory> {
         let (mut least, mut most) = (f64::INFINITY, 0.0f64);
         let mut moment: Vec<f32> = zeros(self.sum.len() + 1)?;
         let mut entries = 0u64;
@@ -143,7 +143,7 @@ impl Moments {
             return Ok(None);
         }
         let mean_norm = entries as f64 / self.rows.max(1) as f64 + intercept;
-        Ok(Some(Metric {
+        Ok(Some(ShiftMetric {
             moment,
             mean_norm,
             follows_duals: false,
@@ -151,7 +151,7 @@ impl Moments {
     }
 
     /// The mean square of each column over the rows that were looked at.
-    pub(crate) fn mean_squares(&self) -> Result<Vec<f32>, TrainError> {
+    pub(crate) fn mean_squares(&self) -> Result<Vec<f32>, OutOfMemory> {
         let mut means: Vec<f32> = zeros(self.sum.len())?;
         let rows = self.rows.max(1) as f64;
         for (mean, sum) in means.iter_mut().zip(&self.sum) {
@@ -166,7 +166,7 @@ pub(in crate::solver) fn usable(mean: f64) -> bool {
     (1e-30..1e30).contains(&mean)
 }
 
-pub(crate) struct Metric {
+pub(crate) struct ShiftMetric {
     pub(crate) moment: Vec<f32>,
     /// Mean of x' M^-1 x over the rows it was learned from, each counted as there.
     pub(crate) mean_norm: f64,

@@ -188,7 +188,7 @@ impl Rule {
         self.factor * mean_a * mean_norm / METRIC_TARGET
     }
 
-    /// Counts a pass (over all rows or over those awake); true when the centre is to move now.
+    /// Counts a pass (over all rows or over the active set); true when the centre is to move now.
     pub(crate) fn pass_done(&mut self) -> bool {
         self.passes += 1;
         if self.passes < self.need {

@@ -5,44 +5,29 @@
 //!
 //! [`crate::solver::visit::visitor`] visits rows; here is what happens between visits, pass by pass.
 
+use crate::base::memory::OutOfMemory;
+use crate::base::prefetch::prefetch;
 use crate::base::zeros::{zeros, Lined};
-use crate::cache::Facts;
-use crate::rows::page::Page;
+use crate::rows::blocks::Blocks;
+use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::simd::{prefetch, Deferred, Kernel, Next, Real};
-use crate::solver::certificate::progress::{Course, Shift};
+use crate::simd::{Deferred, Isa, Next, Real};
+use crate::solver::certificate::proof::Proof;
+use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::iterate::Iterate;
-use crate::solver::proximal::moments::Metric;
-use crate::solver::single::pegasos::Descent;
-use crate::solver::single::verify::Proof;
-use crate::solver::sums::intercept::{Kinks, Shifted};
+use crate::solver::proximal::moments::ShiftMetric;
+use crate::solver::single::descent::Descent;
+use crate::solver::sums::intercept::{Breakpoints, Shifted};
+use crate::solver::sums::terms::Terms;
 use crate::solver::visit::ahead::Ahead;
-use crate::solver::visit::per_row::{Asleep, Dual};
-use crate::solver::visit::visitor::{scattered, Lent, Outcome, Terms, Visitor};
-use crate::training::{HeadSpec, Start, TrainError};
-
-/// Blocks of consecutive rows of the arena, in the order in which they are visited.
-#[derive(Clone, Copy)]
-pub(crate) struct Blocks<'a> {
-    pub(crate) page: Page<'a>,
-    pub(crate) numbers: &'a [u32],
-    /// Rows of a block.
-    pub(crate) width: usize,
-}
-
-impl Blocks<'_> {
-    /// The first row of the block at `place`, and a bit for each of its rows.
-    #[inline(always)]
-    pub(crate) fn rows(&self, place: usize) -> (usize, u32) {
-        let first = self.numbers[place] as usize * self.width;
-        let rows = self.width.min(self.page.slots() - first);
-        (first, (1u32 << rows) - 1)
-    }
-}
+use crate::solver::visit::per_row::{Dual, Shrunk};
+use crate::solver::visit::visitor::{scattered, HeadView, Outcome, Visitor};
+use crate::task::heads::{HeadSpec, Start};
+use crate::task::loss::{by_loss, LossFunction};
 
 pub(crate) struct Head<T> {
-    pub(crate) course: Course,
+    pub(crate) state: HeadState,
     pub(in crate::solver) signs: Vec<i8>,
     pub(crate) alpha: Lined<f32>,
     pub(in crate::solver) iterate: Iterate<T>,
@@ -53,9 +38,9 @@ pub(crate) struct Head<T> {
     /// Weights of the best primal.
     pub(in crate::solver) best_w: Vec<T>,
     /// In a full pass, where a better intercept is found for the weights of its start, if one is looked for.
-    pub(in crate::solver) kinks: Option<Kinks>,
+    pub(in crate::solver) breakpoints: Option<Breakpoints>,
     /// Rows that active passes leave out.
-    pub(crate) asleep: Asleep,
+    pub(crate) shrunk: Shrunk,
     pub(in crate::solver) proof: Option<Box<Proof>>,
     /// What full passes learn for a metric that follows the dual variables, once there is to be one.
     pub(in crate::solver) dual_moments: Option<DualMoments>,
@@ -66,21 +51,21 @@ pub(crate) struct Head<T> {
 impl<T: Real> Head<T> {
     pub(crate) fn new(
         spec: &HeadSpec,
-        course: Course,
+        state: HeadState,
         intercept: f64,
         facts: &Facts,
-    ) -> Result<Self, TrainError> {
+    ) -> Result<Self, OutOfMemory> {
         let length = facts.features + 1;
         Ok(Self {
             signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
-            iterate: Iterate::new(facts.features, facts.dense, intercept, course.kappa())?,
-            course,
+            iterate: Iterate::new(facts.features, facts.dense, intercept, state.kappa())?,
+            state,
             start: zeros(length)?,
             start_is_zero: true,
             best_w: zeros(length)?,
-            kinks: None,
-            asleep: Asleep::new(facts.rows).map_err(|_| TrainError::OutOfMemory {
+            breakpoints: None,
+            shrunk: Shrunk::new(facts.rows).map_err(|_| OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
             proof: None,
@@ -99,17 +84,19 @@ impl<T: Real> Head<T> {
 
     /// u, what visits need beside it, and where full passes find a better intercept.
     #[inline(always)]
-    pub(in crate::solver) fn lend(&mut self) -> (&mut [T], Lent<'_, T>, Option<&mut Kinks>) {
-        let (u, form) = self.iterate.lend();
-        let lent = Lent {
+    pub(in crate::solver) fn view(
+        &mut self,
+    ) -> (&mut [T], HeadView<'_, T>, Option<&mut Breakpoints>) {
+        let (u, form) = self.iterate.view();
+        let view = HeadView {
             signs: &self.signs,
-            terms: self.course.terms,
+            terms: self.state.terms,
             alpha: Dual::share(&mut self.alpha),
-            asleep: &self.asleep,
+            shrunk: &self.shrunk,
             start: (!self.start_is_zero).then_some(&self.start),
             form,
         };
-        (u, lent, self.kinks.as_mut())
+        (u, view, self.breakpoints.as_mut())
     }
 
     /// Lets Pegasos train this head from the start.
@@ -117,61 +104,59 @@ impl<T: Real> Head<T> {
         self.descent = Some(Descent::new(rows));
     }
 
-    /// What visits rows. Its sums go back to the course.
+    /// What visits rows. Its sums go back to the state.
     #[inline(always)]
-    pub(in crate::solver) fn visitor(&mut self) -> Visitor<'_, T> {
-        let sums = self.course.sums;
-        let (u, lent, kinks) = self.lend();
-        lent.visitor(u, 1.0, sums, kinks)
+    pub(in crate::solver) fn visitor<L: LossFunction>(&mut self, loss: L) -> Visitor<'_, T, L> {
+        let sums = self.state.sums;
+        let (u, view, breakpoints) = self.view();
+        view.visitor(loss, u, 1.0, sums, breakpoints)
     }
 
-    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+    /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
     #[inline(always)]
-    pub(crate) fn visit_blocks<K: Kernel, const FULL: bool>(
-        &mut self,
-        blocks: Blocks<'_>,
-    ) -> usize {
+    pub(crate) fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
         if FULL {
             self.learn_blocks(blocks);
         }
-        let mut visitor = self.visitor();
-        let values = visitor.visit_blocks::<K, FULL>(blocks);
-        let sums = visitor.sums;
-        self.course.sums = sums;
-        values
+        by_loss!(self.state.terms.loss, loss => {
+            let mut visitor = self.visitor(loss);
+            let values = visitor.visit_blocks::<K, FULL>(blocks);
+            self.state.sums = visitor.sums;
+            values
+        })
     }
 
     /// Lets the sums for a metric learn from the rows of these blocks, if there are any.
     #[inline(always)]
     pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
-        self.learn(|lent, moments| lent.learn_blocks(blocks, moments));
+        self.learn(|view, moments| view.learn_blocks(blocks, moments));
     }
 
     /// The same from one row.
     #[inline(always)]
     pub(in crate::solver) fn learn_row(&mut self, row: &Row<'_>) {
-        self.learn(|lent, moments| lent.learn(row, moments));
+        self.learn(|view, moments| view.learn(row, moments));
     }
 
     #[inline(always)]
-    fn learn(&mut self, from: impl FnOnce(&Lent<'_, T>, &mut DualMoments)) {
+    fn learn(&mut self, from: impl FnOnce(&HeadView<'_, T>, &mut DualMoments)) {
         if let Some(mut moments) = self.dual_moments.take() {
-            from(&self.lend().1, &mut moments);
+            from(&self.view().1, &mut moments);
             self.dual_moments = Some(moments);
         }
     }
 
     /// A visit that also sums the loss at the weights of the pass's start.
     #[inline(always)]
-    pub(crate) fn visit_full<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
+    pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>) -> Outcome {
         self.learn_row(row);
         self.visit_one::<K, true>(row)
     }
 
     /// A visit between full passes.
     #[inline(always)]
-    pub(crate) fn visit_active<K: Kernel>(&mut self, row: &Row<'_>) -> Outcome {
-        if self.asleep.get(row.ordinal()) {
+    pub(crate) fn visit_active<K: Isa>(&mut self, row: &Row<'_>) -> Outcome {
+        if self.shrunk.get(row.ordinal()) {
             return Outcome::NONE;
         }
         self.visit_one::<K, false>(row)
@@ -186,38 +171,40 @@ impl<T: Real> Head<T> {
     /// Asks for the weights that a visit of this row needs.
     #[inline(always)]
     pub(in crate::solver) fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
-        let (u, lent, _) = self.lend();
-        lent.ask::<FULL>(row.sparse(), u);
+        let (u, view, _) = self.view();
+        view.ask::<FULL>(row.sparse(), u);
     }
 
     #[inline(always)]
-    fn visit_one<K: Kernel, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
-        let mut visitor = self.visitor();
-        let mut deferred = Deferred::NONE;
-        let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
-        visitor.catch_up::<K>(deferred);
-        visitor.lent.asleep.set(row.ordinal(), outcome.sleeps);
-        let sums = visitor.sums;
-        self.course.sums = sums;
-        outcome
+    fn visit_one<K: Isa, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
+        by_loss!(self.state.terms.loss, loss => {
+            let mut visitor = self.visitor(loss);
+            let mut deferred = Deferred::NONE;
+            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
+            visitor.catch_up::<K>(deferred);
+            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
+            self.state.sums = visitor.sums;
+            outcome
+        })
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.
     #[inline(always)]
-    pub(crate) fn measure<K: Kernel>(&mut self, row: &Row<'_>) {
-        let mut visitor = self.visitor();
-        visitor.measure::<K>(row);
-        let sums = visitor.sums;
-        self.course.sums = sums;
+    pub(crate) fn measure<K: Isa>(&mut self, row: &Row<'_>) {
+        by_loss!(self.state.terms.loss, loss => {
+            let mut visitor = self.visitor(loss);
+            visitor.measure::<K>(row);
+            self.state.sums = visitor.sums;
+        });
     }
 
     pub(crate) fn begin_full(&mut self) {
         let norms = self.iterate.norms();
         self.start_is_zero = norms.w == 0.0;
         self.iterate.write_weights(&mut self.start);
-        self.course.begin_full(norms);
-        let shifts = self.shifts() && self.course.is_near() && !self.start_is_zero;
-        self.kinks = shifts.then(Kinks::new);
+        self.state.begin_full(norms);
+        let shifts = self.shifts() && self.state.is_near() && !self.start_is_zero;
+        self.breakpoints = shifts.then(Breakpoints::new);
         if let Some(moments) = &mut self.dual_moments {
             moments.clear();
         }
@@ -229,8 +216,11 @@ impl<T: Real> Head<T> {
             Some(_) => self.settle_descent(),
             None => self.iterate.norms(),
         };
-        let shifted = self.kinks.take().and_then(|kinks| self.better(&kinks));
-        if self.course.end_full(start, shifted, norms) {
+        let shifted = self
+            .breakpoints
+            .take()
+            .and_then(|breakpoints| self.better(&breakpoints));
+        if self.state.end_full(start, shifted, norms) {
             self.take_start(shifted);
         }
     }
@@ -241,10 +231,10 @@ impl<T: Real> Head<T> {
     }
 
     /// A better intercept for the weights of the start.
-    pub(in crate::solver) fn better(&self, kinks: &Kinks) -> Option<Shifted> {
-        let Terms { c, squared, .. } = self.course.terms;
+    pub(in crate::solver) fn better(&self, breakpoints: &Breakpoints) -> Option<Shifted> {
+        let Terms { c, loss, .. } = self.state.terms;
         let from = self.start[self.start.len() - 1].to();
-        kinks.better(from, c, squared, |intercept| T::of(intercept).to())
+        breakpoints.better(from, c, loss, |intercept| T::of(intercept).to())
     }
 
     /// The weights of the start, with their better intercept, are the best.
@@ -257,7 +247,7 @@ impl<T: Real> Head<T> {
 
     /// The dual at the present dual variables; None where the weights are not theirs alone.
     pub(in crate::solver) fn dual(&self) -> Option<f64> {
-        let dual = || self.course.dual_at(self.iterate.norms(), self.course.sums);
+        let dual = || self.state.dual_at(self.iterate.norms(), self.state.sums);
         self.descent.is_none().then(dual)
     }
 
@@ -269,22 +259,22 @@ impl<T: Real> Head<T> {
     /// `mean_squares`: of the columns, where a metric may be used and they are known.
     pub(crate) fn advance(
         &mut self,
-        metric: Option<&Metric>,
+        metric: Option<&ShiftMetric>,
         mean_squares: Option<&[f32]>,
-    ) -> Result<(), TrainError> {
+    ) -> Result<(), OutOfMemory> {
         let own = match (&self.dual_moments, mean_squares) {
             (Some(moments), Some(squares)) => moments.metric(squares, self.iterate.intercept())?,
             _ => None,
         };
         let metric = own.as_ref().or(metric);
-        match (self.course.advance(metric), metric) {
+        match (self.state.advance(metric), metric) {
             (Shift::MoveInMetric(kappa), Some(metric)) => {
                 self.iterate.move_centre_in(kappa, &metric.moment)?;
             }
             (shift, _) => self.shift(shift),
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
-            if self.course.wants_dual_metric() {
+            if self.state.wants_dual_metric() {
                 self.dual_moments = Some(DualMoments::new(squares.len())?);
             }
         }
@@ -295,12 +285,12 @@ impl<T: Real> Head<T> {
     pub(in crate::solver) fn begin_in_metric(
         &mut self,
         mean_squares: &[f32],
-    ) -> Result<(), TrainError> {
+    ) -> Result<(), OutOfMemory> {
         let Some(moments) = &self.dual_moments else {
             return Ok(());
         };
         if let Some(metric) = moments.metric(mean_squares, self.iterate.intercept())? {
-            let kappa = self.course.begin_in_metric(&metric);
+            let kappa = self.state.begin_in_metric(&metric);
             self.iterate.stay_in(kappa, &metric.moment)?;
         }
         Ok(())
@@ -314,11 +304,11 @@ impl<T: Real> Head<T> {
 
     pub(in crate::solver) fn estimate_active(&mut self) {
         let iterate = &self.iterate;
-        self.course.estimate_active(|| iterate.norms());
+        self.state.estimate_active(|| iterate.norms());
     }
 
     pub(crate) fn end_active(&mut self) {
-        let shift = self.course.end_active();
+        let shift = self.state.end_active();
         self.shift(shift);
     }
 
@@ -327,7 +317,7 @@ impl<T: Real> Head<T> {
     }
 }
 
-impl<T: Real> Lent<'_, T> {
+impl<T: Real> HeadView<'_, T> {
     /// Lets the sums for a metric learn from a row.
     #[inline(always)]
     fn learn(&self, row: &Row<'_>, moments: &mut DualMoments) {
@@ -349,24 +339,24 @@ impl<T: Real> Lent<'_, T> {
     }
 }
 
-impl<T: Real> Visitor<'_, T> {
-    /// Visits the rows of these blocks, in a full pass all and else those awake. Gives back the values visited.
+impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
+    /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
     #[inline(always)]
-    pub(in crate::solver) fn visit_blocks<K: Kernel, const FULL: bool>(
+    pub(in crate::solver) fn visit_blocks<K: Isa, const FULL: bool>(
         &mut self,
         blocks: Blocks<'_>,
     ) -> usize {
-        let asleep = self.lent.asleep;
+        let shrunk = self.head.shrunk;
         let to_visit = |place: usize| {
             let (first, all) = blocks.rows(place);
             let left = if FULL {
                 all
             } else {
-                all & !asleep.group(first, blocks.width)
+                all & !shrunk.group(first, blocks.width)
             };
             (first, left)
         };
-        let alpha = self.lent.alpha;
+        let alpha = self.head.alpha;
         let walk_to = |place: usize| {
             let (first, rows) = to_visit(place);
             // a line of them, which may lie across two
@@ -380,7 +370,7 @@ impl<T: Real> Visitor<'_, T> {
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(place);
-            let mut sleeping = asleep.group(first, blocks.width);
+            let mut bits = shrunk.group(first, blocks.width);
             while left != 0 {
                 let offset = left.trailing_zeros();
                 left &= left - 1;
@@ -388,7 +378,7 @@ impl<T: Real> Visitor<'_, T> {
                 values += row.values();
                 let next = ahead.next(walk_to);
                 let mut note = |offset: u32, outcome: Outcome| {
-                    sleeping = sleeping & !(1 << offset) | u32::from(outcome.sleeps) << offset;
+                    bits = bits & !(1 << offset) | u32::from(outcome.shrinks) << offset;
                 };
                 if !two || left == 0 {
                     note(offset, self.visit::<K, FULL>(&row, next, &mut deferred));
@@ -403,7 +393,7 @@ impl<T: Real> Visitor<'_, T> {
                 note(offset, outcomes[0]);
                 note(other, outcomes[1]);
             }
-            asleep.set_group(first, blocks.width, sleeping);
+            shrunk.set_group(first, blocks.width, bits);
         }
         self.catch_up::<K>(deferred);
         values

@@ -16,106 +16,44 @@
 //! u and the kept factors are w and a divided by a common scale, which is what a step shrinks.
 
 use crate::rows::row::Row;
-use crate::simd::{Kernel, Real};
+use crate::simd::{Isa, Real};
 use crate::solver::proximal::iterate::Norms;
+use crate::solver::single::descent::Descent;
 use crate::solver::single::head::Head;
+use crate::task::loss::{Hinge, NO_LOSS_FROM};
 
 /// Below this the scale is multiplied out.
 const LEAST_SCALE: f64 = 1e-20;
-/// Rounding of dual variables at their bound.
-const ROUNDING: f64 = 1e-6;
-
-/// Where a head stands in its updates.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::solver) struct Descent {
-    /// l, rows of other heads counted as of cost 0.
-    rows: f64,
-    /// Updates begun.
-    t: f64,
-    /// w = scale u, and so for dual variables.
-    scale: f64,
-    /// |w|^2
-    norm: f64,
-    /// Costs of all rows, and of those that this pass has seen.
-    mass: f64,
-    seen: f64,
-    /// The largest t a / (C c) just behind an update: between updates of a row that only falls.
-    most: f64,
-}
-
-impl Descent {
-    pub(in crate::solver) fn new(rows: usize) -> Self {
-        Self {
-            rows: rows as f64,
-            t: 0.0,
-            scale: 1.0,
-            norm: 0.0,
-            mass: 0.0,
-            seen: 0.0,
-            most: 0.0,
-        }
-    }
-
-    /// Begins the next update: (1 - 1/t) w. Gives back that factor.
-    #[inline(always)]
-    fn shrink(&mut self) -> f64 {
-        self.t += 1.0;
-        // at t = 1 weights are 0, and stay so whatever they are multiplied by
-        let factor = if self.t > 1.0 {
-            1.0 - 1.0 / self.t
-        } else {
-            1.0
-        };
-        self.scale *= factor;
-        self.norm *= factor * factor;
-        factor
-    }
-
-    /// The projection of equation 13.
-    #[inline(always)]
-    fn project(&mut self, c: f64) {
-        let most = c * self.rows.max(self.mass);
-        if self.norm > most {
-            self.scale *= (most / self.norm).sqrt();
-            self.norm = most;
-        }
-    }
-
-    /// The factor that makes dual variables feasible.
-    fn theta(&self) -> f64 {
-        ((1.0 - ROUNDING) * self.t / self.most).min(1.0)
-    }
-}
 
 impl<T: Real> Head<T> {
     /// Takes the losses of a row, then an update by it alone.
     #[inline(always)]
-    pub(in crate::solver) fn descend_by_row<K: Kernel>(&mut self, row: &Row<'_>) {
+    pub(in crate::solver) fn descend_by_row<K: Isa>(&mut self, row: &Row<'_>) {
         let Some(mut descent) = self.descent else {
             return;
         };
         let score = self.look_at::<K>(row, &mut descent);
         let factor = descent.shrink();
-        if let Some((y, cost, score)) = score.filter(|(y, _, score)| y * score < 1.0) {
-            let step = self.course.terms.c * cost * descent.rows / descent.t;
+        if let Some((y, cost, score)) = score.filter(|(y, _, score)| y * score < NO_LOSS_FROM) {
+            let step = self.state.terms.c * cost * descent.rows / descent.t;
             let length = f64::from(row.q()) + self.iterate.intercept();
             descent.norm += 2.0 * step * factor * y * score + step * step * length;
             self.add::<K>(row, y, cost, step, &mut descent);
         }
-        descent.project(self.course.terms.c);
+        descent.project(self.state.terms.c);
         self.put_back(descent);
     }
 
     /// Takes the losses of a row and notes whether it is in B+.
     #[inline(always)]
-    pub(in crate::solver) fn look<K: Kernel>(&mut self, row: &Row<'_>) {
+    pub(in crate::solver) fn look<K: Isa>(&mut self, row: &Row<'_>) {
         let Some(mut descent) = self.descent else {
             return;
         };
         let score = self.look_at::<K>(row, &mut descent);
-        let violated = score.is_some_and(|(y, _, score)| y * score < 1.0);
+        let violated = score.is_some_and(|(y, _, score)| y * score < NO_LOSS_FROM);
         // the bit of rows that active passes leave out, of which there are none here
-        self.asleep.set(row.ordinal(), !violated);
+        self.shrunk.set(row.ordinal(), !violated);
         self.descent = Some(descent);
     }
 
@@ -129,13 +67,13 @@ impl<T: Real> Head<T> {
 
     /// Adds a row of a block of `size` if it was noted.
     #[inline(always)]
-    pub(in crate::solver) fn descend_by_block<K: Kernel>(&mut self, row: &Row<'_>, size: usize) {
-        let Some(mut descent) = self.descent.filter(|_| !self.asleep.get(row.ordinal())) else {
+    pub(in crate::solver) fn descend_by_block<K: Isa>(&mut self, row: &Row<'_>, size: usize) {
+        let Some(mut descent) = self.descent.filter(|_| !self.shrunk.get(row.ordinal())) else {
             return;
         };
         let y = f64::from(self.signs[row.group()]);
         let cost = f64::from(row.cost());
-        let step = self.course.terms.c * cost * descent.rows / (descent.t * size as f64);
+        let step = self.state.terms.c * cost * descent.rows / (descent.t * size as f64);
         self.add::<K>(row, y, cost, step, &mut descent);
         self.descent = Some(descent);
     }
@@ -144,22 +82,17 @@ impl<T: Real> Head<T> {
     pub(in crate::solver) fn end_update(&mut self) {
         if let Some(mut descent) = self.descent {
             descent.norm = descent.scale * descent.scale * self.iterate.norms().w;
-            descent.project(self.course.terms.c);
+            descent.project(self.state.terms.c);
             self.put_back(descent);
         }
     }
 
     /// Sums the losses of a row; gives back sign, cost and score if it is one of the head's.
     #[inline(always)]
-    fn look_at<K: Kernel>(
-        &mut self,
-        row: &Row<'_>,
-        descent: &mut Descent,
-    ) -> Option<(f64, f64, f64)> {
-        let mut visitor = self.visitor();
+    fn look_at<K: Isa>(&mut self, row: &Row<'_>, descent: &mut Descent) -> Option<(f64, f64, f64)> {
+        let mut visitor = self.visitor(Hinge);
         let seen = visitor.look::<K>(row, descent.scale);
-        let sums = visitor.sums;
-        self.course.sums = sums;
+        self.state.sums = visitor.sums;
         if let Some((_, cost, _)) = seen {
             descent.seen += cost;
         }
@@ -168,21 +101,13 @@ impl<T: Real> Head<T> {
 
     /// w += step y x
     #[inline(always)]
-    fn add<K: Kernel>(
-        &mut self,
-        row: &Row<'_>,
-        y: f64,
-        cost: f64,
-        step: f64,
-        descent: &mut Descent,
-    ) {
+    fn add<K: Isa>(&mut self, row: &Row<'_>, y: f64, cost: f64, step: f64, descent: &mut Descent) {
         let step = step / descent.scale;
-        let mut visitor = self.visitor();
+        let mut visitor = self.visitor(Hinge);
         let alpha = visitor.add_scaled::<K>(row, y, step);
         visitor.sums.updates += 1;
-        let sums = visitor.sums;
-        self.course.sums = sums;
-        let share = descent.scale * f64::from(alpha) / (self.course.terms.c * cost);
+        self.state.sums = visitor.sums;
+        let share = descent.scale * f64::from(alpha) / (self.state.terms.c * cost);
         descent.most = descent.most.max(descent.t * share);
     }
 
@@ -219,7 +144,7 @@ impl<T: Real> Head<T> {
         }
         let norms = self.iterate.norms();
         let sum: f64 = self.alpha.iter().map(|alpha| f64::from(*alpha)).sum();
-        self.course.sums.alpha = theta * sum;
+        self.state.sums.alpha = theta * sum;
         Norms {
             v: theta * theta * norms.v,
             ..norms

@@ -7,12 +7,14 @@
 //!
 //! 1/2 (b + s)^2 - 1/2 b^2 + C sum c (L(y (f + s)) - L(y f)),     f the row's score,
 //!
-//! which is convex, and each row's loss has its kink at s = y - f. Rows are gathered into buckets by their kinks while
+//! which is convex, and each row's loss has its breakpoint at s = y - f. Rows are gathered into buckets by their breakpoints while
 //! their losses are summed, and from sums of each bucket the primal follows at every border between buckets. Borders
 //! lie close near 0 and far apart far from it: whatever the scale of the intercept, the best of them gains nearly as
 //! much as the best shift would. Only the certificate's weights take the shift; training goes on from where it was.
 
-/// Buckets in a doubling, as bits of the fraction of a kink.
+use crate::task::loss::Loss;
+
+/// Buckets in a doubling, as bits of the fraction of a breakpoint.
 const FRACTION_BITS: u32 = 2;
 /// The least border but 0 is 2^LEAST, the greatest 2^MOST.
 const LEAST: i32 = -20;
@@ -21,15 +23,15 @@ const MOST: i32 = 6;
 const SIDE: usize = (((MOST - LEAST) << FRACTION_BITS) + 2) as usize;
 
 /// Sums over rows by bucket, from the lowest bucket up.
-pub(in crate::solver) struct Kinks {
-    losses: Vec<[Moments; 2]>,
+pub(in crate::solver) struct Breakpoints {
+    losses: Vec<[BreakpointSums; 2]>,
     /// Rows whose score changes its sign in the bucket: those with label 1 less those with label -1.
     turns: Vec<i64>,
 }
 
-/// Sums of c, c k and c k^2 over kinks k, and a place that makes it as long as a vector of the processor. Those of rows
+/// Sums of c, c k and c k^2 over breakpoints k, and a place that makes it as long as a vector of the processor. Those of rows
 /// with label -1 come first in a bucket, then those of rows with label 1.
-type Moments = [f64; 4];
+type BreakpointSums = [f64; 4];
 
 /// A shifted intercept that is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +43,7 @@ pub(in crate::solver) struct Shifted {
     pub(in crate::solver) turned: i64,
 }
 
-impl Kinks {
+impl Breakpoints {
     pub(in crate::solver) fn new() -> Self {
         Self {
             losses: vec![[[0.0; 4]; 2]; 2 * SIDE],
@@ -50,7 +52,7 @@ impl Kinks {
     }
 
     /// Adds what was gathered from other rows.
-    pub(in crate::solver) fn join(&mut self, other: &Kinks) {
+    pub(in crate::solver) fn join(&mut self, other: &Breakpoints) {
         let sums = self.losses.as_flattened_mut().as_flattened_mut();
         let others = other.losses.as_flattened().as_flattened();
         sums.iter_mut()
@@ -63,9 +65,9 @@ impl Kinks {
     /// Adds a row with label `y` (1 or -1) and its score.
     #[inline(always)]
     pub(in crate::solver) fn add(&mut self, y: f64, cost: f64, score: f64) {
-        let kink = y - score;
-        let moments = &mut self.losses[bucket_of(kink)][usize::from(y > 0.0)];
-        let row = [cost, cost * kink, cost * kink * kink, 0.0];
+        let breakpoint = y - score;
+        let moments = &mut self.losses[bucket_of(breakpoint)][usize::from(y > 0.0)];
+        let row = [cost, cost * breakpoint, cost * breakpoint * breakpoint, 0.0];
         for (sum, value) in moments.iter_mut().zip(row) {
             *sum += value;
         }
@@ -77,10 +79,10 @@ impl Kinks {
         &self,
         from: f64,
         c: f64,
-        squared: bool,
+        loss: Loss,
         round: impl Fn(f64) -> f64,
     ) -> Option<Shifted> {
-        let losses = self.losses(squared);
+        let losses = self.losses(loss);
         let change =
             |shift: f64, loss: f64| shift * (from + 0.5 * shift) + c * (loss - losses[SIDE]);
         let borders = (1..2 * SIDE).map(|k| (k, change(border(k), losses[k])));
@@ -119,11 +121,11 @@ impl Kinks {
     }
 
     /// sum c L at the border before each bucket.
-    fn losses(&self, squared: bool) -> [f64; 2 * SIDE] {
+    fn losses(&self, loss: Loss) -> [f64; 2 * SIDE] {
         let mut losses = [0.0; 2 * SIDE];
         let mut below = [0.0; 4];
         for (k, [negative, _]) in self.losses.iter().enumerate() {
-            losses[k] += beyond(below, border(k), -1.0, squared);
+            losses[k] += beyond(below, border(k), -1.0, loss);
             below
                 .iter_mut()
                 .zip(negative)
@@ -135,7 +137,7 @@ impl Kinks {
                 .iter_mut()
                 .zip(positive)
                 .for_each(|(sum, more)| *sum += more);
-            losses[k] += beyond(above, border(k), 1.0, squared);
+            losses[k] += beyond(above, border(k), 1.0, loss);
         }
         losses
     }
@@ -150,24 +152,19 @@ impl Kinks {
     }
 }
 
-/// sum c |k - s| or sum c (k - s)^2 over kinks k, all above s (`sign` 1) or all below it (-1), from their moments.
-fn beyond([count, first, second, _]: Moments, s: f64, sign: f64, squared: bool) -> f64 {
+/// sum c L over breakpoints all above s (`sign` 1) or all below it (-1), from their moments.
+fn beyond([count, first, second, _]: BreakpointSums, s: f64, sign: f64, loss: Loss) -> f64 {
     if count == 0.0 {
         return 0.0;
     }
-    let sum = if squared {
-        second - 2.0 * s * first + s * s * count
-    } else {
-        sign * (first - s * count)
-    };
-    sum.max(0.0)
+    loss.sum_beyond([count, first, second], s, sign).max(0.0)
 }
 
-/// The bucket of a kink: those below 0 and 0 itself come first. A kink on a border belongs to the bucket before it.
+/// The bucket of a breakpoint: those below 0 and 0 itself come first. A breakpoint on a border belongs to the bucket before it.
 #[inline(always)]
-fn bucket_of(kink: f64) -> usize {
-    let above = kink > 0.0;
-    let bits = kink.abs().to_bits() - u64::from(above);
+fn bucket_of(breakpoint: f64) -> usize {
+    let above = breakpoint > 0.0;
+    let bits = breakpoint.abs().to_bits() - u64::from(above);
     let step = (bits >> (f64::MANTISSA_DIGITS - 1 - FRACTION_BITS)) as usize;
     let place = (step.max(FIRST_STEP) - FIRST_STEP).min(SIDE - 1);
     if above {
@@ -215,27 +212,25 @@ mod tests {
             Self((0..500).map(row).filter(|row| row.0 != 0.0).collect())
         }
 
-        fn kinks(&self) -> Kinks {
+        fn breakpoints(&self) -> Breakpoints {
             // in two parts, as by a team
             let (some, others) = self.0.split_at(self.0.len() / 3);
             let gather = |rows: &[(f64, f64, f64)]| {
-                let mut kinks = Kinks::new();
+                let mut breakpoints = Breakpoints::new();
                 rows.iter()
-                    .for_each(|(y, cost, score)| kinks.add(*y, *cost, *score));
-                kinks
+                    .for_each(|(y, cost, score)| breakpoints.add(*y, *cost, *score));
+                breakpoints
             };
-            let mut kinks = gather(some);
-            kinks.join(&gather(others));
-            kinks
+            let mut breakpoints = gather(some);
+            breakpoints.join(&gather(others));
+            breakpoints
         }
 
         /// 1/2 b^2 + C sum c L where the scores of these rows are shifted by b - `from`.
-        fn primal(&self, from: f64, b: f64, c: f64, squared: bool) -> f64 {
-            let loss = |(y, cost, score): &(f64, f64, f64)| {
-                let slack = (1.0 - y * (score + b - from)).max(0.0);
-                cost * if squared { slack * slack } else { slack }
-            };
-            0.5 * b * b + c * self.0.iter().map(loss).sum::<f64>()
+        fn primal(&self, from: f64, b: f64, c: f64, loss: Loss) -> f64 {
+            let of_row =
+                |(y, cost, score): &(f64, f64, f64)| cost * loss.value(y * (score + b - from));
+            0.5 * b * b + c * self.0.iter().map(of_row).sum::<f64>()
         }
 
         fn right(&self, shift: f64) -> i64 {
@@ -246,21 +241,21 @@ mod tests {
 
     #[test]
     fn what_the_primal_gains_is_what_it_is_said_to_and_nearly_all_there_is() {
-        for (seed, squared) in (0..40).flat_map(|seed| [(seed, false), (seed, true)]) {
+        for (seed, loss) in
+            (0..40).flat_map(|seed| [(seed, Loss::Hinge), (seed, Loss::SquaredHinge)])
+        {
             let offset = [0.0, 1e-3, -0.02, 0.3, -2.0][seed as usize % 5];
             let rows = Rows::random(seed, offset);
             let (from, c) = (offset, 0.1);
-            let before = rows.primal(from, from, c, squared);
+            let before = rows.primal(from, from, c, loss);
             let grid = (-40_000..=40_000).map(|k| from + f64::from(k) * 1e-4);
-            let least = grid.fold(before, |least, b| {
-                least.min(rows.primal(from, b, c, squared))
-            });
-            let shifted = rows.kinks().better(from, c, squared, |b| b);
+            let least = grid.fold(before, |least, b| least.min(rows.primal(from, b, c, loss)));
+            let shifted = rows.breakpoints().better(from, c, loss, |b| b);
             let Some(shifted) = shifted else {
                 assert!(before - least < 1e-6 * before, "{seed}");
                 continue;
             };
-            let after = rows.primal(from, shifted.intercept, c, squared);
+            let after = rows.primal(from, shifted.intercept, c, loss);
             assert!((before - after - shifted.gain).abs() < 1e-9 * before);
             assert!(
                 after - least <= 0.1 * (before - least) + 1e-9 * before,
@@ -276,9 +271,9 @@ mod tests {
         for seed in 0..40 {
             let rows = Rows::random(seed, 0.3);
             let round = |b: f64| (b * 64.0).round() / 64.0;
-            if let Some(shifted) = rows.kinks().better(0.3, 0.1, false, round) {
-                let gain = rows.primal(0.3, 0.3, 0.1, false)
-                    - rows.primal(0.3, shifted.intercept, 0.1, false);
+            if let Some(shifted) = rows.breakpoints().better(0.3, 0.1, Loss::Hinge, round) {
+                let gain = rows.primal(0.3, 0.3, 0.1, Loss::Hinge)
+                    - rows.primal(0.3, shifted.intercept, 0.1, Loss::Hinge);
                 assert!(gain >= shifted.gain - 1e-12, "{gain} {shifted:?}");
                 assert_eq!(shifted.intercept, round(shifted.intercept));
             }
@@ -287,23 +282,25 @@ mod tests {
 
     #[test]
     fn the_best_intercept_stays() {
-        let mut kinks = Kinks::new();
-        let better = |kinks: &Kinks, from: f64| kinks.better(from, 1.0, false, |b| b);
-        assert_eq!(better(&kinks, 0.0), None);
-        kinks.add(1.0, 1.0, 0.5);
-        kinks.add(-1.0, 1.0, -0.5);
-        assert_eq!(better(&kinks, 0.0), None);
-        assert!(better(&kinks, 3.0).is_some());
+        let mut breakpoints = Breakpoints::new();
+        let better = |breakpoints: &Breakpoints, from: f64| {
+            breakpoints.better(from, 1.0, Loss::Hinge, |b| b)
+        };
+        assert_eq!(better(&breakpoints, 0.0), None);
+        breakpoints.add(1.0, 1.0, 0.5);
+        breakpoints.add(-1.0, 1.0, -0.5);
+        assert_eq!(better(&breakpoints, 0.0), None);
+        assert!(better(&breakpoints, 3.0).is_some());
     }
 
     #[test]
     fn a_kink_lies_between_the_borders_of_its_bucket() {
         for exponent in -30..12 {
             for part in [1.0, 1.1, 1.25, 1.5, 1.75, 1.99] {
-                for kink in [part * 2f64.powi(exponent), -part * 2f64.powi(exponent)] {
-                    let bucket = bucket_of(kink);
-                    assert!(border(bucket) < kink);
-                    assert!(bucket + 1 == 2 * SIDE || kink <= border(bucket + 1));
+                for breakpoint in [part * 2f64.powi(exponent), -part * 2f64.powi(exponent)] {
+                    let bucket = bucket_of(breakpoint);
+                    assert!(border(bucket) < breakpoint);
+                    assert!(bucket + 1 == 2 * SIDE || breakpoint <= border(bucket + 1));
                 }
             }
         }

@@ -9,8 +9,9 @@
 //! Where weights are scattered over memory ([`crate::solver::visit::visitor::scattered`]) every row goes the way of a long one: its weights
 //! can be asked for one visit ahead, since its words have come by then.
 
-use crate::simd::{prefetch, Next, LINE_BYTES};
-use crate::solver::single::head::Blocks;
+use crate::base::prefetch::{prefetch, LINE_BYTES};
+use crate::rows::blocks::Blocks;
+use crate::simd::Next;
 
 /// Rows up to this many words are short.
 const SHORT_WORDS: usize = 96;

@@ -1,4 +1,4 @@
-//! What a head keeps for each row, the dual variable and whether it sleeps, in a form that several threads of one
+//! What a head keeps for each row, the dual variable and whether the row is shrunk, in a form that several threads of one
 //! trainer may change at a time, each for rows of its own.
 //!
 //! Loads and stores are relaxed, which costs what plain ones cost: no thread looks at another's rows, and what one
@@ -31,13 +31,13 @@ impl Dual {
     }
 }
 
-/// The rows that active passes leave out: a bit each, and those behind the last row sleep for ever.
-pub(crate) struct Asleep {
+/// The rows that active passes leave out: a bit each, and those behind the last row are shrunk for ever.
+pub(crate) struct Shrunk {
     words: Vec<AtomicU64>,
 }
 
-impl Asleep {
-    /// All of 0..rows awake.
+impl Shrunk {
+    /// All of 0..rows active.
     pub(in crate::solver) fn new(rows: usize) -> Result<Self, TryReserveError> {
         let mut words = Vec::new();
         words.try_reserve_exact(rows.div_ceil(64))?;
@@ -49,8 +49,8 @@ impl Asleep {
     }
 
     /// Sets the bits of the rows `64 n..64 (n + 1)`, those behind the last row too.
-    pub(in crate::solver) fn set_word(&mut self, n: usize, sleeps: u64) {
-        *self.words[n].get_mut() = sleeps;
+    pub(in crate::solver) fn set_word(&mut self, n: usize, shrinks: u64) {
+        *self.words[n].get_mut() = shrinks;
     }
 
     /// The bits of the rows `64 n..64 (n + 1)`.
@@ -65,8 +65,8 @@ impl Asleep {
     }
 
     #[inline]
-    pub(in crate::solver) fn set(&self, row: usize, sleeps: bool) {
-        self.set_group(row, 1, u32::from(sleeps));
+    pub(in crate::solver) fn set(&self, row: usize, shrinks: bool) {
+        self.set_group(row, 1, u32::from(shrinks));
     }
 
     /// The bits of `width` (at most 16, dividing 64) rows from `first`, a multiple of `width`.
@@ -92,29 +92,29 @@ mod tests {
 
     #[test]
     fn a_group_of_rows_sleeps_and_wakes_beside_its_neighbours() {
-        let asleep = Asleep::new(100).unwrap();
-        asleep.set_group(16, 16, 0xa5a5);
-        asleep.set_group(32, 16, 0xffff);
-        asleep.set(99, true);
-        assert_eq!(asleep.group(16, 16), 0xa5a5);
-        asleep.set_group(16, 16, 0x00ff);
-        assert_eq!((asleep.group(16, 16), asleep.group(0, 16)), (0x00ff, 0));
-        assert!(asleep.get(32) && !asleep.get(31) && asleep.get(99));
+        let shrunk = Shrunk::new(100).unwrap();
+        shrunk.set_group(16, 16, 0xa5a5);
+        shrunk.set_group(32, 16, 0xffff);
+        shrunk.set(99, true);
+        assert_eq!(shrunk.group(16, 16), 0xa5a5);
+        shrunk.set_group(16, 16, 0x00ff);
+        assert_eq!((shrunk.group(16, 16), shrunk.group(0, 16)), (0x00ff, 0));
+        assert!(shrunk.get(32) && !shrunk.get(31) && shrunk.get(99));
     }
 
     #[test]
-    fn there_is_nobody_awake_behind_the_last_row() {
+    fn nothing_is_active_behind_the_last_row() {
         for rows in [0, 1, 63, 64, 65, 100, 128] {
-            let mut asleep = Asleep::new(rows).unwrap();
+            let mut shrunk = Shrunk::new(rows).unwrap();
             let words = rows.div_ceil(64);
-            let awake = |asleep: &Asleep| (0..words).map(|n| asleep.word(n).count_zeros()).sum();
-            let all: u32 = awake(&asleep);
+            let active = |shrunk: &Shrunk| (0..words).map(|n| shrunk.word(n).count_zeros()).sum();
+            let all: u32 = active(&shrunk);
             for n in 0..words {
-                asleep.set_word(n, asleep.word(n) | 0xaaaa_aaaa_aaaa_aaaa);
+                shrunk.set_word(n, shrunk.word(n) | 0xaaaa_aaaa_aaaa_aaaa);
             }
-            let even: u32 = awake(&asleep);
+            let even: u32 = active(&shrunk);
             assert_eq!((all as usize, even as usize), (rows, rows.div_ceil(2)));
-            assert!(rows == 0 || !asleep.get(0));
+            assert!(rows == 0 || !shrunk.get(0));
         }
     }
 

@@ -19,20 +19,25 @@
 //!
 //! The selective form (`selective.rs`) is the same with rows of earlier blocks kept in the first slots of the page.
 
+use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
-use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
+use crate::base::step::Step;
+use crate::cache::{Consumer, Ends, WorkingSetRegion};
+use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
-use crate::rows::row::Row;
-use crate::simd::{prefetch, Kernel, Level, Real, Work};
+use crate::rows::visited::Batch;
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Proximal};
-use crate::training::held_out::HeldOut;
+use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::pass::{decide, Fresh, Held, Pass, Passes};
+use crate::training::schedule::interface::Schedule;
+use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
 use crate::training::schedule::working_set::GROUP;
-use crate::training::{Tallies, TrainError};
-use crate::Step;
+use crate::training::tallies::Tallies;
 
 /// Epsilon of the block's stop rule over the tolerance. With LIBLINEAR's default, 0.1, blocks get few rounds long before
 /// the gap is small, which costs passes.
@@ -42,7 +47,7 @@ const PREFETCH_LINES: usize = 8;
 
 /// What is being done with the block in the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum BlockStage {
     /// Its rows arrive; each has its first visit.
     Loading,
     /// This round over it is under way.
@@ -51,7 +56,7 @@ enum Stage {
     Choosing,
 }
 
-pub(in crate::training) struct Block<T> {
+pub(in crate::training) struct BlockMinimization<T> {
     solver: Solver<T>,
     consumer: Consumer,
     region: WorkingSetRegion,
@@ -60,10 +65,10 @@ pub(in crate::training) struct Block<T> {
     random: Random,
     policy: Policy,
     inner_rounds: u32,
-    /// Whether rows of the block may sleep from a round to the end of the block.
-    sleeps: bool,
+    /// Whether rows of the block may be shrunk from a round to the end of the block.
+    shrinks: bool,
     passes: Passes,
-    stage: Stage,
+    stage: BlockStage,
     /// Blocks of the pass that have been solved.
     block: u32,
     /// Whether the block is the last of its pass.
@@ -75,14 +80,14 @@ pub(in crate::training) struct Block<T> {
     /// The round's groups of [`GROUP`] slots, shuffled.
     order: Vec<u32>,
     cursor: usize,
-    /// By group, a bit for each slot whose row is not asleep.
-    awake: Vec<u16>,
+    /// By group, a bit for each slot whose row is not shrunk.
+    active: Vec<u16>,
     keep: Vec<bool>,
     /// Rows in the page.
     stored: u64,
 }
 
-impl<T: Real> Block<T> {
+impl<T: Real> BlockMinimization<T> {
     pub(in crate::training) fn new(
         mut solver: Solver<T>,
         facts: Facts,
@@ -93,8 +98,8 @@ impl<T: Real> Block<T> {
         log: Log,
     ) -> Result<Self, TrainError> {
         // with a shift, ending a round would move its centre, and one block alone must not do that
-        let sleeps = problem.proximal() == Proximal::Off;
-        solver.let_rows_sleep(sleeps);
+        let shrinks = problem.proximal() == Proximal::Off;
+        solver.let_rows_shrink(shrinks);
         let passes = Passes::begin(&mut solver, true, log)?;
         solver.begin_active();
         let selection = match problem.policy() {
@@ -111,67 +116,19 @@ impl<T: Real> Block<T> {
             random,
             policy: problem.policy(),
             inner_rounds: problem.inner_rounds(),
-            sleeps,
+            shrinks,
             passes,
-            stage: Stage::Loading,
+            stage: BlockStage::Loading,
             block: 0,
             last: false,
             selection,
             kept: 0,
             order: Vec::new(),
             cursor: 0,
-            awake: Vec::new(),
+            active: Vec::new(),
             keep: Vec::new(),
             stored: 0,
         })
-    }
-
-    /// Trains other heads from here on.
-    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
-        solver.let_rows_sleep(self.sleeps);
-        self.passes.restart(&mut solver)?;
-        solver.begin_active();
-        self.solver = solver;
-        Ok(())
-    }
-
-    /// Begins a pass of decisions: the heads have ended.
-    pub(in crate::training) fn begin_deciding(&mut self) {
-        self.passes.begun += 1;
-    }
-
-    /// Has rows decided as they come; `Done` behind the last.
-    pub(in crate::training) fn decide(
-        &mut self,
-        held_out: &mut HeldOut,
-        budget_values: usize,
-    ) -> Step {
-        decide(
-            &mut self.consumer,
-            (&self.solver, self.facts.dense),
-            (held_out, &mut self.passes),
-            budget_values,
-        )
-    }
-
-    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let mut moved = false;
-        while left > 0 {
-            if self.solver.done() {
-                return Ok(Step::Done);
-            }
-            let values = if self.stage != Stage::Loading {
-                self.visit_some(left)?
-            } else if let Some(values) = self.take_batch()? {
-                values
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
     }
 
     /// Visits the oldest batch of fresh rows and stores them; None when there is none.
@@ -192,12 +149,9 @@ impl<T: Real> Block<T> {
         };
         self.level.run(fresh);
         self.passes.rows += self.keep.len();
-        if self.passes.current == Pass::Full {
+        if self.passes.current == StreamedPass::Full {
             let mut page = PageMut::open(self.region.words(), dense);
-            let mut at = 0;
-            while at < values {
-                let row = Row::new(&batch.words[at..], dense);
-                at += row.values();
+            for row in Batch::new(batch.words, dense) {
                 let member = |selection: &Selection| selection.has(row.ordinal());
                 if self.selection.as_ref().is_some_and(member) {
                     continue;
@@ -211,9 +165,9 @@ impl<T: Real> Block<T> {
         }
         self.consumer.release();
         match (self.passes.current, ends) {
-            (_, Ends::Nothing) | (Pass::Verify, Ends::Block) => {}
-            (Pass::Verify, Ends::Pass) => self.end_pass()?,
-            (Pass::Full, ends) => {
+            (_, Ends::Nothing) | (StreamedPass::Verify, Ends::Block) => {}
+            (StreamedPass::Verify, Ends::Pass) => self.end_pass()?,
+            (StreamedPass::Full, ends) => {
                 self.last = ends == Ends::Pass;
                 self.begin_round(1)?;
             }
@@ -223,7 +177,7 @@ impl<T: Real> Block<T> {
 
     /// Begins a round. Those just loaded have had their first visit: the first round is about the rows kept before.
     fn begin_round(&mut self, round: u32) -> Result<(), TrainError> {
-        self.stage = Stage::Round(round);
+        self.stage = BlockStage::Round(round);
         if round == 1 {
             self.wake()?;
             return self.shuffle(self.kept);
@@ -236,22 +190,22 @@ impl<T: Real> Block<T> {
     /// Every row of the page is to be visited in the next round.
     fn wake(&mut self) -> Result<(), TrainError> {
         let slots = self.page().slots();
-        self.awake.clear();
-        reserve(&mut self.awake, slots.div_ceil(GROUP))?;
-        self.awake.resize(slots / GROUP, u16::MAX);
+        self.active.clear();
+        reserve(&mut self.active, slots.div_ceil(GROUP))?;
+        self.active.resize(slots / GROUP, u16::MAX);
         if !slots.is_multiple_of(GROUP) {
-            self.awake.push((1 << (slots % GROUP)) - 1);
+            self.active.push((1 << (slots % GROUP)) - 1);
         }
         Ok(())
     }
 
-    /// Puts the groups of the first `slots` slots that have rows awake into a new order.
+    /// Puts the groups of the first `slots` slots that have rows of the active set into a new order.
     fn shuffle(&mut self, slots: usize) -> Result<(), TrainError> {
         let groups = slots.div_ceil(GROUP);
         self.order.clear();
         reserve(&mut self.order, groups)?;
-        let is_awake = |group: &u32| self.awake[*group as usize] != 0;
-        self.order.extend((0..groups as u32).filter(is_awake));
+        let is_active = |group: &u32| self.active[*group as usize] != 0;
+        self.order.extend((0..groups as u32).filter(is_active));
         self.random.shuffle(&mut self.order);
         self.cursor = 0;
         Ok(())
@@ -260,14 +214,14 @@ impl<T: Real> Block<T> {
     /// Visits groups of the round with about `budget` values; ends the round behind the last.
     fn visit_some(&mut self, budget: usize) -> Result<usize, TrainError> {
         let grading = match (&mut self.selection, self.stage) {
-            (Some(selection), Stage::Choosing) => Some(selection.grading()),
+            (Some(selection), BlockStage::Choosing) => Some(selection.grading()),
             _ => None,
         };
         let round = Round {
             solver: &mut self.solver,
             page: Page::new(self.region.words(), self.facts.dense),
             groups: &self.order[self.cursor..],
-            awake: &mut self.awake,
+            active: &mut self.active,
             budget,
             grading,
         };
@@ -283,19 +237,19 @@ impl<T: Real> Block<T> {
 
     fn end_round(&mut self) -> Result<(), TrainError> {
         let solved = self.solver.violation() <= EPSILON_PER_TOLERANCE * self.solver.tolerance();
-        if self.sleeps {
+        if self.shrinks {
             self.solver.end_active();
         }
         match self.stage {
-            Stage::Round(round) if round < self.inner_rounds && !solved => {
+            BlockStage::Round(round) if round < self.inner_rounds && !solved => {
                 self.begin_round(round + 1)
             }
-            Stage::Round(_) if self.selection.is_some() => {
+            BlockStage::Round(_) if self.selection.is_some() => {
                 let slots = self.page().slots();
                 if let Some(selection) = &mut self.selection {
                     selection.begin(slots)?;
                 }
-                self.stage = Stage::Choosing;
+                self.stage = BlockStage::Choosing;
                 self.forget_limits();
                 self.wake()?;
                 self.shuffle(slots)
@@ -304,10 +258,10 @@ impl<T: Real> Block<T> {
         }
     }
 
-    /// Begins visits after which no row sleeps: an empty round leaves no limits beyond which rows do.
+    /// Begins visits after which no row is shrunk: an empty round leaves no limits beyond which rows are.
     fn forget_limits(&mut self) {
         self.solver.begin_active();
-        if self.sleeps {
+        if self.shrinks {
             self.solver.end_active();
         }
     }
@@ -323,7 +277,7 @@ impl<T: Real> Block<T> {
             Some(selection) => selection.choose(PageMut::open(self.region.words(), dense)),
             None => PageMut::create(self.region.words(), dense).read().slots(),
         };
-        self.stage = Stage::Loading;
+        self.stage = BlockStage::Loading;
         if self.last {
             self.block = 0;
             self.end_pass()?;
@@ -347,24 +301,54 @@ impl<T: Real> Block<T> {
     fn page(&mut self) -> Page<'_> {
         Page::new(self.region.words(), self.facts.dense)
     }
+}
 
-    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+impl<T: Real> Schedule<T> for BlockMinimization<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let mut moved = false;
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let values = if self.stage != BlockStage::Loading {
+                self.visit_some(left)?
+            } else if let Some(values) = self.take_batch()? {
+                values
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_shrink(self.shrinks);
+        self.passes.restart(&mut solver)?;
+        solver.begin_active();
+        self.solver = solver;
+        Ok(())
+    }
+
+    fn solver(&self) -> &Solver<T> {
         &self.solver
     }
 
-    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+    fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
     }
 
-    pub(in crate::training) fn log(&self) -> &Log {
+    fn log(&self) -> &Log {
         &self.passes.log
     }
 
-    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+    fn log_mut(&mut self) -> &mut Log {
         &mut self.passes.log
     }
 
-    pub(in crate::training) fn tallies(&self) -> Tallies {
+    fn tallies(&self) -> Tallies {
         Tallies {
             passes: self.passes.begun,
             rows_into_pass: self.passes.rows as u64,
@@ -373,6 +357,21 @@ impl<T: Real> Block<T> {
             replaced: 0,
         }
     }
+
+    fn begin_reading(&mut self, counts: bool) {
+        self.passes.begin_reading(counts);
+    }
+
+    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+        read_as_they_arrive(
+            &mut self.consumer,
+            self.facts.dense,
+            &mut self.passes,
+            &self.solver,
+            work,
+            budget_values,
+        )
+    }
 }
 
 /// Groups of a round, visited until the budget is used up; gives back how many groups and values that was.
@@ -380,7 +379,7 @@ struct Round<'a, T> {
     solver: &'a mut Solver<T>,
     page: Page<'a>,
     groups: &'a [u32],
-    awake: &'a mut [u16],
+    active: &'a mut [u16],
     budget: usize,
     grading: Option<Grading<'a>>,
 }
@@ -389,13 +388,13 @@ impl<T: Real> Work for Round<'_, T> {
     type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<K: Kernel>(mut self) -> (usize, usize) {
+    fn run<K: Isa>(mut self) -> (usize, usize) {
         let mut values = 0;
         for (done, &group) in self.groups.iter().enumerate() {
             if values >= self.budget {
                 return (done, values);
             }
-            let mut left = self.awake[group as usize];
+            let mut left = self.active[group as usize];
             while left != 0 {
                 let slot = first_slot(group, left);
                 left &= left - 1;
@@ -411,8 +410,8 @@ impl<T: Real> Work for Round<'_, T> {
                         self.solver.visit_active::<K>(&row, 0.0);
                     }
                 }
-                if self.solver.asleep(row.ordinal()) {
-                    self.awake[group as usize] &= !(1 << (slot % GROUP));
+                if self.solver.shrunk(row.ordinal()) {
+                    self.active[group as usize] &= !(1 << (slot % GROUP));
                 }
             }
         }
@@ -427,7 +426,7 @@ impl<T> Round<'_, T> {
         let slot = if left != 0 {
             first_slot(group, left)
         } else if let Some(&next) = self.groups.get(done + 1) {
-            first_slot(next, self.awake[next as usize])
+            first_slot(next, self.active[next as usize])
         } else {
             return;
         };

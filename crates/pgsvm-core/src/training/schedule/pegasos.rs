@@ -8,23 +8,28 @@
 //! training ends by the certificate's gap as any other does, or by the number of passes.
 
 use crate::base::random::Random;
-use crate::cache::{Arena, Consumer, Ends, Facts, TrainerSide, WorkingSetRegion};
+use crate::base::step::Step;
+use crate::cache::{Arena, Consumer, Ends, TrainerSide, WorkingSetRegion};
+use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
-use crate::simd::{Kernel, Level, Real, Work};
+use crate::rows::visited::Batch;
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
-use crate::training::held_out::{Decide, HeldOut};
+use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::pass::{decide, Held, Pass, Passes};
-use crate::training::{Tallies, TrainError};
-use crate::Step;
+use crate::training::schedule::interface::{read_page, Schedule};
+use crate::training::schedule::pass::{read_as_they_arrive, Held, Passes, StreamedPass};
+use crate::training::tallies::Tallies;
 
 /// Consecutive rows of the cache that stay together when they are shuffled.
 const GROUP: usize = 4;
 
 /// Where rows come from.
-enum Rows {
+enum RowStore {
     /// They are all in the cache.
     Resident(Arena),
     /// They arrive block by block, and the cache has room for one of them.
@@ -33,7 +38,7 @@ enum Rows {
 
 /// What a row is visited for.
 #[derive(Clone, Copy)]
-enum Visit {
+enum RowPurpose {
     /// An update by itself.
     Update,
     /// To see whether it is in B+.
@@ -46,7 +51,7 @@ enum Visit {
 
 pub(in crate::training) struct Pegasos<T> {
     solver: Solver<T>,
-    rows: Rows,
+    rows: RowStore,
     facts: Facts,
     level: Level,
     random: Random,
@@ -62,6 +67,8 @@ pub(in crate::training) struct Pegasos<T> {
     last: bool,
     /// Rows of the block at hand.
     size: usize,
+    /// Rows of the cache that have been read, in a pass in which nothing is trained.
+    read: usize,
 }
 
 impl<T: Real> Pegasos<T> {
@@ -72,14 +79,14 @@ impl<T: Real> Pegasos<T> {
         random: Random,
         log: Log,
     ) -> Result<Self, TrainError> {
-        solver.let_rows_sleep(false);
+        solver.let_rows_shrink(false);
         let streams = matches!(side, TrainerSide::Streaming(..));
         let passes = Passes::begin(&mut solver, streams, log)?;
         let (facts, rows) = match side {
-            TrainerSide::Resident(facts, arena) => (facts, Rows::Resident(arena)),
+            TrainerSide::Resident(facts, arena) => (facts, RowStore::Resident(arena)),
             TrainerSide::Streaming(facts, mut region, consumer) => {
                 PageMut::create(region.words(), facts.dense);
-                (facts, Rows::Streaming(region, consumer))
+                (facts, RowStore::Streaming(region, consumer))
             }
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
@@ -97,118 +104,39 @@ impl<T: Real> Pegasos<T> {
             block: 0,
             last: false,
             size: 0,
+            read: 0,
         };
         this.begin_walk()?;
         Ok(this)
     }
 
-    /// Trains other heads from here on.
-    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
-        solver.let_rows_sleep(false);
-        self.passes.restart(&mut solver)?;
-        self.solver = solver;
-        self.begin_walk()
-    }
-
-    /// Begins a pass of decisions: the heads have ended.
-    pub(in crate::training) fn begin_deciding(&mut self) {
-        self.passes.begun += 1;
-        self.cursor = 0;
-    }
-
-    /// Has rows decided; `Done` behind the last.
-    pub(in crate::training) fn decide(
-        &mut self,
-        held_out: &mut HeldOut,
-        budget_values: usize,
-    ) -> Step {
-        let arena = match &mut self.rows {
-            Rows::Streaming(_, consumer) => {
-                let solver = (&self.solver, self.facts.dense);
-                return decide(
-                    consumer,
-                    solver,
-                    (held_out, &mut self.passes),
-                    budget_values,
-                );
-            }
-            Rows::Resident(arena) => arena,
-        };
-        let page = Page::new(arena.words(), self.facts.dense);
-        let mut left = budget_values;
-        while self.cursor < self.order.len() {
-            if left == 0 {
-                return Step::Progress;
-            }
-            let rows = slots(self.order[self.cursor], page.slots());
-            let values = self.level.run(Decide {
-                solver: &self.solver,
-                rows: rows.map(|slot| page.peek_row(slot)),
-                held_out,
-            });
-            self.cursor += 1;
-            left = left.saturating_sub(values);
-        }
-        Step::Done
-    }
-
-    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let mut moved = false;
-        while left > 0 {
-            if self.solver.done() {
-                return Ok(Step::Done);
-            }
-            let walks = self.adding || matches!(self.rows, Rows::Resident(_));
-            let values = if walks {
-                self.walk_on(left)?
-            } else if let Some(values) = self.take_batch()? {
-                values
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
-    }
-
     /// What a row that comes in a pass is visited for.
-    fn visit(&self) -> Visit {
+    fn visit(&self) -> RowPurpose {
         match (self.passes.current, self.updates) {
-            (Pass::Verify, _) => Visit::Check,
-            (Pass::Full, Updates::Row) => Visit::Update,
-            (Pass::Full, Updates::Block) => Visit::Look,
+            (StreamedPass::Verify, _) => RowPurpose::Check,
+            (StreamedPass::Full, Updates::Row) => RowPurpose::Update,
+            (StreamedPass::Full, Updates::Block) => RowPurpose::Look,
         }
     }
 
     /// Visits the oldest batch of fresh rows, and keeps them if they are needed again; None when there is none.
     fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
         let (visit, dense) = (self.visit(), self.facts.dense);
-        let Rows::Streaming(region, consumer) = &mut self.rows else {
+        let RowStore::Streaming(region, consumer) = &mut self.rows else {
             return Ok(None);
         };
         let Some(batch) = consumer.front() else {
             return Ok(None);
         };
         let (ends, values) = (batch.ends, batch.words.len());
-        let mut rest = batch.words;
-        let rows = std::iter::from_fn(|| {
-            let row = (!rest.is_empty()).then(|| Row::new(rest, dense))?;
-            rest = &rest[row.values()..];
-            Some(row)
-        });
-        self.passes.rows += self.level.run(Visits {
+        self.passes.rows += self.level.run(VisitRows {
             solver: &mut self.solver,
-            rows,
+            rows: Batch::new(batch.words, dense),
             visit,
         });
-        if let Visit::Look = visit {
+        if let RowPurpose::Look = visit {
             let mut page = PageMut::open(region.words(), dense);
-            let mut at = 0;
-            while at < values {
-                let row = Row::new(&batch.words[at..], dense);
-                at += row.values();
+            for row in Batch::new(batch.words, dense) {
                 // a block has room by its making
                 if let Some(words) = page.push(row.values()) {
                     words.copy_from_slice(row.words());
@@ -217,8 +145,8 @@ impl<T: Real> Pegasos<T> {
         }
         consumer.release();
         match (visit, ends) {
-            (_, Ends::Nothing) | (Visit::Check, Ends::Block) => {}
-            (Visit::Look, ends) => self.begin_adding(ends == Ends::Pass)?,
+            (_, Ends::Nothing) | (RowPurpose::Check, Ends::Block) => {}
+            (RowPurpose::Look, ends) => self.begin_adding(ends == Ends::Pass)?,
             (_, ends) => self.end_block(ends == Ends::Pass)?,
         }
         Ok(Some(values))
@@ -229,15 +157,17 @@ impl<T: Real> Pegasos<T> {
         self.last = last;
         self.adding = true;
         self.size = self.page().slots();
-        self.solver.begin_update();
+        if let Some(heads) = self.solver.singles_mut() {
+            heads.begin_update();
+        }
         self.begin_walk()
     }
 
     /// Orders the groups of the rows in the cache.
     fn begin_walk(&mut self) -> Result<(), TrainError> {
         let groups = match &mut self.rows {
-            Rows::Resident(_) => self.facts.rows.div_ceil(GROUP),
-            Rows::Streaming(..) => self.page().slots().div_ceil(GROUP),
+            RowStore::Resident(_) => self.facts.rows.div_ceil(GROUP),
+            RowStore::Streaming(..) => self.page().slots().div_ceil(GROUP),
         };
         self.cursor = 0;
         self.order.clear();
@@ -246,7 +176,7 @@ impl<T: Real> Pegasos<T> {
             .try_reserve(groups)
             .map_err(|_| TrainError::OutOfMemory { bytes })?;
         self.order.extend(0..groups as u32);
-        if self.passes.current == Pass::Full && self.updates == Updates::Row {
+        if self.passes.current == StreamedPass::Full && self.updates == Updates::Row {
             self.random.shuffle(&mut self.order);
         }
         Ok(())
@@ -255,20 +185,20 @@ impl<T: Real> Pegasos<T> {
     /// Visits groups of rows in the cache with about `budget` values; ends the walk behind the last.
     fn walk_on(&mut self, budget: usize) -> Result<usize, TrainError> {
         let visit = match self.adding {
-            true => Visit::Add(self.size),
+            true => RowPurpose::Add(self.size),
             false => self.visit(),
         };
         let per_group = GROUP * self.facts.mean_row_words.max(1);
         let from = self.cursor;
         let end = (from + budget.div_ceil(per_group)).min(self.order.len());
         let words = match &mut self.rows {
-            Rows::Resident(arena) => arena.words(),
-            Rows::Streaming(region, _) => region.words(),
+            RowStore::Resident(arena) => arena.words(),
+            RowStore::Streaming(region, _) => region.words(),
         };
         let page = Page::new(words, self.facts.dense);
         let groups = self.order[from..end].iter();
         let rows = groups.flat_map(|&group| slots(group, page.slots()));
-        let visited = self.level.run(Visits {
+        let visited = self.level.run(VisitRows {
             solver: &mut self.solver,
             rows: rows.map(|slot| page.peek_row(slot)),
             visit,
@@ -282,13 +212,15 @@ impl<T: Real> Pegasos<T> {
             // the weights are gone over
             values += self.facts.features;
             match visit {
-                Visit::Look => self.begin_adding(true)?,
-                Visit::Add(_) => {
+                RowPurpose::Look => self.begin_adding(true)?,
+                RowPurpose::Add(_) => {
                     self.adding = false;
-                    self.solver.end_update();
+                    if let Some(heads) = self.solver.singles_mut() {
+                        heads.end_update();
+                    }
                     self.end_block(self.last)?;
                 }
-                Visit::Update | Visit::Check => self.end_block(true)?,
+                RowPurpose::Update | RowPurpose::Check => self.end_block(true)?,
             }
         }
         Ok(values)
@@ -298,17 +230,17 @@ impl<T: Real> Pegasos<T> {
     fn end_block(&mut self, last: bool) -> Result<(), TrainError> {
         let held = Held {
             rows: match &self.rows {
-                Rows::Resident(_) => self.facts.rows as u64,
-                Rows::Streaming(..) => self.size as u64,
+                RowStore::Resident(_) => self.facts.rows as u64,
+                RowStore::Streaming(..) => self.size as u64,
             },
             evictions: 0,
         };
-        if self.passes.current == Pass::Full {
+        if self.passes.current == StreamedPass::Full {
             self.block += 1;
             let block = (Event::Block, Some(self.block));
             self.passes.note(&mut self.solver, block, held);
         }
-        if let Rows::Streaming(region, _) = &mut self.rows {
+        if let RowStore::Streaming(region, _) = &mut self.rows {
             PageMut::create(region.words(), self.facts.dense);
         }
         if last {
@@ -320,7 +252,7 @@ impl<T: Real> Pegasos<T> {
 
     fn end_pass(&mut self, held: Held) -> Result<(), TrainError> {
         self.passes.end(&mut self.solver, held)?;
-        if let Rows::Resident(_) = self.rows {
+        if let RowStore::Resident(_) = self.rows {
             self.begin_walk()?;
         }
         Ok(())
@@ -328,38 +260,87 @@ impl<T: Real> Pegasos<T> {
 
     fn page(&mut self) -> Page<'_> {
         let words = match &mut self.rows {
-            Rows::Resident(arena) => arena.words(),
-            Rows::Streaming(region, _) => region.words(),
+            RowStore::Resident(arena) => arena.words(),
+            RowStore::Streaming(region, _) => region.words(),
         };
         Page::new(words, self.facts.dense)
     }
+}
 
-    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+impl<T: Real> Schedule<T> for Pegasos<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let mut moved = false;
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let walks = self.adding || matches!(self.rows, RowStore::Resident(_));
+            let values = if walks {
+                self.walk_on(left)?
+            } else if let Some(values) = self.take_batch()? {
+                values
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_shrink(false);
+        self.passes.restart(&mut solver)?;
+        self.solver = solver;
+        self.begin_walk()
+    }
+
+    fn solver(&self) -> &Solver<T> {
         &self.solver
     }
 
-    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+    fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
     }
 
-    pub(in crate::training) fn log(&self) -> &Log {
+    fn log(&self) -> &Log {
         &self.passes.log
     }
 
-    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+    fn log_mut(&mut self) -> &mut Log {
         &mut self.passes.log
     }
 
-    pub(in crate::training) fn tallies(&self) -> Tallies {
+    fn tallies(&self) -> Tallies {
         Tallies {
             passes: self.passes.begun,
             rows_into_pass: self.passes.rows as u64,
             working_set_rows: match &self.rows {
-                Rows::Resident(_) => self.facts.rows as u64,
-                Rows::Streaming(..) => self.size as u64,
+                RowStore::Resident(_) => self.facts.rows as u64,
+                RowStore::Streaming(..) => self.size as u64,
             },
             evictions: 0,
             replaced: 0,
+        }
+    }
+
+    fn begin_reading(&mut self, counts: bool) {
+        self.passes.begin_reading(counts);
+        self.read = 0;
+    }
+
+    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+        let (solver, dense) = (&self.solver, self.facts.dense);
+        match &mut self.rows {
+            RowStore::Streaming(_, consumer) => {
+                let passes = &mut self.passes;
+                read_as_they_arrive(consumer, dense, passes, solver, work, budget_values)
+            }
+            RowStore::Resident(arena) => {
+                let page = Page::new(arena.words(), dense);
+                read_page(page, &mut self.read, solver, work, budget_values)
+            }
         }
     }
 }
@@ -371,25 +352,33 @@ fn slots(group: u32, slots: usize) -> std::ops::Range<usize> {
 }
 
 /// Visits of some rows; gives back how many they were.
-struct Visits<'a, T, R> {
+struct VisitRows<'a, T, R> {
     solver: &'a mut Solver<T>,
     rows: R,
-    visit: Visit,
+    visit: RowPurpose,
 }
 
-impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for Visits<'_, T, R> {
+impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for VisitRows<'_, T, R> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
+    fn run<K: Isa>(self) -> usize {
         let mut count = 0;
         for row in self.rows {
             count += 1;
+            if let RowPurpose::Check = self.visit {
+                self.solver.check::<K>(&row);
+                continue;
+            }
+            // Pegasos' heads are held each by itself
+            let Some(heads) = self.solver.singles_mut() else {
+                return count;
+            };
             match self.visit {
-                Visit::Update => self.solver.descend_by_row::<K>(&row),
-                Visit::Look => self.solver.look::<K>(&row),
-                Visit::Add(size) => self.solver.descend_by_block::<K>(&row, size),
-                Visit::Check => self.solver.check::<K>(&row),
+                RowPurpose::Update => heads.descend_by_row::<K>(&row),
+                RowPurpose::Look => heads.look::<K>(&row),
+                RowPurpose::Add(size) => heads.descend_by_block::<K>(&row, size),
+                RowPurpose::Check => {}
             }
         }
         count

@@ -1,29 +1,33 @@
-//! Training over rows that are all in the arena: shuffled blocks of consecutive rows, sleeping rows left out.
+//! Training over rows that are all in the arena: shuffled blocks of consecutive rows, shrunk rows left out.
 
 use crate::base::random::Random;
-use crate::cache::{Arena, Facts};
+use crate::base::step::Step;
+use crate::cache::Arena;
+use crate::rows::blocks::Blocks;
+use crate::rows::facts::Facts;
 use crate::rows::page::Page;
-use crate::screening::measuring::{learned, learner, Measure, Measuring, SAMPLE};
+use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::Metric;
-use crate::simd::{Kernel, Level, Real, Work};
+use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::divided::{Member, Shared, Team};
-use crate::solver::single::head::Blocks;
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
 use crate::solver::{Pass, Solver};
-use crate::training::held_out::{Decide, HeldOut};
+use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
-use crate::training::threads::Crew;
-use crate::training::{Tallies, TrainError};
-use crate::Step;
+use crate::training::schedule::interface::{read_page, Schedule};
+use crate::training::tallies::Tallies;
+use crate::training::threads::ThreadPool;
 
 /// Rows of a block, visited in order; blocks are shuffled.
 const BLOCK: usize = 16;
 /// The same when d is near n, or when rows come sorted by class.
 const SMALL_BLOCK: usize = 4;
-/// Visits of awake rows between full passes, as a multiple of the rows.
+/// Visits of active rows between full passes, as a multiple of the rows.
 const ACTIVE_VISITS: usize = 2;
 /// Active passes between full passes.
 const ACTIVE_PASSES: usize = 20;
-/// A training that begins from elsewhere begins with active passes where one row in so many is awake, or fewer.
+/// A training that begins from elsewhere begins with active passes where one row in so many is active, or fewer.
 const FEW: usize = 2;
 /// A pass is divided when each trainer gets so many values at least, times the number of trainers squared but no more than
 /// `MOST_VALUES`, and so many for each feature: calling a thread takes as long as some thousand values (50,000 where it
@@ -38,6 +42,15 @@ const BUDGET_TIMES: usize = 4;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(in crate::training) const FEATURES_PER_VALUE: usize = 16;
+
+/// What follows a verifying pass that comes behind active passes.
+#[derive(Clone, Copy)]
+enum Between {
+    /// Active passes where heads end in it, of these that ran; else a full pass.
+    Active { heads: usize },
+    /// A full pass: enough active ones are done.
+    Full,
+}
 
 pub(in crate::training) struct Resident<T> {
     solver: Solver<T>,
@@ -58,12 +71,15 @@ pub(in crate::training) struct Resident<T> {
     passes: u32,
     /// The same two when heads began to take turns.
     before_turns: (usize, usize),
-    /// Heads that ran before the verifying pass in progress, if it follows an active one: where some end in it, active
-    /// passes go on. 0 where enough of those are done.
-    between: Option<usize>,
+    /// What follows the verifying pass in progress, if it comes between active passes.
+    between: Option<Between>,
+    /// No more active passes before the next full one: all heads have had their turns.
+    turns_over: bool,
     /// With more than one trainer.
     team: Option<Team<T>>,
-    crew: Crew,
+    pool: ThreadPool,
+    /// Rows that have been read, in a pass in which nothing is trained.
+    read: usize,
     /// Whether the team is in the middle of a pass.
     together: bool,
     log: Log,
@@ -78,11 +94,7 @@ impl<T: Real> Resident<T> {
         trainers: usize,
         log: Log,
     ) -> Result<Self, TrainError> {
-        let team = if trainers > 1 && solver.divisible() {
-            Some(Team::new(trainers, &solver)?)
-        } else {
-            None
-        };
+        let team = team_of(trainers, &solver)?;
         let block = block_of(&facts);
         let blocks = facts.rows.div_ceil(block);
         let mut order = Vec::new();
@@ -107,8 +119,10 @@ impl<T: Real> Resident<T> {
             before_turns: (0, 0),
             passes: 0,
             between: None,
+            turns_over: false,
             team,
-            crew: Crew::new(trainers - 1),
+            pool: ThreadPool::new(trainers - 1),
+            read: 0,
             together: false,
             log,
         };
@@ -124,7 +138,227 @@ impl<T: Real> Resident<T> {
         self.begin_full()
     }
 
-    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+    /// Whether this pass is divided among a team.
+    fn divided(&self) -> bool {
+        let values = self.pass_rows * self.facts.mean_row_words.max(1);
+        self.team.as_ref().is_some_and(|team| {
+            let members = team.members.len();
+            let least = MOST_VALUES.min(LEAST_VALUES * members * members);
+            values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
+        })
+    }
+
+    /// A step of a team: every member has the budget `BUDGET_TIMES` over.
+    fn step_together(&mut self, budget: usize) -> Result<(), TrainError> {
+        let Some(team) = &mut self.team else {
+            return Ok(());
+        };
+        if !self.together {
+            team.begin(&mut self.solver, self.order.len(), self.pass)?;
+            self.together = true;
+        }
+        let blocks = Blocks {
+            page: Page::new(self.arena.words(), self.facts.dense),
+            numbers: &self.order,
+            width: self.block,
+        };
+        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass);
+        let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
+        self.pool.side_by_side(members, |member| {
+            level.run(Together {
+                member,
+                shared: &shared,
+                budget,
+            })
+        });
+        self.cursor = self.order.len() - team.left();
+        if team.left() == 0 {
+            team.end(&mut self.solver, self.pass);
+            self.together = false;
+        }
+        Ok(())
+    }
+
+    fn end_pass(&mut self) -> Result<(), TrainError> {
+        match self.pass {
+            Pass::Full => {
+                let arrived = self.solver.end_full();
+                self.note(Event::Pass);
+                if arrived {
+                    return self.begin_verify();
+                }
+                self.solver.advance()?;
+                self.turns_over = false;
+                self.active_passes = 0;
+                self.active_visits = 0;
+            }
+            Pass::Verify { .. } => {
+                let due = self.solver.end_verify()?;
+                self.note(Event::Verify);
+                if self.solver.done() {
+                    return Ok(());
+                }
+                if due {
+                    return self.begin_verify();
+                }
+                match self.between.take() {
+                    Some(Between::Active { heads }) if self.solver.running_heads() < heads => {
+                        self.end_active();
+                        return self.begin_active();
+                    }
+                    Some(_) => return self.begin_full(),
+                    None => {}
+                }
+                if self.solver.full_passes() == 0 {
+                    return self.begin_sorted();
+                }
+                self.solver.advance()?;
+                self.turns_over = false;
+                self.active_passes = 0;
+                self.active_visits = 0;
+            }
+            Pass::Active => {
+                self.note(Event::Active);
+                match (self.solver.seems_to_arrive(), self.solver.in_turns()) {
+                    (true, true) => self.next_turn()?,
+                    (true, false) => {
+                        let heads = self.solver.running_heads();
+                        self.between = Some(Between::Active { heads });
+                        return self.begin_verify();
+                    }
+                    (false, _) => self.end_active(),
+                }
+            }
+        }
+        self.begin_active()
+    }
+
+    fn end_active(&mut self) {
+        self.solver.end_active();
+        self.active_passes += 1;
+        self.active_visits += self.solver.mean_active_visits();
+    }
+
+    /// Notes in the log what has just ended.
+    fn note(&mut self, event: Event) {
+        let moment = Moment {
+            event,
+            pass: self.passes,
+            block: None,
+            rows_streamed: 0,
+            cache_rows: self.pass_rows as u64,
+            evictions: 0,
+        };
+        self.log.note(&mut self.solver, moment);
+    }
+
+    fn begin_verify(&mut self) -> Result<(), TrainError> {
+        let everything = self.solver.begin_verify()?;
+        self.passes += 1;
+        // nothing is trained: rows may come as they lie
+        self.order_all();
+        self.pass = Pass::Verify { everything };
+        Ok(())
+    }
+
+    fn begin_full(&mut self) -> Result<(), TrainError> {
+        self.solver.begin_full(true)?;
+        self.passes += 1;
+        self.order_all();
+        self.random.shuffle(&mut self.order);
+        self.pass = Pass::Full;
+        Ok(())
+    }
+
+    fn order_all(&mut self) {
+        self.order.clear();
+        self.order
+            .extend(0..self.facts.rows.div_ceil(self.block) as u32);
+        self.cursor = 0;
+        self.pass_rows = self.facts.rows;
+    }
+
+    /// Begins behind a pass that verified what came from elsewhere: with active passes, where that left a small active set.
+    fn begin_sorted(&mut self) -> Result<(), TrainError> {
+        self.order_active_set();
+        match FEW * self.pass_rows <= self.facts.rows {
+            true => self.begin_active(),
+            false => self.begin_full(),
+        }
+    }
+
+    /// Orders the blocks that have a row in the active set.
+    fn order_active_set(&mut self) {
+        let width = self.block;
+        self.order.clear();
+        let mut rows = 0;
+        for n in 0..self.facts.rows.div_ceil(64) {
+            let mut active = self.solver.active(n);
+            rows += active.count_ones() as usize;
+            while active != 0 {
+                let block = active.trailing_zeros() as usize / width;
+                self.order.push((64 * n / width + block) as u32);
+                active &= !(((1 << width) - 1) << (block * width));
+            }
+        }
+        self.cursor = 0;
+        self.pass_rows = rows;
+    }
+
+    /// Begins an active pass, or a full or verifying one when enough of them are done.
+    fn begin_active(&mut self) -> Result<(), TrainError> {
+        while !self.order_active()? {
+            if self.solver.in_turns() {
+                self.next_turn()?;
+                continue;
+            }
+            if self.solver.wants_proof() {
+                self.between = Some(Between::Full);
+                return self.begin_verify();
+            }
+            return self.begin_full();
+        }
+        self.random.shuffle(&mut self.order);
+        self.solver.begin_active();
+        self.pass = Pass::Active;
+        Ok(())
+    }
+
+    /// Orders the rows of an active pass; false when one is no longer due.
+    fn order_active(&mut self) -> Result<bool, TrainError> {
+        let patience = self.solver.patience();
+        if self.turns_over
+            || self.active_passes >= ACTIVE_PASSES * patience
+            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows
+        {
+            return Ok(false);
+        }
+        self.order_active_set();
+        let values = self.pass_rows * self.facts.mean_row_words.max(1);
+        if self.pass_rows == 0 || values * FEATURES_PER_VALUE < self.facts.features {
+            return Ok(false);
+        }
+        if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
+            self.before_turns = (self.active_passes, self.active_visits);
+            self.next_turn()?;
+            return self.order_active();
+        }
+        Ok(true)
+    }
+
+    /// Makes it the next head's turn; behind the last no active pass is due.
+    fn next_turn(&mut self) -> Result<(), TrainError> {
+        if self.solver.next_turn()? {
+            (self.active_passes, self.active_visits) = self.before_turns;
+        } else {
+            self.turns_over = true;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Schedule<T> for Resident<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let mut left = budget_values.max(1);
         while left > 0 {
             if self.solver.done() {
@@ -158,162 +392,43 @@ impl<T: Real> Resident<T> {
         Ok(Step::Progress)
     }
 
-    /// Whether this pass is divided among a team.
-    fn divided(&self) -> bool {
-        let values = self.pass_rows * self.facts.mean_row_words.max(1);
-        self.team.as_ref().is_some_and(|team| {
-            let members = team.members.len();
-            let least = MOST_VALUES.min(LEAST_VALUES * members * members);
-            values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
-        })
-    }
-
-    /// A step of a team: every member has the budget `BUDGET_TIMES` over.
-    fn step_together(&mut self, budget: usize) -> Result<(), TrainError> {
-        let Some(team) = &mut self.team else {
-            return Ok(());
-        };
-        if !self.together {
-            team.begin(&mut self.solver, self.order.len(), self.pass)?;
-            self.together = true;
-        }
-        let blocks = Blocks {
-            page: Page::new(self.arena.words(), self.facts.dense),
-            numbers: &self.order,
-            width: self.block,
-        };
-        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass);
-        let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
-        self.crew.side_by_side(members, |member| {
-            level.run(Together {
-                member,
-                shared: &shared,
-                budget,
-            })
-        });
-        self.cursor = self.order.len() - team.left();
-        if team.left() == 0 {
-            team.end(&mut self.solver, self.pass);
-            self.together = false;
-        }
-        Ok(())
-    }
-
-    fn end_pass(&mut self) -> Result<(), TrainError> {
-        match self.pass {
-            Pass::Full => {
-                let arrived = self.solver.end_full();
-                self.note(Event::Pass);
-                if arrived {
-                    return self.begin_verify();
-                }
-                self.solver.advance()?;
-                self.active_passes = 0;
-                self.active_visits = 0;
-            }
-            Pass::Verify { .. } => {
-                let due = self.solver.end_verify()?;
-                self.note(Event::Verify);
-                if self.solver.done() {
-                    return Ok(());
-                }
-                if due {
-                    return self.begin_verify();
-                }
-                if let Some(before) = self.between.take() {
-                    if self.solver.running_heads() >= before {
-                        return self.begin_full();
-                    }
-                    self.end_active();
-                    return self.begin_active();
-                }
-                if self.solver.full_passes() == 0 {
-                    return self.begin_sorted();
-                }
-                self.solver.advance()?;
-                self.active_passes = 0;
-                self.active_visits = 0;
-            }
-            Pass::Active => {
-                self.note(Event::Active);
-                match (self.solver.seems_to_arrive(), self.solver.in_turns()) {
-                    (true, true) => self.next_turn()?,
-                    (true, false) => {
-                        self.between = Some(self.solver.running_heads());
-                        return self.begin_verify();
-                    }
-                    (false, _) => self.end_active(),
-                }
-            }
-        }
-        self.begin_active()
-    }
-
-    fn end_active(&mut self) {
-        self.solver.end_active();
-        self.active_passes += 1;
-        self.active_visits += self.solver.mean_active_visits();
-    }
-
-    /// Notes in the log what has just ended.
-    fn note(&mut self, event: Event) {
-        let moment = Moment {
-            event,
-            pass: self.passes,
-            block: None,
-            rows_streamed: 0,
-            cache_rows: self.pass_rows as u64,
-            evictions: 0,
-        };
-        self.log.note(&mut self.solver, moment);
-    }
-
-    /// Trains other heads from here on.
-    pub(in crate::training) fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
-        self.team = match self.crew.members() {
-            members if members > 1 && solver.divisible() => Some(Team::new(members, &solver)?),
-            _ => None,
-        };
+    fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
+        self.team = team_of(self.pool.members(), &solver)?;
         self.solver = solver;
         self.together = false;
+        self.turns_over = false;
         self.active_passes = 0;
         self.active_visits = 0;
         self.begin()
     }
 
-    /// Begins a pass of decisions: the heads have ended.
-    pub(in crate::training) fn begin_deciding(&mut self) {
-        self.passes += 1;
-        self.order_all();
+    fn solver(&self) -> &Solver<T> {
+        &self.solver
     }
 
-    /// Has rows decided; `Done` behind the last.
-    pub(in crate::training) fn decide(
-        &mut self,
-        held_out: &mut HeldOut,
-        budget_values: usize,
-    ) -> Step {
-        let page = Page::new(self.arena.words(), self.facts.dense);
-        let mut left = budget_values;
-        while self.cursor < self.order.len() {
-            if left == 0 {
-                return Step::Progress;
-            }
-            let first = self.cursor * self.block;
-            let end = (first + self.block).min(self.facts.rows);
-            let values = self.level.run(Decide {
-                solver: &self.solver,
-                rows: (first..end).map(|slot| page.peek_row(slot)),
-                held_out,
-            });
-            self.cursor += 1;
-            left = left.saturating_sub(values);
+    fn solver_mut(&mut self) -> &mut Solver<T> {
+        &mut self.solver
+    }
+
+    fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn log_mut(&mut self) -> &mut Log {
+        &mut self.log
+    }
+
+    fn tallies(&self) -> Tallies {
+        let share = self.cursor as f64 / self.order.len().max(1) as f64;
+        Tallies {
+            passes: self.passes,
+            rows_into_pass: (share * self.pass_rows as f64) as u64,
+            working_set_rows: self.pass_rows as u64,
+            ..Tallies::default()
         }
-        Step::Done
     }
 
-    /// Metrics learned from rows that are evenly spread, and not in step with anything that is periodic in them.
-    pub(in crate::training) fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
         let Some(mut learner) = learner(&self.facts)? else {
             return Ok(Vec::new());
         };
@@ -325,152 +440,25 @@ impl<T: Real> Resident<T> {
         Ok(learned(&learner, &self.solver))
     }
 
-    /// Has rows measured, about so many values of them; `Done` behind the last.
-    pub(in crate::training) fn measure(
-        &mut self,
-        measuring: &mut Measuring,
-        budget: usize,
-    ) -> Step {
+    fn begin_reading(&mut self, counts: bool) {
+        self.passes += u32::from(counts);
+        self.order_all();
+        self.read = 0;
+    }
+
+    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
         let page = Page::new(self.arena.words(), self.facts.dense);
-        self.level.run(Measure {
-            solver: &self.solver,
-            rows: (measuring.rows..self.facts.rows).map(|slot| page.peek_row(slot)),
-            measuring,
-            budget,
-        });
-        match measuring.rows == self.facts.rows {
-            true => Step::Done,
-            false => Step::Progress,
-        }
+        let step = read_page(page, &mut self.read, &self.solver, work, budget_values);
+        self.cursor = self.read / self.block;
+        step
     }
+}
 
-    fn begin_verify(&mut self) -> Result<(), TrainError> {
-        let everything = self.solver.begin_verify()?;
-        self.passes += 1;
-        // nothing is trained: rows may come as they lie
-        self.order_all();
-        self.pass = Pass::Verify { everything };
-        Ok(())
-    }
-
-    fn begin_full(&mut self) -> Result<(), TrainError> {
-        self.solver.begin_full(true)?;
-        self.passes += 1;
-        self.order_all();
-        self.random.shuffle(&mut self.order);
-        self.pass = Pass::Full;
-        Ok(())
-    }
-
-    fn order_all(&mut self) {
-        self.order.clear();
-        self.order
-            .extend(0..self.facts.rows.div_ceil(self.block) as u32);
-        self.cursor = 0;
-        self.pass_rows = self.facts.rows;
-    }
-
-    /// Begins behind a pass that verified what came from elsewhere: with active passes, where that left but few rows awake.
-    fn begin_sorted(&mut self) -> Result<(), TrainError> {
-        self.order_awake();
-        match FEW * self.pass_rows <= self.facts.rows {
-            true => self.begin_active(),
-            false => self.begin_full(),
-        }
-    }
-
-    /// Puts the blocks in order that have a row awake.
-    fn order_awake(&mut self) {
-        let width = self.block;
-        self.order.clear();
-        let mut rows = 0;
-        for n in 0..self.facts.rows.div_ceil(64) {
-            let mut awake = self.solver.awake(n);
-            rows += awake.count_ones() as usize;
-            while awake != 0 {
-                let block = awake.trailing_zeros() as usize / width;
-                self.order.push((64 * n / width + block) as u32);
-                awake &= !(((1 << width) - 1) << (block * width));
-            }
-        }
-        self.cursor = 0;
-        self.pass_rows = rows;
-    }
-
-    /// Begins an active pass, or a full or verifying one when enough of them are done.
-    fn begin_active(&mut self) -> Result<(), TrainError> {
-        while !self.order_active()? {
-            if self.solver.in_turns() {
-                self.next_turn()?;
-                continue;
-            }
-            if self.solver.wants_proof() {
-                self.between = Some(0);
-                return self.begin_verify();
-            }
-            return self.begin_full();
-        }
-        self.random.shuffle(&mut self.order);
-        self.solver.begin_active();
-        self.pass = Pass::Active;
-        Ok(())
-    }
-
-    /// Orders the rows of an active pass; false when one is no longer due.
-    fn order_active(&mut self) -> Result<bool, TrainError> {
-        let patience = self.solver.patience();
-        if self.active_passes >= ACTIVE_PASSES * patience
-            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows
-        {
-            return Ok(false);
-        }
-        self.order_awake();
-        let values = self.pass_rows * self.facts.mean_row_words.max(1);
-        if self.pass_rows == 0 || values * FEATURES_PER_VALUE < self.facts.features {
-            return Ok(false);
-        }
-        if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
-            self.before_turns = (self.active_passes, self.active_visits);
-            self.next_turn()?;
-            return self.order_active();
-        }
-        Ok(true)
-    }
-
-    /// Makes it the next head's turn; behind the last no active pass is due.
-    fn next_turn(&mut self) -> Result<(), TrainError> {
-        if self.solver.next_turn()? {
-            (self.active_passes, self.active_visits) = self.before_turns;
-        } else {
-            self.active_passes = usize::MAX;
-        }
-        Ok(())
-    }
-
-    pub(in crate::training) fn solver(&self) -> &Solver<T> {
-        &self.solver
-    }
-
-    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
-        &mut self.solver
-    }
-
-    pub(in crate::training) fn log(&self) -> &Log {
-        &self.log
-    }
-
-    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
-        &mut self.log
-    }
-
-    pub(in crate::training) fn tallies(&self) -> Tallies {
-        let share = self.cursor as f64 / self.order.len().max(1) as f64;
-        Tallies {
-            passes: self.passes,
-            rows_into_pass: (share * self.pass_rows as f64) as u64,
-            working_set_rows: self.pass_rows as u64,
-            ..Tallies::default()
-        }
+/// The team of several trainers. Heads that are held together are trained by one.
+fn team_of<T: Real>(members: usize, solver: &Solver<T>) -> Result<Option<Team<T>>, TrainError> {
+    match solver.singles() {
+        Some(heads) if members > 1 => Ok(Some(Team::new(members, heads)?)),
+        _ => Ok(None),
     }
 }
 
@@ -496,7 +484,7 @@ impl<T: Real> Work for Visit<'_, T> {
     type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> (usize, usize) {
+    fn run<K: Isa>(self) -> (usize, usize) {
         match self.pass {
             Pass::Full => self
                 .solver
@@ -523,7 +511,7 @@ impl<T: Real> Work for Together<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(self) {
+    fn run<K: Isa>(self) {
         self.member.visit::<K>(self.shared, self.budget);
     }
 }

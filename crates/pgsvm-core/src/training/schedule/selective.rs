@@ -8,8 +8,8 @@
 use crate::base::bits::Bits;
 use crate::rows::page::{PageMut, PAGE_HEADER_WORDS};
 use crate::task::problem::Policy;
+use crate::training::error::TrainError;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::TrainError;
 
 /// How a round grades: how many of `margins`, ascending, are below the row's gradient.
 pub(in crate::training) struct Grading<'a> {

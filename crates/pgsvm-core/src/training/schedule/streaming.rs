@@ -10,24 +10,29 @@
 //! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
 //! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
+use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
-use crate::cache::{Consumer, Ends, Facts, WorkingSetRegion};
+use crate::base::step::Step;
+use crate::cache::{Consumer, Ends, WorkingSetRegion};
+use crate::rows::facts::Facts;
 use crate::rows::page::Page;
-use crate::rows::row::Row;
-use crate::screening::measuring::{learned, learner, Measure, Measuring, SAMPLE};
-use crate::screening::slack::{Learner, Metric};
-use crate::simd::{prefetch, Kernel, Level, Real, Work};
+use crate::rows::visited::{Batch, VisitedRows};
+use crate::screening::measuring::{learned, learner, SAMPLE};
+use crate::screening::slack::{Metric, MetricLearner};
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
-use crate::task::problem::{Policy, Problem, Schedule};
-use crate::training::held_out::HeldOut;
+use crate::task::problem::{Policy, Problem, Schedule as Timing};
+use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::schedule::paper::Threshold;
-use crate::training::schedule::pass::{as_they_arrive, decide, Arrived, Fresh, Held, Pass, Passes};
+use crate::training::schedule::interface::Schedule;
+use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
 use crate::training::schedule::resident::FEATURES_PER_VALUE;
+use crate::training::schedule::threshold::Threshold;
 use crate::training::schedule::working_set::{WorkingSet, GROUP};
-use crate::training::{Tallies, TrainError};
-use crate::Step;
+use crate::training::tallies::Tallies;
 
 /// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
 const CACHED_VISITS: f64 = 2.0;
@@ -55,7 +60,7 @@ pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) facts: Facts,
     pub(in crate::training) level: Level,
     pub(in crate::training) random: Random,
-    schedule: Schedule,
+    timing: Timing,
     policy: Policy,
     /// The threshold of the published form.
     pub(in crate::training) threshold: Threshold,
@@ -84,7 +89,7 @@ pub(in crate::training) struct Streaming<T> {
     /// Flags of the rows of a batch or group to keep.
     keep: Vec<bool>,
     /// Learns metrics for leeways, where those are wanted.
-    learner: Option<Learner>,
+    learner: Option<MetricLearner>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
@@ -103,7 +108,7 @@ impl<T: Real> Streaming<T> {
         random: Random,
         log: Log,
     ) -> Result<Self, TrainError> {
-        solver.let_rows_sleep(false);
+        solver.let_rows_shrink(false);
         Ok(Self {
             passes: Passes::begin(&mut solver, true, log)?,
             solver,
@@ -112,7 +117,7 @@ impl<T: Real> Streaming<T> {
             facts,
             level: Level::best(),
             random,
-            schedule: problem.schedule(),
+            timing: problem.schedule(),
             policy: problem.policy(),
             threshold: Threshold::new(),
             cut: GRADES,
@@ -133,116 +138,20 @@ impl<T: Real> Streaming<T> {
         })
     }
 
-    /// Trains other heads from here on, with the working set as it is.
-    pub(in crate::training) fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
-        solver.let_rows_sleep(false);
-        self.passes.restart(&mut solver)?;
-        self.solver = solver;
-        self.threshold = Threshold::new();
-        self.cut = GRADES;
-        self.most_open = 0.0;
-        (self.relevant, self.last_relevant) = (0, None);
-        self.forget_pass();
-        Ok(())
-    }
-
-    /// Begins a pass of decisions: the heads have ended.
-    pub(in crate::training) fn begin_deciding(&mut self) {
-        self.passes.begun += 1;
-    }
-
-    /// Has rows decided as they come; `Done` behind the last.
-    pub(in crate::training) fn decide(
-        &mut self,
-        held_out: &mut HeldOut,
-        budget_values: usize,
-    ) -> Step {
-        decide(
-            &mut self.consumer,
-            (&self.solver, self.facts.dense),
-            (held_out, &mut self.passes),
-            budget_values,
-        )
-    }
-
     /// Has metrics learned from rows of the first pass.
     pub(in crate::training) fn learn_metrics(&mut self) -> Result<(), TrainError> {
         self.learner = learner(&self.facts)?;
         Ok(())
     }
 
-    /// The metrics learned.
-    pub(in crate::training) fn metrics(&self) -> Vec<Metric> {
-        let learner = self.learner.as_ref();
-        learner.map_or_else(Vec::new, |learner| learned(learner, &self.solver))
-    }
-
-    /// Begins a pass in which rows are measured: the head has ended.
-    pub(in crate::training) fn begin_measuring(&mut self) {
-        self.passes.begun += 1;
-        self.passes.rows = 0;
-    }
-
-    /// Has rows measured as they come; `Done` behind the last.
-    pub(in crate::training) fn measure(
-        &mut self,
-        measuring: &mut Measuring,
-        budget_values: usize,
-    ) -> Step {
-        let (solver, level) = (&self.solver, self.level);
-        let rows = |rows: Arrived<'_>| {
-            level.run(Measure {
-                solver,
-                rows,
-                measuring,
-                budget: usize::MAX,
-            })
-        };
-        let (consumer, passes) = (&mut self.consumer, &mut self.passes);
-        as_they_arrive(consumer, self.facts.dense, passes, budget_values, rows)
-    }
-
-    pub(in crate::training) fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let (mut took, mut moved) = (false, false);
-        while left > 0 {
-            if self.solver.done() {
-                return Ok(Step::Done);
-            }
-            let values = if self.ending {
-                if self.waits() && self.may_sweep(self.spare) {
-                    self.sweep_some()?
-                } else {
-                    self.end_pass()?;
-                    self.facts.features
-                }
-            } else if self.may_sweep(self.owed) {
-                self.sweep_some()?
-            } else if let Some(values) = self.take_batch()? {
-                took = true;
-                values
-            } else if took {
-                // the reader must hear of the room before the waiting time is used for sweeps
-                return Ok(Step::Progress);
-            } else if self.schedule == Schedule::Timed && self.may_sweep(self.spare) {
-                self.sweep_some()?
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
-    }
-
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current == Pass::Full && visits >= GROUP as f64 && !self.settled
+        self.passes.current == StreamedPass::Full && visits >= GROUP as f64 && !self.settled
     }
 
     /// Whether the end of a pass may wait for the working set: no row of the next pass has come. (The published form knows
     /// nothing of that.)
     fn waits(&mut self) -> bool {
-        self.schedule == Schedule::Timed
+        self.timing == Timing::Timed
             && self.policy != Policy::Paper
             && self.consumer.front().is_none()
     }
@@ -276,15 +185,15 @@ impl<T: Real> Streaming<T> {
         if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
             let step = self.facts.rows.div_ceil(SAMPLE);
             let mut count = self.passes.rows;
-            let rows = Arrived::of(batch.words, dense, &mut count);
+            let rows = VisitedRows::Batch {
+                batch: Batch::new(batch.words, dense),
+                count: &mut count,
+            };
             rows.step_by(step).for_each(|row| learner.take(&row));
         }
         self.passes.rows += self.keep.len();
-        if self.passes.current == Pass::Full {
-            let mut at = 0;
-            for &keep in &self.keep {
-                let row = Row::new(&batch.words[at..], dense);
-                at += row.values();
+        if self.passes.current == StreamedPass::Full {
+            for (&keep, row) in self.keep.iter().zip(Batch::new(batch.words, dense)) {
                 if keep {
                     self.relevant += 1;
                     self.set.insert(&row, &mut self.random);
@@ -303,7 +212,7 @@ impl<T: Real> Streaming<T> {
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
         self.forget_pass();
-        if self.passes.current == Pass::Full {
+        if self.passes.current == StreamedPass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
         let held = self.held();
@@ -438,24 +347,71 @@ impl<T: Real> Streaming<T> {
             (share * self.facts.rows as f64) as usize
         })
     }
+}
 
-    pub(in crate::training) fn solver(&self) -> &Solver<T> {
+impl<T: Real> Schedule<T> for Streaming<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let mut left = budget_values.max(1);
+        let (mut took, mut moved) = (false, false);
+        while left > 0 {
+            if self.solver.done() {
+                return Ok(Step::Done);
+            }
+            let values = if self.ending {
+                if self.waits() && self.may_sweep(self.spare) {
+                    self.sweep_some()?
+                } else {
+                    self.end_pass()?;
+                    self.facts.features
+                }
+            } else if self.may_sweep(self.owed) {
+                self.sweep_some()?
+            } else if let Some(values) = self.take_batch()? {
+                took = true;
+                values
+            } else if took {
+                // the reader must hear of the room before the waiting time is used for sweeps
+                return Ok(Step::Progress);
+            } else if self.timing == Timing::Timed && self.may_sweep(self.spare) {
+                self.sweep_some()?
+            } else {
+                return Ok(if moved { Step::Progress } else { Step::Blocked });
+            };
+            moved = true;
+            left = left.saturating_sub(values.max(1));
+        }
+        Ok(Step::Progress)
+    }
+
+    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+        solver.let_rows_shrink(false);
+        self.passes.restart(&mut solver)?;
+        self.solver = solver;
+        self.threshold = Threshold::new();
+        self.cut = GRADES;
+        self.most_open = 0.0;
+        (self.relevant, self.last_relevant) = (0, None);
+        self.forget_pass();
+        Ok(())
+    }
+
+    fn solver(&self) -> &Solver<T> {
         &self.solver
     }
 
-    pub(in crate::training) fn solver_mut(&mut self) -> &mut Solver<T> {
+    fn solver_mut(&mut self) -> &mut Solver<T> {
         &mut self.solver
     }
 
-    pub(in crate::training) fn log(&self) -> &Log {
+    fn log(&self) -> &Log {
         &self.passes.log
     }
 
-    pub(in crate::training) fn log_mut(&mut self) -> &mut Log {
+    fn log_mut(&mut self) -> &mut Log {
         &mut self.passes.log
     }
 
-    pub(in crate::training) fn tallies(&self) -> Tallies {
+    fn tallies(&self) -> Tallies {
         Tallies {
             passes: self.passes.begun,
             rows_into_pass: self.passes.rows as u64,
@@ -463,6 +419,26 @@ impl<T: Real> Streaming<T> {
             evictions: self.set.evicted,
             replaced: self.set.replaced,
         }
+    }
+
+    fn begin_reading(&mut self, counts: bool) {
+        self.passes.begin_reading(counts);
+    }
+
+    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+        read_as_they_arrive(
+            &mut self.consumer,
+            self.facts.dense,
+            &mut self.passes,
+            &self.solver,
+            work,
+            budget_values,
+        )
+    }
+
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        let learner = self.learner.as_ref();
+        Ok(learner.map_or_else(Vec::new, |learner| learned(learner, &self.solver)))
     }
 }
 
@@ -481,7 +457,7 @@ impl<T: Real> Work for Group<'_, T> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> usize {
+    fn run<K: Isa>(self) -> usize {
         let mut values = 0;
         let end = (self.first + GROUP).min(self.page.slots());
         let scattered = self.solver.scattered();

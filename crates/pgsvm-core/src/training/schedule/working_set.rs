@@ -5,10 +5,11 @@
 
 use crate::base::bits::Bits;
 use crate::base::random::Random;
-use crate::cache::{Facts, WorkingSetRegion};
+use crate::cache::WorkingSetRegion;
+use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
 use crate::rows::row::Row;
-use crate::training::TrainError;
+use crate::training::error::TrainError;
 
 /// Pages aimed at, rows aimed at for each, and pages there should be at least.
 const PAGES: usize = 128;

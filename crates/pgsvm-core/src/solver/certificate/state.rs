@@ -1,35 +1,39 @@
-//! The course of one head: its bounds, its proximal shift, its certificate and when it ends, from pass to pass.
+//! The state of one head: its bounds, its proximal shift, its certificate and when it ends, from pass to pass.
 //!
-//! A course knows no vectors. Whoever holds the weights, [`crate::solver::single::head`] those of one head or [`crate::solver::joint`] those of
+//! A state knows no vectors. Whoever holds the weights, [`crate::solver::single::head`] those of one head or [`crate::solver::joint`] those of
 //! many, gives it norms and what the visits summed, and does what it says: takes weights over as the best, moves the
 //! centre.
 
-use crate::cache::Facts;
+use crate::rows::facts::Facts;
+use crate::solver::certificate::dual::shrunk_dual;
+use crate::solver::certificate::dual::Proved;
+use crate::solver::certificate::dual::Verified;
 use crate::solver::proximal::iterate::Norms;
-use crate::solver::proximal::moments::Metric;
+use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
-use crate::solver::single::verify::shrunk_dual;
 use crate::solver::sums::intercept::Shifted;
-use crate::solver::visit::visitor::{Sums, Tally, Terms};
-use crate::task::problem::{relative, Loss, Policy, Problem, Proximal};
-use crate::training::{Certificate, HeadReport, HeadSpec, StopReason};
+use crate::solver::sums::tally::{Sums, Tally};
+use crate::solver::sums::terms::Terms;
+use crate::task::heads::HeadSpec;
+use crate::task::problem::{Policy, Problem, Proximal};
+use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
-/// A row at its bound sleeps when its gradient is beyond this share of the largest violation of the last pass.
-const SLEEP_SHARE: f64 = 0.5;
+/// A row at its bound is shrunk (left out of active passes; Joachims 1999, Hsieh et al. 2008) when its gradient is beyond this share of the largest violation of the last pass.
+const SHRINK_SHARE: f64 = 0.5;
 /// The same at first, while much is still to be learned from few rows: until the gap is near, or a full pass finds that
-/// rows which slept left more than some share of it.
+/// shrunk rows left more than some share of it.
 const EAGER_SHARE: f64 = 0.25;
 const EAGER_GAP: f64 = 0.01;
-const OVERSLEPT: f64 = 0.1;
+const WRONGLY_SHRUNK: f64 = 0.1;
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
 
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
 
-/// Where rows that slept left less than this share of the gap, active passes may go on for twice as long as before, up to
+/// Where shrunk rows left less than this share of the gap, active passes may go on for twice as long as before, up to
 /// so many times as long as at first.
-const SLEPT_WELL: f64 = 0.01;
+const RIGHTLY_SHRUNK: f64 = 0.01;
 const MOST_PATIENCE: usize = 4;
 
 /// What is to happen to the centre of the proximal shift.
@@ -42,27 +46,13 @@ pub(in crate::solver) enum Shift {
     MoveInMetric(f64),
 }
 
-/// What a verifying pass found about the dual.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::solver) struct Proved {
-    /// |v|^2, v recomputed.
-    pub(in crate::solver) norm: f64,
-    /// Sum of a, and of diag a^2.
-    pub(in crate::solver) alpha: f64,
-    pub(in crate::solver) diag: f64,
-    /// Rows with a > 0.
-    pub(in crate::solver) support: u64,
-}
-
-/// What follows from a verifying pass.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::solver) enum Verdict {
-    /// The head has ended; its dual variables are those shrunk by this factor.
-    Ended { shrink: f64 },
-    /// It goes on from the recomputed v.
-    GoesOn,
-    /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
-    Begins { kappa: f64, at_v: bool },
+/// What a head begins from that came from elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    /// Dual variables alone: the v that they make.
+    AtV,
+    /// Dual variables, and weights that came with them.
+    AtWeights,
 }
 
 /// The best primal found and its counts.
@@ -73,7 +63,7 @@ struct Best {
     rows: u64,
 }
 
-pub(crate) struct Course {
+pub(crate) struct HeadState {
     pub(in crate::solver) terms: Terms,
     pub(in crate::solver) sums: Sums,
     best: Best,
@@ -82,8 +72,8 @@ pub(crate) struct Course {
     start_dual: f64,
     start_outer: f64,
     measured: Measured,
-    /// Whether rows may sleep at all.
-    sleeps: bool,
+    /// Whether rows may be shrunk at all.
+    shrinks: bool,
     rule: Rule,
     /// Whether the shift is measured in a metric that follows the dual variables.
     follows_duals: bool,
@@ -95,7 +85,7 @@ pub(crate) struct Course {
     verifies_primal: bool,
     certificate: Option<Certificate>,
     support_vectors: u64,
-    /// Whether rows sleep eagerly, and how many times as long as at first active passes may go on.
+    /// Whether rows are shrunk eagerly, and how many times as long as at first active passes may go on.
     eager: bool,
     patience: usize,
     /// Gap and number of full passes at which it ends.
@@ -103,21 +93,18 @@ pub(crate) struct Course {
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
-    /// Whether it begins from dual variables that came from elsewhere, of which a verifying pass has yet to make v; and
-    /// whether the weights came too.
-    begins_elsewhere: Option<bool>,
+    /// Where it is to begin other than at 0, until a verifying pass has seen all rows there.
+    begins: Option<Beginning>,
     pub(crate) stop: Option<StopReason>,
 }
 
-impl Course {
+impl HeadState {
     pub(in crate::solver) fn new(
         problem: &Problem,
         spec: &HeadSpec,
         facts: &Facts,
         together: usize,
     ) -> Self {
-        let squared = problem.loss() == Loss::SquaredHinge;
-        let factor = if squared { 2.0 } else { 1.0 };
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let proximal = if problem.policy() == Policy::Paper {
             Proximal::Off
@@ -126,7 +113,7 @@ impl Course {
         };
         let rule = Rule::new(
             proximal,
-            factor,
+            problem.loss().slope(),
             spec.c,
             facts.mean_q + intercept,
             together,
@@ -135,9 +122,9 @@ impl Course {
         Self {
             terms: Terms {
                 c: spec.c,
-                squared,
-                sleep_above: f64::INFINITY,
-                sleep_below: f64::NEG_INFINITY,
+                loss: problem.loss(),
+                shrink_above: f64::INFINITY,
+                shrink_below: f64::NEG_INFINITY,
             },
             sums: Sums::ZERO,
             best: Best {
@@ -154,7 +141,7 @@ impl Course {
                 gap: 1.0,
                 mean_aq: 0.0,
             },
-            sleeps: true,
+            shrinks: true,
             rule,
             follows_duals: false,
             estimate: f64::INFINITY,
@@ -168,7 +155,7 @@ impl Course {
             tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
             max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
             full_passes: 0,
-            begins_elsewhere: None,
+            begins: None,
             stop: None,
         }
     }
@@ -183,12 +170,15 @@ impl Course {
 
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
     pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
-        self.begins_elsewhere = Some(at_weights);
+        self.begins = Some(match at_weights {
+            true => Beginning::AtWeights,
+            false => Beginning::AtV,
+        });
     }
 
     /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
     pub(in crate::solver) fn cannot_wait(&self) -> bool {
-        self.begins_elsewhere.is_some() || self.is_last()
+        self.begins.is_some() || self.is_last()
     }
 
     fn is_last(&self) -> bool {
@@ -204,8 +194,8 @@ impl Course {
         self.rule.kappa()
     }
 
-    pub(crate) fn let_rows_sleep(&mut self, sleeps: bool) {
-        self.sleeps = sleeps;
+    pub(crate) fn let_rows_shrink(&mut self, shrinks: bool) {
+        self.shrinks = shrinks;
     }
 
     /// Begins a full pass at weights with these norms.
@@ -228,13 +218,13 @@ impl Course {
         self.full_passes += 1;
         let full = self.sums.full;
         let (primal, is_best) = self.take_primal(start, shifted);
-        self.judge_sleep(self.sums.open / (primal - self.start_dual));
+        self.judge_shrinking(self.sums.open / (primal - self.start_dual));
         self.note_limits();
         let Sums { alpha, diag, .. } = self.sums;
-        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.squared);
+        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded());
         self.best_dual = self.best_dual.max(dual);
         let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best.primal);
-        self.estimate = relative(estimate, dual);
+        self.estimate = relative_gap(estimate, dual);
         self.support_vectors = full.support;
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
@@ -246,11 +236,11 @@ impl Course {
         is_best
     }
 
-    /// Learns from a full pass: `share` is what rows that slept left of the gap at its start.
-    fn judge_sleep(&mut self, share: f64) {
-        self.eager &= share <= OVERSLEPT && self.gap() > EAGER_GAP;
-        // the first has no rows that slept, and with a shift a full pass also corrects its strength
-        let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < SLEPT_WELL;
+    /// Learns from a full pass: `share` is what shrunk rows left of the gap at its start.
+    fn judge_shrinking(&mut self, share: f64) {
+        self.eager &= share <= WRONGLY_SHRUNK && self.gap() > EAGER_GAP;
+        // the first has no shrunk rows, and with a shift a full pass also corrects its strength
+        let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < RIGHTLY_SHRUNK;
         self.patience = if well {
             (2 * self.patience).min(MOST_PATIENCE)
         } else {
@@ -283,19 +273,19 @@ impl Course {
     fn note_limits(&mut self) {
         let Sums { high, low, .. } = self.sums;
         self.sums.forget_pass();
-        if !self.sleeps {
+        if !self.shrinks {
             return;
         }
         let share = match self.eager {
             true => EAGER_SHARE,
-            false => SLEEP_SHARE,
+            false => SHRINK_SHARE,
         };
-        self.terms.sleep_above = if high > 0.0 {
+        self.terms.shrink_above = if high > 0.0 {
             share * high
         } else {
             f64::INFINITY
         };
-        self.terms.sleep_below = if low < 0.0 {
+        self.terms.shrink_below = if low < 0.0 {
             share * low
         } else {
             f64::NEG_INFINITY
@@ -318,12 +308,12 @@ impl Course {
             return self.last_dual();
         }
         let Sums { alpha, diag, .. } = sums;
-        shrunk_dual(alpha, norms.v, diag, self.terms.squared).0
+        shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded()).0
     }
 
     /// The smallest relative gap known.
     pub(crate) fn gap(&self) -> f64 {
-        relative(self.best.primal, self.best_dual)
+        relative_gap(self.best.primal, self.best_dual)
     }
 
     /// Whether a metric would be used if columns call for one.
@@ -332,7 +322,7 @@ impl Course {
     }
 
     /// kappa at the start in this metric.
-    pub(in crate::solver) fn kappa_in(&self, metric: &Metric) -> f64 {
+    pub(in crate::solver) fn kappa_in(&self, metric: &ShiftMetric) -> f64 {
         self.rule.first_in_metric(metric.mean_norm)
     }
 
@@ -343,13 +333,13 @@ impl Course {
 
     /// Its dual variables came from elsewhere, and this metric follows them: the shift is measured in it from the start.
     /// Returns kappa.
-    pub(in crate::solver) fn begin_in_metric(&mut self, metric: &Metric) -> f64 {
+    pub(in crate::solver) fn begin_in_metric(&mut self, metric: &ShiftMetric) -> f64 {
         self.eager = false;
         self.follow_duals(metric)
     }
 
     /// Measures the shift in a metric that follows the dual variables. Returns kappa.
-    fn follow_duals(&mut self, metric: &Metric) -> f64 {
+    fn follow_duals(&mut self, metric: &ShiftMetric) -> f64 {
         self.follows_duals = true;
         let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
         self.rule.begin_metric_at(metric.mean_norm, mean)
@@ -357,7 +347,7 @@ impl Course {
 
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
-    pub(in crate::solver) fn advance(&mut self, metric: Option<&Metric>) -> Shift {
+    pub(in crate::solver) fn advance(&mut self, metric: Option<&ShiftMetric>) -> Shift {
         // where columns differ in scale, gradients say little about how firmly a row is held
         self.eager &= metric.is_none();
         match metric {
@@ -386,10 +376,10 @@ impl Course {
         }
     }
 
-    /// Forgets the gradients beyond which rows sleep: they were those of another kappa.
+    /// Forgets the gradients beyond which rows are shrunk: they were those of another kappa.
     fn wake(&mut self) {
-        self.terms.sleep_above = f64::INFINITY;
-        self.terms.sleep_below = f64::NEG_INFINITY;
+        self.terms.shrink_above = f64::INFINITY;
+        self.terms.shrink_below = f64::NEG_INFINITY;
     }
 
     fn count_pass(&mut self) -> Shift {
@@ -409,7 +399,7 @@ impl Course {
         self.sums.open > self.tolerance * self.best.primal
     }
 
-    /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (rows that sleep leave
+    /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (shrunk rows leave
     /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
     /// pass and is less at its end.
     pub(in crate::solver) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
@@ -420,7 +410,7 @@ impl Course {
         let (open, norms) = (self.sums.open, norms());
         let dual = self.dual_at(norms, self.sums);
         let gap = open + 0.5 * norms.apart;
-        self.seems_there = relative(dual + gap, dual) <= self.tolerance;
+        self.seems_there = relative_gap(dual + gap, dual) <= self.tolerance;
     }
 
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
@@ -443,7 +433,7 @@ impl Course {
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
     pub(in crate::solver) fn sorts_rows(&self) -> bool {
-        self.sleeps && self.begins_elsewhere == Some(true)
+        self.shrinks && self.begins == Some(Beginning::AtWeights)
     }
 
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
@@ -464,9 +454,9 @@ impl Course {
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
-    pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verdict {
+    pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verified {
         let Proved { alpha, diag, .. } = proved;
-        let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.squared);
+        let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.loss.unbounded());
         let certificate = self.certify(dual);
         self.certificate = Some(certificate);
         self.support_vectors = proved.support;
@@ -479,7 +469,7 @@ impl Course {
             } else {
                 StopReason::MaxPasses
             });
-            return Verdict::Ended { shrink };
+            return Verified::Ended { shrink };
         }
         if self.verifies_primal && !std::mem::take(&mut self.seems_there) {
             // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
@@ -487,18 +477,18 @@ impl Course {
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;
-        if let Some(at_weights) = self.begins_elsewhere.take() {
+        if let Some(beginning) = self.begins.take() {
             let mean = alpha / proved.support.max(1) as f64;
-            return Verdict::Begins {
+            return Verified::Begins {
                 kappa: self.rule.begin_from(mean),
-                at_v: !at_weights,
+                at_v: beginning == Beginning::AtV,
             };
         }
-        Verdict::GoesOn
+        Verified::GoesOn
     }
 
     fn certify(&self, dual: f64) -> Certificate {
-        Certificate::new(self.best.primal, dual)
+        Certificate::of(self.best.primal, dual)
     }
 
     /// How the head ended, or stands.

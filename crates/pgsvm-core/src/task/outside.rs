@@ -1,8 +1,9 @@
 //! Rows that a training leaves out although its certificate covers them: their dual variables are 0, and what they lose at
 //! the reported weights is added up behind it. Pure sums; whoever knows the rows.
 
-use super::{Certificate, HeadReport};
-use crate::task::problem::{relative, right_side, Loss};
+use crate::task::evaluation::right_side;
+use crate::task::loss::Loss;
+use crate::task::report::{Certificate, HeadReport};
 
 /// What rows come to that were not trained on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -26,7 +27,7 @@ impl Outside {
     pub fn add(&mut self, loss: Loss, margin: f64, y: f64, cost: f32) {
         self.rows += 1;
         self.wrong += u64::from(!right_side(margin, y));
-        self.losses += f64::from(cost) * loss.at(margin);
+        self.losses += f64::from(cost) * loss.value(margin);
     }
 
     /// Several more.
@@ -47,35 +48,24 @@ impl Outside {
     }
 }
 
-impl Certificate {
-    /// With the gap of these two.
-    pub(crate) fn new(primal: f64, dual: f64) -> Self {
-        Self {
-            primal,
-            dual,
-            gap: relative(primal, dual),
-        }
-    }
-}
-
 impl HeadReport {
     /// Says of `rows` rows trained on and of those outside what it says of those trained on.
     pub fn cover(&mut self, rows: u64, c: f64, outside: &Outside) {
         let right = self.training_accuracy * rows as f64 + (outside.rows - outside.wrong) as f64;
         self.training_accuracy = right / (rows + outside.rows) as f64;
         let primal = self.certificate.primal + outside.primal(c);
-        self.certificate = Certificate::new(primal, self.certificate.dual);
+        self.certificate = Certificate::of(primal, self.certificate.dual);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::training::StopReason;
+    use crate::task::report::StopReason;
 
     fn report() -> HeadReport {
         HeadReport {
-            certificate: Certificate::new(10.0, 9.0),
+            certificate: Certificate::of(10.0, 9.0),
             training_accuracy: 0.75,
             stop: Some(StopReason::Tolerance),
             support_vectors: 4,
@@ -91,7 +81,7 @@ mod tests {
         assert_eq!(outside.primal(5.0), 10.0);
         let mut report = report();
         report.cover(4, 5.0, &outside);
-        assert_eq!(report.certificate, Certificate::new(20.0, 9.0));
+        assert_eq!(report.certificate, Certificate::of(20.0, 9.0));
         assert_eq!(report.certificate.gap, 0.55);
         assert_eq!(report.training_accuracy, 6.0 / 8.0);
     }

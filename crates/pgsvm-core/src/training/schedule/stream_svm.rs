@@ -6,31 +6,14 @@
 //! measured on arrival for the certificate, which takes the place of the paper's M+ - M- test. No proximal shift.
 
 use crate::rows::row::Row;
-use crate::simd::{Kernel, Real, Work};
+use crate::simd::{Isa, Real, Work};
 use crate::solver::Solver;
 use crate::training::schedule::streaming::Streaming;
+use crate::training::schedule::threshold::Threshold;
+use crate::training::schedule::threshold::{BETA, FULL};
 
-/// Epsilon before the first n picks (Algorithm 2).
-const FIRST: f64 = 9.0;
-/// What shrinks epsilon while the set is fuller than [`FULL`] (section 3).
-const BETA: f64 = 0.9;
-const FULL: f64 = 0.9;
 /// Picks before the ring is looked at again.
 const PICKS: usize = 64;
-
-pub(in crate::training) struct Threshold {
-    epsilon: f64,
-    picks: usize,
-}
-
-impl Threshold {
-    pub(in crate::training) fn new() -> Self {
-        Self {
-            epsilon: FIRST,
-            picks: 0,
-        }
-    }
-}
 
 impl<T: Real> Streaming<T> {
     /// Visits a few random members; gives back the values visited.
@@ -80,7 +63,7 @@ impl<T: Real> Work for Pick<'_, T> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<K: Kernel>(self) -> bool {
+    fn run<K: Isa>(self) -> bool {
         self.solver.visit_active::<K>(&self.row, self.margin)
     }
 }

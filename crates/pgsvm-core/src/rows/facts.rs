@@ -1,0 +1,66 @@
+//! What is known of all rows when the last one has been read.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the reader knows at the end of pass 1 and the trainer needs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Facts {
+    /// Rows in all.
+    pub(crate) rows: usize,
+    /// Length of the dense part.
+    pub(crate) dense: usize,
+    /// Largest feature id + 1.
+    pub(crate) features: usize,
+    /// Features that differ from 0 in some row, at least 1.
+    pub(crate) occurring: usize,
+    /// Group ids in use: 0..groups.
+    pub(crate) groups: usize,
+    /// A bit for each fold that has rows.
+    pub(crate) folds: u64,
+    /// Rows whose class differs from the row before.
+    pub(crate) class_changes: usize,
+    /// Words of the longest row.
+    pub(crate) max_row_words: usize,
+    /// Words of a row on average.
+    pub(crate) mean_row_words: usize,
+    /// Mean of Q over all rows.
+    pub(crate) mean_q: f64,
+}
+
+impl Facts {
+    pub(crate) const FIELDS: usize = 10;
+
+    pub(crate) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
+        let values = [
+            self.rows as u64,
+            self.dense as u64,
+            self.features as u64,
+            self.occurring as u64,
+            self.groups as u64,
+            self.folds,
+            self.class_changes as u64,
+            self.max_row_words as u64,
+            self.mean_row_words as u64,
+            self.mean_q.to_bits(),
+        ];
+        for (field, value) in fields.iter().zip(values) {
+            field.store(value, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
+        let get = |k: usize| fields[k].load(Ordering::Relaxed);
+        Self {
+            rows: get(0) as usize,
+            dense: get(1) as usize,
+            features: get(2) as usize,
+            occurring: get(3) as usize,
+            groups: get(4) as usize,
+            folds: get(5),
+            class_changes: get(6) as usize,
+            max_row_words: get(7) as usize,
+            mean_row_words: get(8) as usize,
+            mean_q: f64::from_bits(get(9)),
+        }
+    }
+}

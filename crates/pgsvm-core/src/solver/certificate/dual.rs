@@ -1,0 +1,47 @@
+//! The dual of dual variables, and what a verifying pass concludes from it.
+
+/// What a verifying pass found about the dual.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::solver) struct Proved {
+    /// |v|^2, v recomputed.
+    pub(in crate::solver) norm: f64,
+    /// Sum of a, and of diag a^2.
+    pub(in crate::solver) alpha: f64,
+    pub(in crate::solver) diag: f64,
+    /// Rows with a > 0.
+    pub(in crate::solver) support: u64,
+}
+
+/// What follows from a verifying pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::solver) enum Verified {
+    /// The head has ended; its dual variables are those shrunk by this factor.
+    Ended { shrink: f64 },
+    /// It goes on from the recomputed v.
+    GoesOn,
+    /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
+    Begins { kappa: f64, at_v: bool },
+}
+
+/// max over t of D(t a), where 0 <= t <= 1 (any t >= 0 without upper bounds), and that t.
+pub(in crate::solver) fn shrunk_dual(
+    sum: f64,
+    norm: f64,
+    diag: f64,
+    unbounded: bool,
+) -> (f64, f64) {
+    let full = sum - 0.5 * (norm + diag);
+    let best = sum / (norm + diag);
+    if !full.is_finite() || !best.is_finite() {
+        return if full.is_finite() {
+            (full, 1.0)
+        } else {
+            (0.0, 0.0)
+        };
+    }
+    if best < 1.0 || unbounded {
+        let t = best.max(0.0);
+        return (t * sum - 0.5 * t * t * (norm + diag), t);
+    }
+    (full, 1.0)
+}

@@ -1,0 +1,141 @@
+//! The proof that a head has arrived: v and the dual from the dual variables exactly, over all rows.
+//!
+//! What is stored and reported is what was proved: the weights of the best primal, the dual variables shrunk by the
+//! factor that makes their dual largest.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::rows::row::Row;
+use crate::simd::{Isa, Real};
+use crate::solver::certificate::dual::Proved;
+use crate::solver::sums::intercept::{Breakpoints, Shifted};
+use crate::solver::sums::tally::Tally;
+use crate::task::loss::{Conjugate, LossFunction};
+
+/// A head in a verifying pass: what has been recomputed so far.
+pub(in crate::solver) struct Proof {
+    pub(in crate::solver) v: Vec<f64>,
+    proved: Proved,
+    /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
+    tally: Tally,
+    pub(in crate::solver) breakpoints: Option<Breakpoints>,
+    pub(in crate::solver) primal: bool,
+    /// Whether rows that these weights hold at their bound are to be shrunk, and all others active.
+    pub(in crate::solver) sorts: bool,
+}
+
+/// What the check of a row says.
+pub(in crate::solver) struct Checked {
+    /// Its dual variable, within its bounds.
+    pub(in crate::solver) alpha: f32,
+    /// Whether it is to be shrunk, if the proof sorts rows.
+    pub(in crate::solver) settled: Option<bool>,
+}
+
+/// Weights hold a row at its bound by so much when its gradient is that far from 0.
+const SETTLED: f64 = 0.1;
+
+/// Whether active passes may leave a row out at first where weights came from elsewhere, and it stands like this there.
+#[inline(always)]
+fn settled(alpha: f32, upper: f32, gradient: f64) -> bool {
+    (alpha <= 0.0 && gradient > SETTLED) || (alpha >= upper && gradient < -SETTLED)
+}
+
+impl Proof {
+    /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too, and where
+    /// `shifts` at others of its intercept; `sorts`: says which rows are shrunk.
+    pub(in crate::solver) fn new(
+        length: usize,
+        primal: bool,
+        shifts: bool,
+        sorts: bool,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            v: zeros(length)?,
+            proved: Proved::default(),
+            tally: Tally::EMPTY,
+            breakpoints: (primal && shifts).then(Breakpoints::new),
+            primal,
+            sorts,
+        })
+    }
+
+    /// Checks a row with sign `y`, this dual variable and, if the primal is summed, this score at the newest weights.
+    #[inline(always)]
+    pub(in crate::solver) fn check<K: Isa, L: LossFunction>(
+        &mut self,
+        row: &Row<'_>,
+        (loss, c): (L, f64),
+        (y, alpha, score): (f64, f32, Option<f64>),
+        intercept: f64,
+    ) -> Checked {
+        let cost = f64::from(row.cost());
+        let Conjugate {
+            linear,
+            curvature: diag,
+            high: upper,
+        } = loss.conjugate(c * cost);
+        // one that came from elsewhere may be beyond its bound
+        let alpha = alpha.min(upper);
+        if alpha > 0.0 {
+            self.add::<K>(row, y, alpha.into(), diag, intercept);
+        }
+        let settled = score.and_then(|score| {
+            let breakpoints = self.breakpoints.as_mut();
+            self.tally.add_at_start(loss, (y, cost, score), breakpoints);
+            self.sorts
+                .then(|| settled(alpha, upper, y * score - linear))
+        });
+        Checked { alpha, settled }
+    }
+
+    /// Whether the primal at the newest weights is summed.
+    pub(in crate::solver) fn primal(&self) -> bool {
+        self.primal
+    }
+
+    /// What was summed at the newest weights, and what `better` makes of where the losses have their breakpoints.
+    pub(in crate::solver) fn losses(
+        &mut self,
+        better: impl FnOnce(&Breakpoints) -> Option<Shifted>,
+    ) -> (Tally, Option<Shifted>) {
+        (
+            self.tally,
+            self.breakpoints.take().as_ref().and_then(better),
+        )
+    }
+
+    /// Adds a row with sign `y` and dual variable `alpha`.
+    #[inline(always)]
+    fn add<K: Isa>(&mut self, row: &Row<'_>, y: f64, alpha: f64, diag: f64, intercept: f64) {
+        let last = self.v.len() - 1;
+        let dense = row.dense();
+        f64::add_dense::<K>(&mut self.v[..dense.len()], y * alpha, dense);
+        f64::add_sparse::<K>(&mut self.v, y * alpha, row.sparse());
+        self.v[last] += intercept * y * alpha;
+        self.proved.alpha += alpha;
+        self.proved.diag += diag * alpha * alpha;
+        self.proved.support += 1;
+    }
+
+    /// Adds what was summed over other rows.
+    pub(in crate::solver) fn join(&mut self, other: &Proof) {
+        for (v, other) in self.v.iter_mut().zip(&other.v) {
+            *v += other;
+        }
+        self.proved.alpha += other.proved.alpha;
+        self.proved.diag += other.proved.diag;
+        self.proved.support += other.proved.support;
+        self.tally = self.tally.with(other.tally);
+        if let (Some(all), Some(some)) = (&mut self.breakpoints, &other.breakpoints) {
+            all.join(some);
+        }
+    }
+
+    pub(in crate::solver) fn proved(&self) -> Proved {
+        Proved {
+            norm: self.v.iter().map(|v| v * v).sum(),
+            ..self.proved
+        }
+    }
+}

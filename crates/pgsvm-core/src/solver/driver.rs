@@ -1,0 +1,172 @@
+//! What a solver asks of whoever holds the weights and dual variables of its heads, one by one or side by side.
+//!
+//! [`Visits`] is coordinate descent's half of it: rows are visited, measured and checked, and passes begin and end. What a
+//! training asks of any method, whatever it does with rows, is [`Method`].
+
+use std::ops::Range;
+
+use crate::base::memory::OutOfMemory;
+use crate::rows::blocks::Blocks;
+use crate::rows::page::Page;
+use crate::rows::row::Row;
+use crate::simd::Isa;
+use crate::solver::certificate::state::HeadState;
+use crate::solver::proximal::moments::ShiftMetric;
+use crate::solver::sums::tally::Sums;
+use crate::solver::weights::{Duals, Weights};
+use crate::task::heads::Start;
+use crate::task::report::HeadReport;
+
+/// Blocks that a head visits before the next head does: few, so that they are still in the processor's cache then.
+pub(crate) const BLOCKS_AT_A_TIME: usize = 128;
+
+/// What a training asks of its method, however that finds the weights.
+pub(crate) trait Method {
+    /// Whether every head has ended.
+    fn done(&self) -> bool;
+    /// Ends every head where it stands.
+    fn stop(&mut self);
+    /// How the heads ended, or stand.
+    fn reports(&self, rows: usize) -> impl Iterator<Item = HeadReport> + '_;
+    /// How many heads there are.
+    fn len(&self) -> usize;
+    /// The weights of a head's certificate.
+    fn weights(&self, head: usize) -> Weights<'_>;
+    /// The dual variables of a head's certificate.
+    fn duals(&self, head: usize) -> Duals<'_>;
+    /// The largest of the heads' smallest gaps; None before there are any.
+    fn gap(&self) -> Option<f64>;
+    /// The smallest primals known, summed over the heads; infinite before all have one.
+    fn known_primal(&self) -> f64;
+    /// The duals of the last pass, summed over the heads.
+    fn known_dual(&self) -> f64;
+    /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows. Costs
+    /// as much as a look at every weight.
+    fn dual(&mut self) -> Option<f64>;
+    /// Rows visited, and visits that changed a dual variable.
+    fn visits(&self) -> u64;
+    fn updates(&self) -> u64;
+}
+
+/// Heads whose rows are visited one by one.
+pub(crate) trait Visits {
+    fn len(&self) -> usize;
+    fn state(&self, head: usize) -> &HeadState;
+    fn state_mut(&mut self, head: usize) -> &mut HeadState;
+    /// What visits have summed for a head since its state last heard of it.
+    fn pending(&self, _head: usize) -> Sums {
+        Sums::ZERO
+    }
+
+    /// Sets where a head begins.
+    fn set_start(&mut self, head: usize, start: Start);
+    /// Sets the dual variables of a head, of the rows from `first` on.
+    fn put_duals(&mut self, head: usize, first: usize, duals: &[f32]);
+    /// The weights of a head's certificate.
+    fn weights(&self, head: usize) -> Weights<'_>;
+    /// The dual variables of a head.
+    fn duals(&self, head: usize) -> Duals<'_>;
+    /// <w, x> + b of a head that has ended, at its certificate's weights.
+    fn decision<K: Isa>(&self, head: usize, row: &Row<'_>, intercept: f64) -> f32;
+    /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows.
+    fn dual(&mut self) -> Option<f64>;
+
+    /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head, or of the one whose turn it is.
+    fn active(&self, n: usize) -> u64;
+    /// Whether active passes leave this row out, for every head.
+    fn shrunk(&self, ordinal: usize) -> bool;
+
+    /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
+    fn begin_full(&mut self, undisturbed: bool) -> Result<(), OutOfMemory>;
+    /// Blocks that are visited at a time.
+    fn blocks_at_a_time(&self, full: bool) -> usize;
+    /// Visits blocks of rows, all rows in a full pass and else those of the active set. Gives back the values visited, whatever the
+    /// number of heads.
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize;
+    /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
+    /// Visits a row between full passes; otherwise as [`Self::visit_full`].
+    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
+    /// Visits a row between full passes, shrunk or not: how many of `margins`, ascending, are too small for any head to
+    /// learn from it within them.
+    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize;
+    /// Measures a row in a full pass without training it.
+    fn measure<K: Isa>(&mut self, row: &Row<'_>);
+    /// Whether weights are scattered: to be asked for one visit ahead.
+    fn scattered(&self) -> bool;
+    /// Asks for the weights that a visit of this row needs.
+    fn ask<const FULL: bool>(&mut self, row: &Row<'_>);
+    fn end_full(&mut self);
+
+    /// How many heads must want a proof before a verifying pass is due. `at_hand`: all rows are in the cache.
+    fn least_wanting(&self, at_hand: bool) -> usize;
+    /// Begins a verifying pass, of the heads that want one or of `all`. False when rows with a = 0 need not be looked at.
+    fn begin_verify(&mut self, all: bool, at_hand: bool) -> Result<bool, OutOfMemory>;
+    /// Checks a row in a verifying pass.
+    fn check<K: Isa>(&mut self, row: &Row<'_>);
+    /// Whether some head needs this row in a verifying pass that skips what it can.
+    fn needs_check(&self, ordinal: usize) -> bool;
+    /// Checks rows of the arena, or only those with a > 0 in some head. Gives back the values looked at.
+    #[inline(always)]
+    fn check_slots<K: Isa>(
+        &mut self,
+        page: Page<'_>,
+        slots: Range<usize>,
+        everything: bool,
+    ) -> usize {
+        let mut values = 0;
+        for slot in slots {
+            values += 1;
+            if everything || self.needs_check(slot) {
+                let row = page.peek_row(slot);
+                values += row.values();
+                self.check::<K>(&row);
+            }
+        }
+        values
+    }
+    /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
+    fn end_verify(&mut self) -> Result<(), OutOfMemory>;
+
+    /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it,
+    /// `mean_squares` of the columns once they are known.
+    fn advance(
+        &mut self,
+        metric: Option<&ShiftMetric>,
+        mean_squares: Option<&[f32]>,
+    ) -> Result<(), OutOfMemory>;
+
+    fn begin_active(&mut self);
+    /// Estimates the gaps at the end of an active pass.
+    fn estimate_active(&mut self);
+    fn end_active(&mut self);
+
+    /// Whether heads do better to take turns in active passes, where so many rows are in some head's active set.
+    fn better_in_turns(&self, _active: usize) -> bool {
+        false
+    }
+    /// The state of the head whose turn it is.
+    fn turn(&self) -> Option<&HeadState> {
+        None
+    }
+    /// Makes it the next head's turn; false where all have had theirs.
+    fn next_turn(&mut self) -> Result<bool, OutOfMemory> {
+        Ok(false)
+    }
+    /// Nobody's turn any more.
+    fn end_turns(&mut self) {}
+}
+
+/// <w, x> + b
+#[inline(always)]
+pub(in crate::solver) fn decision<K: Isa, V: crate::simd::Real>(
+    weights: &[V],
+    row: &Row<'_>,
+    intercept: f64,
+) -> f32 {
+    let dense = row.dense();
+    let mut sum = V::dot_dense::<K>(dense, &weights[..dense.len()]);
+    sum += V::dot_sparse::<K>(row.sparse(), weights);
+    sum += intercept * weights.last().map_or(0.0, |last| last.to());
+    sum as f32
+}

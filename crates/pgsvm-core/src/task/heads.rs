@@ -1,0 +1,104 @@
+//! The binary problems over shared rows, and where they begin.
+
+use crate::base::memory::OutOfMemory;
+
+/// One binary problem over the shared rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeadSpec {
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    pub signs: Signs,
+    /// C of this head.
+    pub c: f64,
+    /// Gap at which it stops; None: the problem's tolerance.
+    pub tolerance: Option<f64>,
+    /// Full passes after which it stops with the gap reached; None: as many as the problem says.
+    pub max_passes: Option<u32>,
+}
+
+impl HeadSpec {
+    /// A head that stops as the problem says.
+    pub fn new(signs: impl Into<Signs>, c: f64) -> Self {
+        Self {
+            signs: signs.into(),
+            c,
+            tolerance: None,
+            max_passes: None,
+        }
+    }
+
+    /// Class 0 against class 1: signs -1 and +1.
+    pub fn binary(c: f64) -> Self {
+        Self::new(vec![-1, 1], c)
+    }
+}
+
+/// On which side of a head the rows of each group are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signs {
+    /// By group.
+    Listed(Vec<i8>),
+    /// Of groups that are a class times `stride` plus a fold: one class against the rest, without the rows of a fold. Heads
+    /// of this kind may be many, and so may be groups.
+    Against {
+        positive: usize,
+        stride: usize,
+        held_out: Option<u32>,
+        groups: usize,
+    },
+}
+
+impl From<Vec<i8>> for Signs {
+    fn from(listed: Vec<i8>) -> Self {
+        Self::Listed(listed)
+    }
+}
+
+impl Signs {
+    /// -1, +1, or 0 for rows that take no part.
+    #[inline]
+    pub fn of(&self, group: usize) -> i8 {
+        match self {
+            Self::Listed(all) => all[group],
+            Self::Against {
+                positive,
+                stride,
+                held_out,
+                ..
+            } => match (held_out, group / stride == *positive) {
+                (Some(fold), _) if group % stride == *fold as usize => 0,
+                (_, true) => 1,
+                (_, false) => -1,
+            },
+        }
+    }
+
+    /// Groups that it knows.
+    pub(crate) fn groups(&self) -> usize {
+        match self {
+            Self::Listed(all) => all.len(),
+            Self::Against { groups, .. } => *groups,
+        }
+    }
+
+    /// Those of the first groups, one after another.
+    pub(crate) fn list(&self, groups: usize) -> Result<Vec<i8>, OutOfMemory> {
+        let mut all = Vec::new();
+        let bytes = groups as u64;
+        all.try_reserve_exact(groups)
+            .map_err(|_| OutOfMemory { bytes })?;
+        all.extend((0..groups).map(|group| self.of(group)));
+        Ok(all)
+    }
+}
+
+/// Where a head begins, other than at 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// One for each row, by ordinal, not below 0; one beyond its bound is moved there.
+    pub duals: Vec<f32>,
+    /// For scaled rows, one for each feature and last the intercept's: the first centre of the proximal shift. None: v.
+    ///
+    /// Where rows come and go, v = sum a y x moves far, since in it large terms of many rows cancel each other; weights
+    /// found before stay good.
+    pub weights: Option<Vec<f64>>,
+}

@@ -1,0 +1,334 @@
+//! Losses of a margin m = y <w, x>: what each is, and what of it the dual knows.
+//!
+//! minimized   1/2 |w|^2 + sum of s L(m),  s = C c the weight of a row
+//! dual        sum of p a - 1/2 d a^2, less 1/2 |sum of a y x|^2,  low <= a <= high: what a row adds is -s L*(-a / s)
+//!
+//! | loss | L(m) | p | d | high | from |
+//! |---|---|---|---|---|---|
+//! | [`Hinge`] | max(0, 1 - m) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
+//! | [`SquaredHinge`] | max(0, 1 - m)^2 | 1 | 1 / (2 s) | none | the same |
+//!
+//! A loss is chosen once for a run of rows ([`by_loss`]), below the choice of the instruction set, so that the loop over
+//! rows has no branch and no call for it. What is written here stands nowhere else; the form for eight heads side by side is
+//! tested against the one for a single head. A loss whose conjugate is not quadratic (the logistic one: d is not a number,
+//! the step is a root) has its own [`LossFunction::gradient`], [`LossFunction::gap`] and [`LossFunction::advance`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::simd::eight::Eight;
+
+/// The loss of a margin m = y <w, x>.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Loss {
+    /// max(0, 1 - m)
+    Hinge,
+    /// max(0, 1 - m)^2
+    SquaredHinge,
+}
+
+/// Does what follows with the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`.
+macro_rules! by_loss {
+    ($named:expr, $loss:ident => $body:expr) => {
+        match $named {
+            $crate::task::loss::Loss::Hinge => {
+                let $loss = $crate::task::loss::Hinge;
+                $body
+            }
+            $crate::task::loss::Loss::SquaredHinge => {
+                let $loss = $crate::task::loss::SquaredHinge;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_loss;
+
+/// Sums of c, c k and c k^2 over rows of cost c whose loss has its breakpoint at k.
+pub(crate) type BreakpointMoments = [f64; 3];
+
+impl Loss {
+    /// L(m)
+    pub fn value(self, margin: f64) -> f64 {
+        by_loss!(self, loss => loss.value(margin))
+    }
+
+    /// Whether a dual variable may grow without end.
+    pub(crate) fn unbounded(self) -> bool {
+        by_loss!(self, loss => unbounded(loss))
+    }
+
+    /// -L'(0): what a row's dual variable tends to where its score is 0, as a multiple of its weight.
+    pub(crate) fn slope(self) -> f64 {
+        by_loss!(self, loss => slope(loss))
+    }
+
+    /// [`LossFunction::sum_beyond`]
+    pub(crate) fn sum_beyond(self, moments: BreakpointMoments, at: f64, sign: f64) -> f64 {
+        by_loss!(self, loss => loss.sum_beyond(moments, at, sign))
+    }
+}
+
+fn unbounded<L: LossFunction>(_: L) -> bool {
+    L::UNBOUNDED
+}
+
+fn slope<L: LossFunction>(_: L) -> f64 {
+    L::SLOPE
+}
+
+/// What the dual has of a row of some weight: p a - 1/2 d a^2 for 0 <= a <= high.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Conjugate {
+    /// p
+    pub(crate) linear: f64,
+    /// d
+    pub(crate) curvature: f64,
+    /// The largest dual variable, in the precision dual variables are kept in.
+    pub(crate) high: f32,
+}
+
+/// Margins from here on lose nothing; below, the losses of this file are kinked lines and parabolas.
+pub(crate) const NO_LOSS_FROM: f64 = 1.0;
+
+/// A loss as formulas.
+pub(crate) trait LossFunction: Copy + Send + Sync + 'static {
+    /// Whether dual variables have no upper bound.
+    const UNBOUNDED: bool;
+    /// Whether d differs from 0, so that the dual needs the sum of d a^2.
+    const CURVED: bool;
+    /// -L'(0)
+    const SLOPE: f64;
+
+    /// L(m)
+    fn value(self, margin: f64) -> f64;
+
+    /// For a row of this weight.
+    fn conjugate(self, weight: f64) -> Conjugate;
+
+    /// The derivative of the negative dual along a row: m - p + d a.
+    #[inline(always)]
+    fn gradient(self, margin: f64, a: f64, conjugate: &Conjugate) -> f64 {
+        (margin - conjugate.linear) + conjugate.curvature * a
+    }
+
+    /// What a row leaves of the gap: s L(m) + s L*(-a / s) + a m.
+    #[inline(always)]
+    fn gap(self, weight: f64, margin: f64, a: f64, conjugate: &Conjugate) -> f64 {
+        weight * self.value(margin)
+            + a * ((margin - conjugate.linear) + 0.5 * conjugate.curvature * a)
+    }
+
+    /// The dual variable behind a Newton step along the row, within its bounds. `inverse`: one over the second derivative
+    /// of the negative dual. Not a number where the step is not.
+    #[inline(always)]
+    fn advance(self, a: f64, gradient: f64, inverse: f64, conjugate: &Conjugate) -> f64 {
+        (a - gradient * inverse).clamp(0.0, f64::from(conjugate.high))
+    }
+
+    /// The sum of c L over rows whose breakpoints k all lie above `at` (`sign` 1) or below it (-1): the margin's distance from
+    /// the breakpoint is |k - at|.
+    fn sum_beyond(self, moments: BreakpointMoments, at: f64, sign: f64) -> f64;
+
+    /// L of eight margins.
+    fn value_of_eight<E: Eight>(self, margin: E) -> E;
+
+    /// s L from L, with the weight taken from `high` or d.
+    fn weighted_eight<E: Eight>(self, value: E, high: E, curvature: E) -> E;
+
+    /// [`Self::advance`] for eight heads, `curvature` being the second derivative; what is not a number stays at `a`.
+    #[inline(always)]
+    fn advance_eight<E: Eight>(self, a: E, gradient: E, curvature: E, high: E) -> E {
+        let wanted = a.minus(gradient.over(curvature));
+        let within = wanted.most(E::splat(0.0)).least(high);
+        wanted.at_most(wanted).pick(within, a)
+    }
+}
+
+/// max(0, 1 - m)
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hinge;
+
+impl LossFunction for Hinge {
+    const UNBOUNDED: bool = false;
+    const CURVED: bool = false;
+    const SLOPE: f64 = 1.0;
+
+    #[inline(always)]
+    fn value(self, margin: f64) -> f64 {
+        (NO_LOSS_FROM - margin).max(0.0)
+    }
+
+    #[inline(always)]
+    fn conjugate(self, weight: f64) -> Conjugate {
+        Conjugate {
+            linear: NO_LOSS_FROM,
+            curvature: 0.0,
+            high: largest_within(weight),
+        }
+    }
+
+    fn sum_beyond(self, [count, first, _]: BreakpointMoments, at: f64, sign: f64) -> f64 {
+        sign * (first - at * count)
+    }
+
+    #[inline(always)]
+    fn value_of_eight<E: Eight>(self, margin: E) -> E {
+        E::splat(NO_LOSS_FROM as f32)
+            .minus(margin)
+            .most(E::splat(0.0))
+    }
+
+    #[inline(always)]
+    fn weighted_eight<E: Eight>(self, value: E, high: E, _: E) -> E {
+        value.times(high)
+    }
+}
+
+/// max(0, 1 - m)^2
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SquaredHinge;
+
+impl LossFunction for SquaredHinge {
+    const UNBOUNDED: bool = true;
+    const CURVED: bool = true;
+    const SLOPE: f64 = 2.0;
+
+    #[inline(always)]
+    fn value(self, margin: f64) -> f64 {
+        let slack = (NO_LOSS_FROM - margin).max(0.0);
+        slack * slack
+    }
+
+    #[inline(always)]
+    fn conjugate(self, weight: f64) -> Conjugate {
+        Conjugate {
+            linear: NO_LOSS_FROM,
+            curvature: 0.5 / weight,
+            high: f32::MAX,
+        }
+    }
+
+    fn sum_beyond(self, [count, first, second]: BreakpointMoments, at: f64, _: f64) -> f64 {
+        second - 2.0 * at * first + at * at * count
+    }
+
+    #[inline(always)]
+    fn value_of_eight<E: Eight>(self, margin: E) -> E {
+        let slack = E::splat(NO_LOSS_FROM as f32)
+            .minus(margin)
+            .most(E::splat(0.0));
+        slack.times(slack)
+    }
+
+    #[inline(always)]
+    fn weighted_eight<E: Eight>(self, value: E, _: E, curvature: E) -> E {
+        // s = 1 / (2 d)
+        value.over(curvature.plus(curvature))
+    }
+}
+
+/// The largest f32 not above `value`, so that a dual variable at it is feasible.
+#[inline(always)]
+fn largest_within(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value {
+        near.next_down()
+    } else {
+        near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::lanes::{Lanes, LANES};
+
+    const LOSSES: [Loss; 2] = [Loss::Hinge, Loss::SquaredHinge];
+    const MARGINS: [f64; LANES] = [-30.0, -1.5, 0.0, 0.25, 0.999, 1.0, 1.5, 40.0];
+
+    /// The conjugate by its definition, sup over m of z m - L(m), on a grid.
+    fn conjugate(loss: Loss, z: f64) -> f64 {
+        let margins = (-4000..=4000).map(|k| f64::from(k) / 100.0);
+        margins.fold(f64::NEG_INFINITY, |most, m| most.max(z * m - loss.value(m)))
+    }
+
+    #[test]
+    fn what_the_dual_has_of_a_row_is_the_conjugate_of_its_loss() {
+        for loss in LOSSES {
+            for weight in [0.25, 1.0, 3.0] {
+                for share in [0.0, 0.3, 1.0] {
+                    let a = share * weight;
+                    let own = by_loss!(loss, loss => loss.conjugate(weight));
+                    let of_dual = own.linear * a - 0.5 * own.curvature * a * a;
+                    let expected = -weight * conjugate(loss, -a / weight);
+                    assert!((of_dual - expected).abs() < 1e-9, "{loss:?} {weight} {a}");
+                    assert_eq!(own.high == f32::MAX, loss.unbounded());
+                    assert!(loss.unbounded() || f64::from(own.high) <= weight);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_leaves_no_gap_where_its_dual_variable_is_the_slope_of_its_loss() {
+        for loss in LOSSES {
+            for margin in MARGINS {
+                let (weight, step) = (0.75, 1e-6);
+                let a = weight * (loss.value(margin) - loss.value(margin + step)) / step;
+                let gap = by_loss!(loss, it => it.gap(weight, margin, a, &it.conjugate(weight)));
+                assert!(gap.abs() < 1e-3, "{loss:?} {margin}: {gap}");
+                let more = by_loss!(loss, it => it.gap(weight, margin, a * 0.5 + 0.1, &it.conjugate(weight)));
+                assert!(more >= gap - 1e-6, "{loss:?} {margin}: {more}");
+            }
+            let slope = (loss.value(-1e-6) - loss.value(0.0)) / 1e-6;
+            assert!((slope - loss.slope()).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn eight_heads_get_what_each_would_by_itself() {
+        let margins: Lanes = MARGINS.map(|margin| margin as f32);
+        let duals: Lanes = [0.0, 0.1, 0.5, 0.75, 0.0, 0.3, 0.75, 0.2];
+        let gradients: Lanes = [-3.0, 0.5, 0.0, f32::NAN, 2.0, -0.2, -9.0, 9.0];
+        for loss in LOSSES {
+            by_loss!(loss, loss => {
+                let own = loss.conjugate(0.75);
+                let (high, curvature) = ([own.high; LANES], [own.curvature as f32; LANES]);
+                let values: Lanes = loss.value_of_eight(margins);
+                let weighted = loss.weighted_eight(values, high, curvature);
+                let bends = curvature.map(|d| d + 2.0);
+                let after = loss.advance_eight(duals, gradients, bends, high);
+                for k in 0..LANES {
+                    let value = loss.value(margins[k].into());
+                    let close = |a: f32, b: f64| (f64::from(a) - b).abs() <= 1e-6 * b.abs();
+                    assert!(close(values[k], value) && close(weighted[k], 0.75 * value));
+                    let (a, gradient) = (f64::from(duals[k]), f64::from(gradients[k]));
+                    let alone = loss.advance(a, gradient, 1.0 / f64::from(bends[k]), &own);
+                    match alone.is_nan() {
+                        true => assert_eq!(after[k], duals[k]),
+                        false => assert!((f64::from(after[k]) - alone).abs() <= 1e-6),
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn sums_over_kinks_are_sums_of_losses() {
+        // rows with y = 1 lose where their score, shifted by s, is below 1: k = 1 - f is beyond s
+        let rows = [(1.0, 0.25), (2.0, 0.75), (0.5, 3.0)];
+        let moments = rows
+            .iter()
+            .fold([0.0; 3], |[count, first, second], (c, k)| {
+                [count + c, first + c * k, second + c * k * k]
+            });
+        for loss in LOSSES {
+            for at in [-1.0, 0.0, 0.25] {
+                let sum: f64 = rows.iter().map(|(c, k)| c * loss.value(1.0 - k + at)).sum();
+                assert!((loss.sum_beyond(moments, at, 1.0) - sum).abs() < 1e-12);
+                let mirrored = [moments[0], -moments[1], moments[2]];
+                assert!((loss.sum_beyond(mirrored, -at, -1.0) - sum).abs() < 1e-12);
+            }
+        }
+    }
+}

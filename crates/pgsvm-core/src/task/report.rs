@@ -1,0 +1,111 @@
+//! How a training ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::list;
+use crate::task::evaluation::Sigmoid;
+
+/// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// P(w) at the reported weights.
+    pub primal: f64,
+    /// D(a) at the reported dual variables.
+    pub dual: f64,
+    /// (primal - dual) / primal; 0 when the primal is 0.
+    pub gap: f64,
+}
+
+impl Certificate {
+    /// The certificate of these values.
+    pub fn of(primal: f64, dual: f64) -> Self {
+        let gap = relative_gap(primal, dual);
+        Self { primal, dual, gap }
+    }
+}
+
+/// (primal - dual) / primal, never negative; 0 for a primal of 0.
+pub fn relative_gap(primal: f64, dual: f64) -> f64 {
+    if primal == f64::INFINITY {
+        return 1.0;
+    }
+    if primal > 0.0 {
+        ((primal - dual) / primal).max(0.0)
+    } else {
+        0.0
+    }
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopReason {
+    /// The verified gap is within the tolerance.
+    Tolerance,
+    /// The passes allowed are used up.
+    MaxPasses,
+    /// Somebody asked for the end; the certificate is that of the last full pass, not verified.
+    Requested,
+}
+
+/// How one head ended.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HeadReport {
+    /// Primal, dual and gap.
+    pub certificate: Certificate,
+    /// Share of rows on the right side at the reported weights.
+    pub training_accuracy: f64,
+    /// Why it ended; None while it runs.
+    pub stop: Option<StopReason>,
+    /// Rows whose dual variable is positive.
+    pub support_vectors: u64,
+    /// The proximal shift at the end.
+    pub kappa: f64,
+}
+
+/// How good one C is on the rows of one fold, by heads trained on the others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The C of these heads.
+    pub c: f64,
+    /// The fold held out.
+    pub fold: u32,
+    /// Rows held out, at least 1.
+    pub rows: u64,
+    /// Share of them that get their own class.
+    pub accuracy: f64,
+    /// Area under the ROC curve, with more than two classes the mean over those against their rest; None where the fold
+    /// has rows of one class only.
+    pub auc: Option<f64>,
+    /// The primal that training reached on the other rows, summed over the heads.
+    pub objective: f64,
+}
+
+/// How training ended, or stands.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainerReport {
+    /// One for each final head; none while, or where, only held-out heads are trained.
+    #[serde(deserialize_with = "list")]
+    pub heads: Vec<HeadReport>,
+    /// By C, in the plan's order, and fold; empty unless rows were held out and until they are evaluated.
+    #[serde(deserialize_with = "list")]
+    pub validation: Vec<Validation>,
+    /// The C of the final heads, or the best one of those validated; None for given heads and before it is chosen.
+    pub c: Option<f64>,
+    /// One for each final head where the plan asks for probabilities, else none.
+    #[serde(deserialize_with = "list")]
+    pub sigmoids: Vec<Sigmoid>,
+    /// Rows in all.
+    pub rows: u64,
+    /// Whether every row was in the cache.
+    pub resident: bool,
+    /// Passes over all rows, verification included.
+    pub passes: u32,
+    /// Rows visited to train, over all heads.
+    pub visits: u64,
+    /// Visits that changed a dual variable.
+    pub updates: u64,
+    /// Rows dropped from the working set as uninformative.
+    pub evictions: u64,
+    /// Rows dropped from the working set to make room.
+    pub replaced: u64,
+}

@@ -1,0 +1,55 @@
+//! Why training cannot go on.
+
+use std::fmt;
+
+use crate::base::memory::OutOfMemory;
+use crate::cache::CacheError;
+use crate::task::plan::PlanError;
+
+/// Why training cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrainError {
+    /// The region cannot be claimed.
+    Cache(CacheError),
+    /// Memory for dual variables or weights could not be had.
+    OutOfMemory { bytes: u64 },
+    /// A head without a sign for each group of the data.
+    Head { head: usize },
+    /// A start that does not have one dual variable for each row of the final head, or a weight for each feature.
+    Start { head: usize },
+    /// The plan cannot be carried out.
+    Plan(PlanError),
+    /// The reader gave up.
+    ReaderFailed,
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cache(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => {
+                write!(f, "out of memory while asking for {bytes} bytes")
+            }
+            Self::Head { head } => write!(f, "head {head} has no sign for a group of the data"),
+            Self::Start { head } => {
+                write!(f, "what is to begin from does not fit head {head}")
+            }
+            Self::Plan(error) => error.fmt(f),
+            Self::ReaderFailed => write!(f, "the reader has failed"),
+        }
+    }
+}
+
+impl std::error::Error for TrainError {}
+
+impl From<OutOfMemory> for TrainError {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
+    }
+}
+
+impl From<PlanError> for TrainError {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}

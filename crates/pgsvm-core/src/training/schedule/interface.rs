@@ -1,0 +1,65 @@
+//! What every schedule can be told, whatever it visits when.
+
+use crate::base::step::Step;
+use crate::rows::page::Page;
+use crate::rows::visited::VisitedRows;
+use crate::screening::slack::Metric;
+use crate::solver::reading::ReadRows;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::log::Log;
+use crate::training::tallies::Tallies;
+
+/// Who is visited when. Called once a step, so that calls through a table cost nothing.
+pub(in crate::training) trait Schedule<T>: Send {
+    /// Trains with about this budget of values; `Done` when all heads have ended.
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError>;
+
+    /// Begins to read every row once, nothing being trained. `counts`: as a pass of the report.
+    fn begin_reading(&mut self, counts: bool);
+
+    /// Has rows read, with about this budget of values; `Done` behind the last.
+    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step;
+
+    /// Trains other heads from here on.
+    fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError>;
+
+    /// Metrics learned from the rows; none where this schedule gives rows no leeways.
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        Ok(Vec::new())
+    }
+
+    fn solver(&self) -> &Solver<T>;
+    fn solver_mut(&mut self) -> &mut Solver<T>;
+    fn log(&self) -> &Log;
+    fn log_mut(&mut self) -> &mut Log;
+    fn tallies(&self) -> Tallies;
+}
+
+/// Rows of the cache that are read at a time.
+const SLOTS: usize = 128;
+
+/// Has the rows of a page read from slot `next` on.
+pub(in crate::training) fn read_page<T>(
+    page: Page<'_>,
+    next: &mut usize,
+    solver: &Solver<T>,
+    work: &mut dyn ReadRows<T>,
+    budget_values: usize,
+) -> Step {
+    let mut left = budget_values;
+    while *next < page.slots() {
+        if left == 0 {
+            return Step::Progress;
+        }
+        let end = (*next + SLOTS).min(page.slots());
+        let rows = VisitedRows::Slots {
+            page,
+            next: *next,
+            end,
+        };
+        left = left.saturating_sub(work.read(solver, rows));
+        *next = end;
+    }
+    Step::Done
+}
