@@ -87,15 +87,15 @@ COMMENT ON FUNCTION svm_probability(text, text, anycompatible) IS
 -- What svm_evaluate and its kin call for the rows of a subquery, which are records: no function of anybody's can match such
 -- a call better.
 CREATE OR REPLACE FUNCTION svm_row_class(model text, features record) RETURNS text
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_decision(model text, features record) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_decision(model text, features record, class text) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_margin(model text, features record, class text) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_probability(model text, features record, class text) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_probability_for_wrapper';
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_probability_for_wrapper';
 COMMENT ON FUNCTION svm_row_class(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_decision(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_decision(text, record, text) IS 'part of svm_evaluate';

@@ -12,7 +12,7 @@ mod load;
 pub mod text;
 pub mod weights;
 
-pub use cache::{find, find_id};
+pub use cache::{check_length, find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Head, Sigmoid};

@@ -6,6 +6,7 @@ mod argument;
 mod constant;
 mod contributions;
 mod document;
+pub mod held;
 mod ranked;
 pub mod row_name;
 mod site;

@@ -38,6 +38,19 @@ REVOKE ALL ON FUNCTION svm_owner_changed() FROM PUBLIC;
 CREATE TRIGGER svm_model_owner AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW EXECUTE FUNCTION svm_owner_changed();
 
+-- The source of a version is read with the rights of its model's owner: who has not got them gives no such version to a model,
+-- and no model with one to a role. Policies say so too, but not to a role with BYPASSRLS. Argument: the column that holds the
+-- model's id.
+CREATE FUNCTION svm_source_rights() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_source_rights_wrapper';
+REVOKE ALL ON FUNCTION svm_source_rights() FROM PUBLIC;
+CREATE TRIGGER svm_version_source AFTER INSERT ON svm_version
+    FOR EACH ROW WHEN (NEW.source_relation IS NOT NULL OR NEW.source_query IS NOT NULL)
+    EXECUTE FUNCTION svm_source_rights('model_id');
+CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
+    FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
+    EXECUTE FUNCTION svm_source_rights('id');
+
 -- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
 -- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in
 -- crates/pgsvm-core/src/screening/slack.rs and src/pg/origin.rs. They are about the rows as they lie in this cluster, so

@@ -93,3 +93,14 @@ impl From<pgsvm_core::OutOfMemory> for Failure {
         Self::new(Code::ERRCODE_OUT_OF_MEMORY, error.to_string())
     }
 }
+
+/// Most bytes of a value that an error shows.
+const SHOWN_BYTES: usize = 100;
+
+/// A text as an error shows it, which may be of any length.
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().find(|(at, _)| *at >= SHOWN_BYTES) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

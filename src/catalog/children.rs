@@ -53,7 +53,7 @@ unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
         let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
         for table in tables {
             let all = format!("DELETE FROM {schema}.{table}");
-            match fired.old_bigint(c"id") {
+            match fired.bigint(c"id") {
                 Some(id) => Spi::run_with_args(
                     &format!("{all} WHERE {column} OPERATOR(pg_catalog.=) $1"),
                     &[id.into()],
@@ -75,7 +75,7 @@ unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
         let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
-        if let (Some(id), Some(owner)) = (fired.old_bigint(c"id"), fired.new_name(c"owner")) {
+        if let (Some(id), Some(owner)) = (fired.bigint(c"id"), fired.new_name(c"owner")) {
             Spi::run_with_args(
                 &format!(
                     "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name

@@ -2,13 +2,21 @@
 //! transaction may write, the name can be one, the model is the caller's. Runs in the calling backend.
 //!
 //! None of it is what keeps models safe; that is the policies of sql/rights.sql, under which every
-//! statement of ours runs with the caller's rights.
+//! statement of ours runs with the caller's rights, and for roles that no policy binds a trigger on sources.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::pg::statement::{self, ReadOnly};
+use crate::pg::trigger::Fired;
+use crate::pg::{acting, c_function};
 use crate::storing::versions::spi_failure;
 use pgrx::spi::SpiError;
-use pgrx::Spi;
+use pgrx::{pg_sys, Spi};
+
+c_function!(
+    svm_source_rights_wrapper,
+    pg_finfo_svm_source_rights_wrapper,
+    svm_source_rights
+);
 
 /// Longest model name, so that names fit a PostgreSQL identifier (`name` type) everywhere.
 const MODEL_NAME_BYTES: usize = 63;
@@ -37,7 +45,7 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
     }
     Err(Failure::new(
         Code::ERRCODE_INVALID_NAME,
-        format!("\"{name}\" cannot be a model name"),
+        format!("\"{}\" cannot be a model name", shortened(name)),
     )
     .detail(format!(
         "A model name has 1 to {MODEL_NAME_BYTES} bytes and no @, which separates name and version in name@3."
@@ -88,4 +96,65 @@ fn check_updated(schema: &str) -> Result<(), Failure> {
         "extension pgsvm has the tables of an older version than its library",
     )
     .hint("ALTER EXTENSION pgsvm UPDATE"))
+}
+
+/// The trigger on versions with a source, and on models that get another owner: the source is read with the owner's rights,
+/// so it comes from who has them. Superusers may do all of it, and so restore what a dump holds, in any order.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_source_rights(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    let fired = unsafe { Fired::of(fcinfo) };
+    if let Some(fired) = fired.filter(|_| !acting::is_superuser()) {
+        check_source(&fired).or_raise();
+    }
+    pg_sys::Datum::from(0)
+}
+
+/// Refuses a source that would be read with the rights of a role that the current user has not got.
+fn check_source(fired: &Fired) -> Result<(), Failure> {
+    let column = fired.arguments().into_iter().next().unwrap_or_default();
+    let of_version = column == "model_id";
+    let id = match of_version {
+        true => fired.bigint(c"model_id"),
+        false => fired.bigint(c"id"),
+    };
+    let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+    let found = Spi::connect_mut(|client| {
+        let rows = client.update(
+            &format!(
+                "SELECT model.name, model.owner::pg_catalog.text, model.owner_oid FROM {schema}.svm_model AS model
+                 WHERE model.id OPERATOR(pg_catalog.=) $1 AND EXISTS (
+                     SELECT FROM {schema}.svm_version AS version
+                     WHERE version.model_id OPERATOR(pg_catalog.=) model.id
+                         AND (version.source_relation IS NOT NULL OR version.source_query IS NOT NULL))"
+            ),
+            None,
+            &[id.into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok(None),
+            false => rows
+                .first()
+                .get_three::<String, String, pg_sys::Oid>()
+                .map(Some),
+        }
+    });
+    let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
+    match found.map_err(spi_failure)? {
+        Some((_, _, Some(owner))) if acting::has_rights_of(owner) => Ok(()),
+        Some((name, owner, _)) => {
+            let (name, owner) = (name.unwrap_or_default(), owner.unwrap_or_default());
+            Err(failure(format!("model \"{name}\" belongs to role \"{owner}\""))
+                .detail("It has a source, which is read with the rights of that role.")
+                .hint("Who has the rights of that role may do it, or train without a key: then no source is kept."))
+        }
+        None if of_version => Err(
+            failure("a version with a source needs its model".to_owned())
+                .detail("The source is read with the rights of the model's owner.")
+                .hint("A superuser can restore versions before their models."),
+        ),
+        None => Ok(()),
+    }
 }

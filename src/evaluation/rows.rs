@@ -7,6 +7,7 @@ use crate::features::{FeaturePart, Nulls};
 use crate::model::Model;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, TypeKind};
+use crate::predict::held::HELD;
 use crate::predict::row_name::NAMING;
 use crate::request::source::{quote, Source};
 use pgrx::prelude::*;
@@ -17,13 +18,11 @@ const LONGEST_NAME_BYTES: usize = 63;
 
 /// SQL for the rows of a relation.
 pub struct Rows {
-    /// A FROM item, to be called "pgsvm row".
+    /// A FROM item, to be called "pgsvm row": as a whole it is what predictions are given.
     pub from: String,
     /// The label of a row.
     pub label: String,
     pub label_type: pg_sys::Oid,
-    /// The features of a row.
-    pub features: String,
 }
 
 /// The rows of a relation that exists. `features`: the column that holds all of them, where there is one.
@@ -49,9 +48,9 @@ pub fn of(
     let alias = |name: &str| format!("\"pgsvm row\".{}", quote(name));
     let label_sql = match (find(label), held_in) {
         (Some(_), _) => alias(label),
-        (None, Some(column)) if is_document => format!(
+        (None, Some(_)) if is_document => format!(
             "({} OPERATOR(pg_catalog.->>) {})",
-            alias(&column.name),
+            alias(HELD),
             quote_literal(label)
         ),
         (None, _) => {
@@ -59,34 +58,27 @@ pub fn of(
                 .hint("Name the column that holds the labels: label => 'column'."))
         }
     };
-    let whole_row = "\"pgsvm row\"".to_owned();
-    let (needed, features_sql) = match held_in.or_else(|| only_array(model, &columns)) {
-        Some(column) => (vec![column.name.as_str()], alias(&column.name)),
-        None => (model.features.columns(), whole_row.clone()),
+    let mut list = match held_in.or_else(|| only_array(model, &columns)) {
+        Some(column) => vec![format!("{} AS {}", quote(&column.name), quote(HELD))],
+        None => {
+            // a column that is not there is for the prediction to complain about
+            let there = |name: &&str| *name != label && find(name).is_some();
+            let read = model.features.columns().into_iter().filter(there);
+            let known_by = known_by(relation)?;
+            let named = known_by
+                .iter()
+                .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES)
+                .map(|name| format!("{} AS {}", quote(name), quote(&format!("{NAMING}{name}"))));
+            read.map(quote).chain(named).collect()
+        }
     };
-    // a column that is not there is for the prediction to complain about
-    let mut selected: Vec<&str> = needed
-        .into_iter()
-        .filter(|name| find(name).is_some())
-        .collect();
-    if find(label).is_some() && !selected.contains(&label) {
-        selected.push(label);
-    }
-    let mut list: Vec<String> = selected.into_iter().map(quote).collect();
-    if features_sql == whole_row {
-        let names = known_by(relation)?;
-        let named = names
-            .iter()
-            .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES);
-        list.extend(
-            named.map(|name| format!("{} AS {}", quote(name), quote(&format!("{NAMING}{name}")))),
-        );
+    if find(label).is_some() {
+        list.push(quote(label));
     }
     Ok(Rows {
         from: format!("(SELECT {} FROM {from})", list.join(", ")),
         label: label_sql,
         label_type: find(label).map_or(pg_sys::TEXTOID, |column| column.type_oid),
-        features: features_sql,
     })
 }
 

@@ -25,8 +25,6 @@ pub struct Subject {
     compared_type: &'static str,
     /// The relation's columns that are needed, and no others: a FROM item that is called `ROW`.
     from: String,
-    /// What predictions are given of a row.
-    features: String,
 }
 
 /// The name under which the queries see a row of the relation.
@@ -62,7 +60,6 @@ impl Subject {
             compared_type,
             label_column,
             from: rows.from,
-            features: rows.features,
             model,
         })
     }
@@ -179,22 +176,10 @@ impl Subject {
             .iter()
             .map(|argument| format!(", {argument}"))
             .collect();
-        let function = match self.features == ROW {
-            true => format!("svm_row_{function}"),
-            false => {
-                let name = if function == "class" {
-                    "classify"
-                } else {
-                    function
-                };
-                format!("svm_{name}")
-            }
-        };
         format!(
-            "{}.{function}({}, {}{more})",
+            "{}.svm_row_{function}({}, {ROW}{more})",
             self.schema,
-            literal(&self.model.name),
-            self.features
+            literal(&self.model.name)
         )
     }
 }

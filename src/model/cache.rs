@@ -77,7 +77,7 @@ pub fn find_id(schema: pg_sys::Oid, name: &str) -> Result<i64, Failure> {
 }
 
 /// Refuses what is longer than any model's name, and too long for a message.
-fn check_length(name: &str) -> Result<(), Failure> {
+pub fn check_length(name: &str) -> Result<(), Failure> {
     if name.len() <= LONGEST_NAME_BYTES {
         return Ok(());
     }

@@ -7,7 +7,8 @@ use super::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::FeatureSet;
 use crate::pg::check_for_interrupts;
-use core::fmt::Display;
+use core::fmt::{self, Display};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 
@@ -134,23 +135,34 @@ pub fn write(model: &Model, mut facts: Facts) -> Result<String, Failure> {
 struct Lines {
     text: String,
     lines: usize,
+    /// A line was refused, as a text cannot be as long.
+    is_full: bool,
 }
 
 impl Lines {
     fn put(&mut self, line: impl Display) -> Result<(), Failure> {
-        let line = line.to_string();
-        if self.text.len() + line.len() > MOST_BYTES {
-            return Err(Failure::new(
-                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-                "the model as text is longer than 1 GB, the most that a text can have",
-            ));
+        use fmt::Write;
+        if writeln!(self, "{line}").is_err() {
+            return Err(match self.is_full {
+                true => Failure::new(
+                    Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                    "the model as text is longer than 1 GB, the most that a text can have",
+                ),
+                false => out_of_memory(),
+            });
         }
-        self.text
-            .try_reserve(line.len() + 1)
-            .map_err(|_| out_of_memory())?;
-        self.text.push_str(&line);
-        self.text.push('\n');
         self.lines += 1;
+        Ok(())
+    }
+}
+
+impl fmt::Write for Lines {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.is_full = self.text.len() + part.len() > MOST_BYTES;
+        if self.is_full || self.text.try_reserve(part.len()).is_err() {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
         Ok(())
     }
 }
@@ -166,41 +178,42 @@ pub fn chunks(
         .sparse
         .iter()
         .map(|(id, weights)| (model.dense_count as u64 + u64::from(id), weights[head]));
-    let mut gathered: Vec<(u64, f64)> = Vec::new();
-    let mut give = |gathered: &mut Vec<(u64, f64)>| {
+    let mut waiting: Vec<(u64, f64)> = Vec::new();
+    let mut give = |waiting: &mut Vec<(u64, f64)>| {
         check_for_interrupts();
-        match gathered.is_empty() {
+        match waiting.is_empty() {
             true => Ok(()),
-            false => take(chunk(head, core::mem::take(gathered))),
+            false => take(chunk(head, core::mem::take(waiting))?),
         }
     };
     for (id, weight) in dense.chain(sparse).filter(|(_, weight)| *weight != 0.0) {
-        if gathered
+        if waiting
             .first()
             .is_some_and(|(first, _)| id / CHUNK != first / CHUNK)
         {
-            give(&mut gathered)?;
+            give(&mut waiting)?;
         }
-        gathered.push((id, weight));
+        waiting.room(1)?.push((id, weight));
     }
-    give(&mut gathered)
+    give(&mut waiting)
 }
 
-fn chunk(head: usize, weights: Vec<(u64, f64)>) -> Chunk {
+fn chunk(head: usize, weights: Vec<(u64, f64)>) -> Result<Chunk, OutOfMemory> {
     let first = weights[0].0;
     let follow = weights
         .iter()
         .zip(first..)
         .all(|((id, _), next)| *id == next);
-    Chunk {
+    let offsets = weights.iter().map(|(id, _)| (id - first) as i32);
+    Ok(Chunk {
         head: head as i32,
         first: first as i64,
         features: match follow {
             true => None,
-            false => Some(weights.iter().map(|(id, _)| (id - first) as i32).collect()),
+            false => Some(gathered(offsets)?),
         },
-        weights: weights.into_iter().map(|(_, weight)| weight).collect(),
-    }
+        weights: gathered(weights.iter().map(|(_, weight)| *weight))?,
+    })
 }
 
 /// Reads a model and what else the text says.

@@ -68,3 +68,9 @@ pub fn has_rights_of(role: pg_sys::Oid) -> bool {
     // SAFETY: catalog look-ups inside a transaction.
     unsafe { pg_sys::has_privs_of_role(pg_sys::GetUserId(), role) }
 }
+
+/// Whether the current user is a superuser.
+pub fn is_superuser() -> bool {
+    // SAFETY: a catalog look-up inside a transaction.
+    unsafe { pg_sys::superuser() }
+}

@@ -50,8 +50,8 @@ impl Fired {
         }
     }
 
-    /// A column of the row that was there: a `bigint`. None where it fired for a statement, or there is none.
-    pub fn old_bigint(&self, column: &CStr) -> Option<i64> {
+    /// A column of the row that was there, or is inserted: a `bigint`. None where it fired for a statement, or there is none.
+    pub fn bigint(&self, column: &CStr) -> Option<i64> {
         // SAFETY: the row is the table's, or there is none.
         unsafe { self.datum((*self.0).tg_trigtuple, column) }.map(|datum| datum.value() as i64)
     }

@@ -2,6 +2,7 @@
 //! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
 use super::document::{self, DocumentReader};
+use super::held::Held;
 use super::row_name;
 use crate::base::errors::{Code, Failure};
 use crate::base::settings::{self, PredictNulls};
@@ -43,6 +44,8 @@ enum Form {
     /// The dense features as text, by position from 1.
     DenseText,
     Row(Option<Box<RowReader>>),
+    /// A row that holds all features in one column.
+    Held(Box<Held>),
     /// A jsonb object.
     Document(Box<DocumentReader>),
 }
@@ -89,6 +92,7 @@ impl Argument {
             | Form::ArrayForHeads { decoder, .. }
             | Form::Decoded(decoder) => decoder.bytes(),
             Form::Document(reader) => reader.bytes(),
+            Form::Held(held) => held.bytes(),
             Form::Row(None) | Form::DenseText => 0,
         };
         reader + self.buffer.bytes()
@@ -112,6 +116,26 @@ impl Argument {
         }
     }
 
+    /// Settles, for a row, whether it holds all features in one column.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    #[inline]
+    unsafe fn meet(&mut self, datum: pg_sys::Datum) {
+        if !matches!(self.form, Form::Row(None) | Form::Held(_)) {
+            return;
+        }
+        // SAFETY: as the caller promises, a row value.
+        let row = unsafe { RowValue::open(datum) };
+        if matches!(&self.form, Form::Held(held) if held.fits(&row)) {
+            return;
+        }
+        self.form = match Held::of(&row) {
+            Some(held) => Form::Held(Box::new(held)),
+            None => Form::Row(None),
+        };
+    }
+
     /// The decision of a model with one head; None where a NULL makes it NULL.
     ///
     /// # Safety
@@ -127,6 +151,18 @@ impl Argument {
             let value = unsafe { Varlena::open(datum) };
             if let Some(decision) = array_decision(model, *kind, value.payload()) {
                 return Ok(Some(decision));
+            }
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.meet(datum) };
+        if let Form::Held(held) = &mut self.form {
+            // SAFETY: as the caller promises; the features are valid while the row is.
+            unsafe {
+                let row = RowValue::open(datum);
+                return match held.features(model, &row)? {
+                    Some((argument, features)) => argument.decision(model, features),
+                    None => Ok(None),
+                };
             }
         }
         // SAFETY: as the caller promises.
@@ -150,9 +186,17 @@ impl Argument {
         datum: pg_sys::Datum,
         out: &mut Vec<f64>,
     ) -> Result<bool, Failure> {
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller promises; features in a row are valid while that is.
         unsafe {
-            match &self.form {
+            self.meet(datum);
+            match &mut self.form {
+                Form::Held(held) => {
+                    let row = RowValue::open(datum);
+                    return match held.features(model, &row)? {
+                        Some((argument, features)) => argument.decisions(model, features, out),
+                        None => Ok(false),
+                    };
+                }
                 Form::Array { .. } => {
                     let decision = self.decision(model, datum)?;
                     out.clear();
@@ -187,6 +231,8 @@ impl Argument {
         model: &Model,
         datum: pg_sys::Datum,
     ) -> Result<Option<&FeatureBuffer>, Failure> {
+        // SAFETY: as the caller promises.
+        unsafe { self.meet(datum) };
         let buffer = &mut self.buffer;
         // SAFETY: as the caller promises; each form was chosen by the argument's type.
         unsafe {
@@ -202,6 +248,19 @@ impl Argument {
                 Form::Document(reader) => reader
                     .read(datum, buffer)
                     .map_err(|failure| document_failure(model, failure))?,
+                Form::Held(held) => {
+                    let row = RowValue::open(datum);
+                    match held.features(model, &row)? {
+                        Some((argument, features)) => {
+                            if argument.row(model, features)?.is_none() {
+                                return Ok(None);
+                            }
+                            core::mem::swap(&mut argument.buffer, buffer);
+                            return Ok(Some(buffer));
+                        }
+                        None => return Ok(None),
+                    }
+                }
             }
         }
         if !buffer.null_parts.is_empty() {

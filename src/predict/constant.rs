@@ -15,6 +15,7 @@ use crate::pg::types::{type_kind, TypeKind};
 use crate::pg::varlena::Varlena;
 use crate::pg::{c_function, statement};
 use pgrx::{pg_sys, PgMemoryContexts};
+use pgsvm_core::memory::copied;
 
 c_function!(
     svm_constant_decision_wrapper,
@@ -273,7 +274,7 @@ unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<
         Ok(CallSite {
             text: match is_constant {
                 true => Vec::new(),
-                false => value.payload().to_vec(),
+                false => copied(value.payload())?,
             },
             is_constant,
             model,

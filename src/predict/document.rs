@@ -9,6 +9,9 @@ use crate::pg::query::Column;
 use crate::pg::select::text_datum;
 use crate::pg::value;
 use pgrx::{pg_sys, IntoDatum};
+use pgsvm_core::memory::{filled, gathered, OutOfMemory, Room};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// How the fields of one model's objects are read.
 pub struct DocumentReader {
@@ -69,27 +72,25 @@ impl DocumentReader {
     /// For objects with the fields that `model` reads; json where `is_text`, else jsonb.
     pub fn new(model: &Model, is_text: bool) -> Result<Self, Failure> {
         let mut fields: Vec<NamedField> = Vec::new();
+        let mut known = HashSet::new();
         for (name, kind) in model.features.parts.iter().flat_map(kinds) {
             // a second part that reads the same column reads it in the same way, or the decoder complains
-            if fields.iter().all(|known| known.name != name) {
-                fields.push(NamedField {
+            if known.room(1)?.insert(name) {
+                fields.room(1)?.push(NamedField {
                     name: name.to_owned(),
                     kind,
                 });
             }
         }
-        let columns: Vec<Column> = fields
-            .iter()
-            .map(|field| Column {
-                name: field.name.clone(),
-                type_oid: field.kind.type_oid(),
-                typmod: -1,
-            })
-            .collect();
-        let decoder = Decoder::new(&as_read(&model.features), &columns, model.nulls)?;
+        let columns = gathered(fields.iter().map(|field| Column {
+            name: field.name.clone(),
+            type_oid: field.kind.type_oid(),
+            typmod: -1,
+        }))?;
+        let decoder = Decoder::new(&as_read(&model.features)?, &columns, model.nulls)?;
         Ok(Self {
-            values: vec![pg_sys::Datum::from(0); fields.len()],
-            nulls: vec![true; fields.len()],
+            values: filled(pg_sys::Datum::from(0), fields.len())?,
+            nulls: filled(true, fields.len())?,
             fields,
             decoder,
             is_text,
@@ -174,17 +175,19 @@ fn time_type(type_name: &str) -> pg_sys::Oid {
 }
 
 /// The same features, sparse vectors as the text they come as.
-fn as_read(features: &FeatureSet) -> FeatureSet {
-    let mut features = features.clone();
-    for part in &mut features.parts {
-        if let FeaturePart::Sparsevec { name, .. } = part {
-            *part = FeaturePart::Libsvm {
-                name: name.clone(),
-                type_name: "text".to_owned(),
-            };
-        }
-    }
-    features
+fn as_read(features: &FeatureSet) -> Result<FeatureSet, OutOfMemory> {
+    let parts = features.parts.iter().map(|part| match part {
+        FeaturePart::Sparsevec { name, .. } => FeaturePart::Libsvm {
+            name: name.clone(),
+            type_name: "text".to_owned(),
+        },
+        other => other.clone(),
+    });
+    Ok(FeatureSet {
+        parts: gathered(parts)?,
+        means: features.means.clone(),
+        ..FeatureSet::default()
+    })
 }
 
 /// A field's value in the type of its kind, in the current memory context; None for null.
@@ -209,9 +212,9 @@ fn value_of(name: &str, kind: Kind, field: &Field<'_>) -> Result<Option<pg_sys::
         }
         (Kind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
         // as pgvector's types print
-        (Kind::Numbers, Field::Text(text)) => printed_vector(text).ok_or_else(wrong)?.into_datum(),
+        (Kind::Numbers, Field::Text(text)) => printed_vector(text)?.ok_or_else(wrong)?.into_datum(),
         (Kind::Indices, Field::Array(elements)) => indices(name, elements)?.into_datum(),
-        (Kind::Pairs, Field::Text(text)) => Some(text_datum(&pairs(utf8(name, text)?))),
+        (Kind::Pairs, Field::Text(text)) => Some(text_datum(&pairs(utf8(name, text)?)?)),
         _ => return Err(wrong()),
     })
 }
@@ -261,26 +264,41 @@ fn room<T>(count: usize) -> Result<Vec<T>, Failure> {
     Ok(room)
 }
 
-/// The numbers of a text such as `[1,2.5]`.
-fn printed_vector(text: &[u8]) -> Option<Vec<Option<f64>>> {
-    let text = core::str::from_utf8(text).ok()?;
-    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    let mut numbers = room(inside.split(',').count()).ok()?;
+/// The numbers of a text such as `[1,2.5]`; None where it is none.
+fn printed_vector(text: &[u8]) -> Result<Option<Vec<Option<f64>>>, Failure> {
+    let inside = core::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.trim().strip_prefix('[')?.strip_suffix(']'));
+    let Some(inside) = inside else {
+        return Ok(None);
+    };
+    let mut numbers = room(inside.split(',').count())?;
     for number in inside.split(',') {
-        numbers.push(Some(number.trim().parse().ok()?));
+        let Ok(number) = number.trim().parse() else {
+            return Ok(None);
+        };
+        numbers.push(Some(number));
     }
-    Some(numbers)
+    Ok(Some(numbers))
 }
 
 /// LIBSVM notation of a text that is in it, or in a sparsevec's: `{1:0.5,3:2}/7`.
-fn pairs(text: &str) -> String {
-    match text
+fn pairs(text: &str) -> Result<Cow<'_, str>, Failure> {
+    let inside = text
         .strip_prefix('{')
-        .and_then(|rest| rest.rsplit_once('}'))
-    {
-        Some((inside, _)) => inside.replace(',', " "),
-        None => text.to_owned(),
+        .and_then(|rest| rest.rsplit_once('}'));
+    let Some((inside, _)) = inside else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let mut pairs = String::new();
+    pairs.room(inside.len())?;
+    for pair in inside.split_inclusive(',') {
+        match pair.strip_suffix(',') {
+            Some(pair) => pairs.extend([pair, " "]),
+            None => pairs.push_str(pair),
+        }
     }
+    Ok(Cow::Owned(pairs))
 }
 
 fn wrong_field(name: &str, kind: Kind, field: &Field<'_>) -> Failure {

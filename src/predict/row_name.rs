@@ -1,6 +1,7 @@
 //! What a row is known by, for errors about it: the values of its table's primary key, or what the query
 //! of an evaluation gives in columns of its own. Looked up when there is an error, and not before.
 
+use crate::base::errors::shortened;
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::select;
 use crate::pg::value;
@@ -9,8 +10,6 @@ use std::ffi::CString;
 
 /// How the columns begin that say what a row is known by, in a query of ours.
 pub const NAMING: &str = "pgsvm row's ";
-/// Most bytes of a value that an error shows.
-const SHOWN_BYTES: usize = 100;
 
 /// What the row is known by: `id 17`, or `a 1 and b 2`.
 pub fn of(shape: &mut RowShape, row: &RowValue) -> Option<String> {
@@ -60,11 +59,4 @@ fn primary_key(type_id: pg_sys::Oid) -> Vec<String> {
         select::for_each_at_once(&query, |row| keys.extend(row.text(1)));
     });
     keys
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().find(|(at, _)| *at >= SHOWN_BYTES) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

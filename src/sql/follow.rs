@@ -91,7 +91,7 @@ fn follow(
         (call, name, options)
     };
     // from here on nobody else changes the model, and what is read is what others had committed before
-    let owned = Owned::lock(function, name, fcinfo)?;
+    let owned = Owned::lock(function, name.as_deref(), fcinfo)?;
     let change = change(&call)?;
     statement::with_fresh_snapshot(|| {
         let stored = Stored::load(&owned.schema, &owned.name, owned.current_version)?;

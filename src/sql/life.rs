@@ -4,7 +4,7 @@
 //! Each locks the model's row first, as a training does when it stores a version: what is done to one
 //! model at a time is done one after the other, and decided by what the one before has committed.
 
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::model;
 use crate::pg::acting::{self, Acting};
@@ -22,7 +22,7 @@ const EVERYBODY: &str = "public";
 /// `svm_deploy(model, version) -> text`: makes a stored version the current one.
 #[pg_extern(sql = false)]
 fn svm_deploy(
-    model: Option<String>,
+    model: Option<&str>,
     version: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
@@ -42,26 +42,26 @@ fn svm_deploy(
 /// `svm_rename(model, new_name) -> text`: the new name.
 #[pg_extern(sql = false)]
 fn svm_rename(
-    model: Option<String>,
-    new_name: Option<String>,
+    model: Option<&str>,
+    new_name: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
     let rename = || {
         let owned = Owned::lock("svm_rename()", model, fcinfo)?;
         let new_name = required(new_name, "new_name")?;
-        owned.check_new_name(&new_name)?;
+        owned.check_new_name(new_name)?;
         owned.execute(
             "UPDATE {s}.svm_model SET name = $2 WHERE id OPERATOR(pg_catalog.=) $1",
-            Some(new_name.as_str().into()),
+            Some(new_name.into()),
         )?;
-        Ok::<_, Failure>(new_name)
+        Ok::<_, Failure>(new_name.to_owned())
     };
     rename().or_raise()
 }
 
 /// `svm_drop(model) -> text`: removes a model and everything of it.
 #[pg_extern(sql = false)]
-fn svm_drop(model: Option<String>, fcinfo: pg_sys::FunctionCallInfo) -> String {
+fn svm_drop(model: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let drop = || {
         let owned = Owned::lock("svm_drop()", model, fcinfo)?;
         owned.execute(
@@ -76,7 +76,7 @@ fn svm_drop(model: Option<String>, fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// `svm_drop(model, version) -> text`: removes a version that is not the current one.
 #[pg_extern(sql = false)]
 fn svm_drop_version(
-    model: Option<String>,
+    model: Option<&str>,
     version: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
@@ -99,21 +99,17 @@ fn svm_drop_version(
 
 /// `svm_grant(model, role) -> text`: lets a role see the model and predict with it.
 #[pg_extern(sql = false)]
-fn svm_grant(
-    model: Option<String>,
-    role: Option<String>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> String {
+fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let grant = || {
         let owned = Owned::lock("svm_grant()", model, fcinfo)?;
         let role = required(role, "role")?;
-        check_role(&role)?;
-        owned.follow_grantees(&role)?;
+        check_role(role)?;
+        owned.follow_grantees(role)?;
         owned.execute(
             "INSERT INTO {s}.svm_permission (model_id, owner, grantee)
              SELECT id, owner, $2 FROM {s}.svm_model WHERE id OPERATOR(pg_catalog.=) $1
              ON CONFLICT DO NOTHING",
-            Some(role.as_str().into()),
+            Some(role.into()),
         )?;
         Ok::<_, Failure>(owned.name)
     };
@@ -122,11 +118,7 @@ fn svm_grant(
 
 /// `svm_revoke(model, role) -> text`: takes back what `svm_grant` gave; also from a role that is gone.
 #[pg_extern(sql = false)]
-fn svm_revoke(
-    model: Option<String>,
-    role: Option<String>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> String {
+fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let revoke = || {
         let owned = Owned::lock("svm_revoke()", model, fcinfo)?;
         let role = required(role, "role")?;
@@ -135,12 +127,13 @@ fn svm_revoke(
              WHERE model_id OPERATOR(pg_catalog.=) $1 AND
                  CASE WHEN {s}.svm_role_oid($2::pg_catalog.name) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
                  ELSE grantee_oid OPERATOR(pg_catalog.=) {s}.svm_role_oid($2::pg_catalog.name) END",
-            Some(role.as_str().into()),
+            Some(role.into()),
         )?;
         if revoked == 0 {
             notice!(
-                "model \"{}\" was not granted to role \"{role}\"",
-                owned.name
+                "model \"{}\" was not granted to role \"{}\"",
+                owned.name,
+                shortened(role)
             );
         }
         Ok::<_, Failure>(owned.name)
@@ -163,11 +156,13 @@ impl Owned {
     /// Locks the model that the first argument of `function` names; waits for whoever has it locked.
     pub fn lock(
         function: &str,
-        model: Option<String>,
+        model: Option<&str>,
         fcinfo: pg_sys::FunctionCallInfo,
     ) -> Result<Self, Failure> {
         rights::check_writable(function)?;
         let name = required(model, "model")?;
+        model::check_length(name)?;
+        let name = name.to_owned();
         let schema = model::schema_of_call(fcinfo);
         rights::check_owner(&schema, &name, "Only its owner may change it.")?;
         let found = Spi::connect_mut(|client| {
@@ -390,7 +385,7 @@ fn check_role(role: &str) -> Result<(), Failure> {
     }
     Err(Failure::new(
         Code::ERRCODE_UNDEFINED_OBJECT,
-        format!("role \"{role}\" does not exist"),
+        format!("role \"{}\" does not exist", shortened(role)),
     )
     .hint("CREATE ROLE makes one; 'public' stands for every role."))
 }

@@ -15,6 +15,11 @@ use serde_json::Value;
 /// The option that has a follow-up keep the scaling of the model.
 const KEEP_SCALING: &str = "keep_scaling";
 
+/// Columns of `svm_version` that say nothing of it, and may be long.
+const UNREAD: &str = "{features,label_values,validation,followed,stored_rows}";
+/// Most bytes of the others together, as JSON: arguments of a training are limited, what somebody stores by hand is not.
+const MOST_BYTES: usize = 16 << 20;
+
 /// The columns of `svm_version` that say it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Stored {
@@ -54,17 +59,25 @@ impl Stored {
         };
         let json = Spi::get_one_with_args::<String>(
             &format!(
-                "SELECT (pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('probabilities',
-                     EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
-                             AND h.sigmoid_slope IS NOT NULL)))::pg_catalog.text
-                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
-                     ON v.model_id OPERATOR(pg_catalog.=) m.id
-                 WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
+                "SELECT CASE WHEN pg_catalog.octet_length(stored) OPERATOR(pg_catalog.<=) {MOST_BYTES} THEN stored ELSE '' END
+                 FROM (
+                     SELECT ((pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) '{UNREAD}'::pg_catalog.text[])
+                         OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('probabilities',
+                         EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
+                                 AND h.sigmoid_slope IS NOT NULL)))::pg_catalog.text AS stored
+                     FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                         ON v.model_id OPERATOR(pg_catalog.=) m.id
+                     WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2
+                     OFFSET 0
+                 ) AS version"
             ),
             &[name.into(), version.into()],
         )
         .map_err(spi_failure)?;
         let json = json.ok_or_else(|| damaged("its version is gone"))?;
+        if json.is_empty() {
+            return Err(damaged("its row is too long"));
+        }
         let row: Value =
             serde_json::from_str(&json).map_err(|reason| damaged(&reason.to_string()))?;
         if row["solver"] == "imported" {

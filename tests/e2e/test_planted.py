@@ -181,3 +181,74 @@ def test_whatever_is_called_nothing_planted_runs(server, planted):
         # the traps do spring
         connection.execute("SELECT planted.cardinality('{a}'::pg_catalog.text[])")
         assert sprung(connection)
+
+
+HELD = {
+    "int_array": ("integer[]", "ARRAY[x, 1]"),
+    "double_array": ("double precision[]", "ARRAY[x, 1]::double precision[]"),
+    "libsvm": ("text", "'1:' || x"),
+    "word": ("varchar", "('1:' || x)::varchar"),
+    "jsonb_document": ("jsonb", "jsonb_build_object('x', x, 'y', y)"),
+    "json_document": ("json", "json_build_object('x', x, 'y', y)"),
+}
+
+
+@pytest.mark.parametrize("column", HELD)
+def test_features_in_one_column_reach_nothing_planted(server, planted, column):
+    """Overloads for the column's own type would match a call with it better than what takes any type."""
+    kind, value = HELD[column]
+    called = ["decision", "classify", "class", "probability"]
+    names = [f"svm_{row}{name}" for name in called for row in ["", "row_"]]
+    body = "LANGUAGE sql AS $f$ SELECT pg_catalog.nextval('apart.sprung'); SELECT NULL::{gives} $f$"
+    statements = [
+        f"CREATE FUNCTION planted.{name}({takes}) RETURNS {gives} {body.format(gives=gives)}"
+        for name in names
+        for takes in [
+            f"text, {kind}",
+            f"text, {kind}, text",
+            "text, record",
+            "text, record, text",
+            "text, planted.held",
+        ]
+        for gives in ["text" if "class" in name else "float8"]
+    ]
+    with server.connect(planted) as connection:
+        connection.execute(
+            f"""
+            DROP TABLE IF EXISTS planted.held CASCADE;
+            CREATE TABLE planted.held AS
+                SELECT {value} AS features, x > 20 AS y, x % 3 AS of_three
+                FROM (SELECT i AS x, i > 20 AS y FROM generate_series(1, 60) AS i) AS of;
+            ALTER SEQUENCE apart.sprung RESTART; SET ROLE planter; SET search_path = planted, apart
+            """
+        )
+        made = connection.execute("SELECT apart.make(%s)", [statements]).fetchone()[0]
+        assert made >= 8
+        connection.execute("RESET ROLE; RESET search_path")
+        source = "planted.held"
+        if column.endswith("document"):
+            source = "planted.of_documents"
+            connection.execute(
+                f"""
+                DROP TABLE IF EXISTS {source};
+                CREATE TABLE {source} AS SELECT i AS x, i > 20 AS y, i % 3 AS of_three FROM generate_series(1, 60) AS i
+                """
+            )
+        features = {"libsvm": "libsvm(features)", "word": "libsvm(features)"}.get(column, "features")
+        features = "ARRAY['x']" if column.endswith("document") else f"ARRAY['{features}']"
+        for label in ["y", "of_three"]:
+            options = f"'{source}', '{label}', {features}, '{column}_{label}', probability => true"
+            connection.execute(f"SELECT planted.svm_train({options})")
+            held = f"'{column}_{label}', 'planted.held', label => '{label}'"
+            for call in ["svm_evaluate", "svm_confusion", "svm_roc"]:
+                if call == "svm_roc" and label == "of_three":
+                    continue
+                rows = connection.execute(f"SELECT * FROM planted.{call}({held}, features => 'features')").fetchall()
+                assert rows and not sprung(connection), call
+                if call == "svm_evaluate":
+                    assert rows[0][0] == 60, rows
+        # the trap does spring
+        connection.execute(
+            f"SELECT planted.svm_decision('{column}_y'::pg_catalog.text, features) FROM planted.held LIMIT 1"
+        )
+        assert sprung(connection) or kind in ("text", "varchar")

@@ -5,6 +5,7 @@ import time
 import psycopg
 import pytest
 
+from harness.memory import MB, watch
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, model, one
 
 PROCESSES = {"two_workers": TWO_WORKERS, "no_worker": NO_WORKER}
@@ -78,3 +79,42 @@ def test_a_cancel_finds_its_way_into_a_training_with_millions_of_weights(connect
     if isinstance(running.end(), psycopg.errors.QueryCanceled):
         assert running.seconds_until_end(since=asked) < 1.0
         assert one(connection, "SELECT count(*) FROM svm_version") == before
+
+
+# What a backend may take for models, and for one more that it reads beside them.
+MODELS_BYTES, ONE_BYTES = 256 * MB, 32 * MB
+MANY = 60
+
+
+def test_one_statement_over_many_wide_models_keeps_the_memory_promise(server, connection):
+    """Models of a million features, 9 MB each in memory: all of them at once would take twice what is promised."""
+    train = "svm_train('full_rows', 'label', ARRAY['sparse(idx, val)'], 'first', max_passes => 1)"
+    connection.execute(f"SELECT {train}")
+    connection.execute(
+        f"""
+        CREATE TEMPORARY TABLE first AS
+        SELECT v.* FROM svm_version AS v JOIN svm_model AS m ON m.id = model_id WHERE name = 'first';
+        INSERT INTO svm_model (name, current_version) SELECT 'of_' || i, 1 FROM generate_series(0, {MANY - 1}) AS i;
+        CREATE TEMPORARY TABLE copies AS SELECT id FROM svm_model WHERE name ~ '^of_';
+        INSERT INTO svm_version SELECT (populated).* FROM (
+            SELECT jsonb_populate_record(NULL::svm_version, to_jsonb(first)
+                || jsonb_build_object('id', copies.id, 'model_id', copies.id, 'version', 1)) AS populated
+            FROM first, copies OFFSET 0) AS all_of_them;
+        INSERT INTO svm_head SELECT (populated).* FROM (
+            SELECT jsonb_populate_record(NULL::svm_head, to_jsonb(h) || jsonb_build_object('version_id', copies.id))
+                AS populated
+            FROM svm_head AS h JOIN first ON first.id = h.version_id, copies OFFSET 0) AS all_of_them;
+        INSERT INTO svm_weight (version_id, head, first_feature, features, weights)
+        SELECT copies.id, head, first_feature, w.features, weights
+        FROM svm_weight AS w JOIN first ON first.id = version_id, copies
+        """
+    )
+    asked = f"SELECT count(svm_decision('of_' || i % {MANY}, '1:1')) FROM generate_series(1, {3 * MANY}) AS i"
+    one(connection, "SELECT svm_decision('first', '1:1')")
+    seen = watch(server, connection, {}, asked)
+    print(f"peak {seen.peak / MB:.1f} MB, {seen.samples} samples")
+    assert seen.samples >= 20
+    assert seen.peak > MODELS_BYTES / 2, "models were to be kept"
+    assert seen.peak < MODELS_BYTES + ONE_BYTES
+    connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name ~ '^of_' OR name = 'first'")
+    connection.execute("DROP TABLE first, copies")

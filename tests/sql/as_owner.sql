@@ -131,7 +131,32 @@ RESET temp_file_limit;
 SET ROLE regress_svm_bypass;
 SELECT svm_refresh('m');
 \echo :LAST_ERROR_SQLSTATE
+-- nor does it put a source into another's model: by itself, by a training, or by a model of its own that it gives away
+\set mine 'SELECT i AS id, i AS x, i > 20 AS y FROM generate_series(1, 40) AS i'
+INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+        intercept_used, intercept, feature_count, options, key_column, key_type, source_query)
+    SELECT model_id, 1000, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+        intercept_used, intercept, feature_count, options, key_column, key_type,
+        'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i'
+    FROM svm_version JOIN svm_model ON svm_model.id = model_id AND version = current_version WHERE name = 'm';
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+        intercept_used, intercept, feature_count, source_relation)
+    VALUES (1, 1, '[]', 'y', 'boolean', '{f,t}', 'error', 'hinge', 'none', 'auto', true, 0, 1, 'public.nothing');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query(:'mine', 'y', model => 'm', key => 'id');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query(:'mine', 'y', model => 'gift', key => 'id');
+UPDATE svm_model SET owner = 'regress_svm_owner' WHERE name = 'gift';
+\echo :LAST_ERROR_SQLSTATE
+-- one that it trained without a key has no source
+SELECT svm_drop('gift');
+SELECT svm_train_query(:'mine', 'y', model => 'gift', features => '{x}');
+UPDATE svm_model SET owner = 'regress_svm_owner' WHERE name = 'gift';
+SELECT name, owner FROM svm_models WHERE name = 'gift';
+SELECT svm_drop('gift');
 RESET ROLE;
+SELECT * FROM witnesses();
 DELETE FROM witness;
 
 -- a table that was replaced, or is another role's now
