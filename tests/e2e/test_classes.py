@@ -40,7 +40,9 @@ def test_ten_digits_with_a_chosen_c_are_read_as_well_as_by_liblinear_with_its_be
     data.load_dense(connection, "more_digits", "mnist/mnist.t10k.libsvm.xz", 784)
     connection.execute("SET pgsvm.cache_size = '128MB'")
     costs = '{"costs": [0.001, 0.01, 0.1, 1], "folds": 3}'
-    connection.execute("SELECT svm_train('digits', 'label', c => NULL, scale => 'maxabs', options => %s)", [costs])
+    connection.execute(
+        "SELECT svm_train('digits', 'label', c => NULL, loss => 'hinge', scale => 'maxabs', options => %s)", [costs]
+    )
     assert connection.execute("SELECT c, classes FROM svm_models WHERE name = 'digits_label'").fetchone() == (0.1, 10)
     evaluated = "SELECT accuracy FROM svm_evaluate('digits_label', 'more_digits')"
     # as many rows as two solutions within their tolerances may differ by
