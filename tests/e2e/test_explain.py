@@ -75,7 +75,7 @@ def test_a_decision_as_sql_is_the_same_number_in_postgresql_and_in_sqlite(connec
 
 
 def test_adult_explained(tables, connection):
-    connection.execute("SELECT svm_train('adult', 'income', model => 'adult', probability => true)")
+    connection.execute("SELECT svm_train('adult', 'income', model => 'adult', loss => 'hinge', probability => true)")
     # every row's contributions, in full and cut, sum to its decision
     worst = one(
         connection,
