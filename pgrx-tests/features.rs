@@ -211,7 +211,7 @@ fn entries_that_cannot_be_features_are_refused() {
     let refused = |entry: &str| resolved(Some(&["val", entry]), select).expect_err(entry);
     let missing = |column: &str, near: Option<&str>| FeatureError::MissingColumn {
         column: column.to_owned(),
-        near: near.map(str::to_owned),
+        near: near.into_iter().map(str::to_owned).collect(),
     };
     assert_eq!(refused("z"), missing("z", None));
     assert_eq!(refused("A"), missing("A", Some("a")));
@@ -521,6 +521,7 @@ fn values_beyond_the_limit_are_hashed() {
         most: 2,
         hash_bits: 8,
         hash_keys: true,
+        named: true,
     };
     let select = "SELECT * FROM (VALUES ('a', 'x'), ('b', 'x'), ('Oslo', 'x'), ('Zürich', 'y'), (repeat('b', 2000), 'x'), ('a', 'z')) AS r (city, t)";
     let mut rows = Vec::new();
@@ -565,6 +566,7 @@ fn values_beyond_the_memory_are_hashed() {
         most: CategoryLimits::MOST,
         hash_bits: 4,
         hash_keys: true,
+        named: true,
     };
     let select = "SELECT lpad(i::text, 1000, 'x') AS t, 'y' || i % 5 AS u FROM generate_series(1, 10000) AS i";
     let decoder = learn(None, select, Nulls::Error, limits, |result, _| {
@@ -597,14 +599,14 @@ fn keys_are_told_from_categories() {
             Err(other) => panic!("{other:?}"),
         }
     };
-    let select = "SELECT i::text AS k, (i % 100)::text AS few, (i / 2)::text AS half FROM generate_series(1, 300) AS i";
+    let select = "SELECT 'k' || i AS k, 'k' || i % 100 AS few, 'k' || i / 2 AS half FROM generate_series(1, 300) AS i";
     assert_eq!(
         keys(select, 1000),
         [("k".to_owned(), 300, 300), ("half".to_owned(), 151, 300)]
     );
     assert_eq!(
         keys(
-            "SELECT i::text AS k FROM generate_series(1, 100) AS i",
+            "SELECT 'k' || i AS k FROM generate_series(1, 100) AS i",
             1000
         ),
         []
@@ -612,7 +614,7 @@ fn keys_are_told_from_categories() {
     // beyond the limit distinct values are estimated
     for distinct in [300, 3000, 100_000] {
         let select = format!(
-            "SELECT (i % {distinct})::text AS t FROM generate_series(1, {distinct} * 3 / 2) AS i"
+            "SELECT 'k' || i % {distinct} AS t FROM generate_series(1, {distinct} * 3 / 2) AS i"
         );
         let found = keys(&select, 10);
         let estimate = found.first().map_or(0.0, |(_, values, _)| *values as f64);
@@ -621,7 +623,7 @@ fn keys_are_told_from_categories() {
     }
     assert_eq!(
         keys(
-            "SELECT (i % 1000)::text AS t FROM generate_series(1, 3000) AS i",
+            "SELECT 'k' || i % 1000 AS t FROM generate_series(1, 3000) AS i",
             10
         ),
         []
@@ -633,6 +635,7 @@ fn categories_that_do_not_fit_are_refused() {
         most: 0,
         hash_bits: 24,
         hash_keys: true,
+        named: true,
     };
     // 2^31 codes are 128 blocks of 2^24
     let columns: Vec<_> = (1..=129).map(|i| format!("'x' AS c{i}")).collect();

@@ -18,7 +18,8 @@ CREATE OR REPLACE FUNCTION svm_train(
     weight text DEFAULT NULL,
     probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
-    options jsonb DEFAULT NULL
+    options jsonb DEFAULT NULL,
+    exclude text[] DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -42,7 +43,8 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     weight text DEFAULT NULL,
     probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
-    options jsonb DEFAULT NULL
+    options jsonb DEFAULT NULL,
+    exclude text[] DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -66,7 +68,8 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     seed int DEFAULT NULL,
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
-    options jsonb DEFAULT NULL
+    options jsonb DEFAULT NULL,
+    exclude text[] DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS

@@ -3,4 +3,5 @@
 pub mod errors;
 pub mod json;
 pub mod keyed_hash;
+pub mod near;
 pub mod settings;

@@ -113,6 +113,13 @@ pub struct FeatureSet {
         deserialize_with = "stored::means"
     )]
     pub means: Rc<Vec<f64>>,
+    /// Columns that nobody named, which training left out for what their values are.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub left_out: Vec<String>,
 }
 
 /// A column that training leaves out because its type is none that features come from.
@@ -276,6 +283,24 @@ impl FeatureSet {
     /// The form in which models store it.
     pub fn to_json(&self) -> Result<String, OutOfMemory> {
         stored::write(self)
+    }
+
+    /// Takes out the parts that `left_out` says, which have no feature; not where that would give others another number.
+    pub fn leave_out(&mut self, left_out: &[bool]) {
+        let stays = |number: &usize| !left_out.get(*number).copied().unwrap_or(false);
+        let (sparse, categories) = (self.sparse_parts(), self.categories().count());
+        let taken = left_out.iter().filter(|out| **out).count();
+        if taken == 0 || (taken == categories && sparse > 1) {
+            return;
+        }
+        let names = (0..self.parts.len()).filter(|number| !stays(number));
+        self.left_out = names.map(|number| self.parts[number].name()).collect();
+        let mut numbers = 0..;
+        self.parts
+            .retain(|_| numbers.next().is_some_and(|number| stays(&number)));
+        let mut numbers = 0..;
+        self.nulls
+            .retain(|_| numbers.next().is_some_and(|number| stays(&number)));
     }
 
     /// The columns it reads, each once, in order of first use: what a source query must select.

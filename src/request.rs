@@ -57,6 +57,7 @@ pub struct Arguments {
     pub probability: Option<bool>,
     pub key: Option<String>,
     pub options: Option<JsonText>,
+    pub exclude: Option<Vec<Option<String>>>,
 }
 
 /// The C of a training, as its argument says it: NaN where it is not given, NULL where it is to be chosen.
@@ -70,6 +71,8 @@ pub struct Request {
     pub source: Source,
     pub label: String,
     pub features: Option<Vec<String>>,
+    /// Columns that are to be no features.
+    pub exclude: Vec<String>,
     /// Empty where no model is to be stored.
     pub model: String,
     pub scale: ScaleWord,
@@ -230,6 +233,7 @@ impl Arguments {
         Ok(Request {
             model,
             features: self.features.map(entries).transpose()?,
+            exclude: excluded(self.exclude.unwrap_or_default())?,
             source,
             label,
             scale,
@@ -465,6 +469,14 @@ fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
         .into_iter()
         .map(|entry| required(entry, "features[…]"))
         .collect()
+}
+
+fn excluded(columns: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+    let names = columns.into_iter();
+    let names = names.map(|name| required(name, "exclude[…]"));
+    names.collect::<Result<_, _>>().map_err(|failure: Failure| {
+        failure.hint("exclude => '{column, …}' names columns that are to be no features")
+    })
 }
 
 fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<String, Failure> {

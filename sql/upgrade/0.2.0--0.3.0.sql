@@ -39,6 +39,9 @@ SELECT @extschema@.svm_outdated('FUNCTION', 'svm_create_function(text, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_evaluate(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_confusion(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_roc(text, regclass, text)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_train(regclass, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, text, text, boolean, text, jsonb)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_train_query(text, text, text[], text, float8, text, boolean, text, text, float8, int, text, int, text, text, boolean, text, jsonb)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_cross_validate(regclass, text, float8[], int, text, text[], text, boolean, text, text, float8, int, text, int, text, text, jsonb)');
 
 -- roles are known by oid
 CREATE FUNCTION svm_role_oid(role name) RETURNS oid

@@ -47,6 +47,21 @@ impl Failure {
         self
     }
 
+    /// Several as one, with the code of the first; None where there is none.
+    pub fn join(all: Vec<Self>) -> Option<Self> {
+        all.into_iter().reduce(|mut joined, next| {
+            joined.message += "; ";
+            joined.message += &next.message;
+            let both = |one: Option<String>, other: Option<String>| match (one, other) {
+                (Some(one), Some(other)) => Some(format!("{}. {other}", one.trim_end_matches('.'))),
+                (one, other) => one.or(other),
+            };
+            joined.detail = both(joined.detail, next.detail);
+            joined.hint = both(joined.hint, next.hint);
+            joined
+        })
+    }
+
     /// Raises it as an ERROR, which ends the current statement.
     #[track_caller]
     pub fn raise(self) -> ! {

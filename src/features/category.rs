@@ -34,6 +34,8 @@ pub struct CategoryLimits {
     pub hash_bits: u32,
     /// Whether columns that look like keys, and values too long to be kept, are hashed, not refused.
     pub hash_keys: bool,
+    /// Whether the user named the features. Of columns that nobody named, values that are UUIDs are no categories.
+    pub named: bool,
 }
 
 impl Default for CategoryLimits {
@@ -42,6 +44,7 @@ impl Default for CategoryLimits {
             most: 1000,
             hash_bits: 18,
             hash_keys: false,
+            named: true,
         }
     }
 }
@@ -49,6 +52,11 @@ impl Default for CategoryLimits {
 impl CategoryLimits {
     pub const MOST: u32 = 50_000;
     pub const MOST_HASH_BITS: u32 = 24;
+
+    /// Whether a value that looks like a UUID is no category.
+    fn leaves_out_uuids(&self) -> bool {
+        !self.named && !self.hash_keys
+    }
 }
 
 /// The codes of a column's values.
@@ -117,6 +125,8 @@ impl From<OutOfMemory> for NoCode {
 #[derive(Default)]
 pub struct Tally {
     rows: u64,
+    /// Whether one was a UUID and therefore left out.
+    uuids: bool,
     /// Of the values without a code of their own.
     others: Option<DistinctCount>,
 }
@@ -201,7 +211,8 @@ impl Dictionary {
         }
     }
 
-    /// The code of a value that `by_value` does not know, given out where there is room for one more.
+    /// The code of a value that `by_value` does not know, given out where there is room for one more; None where it is left
+    /// out.
     #[cold]
     pub fn learn(
         &mut self,
@@ -209,7 +220,11 @@ impl Dictionary {
         limits: &CategoryLimits,
         tally: &mut Tally,
         codes: &mut Codes,
-    ) -> Result<u32, NoCode> {
+    ) -> Result<Option<u32>, NoCode> {
+        if limits.leaves_out_uuids() && is_uuid(value) {
+            tally.uuids = true;
+            return Ok(None);
+        }
         let long = value.len() > LONGEST_VALUE_BYTES;
         if long && !limits.hash_keys {
             return Err(NoCode::Long);
@@ -220,7 +235,7 @@ impl Dictionary {
             self.by_value.room(1)?.insert(Rc::clone(&value), code);
             self.values.room(1)?.push(value);
             self.codes.room(1)?.push(code);
-            return Ok(code);
+            return Ok(Some(code));
         }
         let hashed = match self.hashed {
             Some(hashed) => hashed,
@@ -234,7 +249,7 @@ impl Dictionary {
             .others
             .get_or_insert_with(DistinctCount::new)
             .add(hash);
-        Ok(hashed.code(hash))
+        Ok(Some(hashed.code(hash)))
     }
 
     /// The code of a value with one of its own.
@@ -286,6 +301,11 @@ impl Tally {
         self.rows += 1;
     }
 
+    /// Whether all values so far were UUIDs that were left out.
+    pub fn only_uuids(&self, dictionary: &Dictionary) -> bool {
+        self.uuids && dictionary.len() == 0
+    }
+
     /// How many distinct values there were, where the column looks like a key: more than half as many
     /// as rows with a value.
     pub fn key(&self, dictionary: &Dictionary) -> Option<KeyCount> {
@@ -299,7 +319,47 @@ impl Tally {
     }
 }
 
+/// Whether a text is a UUID as PostgreSQL or others write it.
+fn is_uuid(value: &str) -> bool {
+    let value = value.trim();
+    let bare = value
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .unwrap_or(value)
+        .as_bytes();
+    let hyphens = [8, 13, 18, 23];
+    match bare.len() {
+        32 => bare.iter().all(u8::is_ascii_hexdigit),
+        36 => bare
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| match hyphens.contains(&at) {
+                true => *byte == b'-',
+                false => byte.is_ascii_hexdigit(),
+            }),
+        _ => false,
+    }
+}
+
+/// Least values of a column of numbers, and one in how many may be none.
+const LEAST_NUMBERS: usize = 5;
+const FEW_OTHERS: usize = 10;
+
 impl Dictionary {
+    /// The values that are no numbers, where nearly all are numbers.
+    pub fn but_numbers(&self) -> Option<Vec<String>> {
+        let is_number = |value: &str| value.trim().parse::<f64>().is_ok_and(f64::is_finite);
+        let most = (self.values.len() / FEW_OTHERS).max(1);
+        let others: Vec<_> = self
+            .values()
+            .filter(|value| !is_number(value))
+            .take(most + 1)
+            .map(|value| value.chars().take(20).collect::<String>())
+            .collect();
+        let numbers = self.values.len() - others.len();
+        (others.len() <= most && numbers >= LEAST_NUMBERS).then_some(others)
+    }
+
     /// The same again.
     pub fn copied(&self) -> Result<Self, OutOfMemory> {
         Self::of(

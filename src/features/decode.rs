@@ -136,7 +136,7 @@ impl Decoder {
         if self.nulls == Nulls::Skip {
             // a row that will be left out leaves no categories behind
             let left_out = nulls[..self.width].contains(&true);
-            self.one_hot.row_teaches(!left_out);
+            self.one_hot.row_teaches(!left_out || !self.lacks(&row));
         }
         let (mut number, mut sparse_part) = (0, 0);
         for place in 0..self.parts.len() {
@@ -182,6 +182,35 @@ impl Decoder {
             self.sparse.sort(&self.features, out)?;
         }
         Ok(())
+    }
+
+    /// Whether a part that counts is NULL.
+    #[cold]
+    fn lacks(&self, row: &Row<'_>) -> bool {
+        let mut number = 0;
+        self.parts.iter().any(|part| {
+            let first = number;
+            let columns = match part {
+                Part::Columns { at, count, .. } => *at..*at + *count,
+                Part::Array { at, .. }
+                | Part::Vector { at, .. }
+                | Part::Libsvm { at }
+                | Part::Sparsevec { at }
+                | Part::Category { at, .. } => *at..*at + 1,
+                Part::Sparse { index, value } => {
+                    number += 1;
+                    return row.nulls[index.0] || row.nulls[value.0];
+                }
+            };
+            number += columns.len();
+            row.nulls[columns].contains(&true) && !self.is_left_out(first)
+        })
+    }
+
+    /// Whether all values of part `number` so far were such that training leaves the column out.
+    pub fn is_left_out(&self, number: usize) -> bool {
+        self.one_hot
+            .only_uuids(&self.features.parts[number], number)
     }
 
     /// Puts in what stands for missing dense values.
@@ -276,6 +305,9 @@ impl Decoder {
     ) -> Decoded {
         let part = &mut self.features.parts[number];
         let null = row.nulls[at];
+        if null && self.one_hot.only_uuids(part, number) {
+            return Ok(None);
+        }
         let code = match null {
             true => self.one_hot.null_code(part, self.nulls)?,
             // SAFETY: as the caller promises.

@@ -3,17 +3,20 @@
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
 use super::MOST_PARTS;
 use crate::base::errors::{Code, Failure};
+use crate::base::near;
+use pgrx::spi::quote_identifier as quote;
 use pgsvm_core::OutOfMemory;
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
 /// names them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FeatureError {
-    /// A feature names a column that the source does not have; the nearest name that it has.
-    MissingColumn {
-        column: String,
-        near: Option<String>,
-    },
+    /// A feature names a column that the source does not have; the nearest names that it has.
+    MissingColumn { column: String, near: Vec<String> },
+    /// Several of these.
+    Several(Vec<FeatureError>),
+    /// A column is both among the features and to be left out.
+    Excluded { column: String },
     /// Two columns of the source have the name of a feature.
     AmbiguousColumn { column: String },
     /// An entry of `features` is neither a column nor a form that is known.
@@ -24,11 +27,13 @@ pub enum FeatureError {
     TooMany { entries: usize },
     /// The label column is among the features.
     Label { column: String },
-    /// Category columns that look like keys, and the features that remain without them.
+    /// Category columns that look like keys; whether `features` names them.
     Keys {
         keys: Vec<(String, KeyCount)>,
-        others: Vec<String>,
+        named: bool,
     },
+    /// A text column that looks like a key because its values are numbers; values that are none.
+    Numbers { column: String, others: Vec<String> },
     /// A category of so many bytes.
     LongCategory { column: String, bytes: usize },
     /// A category, class or fold that is no UTF-8, where the database has another encoding; its first bytes.
@@ -43,6 +48,8 @@ pub enum FeatureError {
     },
     /// `features` is NULL and no column can be used, or it is an empty array.
     Nothing,
+    /// All columns that could be features are left out, each for the reason that stands behind it.
+    AllLeftOut { columns: Vec<String> },
     /// An array of another length than the first one.
     Length {
         column: String,
@@ -116,9 +123,16 @@ impl FeatureError {
             Self::MissingColumn { .. } => Code::ERRCODE_UNDEFINED_COLUMN,
             Self::AmbiguousColumn { .. } => Code::ERRCODE_AMBIGUOUS_COLUMN,
             Self::Duplicate { .. } => Code::ERRCODE_DUPLICATE_COLUMN,
-            Self::Entry { .. } | Self::Label { .. } | Self::Nothing | Self::Keys { .. } => {
-                Code::ERRCODE_INVALID_PARAMETER_VALUE
-            }
+            Self::Several(all) => all
+                .first()
+                .map_or(Code::ERRCODE_INTERNAL_ERROR, |first| first.code()),
+            Self::Entry { .. }
+            | Self::Label { .. }
+            | Self::Nothing
+            | Self::AllLeftOut { .. }
+            | Self::Keys { .. }
+            | Self::Numbers { .. }
+            | Self::Excluded { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
             Self::LongCategory { .. } => Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
             Self::NotUtf8 { .. } => Code::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
             Self::TooManyCategories { .. } | Self::TooMany { .. } => {
@@ -153,6 +167,16 @@ impl FeatureError {
             Self::TooMany { entries } => {
                 format!("features has {entries} entries, more than {MOST_PARTS}")
             }
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().map(Self::message).collect();
+                all.join("; ")
+            }
+            Self::Excluded { column } => {
+                format!("column \"{column}\" is both in features and in exclude")
+            }
+            Self::Numbers { column, .. } => {
+                format!("text column \"{column}\" looks like numbers")
+            }
             Self::Label { column } => {
                 format!("label column \"{column}\" cannot be among the features")
             }
@@ -183,7 +207,7 @@ impl FeatureError {
             Self::Type {
                 column, type_name, ..
             } => format!("column \"{column}\" of type {type_name} cannot be used here"),
-            Self::Nothing => "there is no feature to train on".to_owned(),
+            Self::Nothing | Self::AllLeftOut { .. } => "there is no feature to train on".to_owned(),
             Self::Length {
                 column,
                 length,
@@ -261,6 +285,21 @@ impl FeatureError {
             Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
                               enum or an array of numbers."
                 .to_owned(),
+            Self::AllLeftOut { columns } => format!("Left out: {}.", columns.join(", ")),
+            Self::Numbers { column, others } => {
+                let shown = |value: &String| format!("'{value}'");
+                match others.as_slice() {
+                    [] => format!("The values of \"{column}\" are numbers."),
+                    others => format!(
+                        "The values of \"{column}\" are numbers but for {}.",
+                        others.iter().map(shown).collect::<Vec<_>>().join(", ")
+                    ),
+                }
+            }
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().filter_map(Self::detail).collect();
+                return (!all.is_empty()).then(|| all.join(" "));
+            }
             Self::Length { .. } => "All rows must have arrays of one length.".to_owned(),
             Self::UnknownLength { .. } => {
                 "Before NULL can be replaced the length must be known.".to_owned()
@@ -286,23 +325,31 @@ impl FeatureError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::MissingColumn {
-                near: Some(near), ..
-            } => format!("There is a column \"{near}\"; write its name exactly so."),
-            Self::AmbiguousColumn { column } => {
-                format!("Give the columns different names: SELECT … AS {column}_2.")
+            Self::MissingColumn { near, .. } => return near::hint(near),
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().filter_map(Self::hint).collect();
+                return (!all.is_empty()).then(|| all.join(" "));
             }
-            Self::Keys { others, .. } => match others.is_empty() {
-                true => format!("{HASH_HINT}."),
-                false => format!(
-                    "Leave them out: features => ARRAY[{}]. {HASH_HINT}.",
-                    others
-                        .iter()
-                        .map(|name| sql_text(name))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            },
+            Self::Excluded { .. } => "Name it in one of them.".to_owned(),
+            Self::AllLeftOut { .. } => {
+                "features => '{…}' names the columns to train on, whatever they are.".to_owned()
+            }
+            Self::AmbiguousColumn { column } => format!(
+                "Give the columns different names: SELECT … AS {}.",
+                quote(&format!("{column}_2"))
+            ),
+            Self::Numbers { column, others } => format!(
+                "Make it a number: svm_train_query($$SELECT …, {}::float8 AS {} FROM …$$, …).",
+                as_number(column, others),
+                quote(column)
+            ),
+            Self::Keys { named: true, .. } => {
+                format!("Leave it out of features. {HASH_HINT}.")
+            }
+            Self::Keys { keys, .. } => {
+                let names: Vec<_> = keys.iter().map(|(name, _)| array_element(name)).collect();
+                format!("Leave out what is a key: exclude => {}. {HASH_HINT}.", sql_text(&format!("{{{}}}", names.join(","))))
+            }
             Self::LongCategory { .. } => {
                 format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
             }
@@ -358,6 +405,31 @@ const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits
 /// A text as an SQL literal.
 fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name as an element of an array literal.
+pub(super) fn array_element(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match !name.is_empty() && name != "null" && name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+/// SQL that makes NULL of a text column's values that are no numbers.
+fn as_number(column: &str, others: &[String]) -> String {
+    let trimmed = format!("trim({})", quote(column));
+    match others {
+        [] => trimmed,
+        [other] => format!("nullif({trimmed}, {})", sql_text(other.trim())),
+        others => {
+            let all: Vec<_> = others.iter().map(|other| sql_text(other.trim())).collect();
+            format!(
+                "CASE WHEN {trimmed} NOT IN ({}) THEN {trimmed} END",
+                all.join(", ")
+            )
+        }
+    }
 }
 
 /// A float as PostgreSQL prints it.

@@ -68,17 +68,45 @@ impl OneHot {
         let Some(learning) = learning.filter(|learning| !learning.limits.hash_keys) else {
             return Ok(());
         };
-        let (mut keys, mut others) = (Vec::new(), Vec::new());
+        let (mut keys, mut refused) = (Vec::new(), Vec::new());
         for (part, tally) in features.parts.iter().zip(&learning.tallies) {
-            match part.dictionary().and_then(|known| tally.key(known)) {
-                Some(count) => keys.push((part.name(), count)),
-                None => others.push(part.name()),
+            let Some(dictionary) = part.dictionary() else {
+                continue;
+            };
+            let Some(count) = tally.key(dictionary) else {
+                continue;
+            };
+            match (part, dictionary.but_numbers()) {
+                (
+                    FeaturePart::Category {
+                        name, asked: false, ..
+                    },
+                    Some(others),
+                ) => refused.push(FeatureError::Numbers {
+                    column: name.clone(),
+                    others,
+                }),
+                _ => keys.push((part.name(), count)),
             }
         }
-        match keys.is_empty() {
-            true => Ok(()),
-            false => Err(FeatureError::Keys { keys, others }),
+        let named = learning.limits.named;
+        if !keys.is_empty() {
+            refused.insert(0, FeatureError::Keys { keys, named });
         }
+        match refused.len() {
+            0 => Ok(()),
+            1 => Err(refused.remove(0)),
+            _ => Err(FeatureError::Several(refused)),
+        }
+    }
+
+    /// Whether part `number` is a category column all of whose values were UUIDs, which are no categories.
+    pub fn only_uuids(&self, part: &FeaturePart, number: usize) -> bool {
+        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
+        let dictionary = part.dictionary();
+        tally
+            .zip(dictionary)
+            .is_some_and(|(tally, dictionary)| tally.only_uuids(dictionary))
     }
 
     /// The code of the value of category part `number`; None where it is none of those known.
@@ -139,7 +167,6 @@ impl OneHot {
                 Some(code) => Ok(Some(code)),
                 None => own(dictionary)?
                     .learn(value, &learning.limits, tally, &mut learning.codes)
-                    .map(Some)
                     .map_err(|reason| no_code(name, bytes.len(), reason)),
             }
         };

@@ -3,6 +3,7 @@
 
 use super::part::{array_kind, check_category, check_text, index_kind};
 use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
+use crate::base::near;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
 use crate::pg::vector::VectorKind;
@@ -66,6 +67,9 @@ fn all_parts(
     Ok((parts, skipped))
 }
 
+/// Features without a column that one error names.
+const MOST_MISSING: usize = 10;
+
 fn named_parts(
     entries: &[String],
     columns: &ByName<'_>,
@@ -73,8 +77,17 @@ fn named_parts(
 ) -> Result<Vec<FeaturePart>, FeatureError> {
     let mut parts: Vec<FeaturePart> = Vec::with_capacity(entries.len());
     let mut known = HashSet::new();
+    let mut missing = Vec::new();
     for entry in entries {
-        let part = named_part(entry, columns, label)?;
+        let part = match named_part(entry, columns, label) {
+            Ok(part) => part,
+            Err(error @ FeatureError::MissingColumn { .. }) if missing.len() < MOST_MISSING => {
+                missing.push(error);
+                continue;
+            }
+            Err(_) if missing.len() == MOST_MISSING => break,
+            Err(error) => return Err(error),
+        };
         if part.columns().any(|column| column == label) {
             return Err(FeatureError::Label {
                 column: label.to_owned(),
@@ -87,7 +100,11 @@ fn named_parts(
         }
         parts.push(part);
     }
-    Ok(parts)
+    match missing.len() {
+        0 => Ok(parts),
+        1 => Err(missing.remove(0)),
+        _ => Err(FeatureError::Several(missing)),
+    }
 }
 
 /// By which a part that has learned nothing is told from all others of the same columns.
@@ -220,11 +237,10 @@ impl<'a> ByName<'a> {
                 column: name.to_owned(),
             }),
             None => {
-                let bare = unquoted(name);
-                let near = |column: &&Column| column.name.eq_ignore_ascii_case(&bare);
+                let known = self.all.iter().map(|column| column.name.as_str());
                 Err(FeatureError::MissingColumn {
                     column: name.to_owned(),
-                    near: self.all.iter().find(near).map(|near| near.name.clone()),
+                    near: near::names(&unquoted(name), known),
                 })
             }
         }

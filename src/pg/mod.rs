@@ -5,6 +5,7 @@ pub mod acting;
 pub mod aggregate;
 pub mod array;
 pub mod backtraces;
+pub mod base_column;
 pub mod call;
 pub mod compat;
 pub mod composite;

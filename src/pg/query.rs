@@ -1,6 +1,7 @@
 //! A SELECT, parsed, analyzed and planned: what its columns are, how large it may be, and which
 //! processes may run it.
 
+use super::base_column::BaseColumn;
 use super::pages::{self, Table};
 use super::{list, whole_rows};
 use core::ffi::CStr;
@@ -13,6 +14,8 @@ pub struct Column {
     pub name: String,
     pub type_oid: pg_sys::Oid,
     pub typmod: i32,
+    /// The column of a relation whose values it has.
+    pub base: Option<BaseColumn>,
 }
 
 /// Which processes may run a query (PostgreSQL's parallel hazard, and what planning alone sees).
@@ -180,6 +183,7 @@ unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
                 name,
                 type_oid,
                 typmod,
+                base: BaseColumn::of(target),
             }
         })
         .collect()

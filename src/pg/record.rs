@@ -144,6 +144,7 @@ unsafe fn columns(descriptor: pg_sys::TupleDesc) -> Vec<Column> {
                 name: String::new(),
                 type_oid: pg_sys::InvalidOid,
                 typmod: -1,
+                base: None,
             },
             false => Column {
                 // SAFETY: a name of the catalog ends with a zero byte.
@@ -152,6 +153,7 @@ unsafe fn columns(descriptor: pg_sys::TupleDesc) -> Vec<Column> {
                     .into_owned(),
                 type_oid: attribute.atttypid,
                 typmod: attribute.atttypmod,
+                base: None,
             },
         })
         .collect()

@@ -437,6 +437,7 @@ fn argument_column(type_oid: pg_sys::Oid) -> Column {
         name: ARGUMENT.to_owned(),
         type_oid,
         typmod: -1,
+        base: None,
     }
 }
 
@@ -561,7 +562,7 @@ fn decoder_of(
 }
 
 fn row_failure(model: &Model, error: FeatureError) -> Failure {
-    let missing = matches!(&error, FeatureError::MissingColumn { near: None, .. });
+    let missing = matches!(&error, FeatureError::MissingColumn { near, .. } if near.is_empty());
     let failure = Failure::from(error);
     let failure = match failure.detail {
         None => failure.detail(format!("Model \"{}\" reads it.", model.name)),

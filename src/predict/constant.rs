@@ -183,6 +183,7 @@ impl Columns {
                 name: (*name).to_owned(),
                 type_oid: *type_oid,
                 typmod: -1,
+                base: None,
             })
             .collect();
         Ok(Self {

@@ -86,6 +86,7 @@ impl DocumentReader {
             name: field.name.clone(),
             type_oid: field.kind.type_oid(),
             typmod: -1,
+            base: None,
         }))?;
         let decoder = Decoder::new(&as_read(&model.features)?, &columns, model.nulls)?;
         Ok(Self {
@@ -119,7 +120,7 @@ impl DocumentReader {
             let found = document.field(&named.name);
             let found = found.ok_or_else(|| FeatureError::MissingColumn {
                 column: named.name.clone(),
-                near: None,
+                near: Vec::new(),
             })?;
             let value = value_of(&named.name, named.kind, &found)?;
             self.nulls[at] = value.is_none();

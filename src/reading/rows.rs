@@ -121,8 +121,13 @@ impl RowSource {
     /// The feature set with all that was learned, as models store it. `means` of the dense features
     /// stand for NULL, where that is the rule.
     pub fn features(&self, means: &[f64]) -> Result<String, OutOfMemory> {
-        let mut features = self.decode.decoder.learned().clone();
-        features.nulls.clone_from(&self.decode.null_counts);
+        let decode = &self.decode;
+        let mut features = decode.decoder.learned().clone();
+        features.nulls.clone_from(&decode.null_counts);
+        let left_out: Vec<_> = (0..features.parts.len())
+            .map(|number| decode.decoder.is_left_out(number))
+            .collect();
+        features.leave_out(&left_out);
         features.means = Rc::new(copied(means)?);
         features.to_json()
     }
@@ -312,8 +317,10 @@ impl RowDecoder {
                     .hint("Two rows, one of each class, are the least a training needs"),
             );
         }
+        let mut complaints = Vec::new();
         if labels.nulls > 0 {
-            return Err(Failure::new(
+            complaints.push(
+            Failure::new(
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!(
                     "label column \"{}\" contains {}",
@@ -322,15 +329,19 @@ impl RowDecoder {
                 ),
             )
             .hint(format!(
-                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {0} IS NOT NULL', '{0}', model => '…')",
-                labels.column()
+                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {} IS NOT NULL', {}, model => '…')",
+                pgrx::spi::quote_identifier(labels.column()),
+                pgrx::spi::quote_literal(labels.column())
             )));
         }
         if self.nulls == Nulls::Error {
-            self.check_nulls()?;
+            complaints.extend(self.check_nulls().err());
         }
         if !self.continues {
-            self.decoder.check_keys()?;
+            complaints.extend(self.decoder.check_keys().err().map(Failure::from));
+        }
+        if let Some(complaints) = Failure::join(complaints) {
+            return Err(complaints);
         }
         match labels.classes() {
             [] => Err(Failure::new(
@@ -361,8 +372,9 @@ impl RowDecoder {
             .parts
             .iter()
             .zip(&self.null_counts)
-            .filter(|(_, count)| **count > 0)
-            .map(|(part, count)| (part.name(), *count))
+            .enumerate()
+            .filter(|(number, (_, count))| **count > 0 && !self.decoder.is_left_out(*number))
+            .map(|(_, (part, count))| (part.name(), *count))
             .collect();
         let Some((name, count)) = counts.first() else {
             return Ok(());

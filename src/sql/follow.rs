@@ -9,7 +9,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
-use crate::features::FeatureSet;
+use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::acting::Acting;
@@ -191,6 +191,7 @@ fn run(
 fn without_data(features: &FeatureSet) -> FeatureSet {
     FeatureSet {
         parts: features.parts.clone(),
+        left_out: features.left_out.clone(),
         ..FeatureSet::default()
     }
 }
@@ -302,7 +303,12 @@ pub fn warm_start(
         .rsplit_once('@')
         .and_then(|(_, version)| version.parse().ok());
     let stored = Stored::load(schema, base, version.unwrap_or_default())?;
-    if !known.features.same_columns(features) {
+    let left_out = |part: &FeaturePart| {
+        request.features.is_none() && known.features.left_out.contains(&part.name())
+    };
+    let mut same = features.clone();
+    same.parts.retain(|part| !left_out(part));
+    if !known.features.same_columns(&same) {
         return Err(Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("model \"{}\" has other features", known.name),
@@ -330,5 +336,15 @@ pub fn warm_start(
         memory.scale(c / stored.c);
     }
     let following = Following::new(known.name.clone(), memory, Rows::All);
-    Ok(Some((following, without_data(&known.features))))
+    // what nobody named is read again, to be left out again
+    let mut theirs = known.features.parts.iter();
+    let mut begins = features.clone();
+    for part in &mut begins.parts {
+        if !left_out(part) {
+            if let Some(known) = theirs.next() {
+                part.clone_from(known);
+            }
+        }
+    }
+    Ok(Some((following, begins)))
 }

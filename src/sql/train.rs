@@ -3,9 +3,9 @@
 //! calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::base::settings;
-use crate::catalog::rights;
-use crate::features::{self, FeatureSet};
+use crate::base::{near, settings};
+use crate::catalog::{identifiers, rights};
+use crate::features::{self, CategoryLimits, Dictionary, FeatureError, FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
@@ -27,6 +27,7 @@ use crate::warm_start::admission::{Following, KeyColumn};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgsvm_core::{Scale, StopReason};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -132,6 +133,7 @@ unsafe fn arguments(call: &Call) -> Arguments {
             probability: call.get("probability"),
             key: call.get("key"),
             options: call.get("options"),
+            exclude: call.get("exclude"),
             ..Arguments::default()
         }
     }
@@ -216,8 +218,7 @@ pub struct Prepared {
     features: FeatureSet,
     key: Option<KeyKind>,
     label_type: pg_sys::Oid,
-    /// Columns that are no features because of their types.
-    skipped: Vec<String>,
+    left_out: LeftOut,
     /// Of a training with a key.
     reads: Option<Reads>,
 }
@@ -261,10 +262,10 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         continuing.check(request, &checked)?;
         continuing.check_features(request, &checked)?;
         checked.features = continuing.features.clone();
-        checked.skipped.clear();
+        checked.left_out = LeftOut::default();
     }
     let adds = continuing.is_some_and(|continuing| continuing.adds);
-    let (mut job, columns) = plan_job(request, &checked, adds)?;
+    let (mut job, columns) = plan_job(request, &checked, adds, continuing.is_some())?;
     if continuing.is_some() || request.warm_start.is_some() {
         job.roles.retain(|role| *role == Role::Helper);
         job.schedule = leader::schedule(&job.roles);
@@ -275,7 +276,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         features: checked.features,
         key: checked.key,
         label_type: checked.label_type,
-        skipped: checked.skipped,
+        left_out: checked.left_out,
         reads: match &request.key {
             Some(_) => Some(Reads::of(&request.source)?),
             None => None,
@@ -314,30 +315,44 @@ struct Checked {
     label_kind: LabelKind,
     key: Option<KeyKind>,
     features: FeatureSet,
-    skipped: Vec<String>,
+    left_out: LeftOut,
 }
 
 fn check_source(request: &Request, source: &Source) -> Result<Checked, Failure> {
     let columns = source.columns()?;
-    let label = column("label", &request.label, &columns)?;
-    let label_kind = LabelKind::of_type(&label.name, label.type_oid)?;
-    let key = match &request.key {
-        Some(name) => Some(KeyKind::of_column(column("key", name, &columns)?)?),
-        None => None,
-    };
+    let (names, mut complaints) = (&columns, Vec::new());
+    let mut check = |found: Result<(), Failure>| complaints.extend(found.err());
+    check(column("label", &request.label, names).map(|_| ()));
+    if let Some(name) = &request.key {
+        check(
+            column("key", name, names)
+                .and_then(KeyKind::of_column)
+                .map(|_| ()),
+        );
+    }
     if let Some(name) = &request.weight_column {
-        check_weight(column("weight", name, &columns)?)?;
+        check(column("weight", name, names).and_then(check_weight));
     }
     if let Some(name) = &request.fold_column {
-        column("fold", name, &columns)?;
+        check(column("fold", name, names).map(|_| ()));
     }
-    let (features, skipped) = resolve_features(request, &columns)?;
+    let resolved = resolve_features(request, names);
+    let resolved = resolved.map_err(|failure| complaints.push(failure));
+    if let Some(failure) = Failure::join(complaints) {
+        return Err(failure);
+    }
+    let label = column("label", &request.label, names)?;
+    let key = match &request.key {
+        Some(name) => Some(KeyKind::of_column(column("key", name, names)?)?),
+        None => None,
+    };
+    let (features, left_out) = resolved.unwrap_or_default();
     Ok(Checked {
         label_type: label.type_oid,
-        label_kind,
+        label_kind: LabelKind::of_type(&label.name, label.type_oid)?,
         key,
         features,
-        skipped,
+        left_out,
     })
 }
 
@@ -380,24 +395,79 @@ fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]
     .hint("Convert it to that type, or train the model anew with svm_train")
 }
 
-/// The features, without what says weight, fold and key unless it is named among them.
+/// Columns of a source that are no features though nobody said so.
+#[derive(Clone, Default)]
+struct LeftOut {
+    /// Because of their types.
+    by_type: Vec<String>,
+    /// Identifiers, with what makes each of them one.
+    identifiers: Vec<String>,
+}
+
+/// The features: those named, or else all columns but what says weight, fold and key, identifiers and those excluded.
 fn resolve_features(
     request: &Request,
     columns: &[Column],
-) -> Result<(FeatureSet, Vec<String>), Failure> {
-    let aside = [&request.weight_column, &request.fold_column, &request.key];
-    let aside = |column: &Column| {
-        let mut names = aside.iter().copied().flatten();
-        request.features.is_none() && names.any(|name| *name == column.name)
-    };
-    let columns: Vec<_> = columns
+) -> Result<(FeatureSet, LeftOut), Failure> {
+    let known = request
+        .exclude
         .iter()
-        .filter(|column| !aside(column))
+        .map(|name| column("excluded", name, columns));
+    if let Some(failure) = Failure::join(known.filter_map(Result::err).collect()) {
+        return Err(failure);
+    }
+    if request.features.is_some() {
+        let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)?;
+        let mut excluded = set
+            .columns()
+            .into_iter()
+            .filter(|name| request.exclude.iter().any(|it| it == name));
+        return match excluded.next() {
+            None => Ok((set, LeftOut::default())),
+            Some(name) => Err(FeatureError::Excluded {
+                column: name.to_owned(),
+            }
+            .into()),
+        };
+    }
+    let aside = [&request.weight_column, &request.fold_column, &request.key];
+    let aside = aside.into_iter().flatten().chain(&request.exclude);
+    let aside: HashSet<&str> = aside
+        .map(String::as_str)
+        .chain([request.label.as_str()])
+        .collect();
+    let candidates: Vec<_> = columns
+        .iter()
+        .filter(|column| !aside.contains(column.name.as_str()))
         .cloned()
         .collect();
-    let (set, skipped) = features::resolve(request.features.as_deref(), &columns, &request.label)?;
-    let skipped = skipped.into_iter().map(|column| column.name).collect();
-    Ok((set, skipped))
+    let mut left_out = LeftOut::default();
+    let mut usable = Vec::with_capacity(candidates.len());
+    for (column, reason) in candidates.iter().zip(identifiers::reasons(&candidates)?) {
+        match reason {
+            Some(reason) => left_out
+                .identifiers
+                .push(format!("{} ({reason})", column.name)),
+            None => usable.push(column.clone()),
+        }
+    }
+    match features::resolve(None, &usable, &request.label) {
+        Ok((set, skipped)) => {
+            left_out.by_type = skipped.into_iter().map(|column| column.name).collect();
+            Ok((set, left_out))
+        }
+        Err(FeatureError::Nothing)
+            if !(left_out.identifiers.is_empty() && request.exclude.is_empty()) =>
+        {
+            let excluded = request
+                .exclude
+                .iter()
+                .map(|name| format!("{name} (exclude)"));
+            let columns = left_out.identifiers.into_iter().chain(excluded).collect();
+            Err(FeatureError::AllLeftOut { columns }.into())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
@@ -405,12 +475,18 @@ pub fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a C
         .iter()
         .find(|column| column.name == name)
         .ok_or_else(|| {
-            let known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            Failure::new(
+            let known = || columns.iter().map(|column| column.name.as_str());
+            let failure = Failure::new(
                 Code::ERRCODE_UNDEFINED_COLUMN,
                 format!("{role} column \"{name}\" does not exist"),
-            )
-            .hint(format!("The source has the columns {}", known.join(", ")))
+            );
+            match near::hint(&near::names(name, known())) {
+                Some(hint) => failure.hint(hint),
+                None => {
+                    let known: Vec<_> = known().collect();
+                    failure.hint(format!("The source has the columns {}", known.join(", ")))
+                }
+            }
         })
 }
 
@@ -448,6 +524,7 @@ fn plan_job(
     request: &Request,
     checked: &Checked,
     adds: bool,
+    named: bool,
 ) -> Result<(Job, Vec<Column>), Failure> {
     let features = &checked.features;
     let key = request.key.as_deref().zip(checked.key);
@@ -461,7 +538,10 @@ fn plan_job(
         label_kind: checked.label_kind,
         features: Rc::new(features.to_json()?),
         nulls: request.nulls,
-        categories: request.categories,
+        categories: CategoryLimits {
+            named: named || request.features.is_some(),
+            ..request.categories
+        },
         scale: request.scale.resolve(features.dense_parts() > 0),
         terms: request.terms.clone(),
         plan: request.plan.clone(),
@@ -541,13 +621,7 @@ fn announce(
             text += ")";
         }
     }
-    if !prepared.skipped.is_empty() {
-        text += &format!("; columns not used: {}", prepared.skipped.join(", "));
-    }
-    let hashed = hashed_columns(trained);
-    if !hashed.is_empty() {
-        text += &format!("; columns with hashed values: {}", hashed.join(", "));
-    }
+    text += &about_columns(prepared, trained);
     match sum.stop {
         Some(StopReason::Tolerance) => notice!("{text}"),
         _ => warning!(
@@ -583,15 +657,50 @@ fn warn_of_lost_digits(trained: &Trained) {
         .warn();
 }
 
-/// The category columns that had too many values to give each a feature of its own.
-fn hashed_columns(trained: &Trained) -> Vec<String> {
+/// What became of columns that nobody named.
+fn about_columns(prepared: &Prepared, trained: &Trained) -> String {
     let features = FeatureSet::from_json(&trained.reader.features)
         .or_raise()
         .unwrap_or_default();
-    let hashed = features
-        .categories()
-        .filter(|(_, values)| values.is_hashed());
-    hashed.map(|(name, _)| name.to_owned()).collect()
+    let categories = |holds: fn(&Dictionary) -> bool| -> Vec<String> {
+        let such = features.categories().filter(|(_, values)| holds(values));
+        such.map(|(name, _)| name.to_owned()).collect()
+    };
+    let uuids = features
+        .left_out
+        .iter()
+        .map(|name| format!("{name} (UUIDs)"));
+    let identifiers = prepared.left_out.identifiers.iter().cloned();
+    let all = [
+        ("columns not used", prepared.left_out.by_type.clone()),
+        ("left out", identifiers.chain(uuids).collect()),
+        (
+            "columns with hashed values",
+            categories(Dictionary::is_hashed),
+        ),
+        ("of one value", categories(|values| values.len() == 1)),
+        ("text that looks like numbers", number_columns(&features)),
+    ];
+    let said = all.iter().filter(|(_, columns)| !columns.is_empty());
+    said.map(|(what, columns)| format!("; {what}: {}", columns.join(", ")))
+        .collect()
+}
+
+/// Text columns of so many numbers that they may be meant as numbers.
+fn number_columns(features: &FeatureSet) -> Vec<String> {
+    const MANY: usize = 20;
+    let texts = features.parts.iter().filter_map(|part| match part {
+        FeaturePart::Category {
+            name,
+            asked: false,
+            dictionary,
+            ..
+        } => Some((name, dictionary)),
+        _ => None,
+    });
+    let such = texts
+        .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
+    such.map(|(name, _)| name.clone()).collect()
 }
 
 /// What the rows decided: the number of classes where there are several, and C where it was chosen.

@@ -1,0 +1,68 @@
+//! Names like one that is misspelt, for hints.
+
+/// Longest name, in characters, that is compared: PostgreSQL's own have 63 bytes.
+const LONGEST: usize = 64;
+/// Names that a hint shows.
+const SHOWN: usize = 3;
+
+/// The names most like `name`, the nearest first: those that differ in case alone, or else in so few characters that it may
+/// have been meant.
+pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let lower: Vec<char> = name.to_lowercase().chars().take(LONGEST + 1).collect();
+    if lower.is_empty() || lower.len() > LONGEST {
+        return Vec::new();
+    }
+    let most = lower.len() / 3;
+    let mut near: Vec<(usize, &str)> = known
+        .filter_map(|known| {
+            let other: Vec<char> = known.to_lowercase().chars().take(LONGEST).collect();
+            let far = lower.len().abs_diff(other.len()) > most;
+            let away = if far {
+                most + 1
+            } else {
+                distance(&lower, &other)
+            };
+            (away <= most).then_some((away, known))
+        })
+        .collect();
+    near.sort_by_key(|(away, _)| *away);
+    let nearest = near.first().map_or(0, |(away, _)| *away);
+    near.iter()
+        .filter(|(away, _)| nearest > 0 || *away == 0)
+        .take(SHOWN)
+        .map(|(_, known)| (*known).to_owned())
+        .collect()
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that make one text the other.
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let replaced = last[j] + usize::from(a != b);
+            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
+                least = least.min(before_last[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
+/// What a hint says of them; None where there are none.
+pub fn hint(near: &[String]) -> Option<String> {
+    match near {
+        [] => None,
+        [one] => Some(format!(
+            "There is a column \"{one}\"; write its name exactly so."
+        )),
+        many => {
+            let names: Vec<_> = many.iter().map(|name| format!("\"{name}\"")).collect();
+            Some(format!("The nearest names are {}.", names.join(", ")))
+        }
+    }
+}
