@@ -61,7 +61,7 @@ def test_all_solvers_find_the_same_objective(connection, data_set):
     found = {}
     for name, (solver, options) in SOLVERS.items():
         connection.execute(
-            "SELECT svm_train(%s, 'positive', %s, model => %s, c => %s, solver => %s, options => %s)",
+            "SELECT svm_train(%s, 'positive', %s, model => %s, c => %s, loss => 'hinge', solver => %s, options => %s)",
             [table, features, f"{table}_{name}", c, solver, json.dumps(options)],
         )
         found[name] = model(connection, f"{table}_{name}")
