@@ -1,54 +1,54 @@
 -- Evaluation: how good predictions are, in one scan
 
-CREATE OR REPLACE FUNCTION svm_metrics_add(internal, actual anycompatible, predicted anycompatible) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_add(internal, actual anycompatible, predicted anycompatible) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_add(
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_add(
     internal, actual anycompatible, predicted anycompatible, positive anycompatible
 ) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_combine(internal, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_combine(internal, internal) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_combine_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_serialize(internal) RETURNS bytea
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_serialize(internal) RETURNS bytea
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_serialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_deserialize(bytea, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_deserialize(bytea, internal) RETURNS internal
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_deserialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_final(internal, actual anycompatible, predicted anycompatible)
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_final(internal, actual anycompatible, predicted anycompatible)
 RETURNS svm_metric_values
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
-CREATE OR REPLACE FUNCTION svm_metrics_final(
+CREATE OR REPLACE FUNCTION svm_internal.svm_metrics_final(
     internal, actual anycompatible, predicted anycompatible, positive anycompatible
 ) RETURNS svm_metric_values
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
-COMMENT ON FUNCTION svm_metrics_add(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_combine IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_serialize IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_deserialize IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
-COMMENT ON FUNCTION svm_metrics_final(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_add(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_combine IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_serialize IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_deserialize IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_final(internal, anycompatible, anycompatible) IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_metrics_final(internal, anycompatible, anycompatible, anycompatible) IS 'part of svm_metrics';
 
 CREATE OR REPLACE AGGREGATE svm_metrics(actual anycompatible, predicted anycompatible) (
-    SFUNC = @extschema@.svm_metrics_add,
+    SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC = svm_internal.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = @extschema@.svm_metrics_combine,
-    SERIALFUNC = @extschema@.svm_metrics_serialize,
-    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 CREATE OR REPLACE AGGREGATE svm_metrics(
     actual anycompatible, predicted anycompatible, positive anycompatible
 ) (
-    SFUNC = @extschema@.svm_metrics_add,
+    SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC = svm_internal.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = @extschema@.svm_metrics_combine,
-    SERIALFUNC = @extschema@.svm_metrics_serialize,
-    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible) IS
@@ -58,97 +58,97 @@ COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible, anycompatible) IS
 
 -- The same of labels that are text: what svm_evaluate calls, which no aggregate of anybody's can match better.
 CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text) (
-    SFUNC = @extschema@.svm_metrics_add,
+    SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC = svm_internal.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = @extschema@.svm_metrics_combine,
-    SERIALFUNC = @extschema@.svm_metrics_serialize,
-    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text, positive text) (
-    SFUNC = @extschema@.svm_metrics_add,
+    SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
-    FINALFUNC = @extschema@.svm_metrics_final,
+    FINALFUNC = svm_internal.svm_metrics_final,
     FINALFUNC_EXTRA,
-    COMBINEFUNC = @extschema@.svm_metrics_combine,
-    SERIALFUNC = @extschema@.svm_metrics_serialize,
-    DESERIALFUNC = @extschema@.svm_metrics_deserialize,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_label_metrics(text, text) IS 'part of svm_evaluate';
 COMMENT ON AGGREGATE svm_label_metrics(text, text, text) IS 'part of svm_evaluate';
 
-CREATE OR REPLACE FUNCTION svm_ranking_add(internal, decision float8, positive boolean) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_ranking_add(internal, decision float8, positive boolean) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_add_wrapper';
-CREATE OR REPLACE FUNCTION svm_ranking_combine(internal, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_ranking_combine(internal, internal) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_combine_wrapper';
-CREATE OR REPLACE FUNCTION svm_ranking_serialize(internal) RETURNS bytea
+CREATE OR REPLACE FUNCTION svm_internal.svm_ranking_serialize(internal) RETURNS bytea
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_serialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_ranking_deserialize(bytea, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_ranking_deserialize(bytea, internal) RETURNS internal
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_deserialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_auc_final(internal) RETURNS float8
+CREATE OR REPLACE FUNCTION svm_internal.svm_auc_final(internal) RETURNS float8
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_auc_final_wrapper';
-CREATE OR REPLACE FUNCTION svm_roc_points_final(internal) RETURNS svm_roc_point[]
+CREATE OR REPLACE FUNCTION svm_internal.svm_roc_points_final(internal) RETURNS svm_roc_point[]
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_roc_points_final_wrapper';
-COMMENT ON FUNCTION svm_ranking_add IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_ranking_combine IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_ranking_serialize IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_ranking_deserialize IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_auc_final IS 'part of svm_auc';
-COMMENT ON FUNCTION svm_roc_points_final IS 'part of svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_ranking_add IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_ranking_combine IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_ranking_serialize IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_ranking_deserialize IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_auc_final IS 'part of svm_auc';
+COMMENT ON FUNCTION svm_internal.svm_roc_points_final IS 'part of svm_roc_points';
 
 CREATE OR REPLACE AGGREGATE svm_auc(decision float8, positive boolean) (
-    SFUNC = @extschema@.svm_ranking_add,
+    SFUNC = svm_internal.svm_ranking_add,
     STYPE = internal,
     SSPACE = 65536,
-    FINALFUNC = @extschema@.svm_auc_final,
-    COMBINEFUNC = @extschema@.svm_ranking_combine,
-    SERIALFUNC = @extschema@.svm_ranking_serialize,
-    DESERIALFUNC = @extschema@.svm_ranking_deserialize,
+    FINALFUNC = svm_internal.svm_auc_final,
+    COMBINEFUNC = svm_internal.svm_ranking_combine,
+    SERIALFUNC = svm_internal.svm_ranking_serialize,
+    DESERIALFUNC = svm_internal.svm_ranking_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_auc(float8, boolean) IS
     'the area under the ROC curve: how often a positive row has the larger decision than a negative one';
 CREATE OR REPLACE AGGREGATE svm_roc_points(decision float8, positive boolean) (
-    SFUNC = @extschema@.svm_ranking_add,
+    SFUNC = svm_internal.svm_ranking_add,
     STYPE = internal,
     SSPACE = 65536,
-    FINALFUNC = @extschema@.svm_roc_points_final,
-    COMBINEFUNC = @extschema@.svm_ranking_combine,
-    SERIALFUNC = @extschema@.svm_ranking_serialize,
-    DESERIALFUNC = @extschema@.svm_ranking_deserialize,
+    FINALFUNC = svm_internal.svm_roc_points_final,
+    COMBINEFUNC = svm_internal.svm_ranking_combine,
+    SERIALFUNC = svm_internal.svm_ranking_serialize,
+    DESERIALFUNC = svm_internal.svm_ranking_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_roc_points(float8, boolean) IS 'the ROC curve as at most 1000 points, from (0, 0) to (1, 1)';
 
-CREATE OR REPLACE FUNCTION svm_log_loss_add(internal, probability float8, positive boolean) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_add(internal, probability float8, positive boolean) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_add_wrapper';
-CREATE OR REPLACE FUNCTION svm_log_loss_combine(internal, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_combine(internal, internal) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_combine_wrapper';
-CREATE OR REPLACE FUNCTION svm_log_loss_serialize(internal) RETURNS bytea
+CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_serialize(internal) RETURNS bytea
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_serialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_log_loss_deserialize(bytea, internal) RETURNS internal
+CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_deserialize(bytea, internal) RETURNS internal
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_deserialize_wrapper';
-CREATE OR REPLACE FUNCTION svm_log_loss_final(internal) RETURNS float8
+CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_final(internal) RETURNS float8
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_final_wrapper';
-COMMENT ON FUNCTION svm_log_loss_add IS 'part of svm_log_loss';
-COMMENT ON FUNCTION svm_log_loss_combine IS 'part of svm_log_loss';
-COMMENT ON FUNCTION svm_log_loss_serialize IS 'part of svm_log_loss';
-COMMENT ON FUNCTION svm_log_loss_deserialize IS 'part of svm_log_loss';
-COMMENT ON FUNCTION svm_log_loss_final IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_internal.svm_log_loss_add IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_internal.svm_log_loss_combine IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_internal.svm_log_loss_serialize IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_internal.svm_log_loss_deserialize IS 'part of svm_log_loss';
+COMMENT ON FUNCTION svm_internal.svm_log_loss_final IS 'part of svm_log_loss';
 
 CREATE OR REPLACE AGGREGATE svm_log_loss(probability float8, positive boolean) (
-    SFUNC = @extschema@.svm_log_loss_add,
+    SFUNC = svm_internal.svm_log_loss_add,
     STYPE = internal,
     SSPACE = 64,
-    FINALFUNC = @extschema@.svm_log_loss_final,
-    COMBINEFUNC = @extschema@.svm_log_loss_combine,
-    SERIALFUNC = @extschema@.svm_log_loss_serialize,
-    DESERIALFUNC = @extschema@.svm_log_loss_deserialize,
+    FINALFUNC = svm_internal.svm_log_loss_final,
+    COMBINEFUNC = svm_internal.svm_log_loss_combine,
+    SERIALFUNC = svm_internal.svm_log_loss_serialize,
+    DESERIALFUNC = svm_internal.svm_log_loss_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_log_loss(float8, boolean) IS 'the mean of -ln(probability given to what was)';

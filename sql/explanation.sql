@@ -34,17 +34,17 @@ CREATE OR REPLACE FUNCTION svm_explain(
 COMMENT ON FUNCTION svm_explain(text, text, int, anycompatible) IS
     'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
 
-CREATE OR REPLACE FUNCTION svm_weights_unordered(
+CREATE OR REPLACE FUNCTION svm_internal.svm_weights_unordered(
     model text, OUT head int, OUT class text, OUT feature text, OUT weight float8
 ) RETURNS SETOF record
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_weights_unordered_wrapper';
-COMMENT ON FUNCTION svm_weights_unordered(text) IS 'what svm_weights returns, in any order and without sorting';
+COMMENT ON FUNCTION svm_internal.svm_weights_unordered(text) IS 'what svm_weights returns, in any order and without sorting';
 
 CREATE OR REPLACE FUNCTION svm_weights(model text) RETURNS TABLE (class text, feature text, weight float8)
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT learned.class, learned.feature, learned.weight
-    FROM @extschema@.svm_weights_unordered(svm_weights.model) AS learned
+    FROM svm_internal.svm_weights_unordered(svm_weights.model) AS learned
     ORDER BY learned.head, pg_catalog.abs(learned.weight) DESC, learned.feature;
 END;
 COMMENT ON FUNCTION svm_weights(text) IS

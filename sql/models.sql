@@ -32,10 +32,10 @@ SELECT
     EXISTS (
         SELECT FROM svm_head AS head WHERE head.version_id = version.id AND head.sigmoid_slope IS NOT NULL
     ) AS probabilities,
-    svm_role_name(model.owner_oid, model.owner) AS owner,
+    svm_internal.svm_role_name(model.owner_oid, model.owner) AS owner,
     -- to the owner all of them, to another role its own
     ARRAY(
-        SELECT svm_role_name(permission.grantee_oid, permission.grantee) FROM svm_permission AS permission
+        SELECT svm_internal.svm_role_name(permission.grantee_oid, permission.grantee) FROM svm_permission AS permission
         WHERE permission.model_id = model.id ORDER BY 1
     ) AS granted_to,
     version.key_column,
@@ -75,16 +75,16 @@ COMMENT ON VIEW svm_models IS 'the current version of each model that the curren
 GRANT SELECT ON svm_models TO PUBLIC;
 
 -- Whose model a name is, also when the caller may not see it: names are unique in a database.
-CREATE OR REPLACE FUNCTION svm_model_owner(model text) RETURNS name
+CREATE OR REPLACE FUNCTION svm_internal.svm_model_owner(model text) RETURNS name
     LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    AS 'SELECT @extschema@.svm_role_name(owner_oid, owner) FROM @extschema@.svm_model WHERE name = $1';
-COMMENT ON FUNCTION svm_model_owner(text) IS 'the role that owns the model of this name, NULL when there is none';
+    AS 'SELECT svm_internal.svm_role_name(owner_oid, owner) FROM @extschema@.svm_model WHERE name = $1';
+COMMENT ON FUNCTION svm_internal.svm_model_owner(text) IS 'the role that owns the model of this name, NULL when there is none';
 
 -- Whose rights it takes to change it; 0 where that role was not there when the model was loaded.
-CREATE OR REPLACE FUNCTION svm_model_owner_oid(model text) RETURNS oid
+CREATE OR REPLACE FUNCTION svm_internal.svm_model_owner_oid(model text) RETURNS oid
     LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'SELECT coalesce(owner_oid, 0) FROM @extschema@.svm_model WHERE name = $1';
-COMMENT ON FUNCTION svm_model_owner_oid(text) IS 'part of svm_train and of what changes models';
+COMMENT ON FUNCTION svm_internal.svm_model_owner_oid(text) IS 'part of svm_train and of what changes models';
 
 CREATE OR REPLACE FUNCTION svm_deploy(model text, version int) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_deploy_wrapper';

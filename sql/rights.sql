@@ -2,18 +2,18 @@
 -- The owner does everything; whom the owner lets (svm_permission) sees the model and predicts with it. What a training
 -- wrote is never changed, so nobody may UPDATE it, and nobody chooses ids.
 
-CREATE OR REPLACE FUNCTION svm_has_rights_of(role name) RETURNS boolean
+CREATE OR REPLACE FUNCTION svm_internal.svm_has_rights_of(role name) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     -- false for a role that is gone; without a subselect, so that it is inlined into the policies
     RETURN coalesce(pg_catalog.pg_has_role(pg_catalog.to_regrole(pg_catalog.quote_ident(role)), 'USAGE'), false);
-COMMENT ON FUNCTION svm_has_rights_of(name) IS
+COMMENT ON FUNCTION svm_internal.svm_has_rights_of(name) IS
     'whether the current user is the role, inherits its rights as a member, or is a superuser';
 
 -- What a role is called now; the name it had when the row was written, where it is gone.
-CREATE OR REPLACE FUNCTION svm_role_name(role oid, name name) RETURNS name
+CREATE OR REPLACE FUNCTION svm_internal.svm_role_name(role oid, name name) RETURNS name
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN coalesce((SELECT known.rolname FROM pg_catalog.pg_roles AS known WHERE known.oid OPERATOR(pg_catalog.=) role), name);
-COMMENT ON FUNCTION svm_role_name(oid, name) IS 'part of svm_versions';
+COMMENT ON FUNCTION svm_internal.svm_role_name(oid, name) IS 'part of svm_versions';
 
 -- Roles are asked for by oid: a role made later under an old name has no rights by it.
 

@@ -5,10 +5,10 @@
 
 -- The role of this name now, NULL where there is none. Declared immutable, so that the tables can keep what it returned when
 -- a row was written or loaded: it is not asked again.
-CREATE FUNCTION svm_role_oid(role name) RETURNS oid
+CREATE FUNCTION svm_internal.svm_role_oid(role name) RETURNS oid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS 'SELECT pg_catalog.to_regrole(pg_catalog.quote_ident($1))::pg_catalog.oid';
-COMMENT ON FUNCTION svm_role_oid(name) IS 'part of svm_model and svm_permission';
+COMMENT ON FUNCTION svm_internal.svm_role_oid(name) IS 'part of svm_model and svm_permission';
 
 CREATE TABLE svm_model (
     id bigint PRIMARY KEY,
@@ -18,7 +18,7 @@ CREATE TABLE svm_model (
     current_version int NOT NULL,
     -- Whose it is: a role keeps its models when it is renamed, and one made later under an old name inherits none. No dump
     -- and no publication takes it along. A trigger BEFORE UPDATE for each row would have it worked out from the name again.
-    owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED
+    owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED
 );
 
 -- One training, or a model that came from another program: then what nobody knows of its training is NULL.
@@ -109,14 +109,14 @@ CREATE TABLE svm_dual (
 );
 
 -- Backends keep the models they use; any change to a model, by whatever means, tells them.
-CREATE FUNCTION svm_model_changed() RETURNS trigger
+CREATE FUNCTION svm_internal.svm_model_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_model_changed_wrapper';
-REVOKE ALL ON FUNCTION svm_model_changed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION svm_internal.svm_model_changed() FROM PUBLIC;
 
 CREATE TRIGGER svm_model_changed AFTER INSERT OR UPDATE OR DELETE ON svm_model
-    FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_changed();
 CREATE TRIGGER svm_version_changed AFTER INSERT OR UPDATE OR DELETE ON svm_version
-    FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_changed();
 -- also where logical replication applies the change
 ALTER TABLE svm_model ENABLE ALWAYS TRIGGER svm_model_changed;
 ALTER TABLE svm_version ENABLE ALWAYS TRIGGER svm_version_changed;
@@ -201,24 +201,24 @@ CREATE TABLE svm_permission (
     -- by name, as the owner is; 'public' stands for every role
     grantee name NOT NULL CHECK (grantee <> ''),
     -- as in svm_model
-    owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED,
-    grantee_oid oid GENERATED ALWAYS AS (svm_role_oid(grantee)) STORED,
+    owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED,
+    grantee_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(grantee)) STORED,
     PRIMARY KEY (model_id, grantee)
 );
 CREATE TRIGGER svm_permission_changed AFTER INSERT OR UPDATE OR DELETE ON svm_permission
-    FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_changed();
 ALTER TABLE svm_permission ENABLE ALWAYS TRIGGER svm_permission_changed;
 
 -- Weights come with their version, but where the first copy of logical replication takes table by table: there backends
 -- read again what they keep.
-CREATE FUNCTION svm_weight_changed() RETURNS trigger
+CREATE FUNCTION svm_internal.svm_weight_changed() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_weight_changed_wrapper';
-REVOKE ALL ON FUNCTION svm_weight_changed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION svm_internal.svm_weight_changed() FROM PUBLIC;
 
 CREATE TRIGGER svm_head_changed AFTER INSERT OR UPDATE OR DELETE ON svm_head
-    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_weight_changed();
 CREATE TRIGGER svm_weight_changed AFTER INSERT OR UPDATE OR DELETE ON svm_weight
-    FOR EACH ROW EXECUTE FUNCTION svm_weight_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_weight_changed();
 ALTER TABLE svm_head ENABLE REPLICA TRIGGER svm_head_changed;
 ALTER TABLE svm_weight ENABLE REPLICA TRIGGER svm_weight_changed;
 

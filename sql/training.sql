@@ -127,4 +127,5 @@ CROSS JOIN LATERAL pg_catalog.regexp_match(
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)
 WHERE told.code IS NOT NULL;
+COMMENT ON VIEW svm_progress IS 'where trainings are: a row for each process of one that has run for a quarter of a second';
 GRANT SELECT ON svm_progress TO PUBLIC;

@@ -1,11 +1,11 @@
 -- What 0.3.0 added: part of a new installation and of the update from 0.2.0 alike.
 
 -- Ids are random, so that what a dump brings finds its own and nobody else's, whatever is there already.
-CREATE FUNCTION svm_new_id() RETURNS bigint
+CREATE FUNCTION svm_internal.svm_new_id() RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_new_id_wrapper';
-COMMENT ON FUNCTION svm_new_id() IS 'a random number of 63 bits: the id of a new model or version';
-ALTER TABLE svm_model ALTER id SET DEFAULT svm_new_id();
-ALTER TABLE svm_version ALTER id SET DEFAULT svm_new_id();
+COMMENT ON FUNCTION svm_internal.svm_new_id() IS 'a random number of 63 bits: the id of a new model or version';
+ALTER TABLE svm_model ALTER id SET DEFAULT svm_internal.svm_new_id();
+ALTER TABLE svm_version ALTER id SET DEFAULT svm_internal.svm_new_id();
 
 -- Dumps of 0.2.0 set these; nothing draws from them.
 CREATE SEQUENCE svm_model_id_seq;
@@ -14,42 +14,42 @@ CREATE SEQUENCE svm_version_id_seq;
 -- What belongs to a removed row goes with it, as the owner of the tables: those who may remove a model may not remove
 -- its weights. Not where replication applies changes, which brings the removals themselves. Arguments: the column that
 -- holds the id, and the tables.
-CREATE FUNCTION svm_remove_children() RETURNS trigger
+CREATE FUNCTION svm_internal.svm_remove_children() RETURNS trigger
     LANGUAGE c SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'svm_remove_children_wrapper';
-REVOKE ALL ON FUNCTION svm_remove_children() FROM PUBLIC;
+REVOKE ALL ON FUNCTION svm_internal.svm_remove_children() FROM PUBLIC;
 
 CREATE TRIGGER svm_model_children AFTER DELETE ON svm_model
-    FOR EACH ROW EXECUTE FUNCTION svm_remove_children('model_id', 'svm_permission', 'svm_version');
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('model_id', 'svm_permission', 'svm_version');
 CREATE TRIGGER svm_model_emptied AFTER TRUNCATE ON svm_model
-    FOR EACH STATEMENT EXECUTE FUNCTION svm_remove_children('model_id', 'svm_permission', 'svm_version');
+    FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('model_id', 'svm_permission', 'svm_version');
 CREATE TRIGGER svm_version_children AFTER DELETE ON svm_version
-    FOR EACH ROW EXECUTE FUNCTION svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
         'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log');
 CREATE TRIGGER svm_version_emptied AFTER TRUNCATE ON svm_version
-    FOR EACH STATEMENT EXECUTE FUNCTION svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
+    FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
         'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log');
 
 -- Grants say whose model they are about.
-CREATE FUNCTION svm_owner_changed() RETURNS trigger
+CREATE FUNCTION svm_internal.svm_owner_changed() RETURNS trigger
     LANGUAGE c SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'svm_owner_changed_wrapper';
-REVOKE ALL ON FUNCTION svm_owner_changed() FROM PUBLIC;
+REVOKE ALL ON FUNCTION svm_internal.svm_owner_changed() FROM PUBLIC;
 CREATE TRIGGER svm_model_owner AFTER UPDATE OF owner ON svm_model
-    FOR EACH ROW EXECUTE FUNCTION svm_owner_changed();
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_owner_changed();
 
 -- The source of a version is read with the rights of its model's owner: who has not got them gives no such version to a model,
 -- and no model with one to a role. Policies say so too, but not to a role with BYPASSRLS. Argument: the column that holds the
 -- model's id.
-CREATE FUNCTION svm_source_rights() RETURNS trigger
+CREATE FUNCTION svm_internal.svm_source_rights() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'svm_source_rights_wrapper';
-REVOKE ALL ON FUNCTION svm_source_rights() FROM PUBLIC;
+REVOKE ALL ON FUNCTION svm_internal.svm_source_rights() FROM PUBLIC;
 CREATE TRIGGER svm_version_source AFTER INSERT ON svm_version
     FOR EACH ROW WHEN (NEW.source_relation IS NOT NULL OR NEW.source_query IS NOT NULL)
-    EXECUTE FUNCTION svm_source_rights('model_id');
+    EXECUTE FUNCTION svm_internal.svm_source_rights('model_id');
 CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
-    EXECUTE FUNCTION svm_source_rights('id');
+    EXECUTE FUNCTION svm_internal.svm_source_rights('id');
 
 -- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
 -- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in

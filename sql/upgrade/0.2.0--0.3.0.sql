@@ -1,5 +1,30 @@
 -- From 0.2.0.
 
+-- What nobody calls by name; what was made of these functions, aggregates, policies and triggers, goes on with them.
+ALTER FUNCTION svm_model_changed() SET SCHEMA svm_internal;
+ALTER FUNCTION svm_weight_changed() SET SCHEMA svm_internal;
+ALTER FUNCTION svm_has_rights_of(name) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_model_owner(text) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_weights_unordered(text) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_combine(internal, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_serialize(internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_deserialize(bytea, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_final(internal, anycompatible, anycompatible) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_metrics_final(internal, anycompatible, anycompatible, anycompatible) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_ranking_add(internal, float8, boolean) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_ranking_combine(internal, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_ranking_serialize(internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_ranking_deserialize(bytea, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_auc_final(internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_roc_points_final(internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_log_loss_add(internal, float8, boolean) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_log_loss_combine(internal, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_log_loss_serialize(internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_log_loss_deserialize(bytea, internal) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_log_loss_final(internal) SET SCHEMA svm_internal;
+
 -- Tables refer to each other by random ids alone.
 ALTER TABLE svm_permission DROP CONSTRAINT svm_permission_model_id_owner_fkey;
 ALTER TABLE svm_version DROP CONSTRAINT svm_version_model_id_fkey;
@@ -44,14 +69,14 @@ SELECT @extschema@.svm_outdated('FUNCTION', 'svm_train_query(text, text, text[],
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_cross_validate(regclass, text, float8[], int, text, text[], text, boolean, text, text, float8, int, text, int, text, text, jsonb)');
 
 -- roles are known by oid
-CREATE FUNCTION svm_role_oid(role name) RETURNS oid
+CREATE FUNCTION svm_internal.svm_role_oid(role name) RETURNS oid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS 'SELECT pg_catalog.to_regrole(pg_catalog.quote_ident($1))::pg_catalog.oid';
-COMMENT ON FUNCTION svm_role_oid(name) IS 'part of svm_model and svm_permission';
-ALTER TABLE svm_model ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED;
+COMMENT ON FUNCTION svm_internal.svm_role_oid(name) IS 'part of svm_model and svm_permission';
+ALTER TABLE svm_model ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED;
 ALTER TABLE svm_permission
-    ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_role_oid(owner)) STORED,
-    ADD COLUMN grantee_oid oid GENERATED ALWAYS AS (svm_role_oid(grantee)) STORED;
+    ADD COLUMN owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED,
+    ADD COLUMN grantee_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(grantee)) STORED;
 
 -- models that follow their table read it with their owner's rights
 ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jsonb;

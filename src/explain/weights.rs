@@ -27,7 +27,7 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
         let model = {
             let name = Varlena::open((*fcinfo).args.as_slice(1)[0].value);
             let name = String::from_utf8_lossy(name.payload());
-            model::find(statement::schema_of_call(fcinfo), &name).or_raise()
+            model::find(statement::extension_schema(), &name).or_raise()
         };
         for (number, head) in model.heads.iter().enumerate() {
             put(&mut rows, &model, number, "(intercept)", head.intercept);

@@ -75,7 +75,23 @@ pub fn read_only() -> Option<ReadOnly> {
     }
 }
 
-/// The function's own schema: that of the extension, whatever the search path.
+/// The extension's schema, for functions that are not in it themselves: those of `svm_internal`.
+pub fn extension_schema() -> pg_sys::Oid {
+    let found = pgrx::Spi::connect(|client| {
+        // only reads: on standbys and in parallel workers too
+        client
+            .select(
+                "SELECT extnamespace FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'pgsvm'",
+                Some(1),
+                &[],
+            )?
+            .first()
+            .get_one::<pg_sys::Oid>()
+    });
+    found.ok().flatten().unwrap_or(pg_sys::InvalidOid)
+}
+
+/// The function's own schema, for functions that people call: that of the extension, whatever the search path.
 ///
 /// # Safety
 /// `fcinfo` is the argument of a function called through PostgreSQL's function manager.

@@ -46,7 +46,7 @@ fn svm_create_function(
     );
     check_schema(&extension).or_raise();
     let created = match immutable.unwrap_or(false) {
-        true => immutable_function::create(&extension, &found, kind, &name),
+        true => immutable_function::create(&found, kind, &name),
         false => create(&extension, model, &found, kind, &name),
     };
     created

@@ -19,12 +19,7 @@ const MOST_COLUMNS: usize = 90;
 const MOST_BYTES: usize = 16 << 20;
 
 /// Creates the function, or replaces one that this has created and that nothing is made of.
-pub fn create(
-    extension: &str,
-    model: &Model,
-    kind: Kind,
-    name: &str,
-) -> Result<pg_sys::Oid, Problem> {
+pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Problem> {
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
     let parameters = parameters(model)?;
@@ -44,7 +39,7 @@ pub fn create(
     check_length(model, &written)?;
     let call = |function: &str| {
         format!(
-            "{extension}.{function}({}::pg_catalog.text{})",
+            "svm_internal.{function}({}::pg_catalog.text{})",
             quote_literal(written.as_str()),
             places.concat()
         )

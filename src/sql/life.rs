@@ -125,8 +125,8 @@ fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionC
         let revoked = owned.execute(
             "DELETE FROM {s}.svm_permission
              WHERE model_id OPERATOR(pg_catalog.=) $1 AND
-                 CASE WHEN {s}.svm_role_oid($2::pg_catalog.name) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
-                 ELSE grantee_oid OPERATOR(pg_catalog.=) {s}.svm_role_oid($2::pg_catalog.name) END",
+                 CASE WHEN svm_internal.svm_role_oid($2::pg_catalog.name) IS NULL THEN grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name
+                 ELSE grantee_oid OPERATOR(pg_catalog.=) svm_internal.svm_role_oid($2::pg_catalog.name) END",
             Some(role.into()),
         )?;
         if revoked == 0 {
@@ -214,7 +214,7 @@ impl Owned {
         self.execute(
             "WITH outdated AS (
                  DELETE FROM {s}.svm_permission WHERE model_id OPERATOR(pg_catalog.=) $1
-                     AND coalesce(grantee_oid, 0) OPERATOR(pg_catalog.<>) coalesce({s}.svm_role_oid(grantee), 0)
+                     AND coalesce(grantee_oid, 0) OPERATOR(pg_catalog.<>) coalesce(svm_internal.svm_role_oid(grantee), 0)
                      AND (grantee_oid IS NOT NULL OR grantee OPERATOR(pg_catalog.=) $2::pg_catalog.name)
                  RETURNING model_id, owner, grantee_oid)
              INSERT INTO {s}.svm_permission (model_id, owner, grantee)

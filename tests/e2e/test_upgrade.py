@@ -284,7 +284,7 @@ CHANGES = """
     SELECT @extschema@.svm_outdated('FUNCTION', 'svm_features(text)');
     SELECT @extschema@.svm_outdated('FUNCTION', 'svm_drop(text, integer)');
     SELECT @extschema@.svm_outdated('FUNCTION', 'svm_auc(double precision, boolean)');
-    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_auc_final(internal)');
+    SELECT @extschema@.svm_outdated('FUNCTION', 'svm_internal.svm_auc_final(internal)');
     SELECT @extschema@.svm_outdated('VIEW', 'svm_progress');
 """
 NEW_FORM = """

@@ -58,7 +58,7 @@ SET pgsvm.predict_nulls = 'error';
 SELECT list_score(NULL) IS NULL AND list_score(ARRAY[1, NULL, 3]) IS NULL AND number_class(NULL, '{1,2,3}') IS NULL AS null;
 RESET pgsvm.predict_nulls;
 -- nor does a model argument that is another at each call
-SELECT count(DISTINCT svm_constant_decision(text, 3)) AS models FROM (
+SELECT count(DISTINCT svm_internal.svm_constant_decision(text, 3)) AS models FROM (
     SELECT replace(E'{"pgsvm":1,"name":"m@1"}\n{"version":{"feature_count":1,"features":{"parts":[{"kind":"column","name":"a","type":"integer"}]},"nulls":"zero","label_column":"y","label_type":"integer","label_values":["0","1"],"intercept":0.5}}\n{"head":{"class":"1","intercept":0.5}}\n{"chunk":{"first":0,"head":0,"weights":[%]}}\n{"lines":5}', '%', i::text) AS text
     FROM generate_series(1, 10) AS i) AS m;
 
@@ -102,15 +102,15 @@ SELECT svm_create_function('ninety', 'x', 'score', true);
 SELECT svm_train_query('SELECT * FROM leads WHERE id <= 1000', 'answer', ARRAY['a', 'colour'], 'three', nulls => 'skip');
 SELECT svm_create_function('three', 'x', 'decision', true);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_constant_decision('{}', 1);
+SELECT svm_internal.svm_constant_decision('{}', 1);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_constant_decision(svm_export('ninety', 'pgsvm'), 1, 2, 3);
+SELECT svm_internal.svm_constant_decision(svm_export('ninety', 'pgsvm'), 1, 2, 3);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_constant_decision(svm_export('three', 'pgsvm'), 1, 'red'::text);
+SELECT svm_internal.svm_constant_decision(svm_export('three', 'pgsvm'), 1, 'red'::text);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_constant_probability(svm_export('ninety', 'pgsvm'), VARIADIC ARRAY[1, 2]);
+SELECT svm_internal.svm_constant_probability(svm_export('ninety', 'pgsvm'), VARIADIC ARRAY[1, 2]);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_constant_decision(NULL, 1) IS NULL AND svm_constant_class(NULL, 1) IS NULL AS null;
+SELECT svm_internal.svm_constant_decision(NULL, 1) IS NULL AND svm_internal.svm_constant_class(NULL, 1) IS NULL AS null;
 
 -- functions that look the model up have kinds too
 SELECT svm_create_function('wide', kind => 'decision'), svm_create_function('wide', 'likely', kind => 'probability');

@@ -144,12 +144,12 @@ WHERE attrelid IN ('svm_model'::regclass, 'svm_version'::regclass) AND attnum > 
 TRUNCATE svm_model CASCADE;
 -- nothing can be hung on the tables
 CREATE FUNCTION regress_svm_strangers.spy() RETURNS trigger LANGUAGE c AS '$libdir/pgsvm', 'svm_model_changed_wrapper';
-CREATE TRIGGER spy AFTER INSERT ON svm_model FOR EACH ROW EXECUTE FUNCTION svm_model_changed();
+CREATE TRIGGER spy AFTER INSERT ON svm_model FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_changed();
 CREATE TABLE regress_svm_strangers.referring (id bigint REFERENCES svm_model);
 ALTER TABLE svm_model DISABLE ROW LEVEL SECURITY;
 CREATE POLICY open ON svm_weight USING (true);
 CREATE RULE spy AS ON INSERT TO svm_model DO ALSO SELECT 1;
-SELECT svm_model_changed();
+SELECT svm_internal.svm_model_changed();
 -- a leaking function sees no rows but its caller's
 CREATE FUNCTION regress_svm_strangers.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$
 BEGIN
@@ -302,7 +302,7 @@ SELECT put('p', 10);
 RESET ROLE;
 ALTER ROLE regress_svm_other RENAME TO regress_svm_renamed;
 CREATE ROLE regress_svm_other;
-SELECT svm_model_owner('p'), owner FROM svm_model WHERE name = 'p';
+SELECT svm_internal.svm_model_owner('p'), owner FROM svm_model WHERE name = 'p';
 SET ROLE regress_svm_other;
 SELECT svm_decision('p', '{1}'::real[]);
 SELECT svm_drop('p');

@@ -146,7 +146,7 @@ SELECT svm_create_function('hidden');
 SELECT * FROM svm_explain('hidden', ROW(1, 1));
 SELECT * FROM svm_predict_set('hidden', ROW(1, 1));
 SELECT * FROM svm_weights('hidden');
-SELECT * FROM svm_weights_unordered('hidden');
+SELECT * FROM svm_internal.svm_weights_unordered('hidden');
 SELECT * FROM svm_features('hidden');
 SELECT * FROM svm_evaluate('hidden', 'invoker_view');
 SELECT svm_import('hidden', E'solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n0.5 \n');
@@ -234,7 +234,7 @@ BEGIN
         'svm_predict(''walked'', p, NULL::boolean)', 'svm_probability(''walked'', p)',
         'svm_probability(''walked'', p, true)', 'svm_margin(''walked'', p, true)',
         'svm_decision(''walked@1'', p, true)', 'svm_predict_set(''walked'', p)',
-        'svm_explain(''walked'', p)', 'svm_weights(''walked'')', 'public.svm_weights_unordered(''walked'')',
+        'svm_explain(''walked'', p)', 'svm_weights(''walked'')', 'svm_internal.svm_weights_unordered(''walked'')',
         'svm_features(''walked'')', 'svm_export(''walked'')', 'svm_as_sql(''walked'')', 'svm_create_function(''walked'', ''public.made'')',
         'svm_evaluate(''walked'', ''public.points'', ''y'')', 'svm_confusion(''walked'', ''public.points'', ''y'')',
         'svm_evaluate(''text'', ''public.points'', ''whose'')', 'svm_roc(''walked'', ''public.points'', ''y'')',
@@ -242,8 +242,8 @@ BEGIN
         'svm_import(''taken'', E''solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n0.5 \n'')',
         'svm_load_libsvm(''public.loaded'', content => ''1 1:1'')', 'svm_deploy(''walked'', 1)', 'svm_rename(''walked'', ''renamed'')',
         'svm_grant(''renamed'', ''regress_svm_poor'')', 'svm_revoke(''renamed'', ''regress_svm_poor'')', 'svm_drop(''walked too'')',
-        'svm_decision(''RENAMED'', p)', 'svm_grant(''renamed'', ''nobody'')', 'public.svm_model_owner(''renamed'')',
-        'public.svm_has_rights_of(''regress_svm_poor'')'
+        'svm_decision(''RENAMED'', p)', 'svm_grant(''renamed'', ''nobody'')', 'svm_internal.svm_model_owner(''renamed'')',
+        'svm_internal.svm_has_rights_of(''regress_svm_poor'')'
     ]::pg_catalog.text[] LOOP
         BEGIN
             EXECUTE pg_catalog.format('SELECT %s FROM (SELECT p FROM public.points AS p LIMIT 1) AS one', call);
@@ -260,7 +260,7 @@ RESET search_path;
 -- nor does a function that others call with a path of theirs
 SET ROLE regress_svm_poor;
 SET search_path = pg_temp, regress_svm_trap, pg_catalog, public;
-SELECT public.svm_model_owner('open') IS NOT NULL AS owner;
+SELECT svm_internal.svm_model_owner('open') IS NOT NULL AS owner;
 SELECT pg_catalog.count(*) FROM public.svm_models;
 RESET search_path;
 RESET ROLE;

@@ -1,5 +1,6 @@
 -- What is not whole is told as that, never used, and can be repaired.
 \set SHOW_CONTEXT never
+SET client_min_messages = warning;
 DELETE FROM svm_model;
 CREATE TABLE points AS SELECT i AS id, i AS x, i > 5 AS y, 'c' || i % 3 AS kind FROM generate_series(1, 10) AS i;
 SELECT svm_train('points', 'y', ARRAY['x'], 'm', key => 'id', options => '{"duals": true}');
@@ -112,7 +113,7 @@ SET client_min_messages = error;
 CREATE PUBLICATION regress_svm_some FOR TABLE svm_model, svm_version, svm_permission, svm_head, svm_dual, svm_log, svm_key;
 CREATE PUBLICATION regress_svm_all FOR ALL TABLES;
 CREATE PUBLICATION regress_svm_other FOR TABLE points;
-RESET client_min_messages;
+SET client_min_messages = warning;
 SELECT table_name, problem, remedy FROM svm_problems WHERE table_name IN ('svm_model', 'svm_weight', 'svm_key_dual') ORDER BY table_name;
 DROP PUBLICATION regress_svm_some, regress_svm_all, regress_svm_other;
 

@@ -1,0 +1,114 @@
+-- Comments on tables, types, sequences, columns of views and trigger functions: what \d+ and \df+ show beside definitions.
+
+COMMENT ON TABLE svm_model IS 'models: name, owner and current version';
+COMMENT ON TABLE svm_permission IS 'roles other than the owner that may see a model and predict with it';
+COMMENT ON TABLE svm_version IS 'trainings, and models from other programs: what was trained on, with which settings, and what came out';
+COMMENT ON TABLE svm_head IS
+    'the binary problems of a version: of two classes one, of more each class against the rest; with certificate and probabilities';
+COMMENT ON TABLE svm_weight IS 'weights for raw rows, in chunks of at most 16384 features; chunks of zeros are left out';
+COMMENT ON TABLE svm_dual IS
+    'dual variables in chunks of at most 16384 rows, of versions trained with options => ''{"duals": true}''';
+COMMENT ON TABLE svm_key IS 'which rows a version with a key was trained on, in chunks of at most 16384 rows, packed';
+COMMENT ON TABLE svm_key_dual IS 'the dual variables of the rows of svm_key, packed';
+COMMENT ON TABLE svm_key_leeway IS
+    'how far weights may move before a row of svm_key can matter; about rows as they lie in this cluster, so no dump has it';
+COMMENT ON TABLE svm_key_scaling IS 'the scaling of rows in which leeways are measured; no dump has it';
+COMMENT ON TABLE svm_key_metric IS 'the metrics by class in which leeways are measured; no dump has it';
+COMMENT ON TABLE svm_log IS 'what happened when in a training: arrays of equal length, which svm_training_log shows as rows';
+
+COMMENT ON SEQUENCE svm_model_id_seq IS 'not used; dumps of pgsvm 0.2.0 set it';
+COMMENT ON SEQUENCE svm_version_id_seq IS 'not used; dumps of pgsvm 0.2.0 set it';
+
+COMMENT ON TYPE svm_metric_values IS 'what the aggregate svm_metrics returns';
+COMMENT ON COLUMN svm_metric_values.rows IS 'rows with a label and a prediction';
+COMMENT ON COLUMN svm_metric_values.accuracy IS 'share of rows predicted right';
+COMMENT ON COLUMN svm_metric_values.balanced_accuracy IS 'mean of the classes'' recalls';
+COMMENT ON COLUMN svm_metric_values."precision" IS 'share right of the rows predicted as a class';
+COMMENT ON COLUMN svm_metric_values.recall IS 'share right of the rows of a class';
+COMMENT ON COLUMN svm_metric_values.f1 IS 'harmonic mean of precision and recall';
+COMMENT ON TYPE svm_roc_point IS 'a point of an ROC curve, as svm_roc_points returns them';
+COMMENT ON COLUMN svm_roc_point.threshold IS 'rows with at least this decision count as positive';
+COMMENT ON COLUMN svm_roc_point.false_positive_rate IS 'share of the negative rows that count as positive';
+COMMENT ON COLUMN svm_roc_point.true_positive_rate IS 'share of the positive rows that count as positive';
+
+COMMENT ON COLUMN svm_models.name IS 'the model''s name';
+COMMENT ON COLUMN svm_models.version IS 'number of the current version';
+COMMENT ON COLUMN svm_models.rows_used IS 'rows trained on';
+COMMENT ON COLUMN svm_models.features IS 'number of features, the largest sparse one counting';
+COMMENT ON COLUMN svm_models.loss IS '''hinge'' or ''squared_hinge''';
+COMMENT ON COLUMN svm_models.c IS 'what a unit of loss costs; the chosen one where C was chosen';
+COMMENT ON COLUMN svm_models.solver IS 'as given; ''imported'' where the model came from another program';
+COMMENT ON COLUMN svm_models.passes IS 'passes over all rows, those that verify included';
+COMMENT ON COLUMN svm_models.primal IS 'objective of the stored weights, summed over the heads';
+COMMENT ON COLUMN svm_models.dual IS 'proven lower bound of the objective, summed over the heads';
+COMMENT ON COLUMN svm_models.gap IS 'largest relative gap of a head, (primal - dual) / primal';
+COMMENT ON COLUMN svm_models.training_accuracy IS 'share of the rows used that the stored weights predict right; NULL of three and more classes';
+COMMENT ON COLUMN svm_models.seconds IS 'from the call to the storing';
+COMMENT ON COLUMN svm_models.cache_bytes IS 'pgsvm.cache_size at the time';
+COMMENT ON COLUMN svm_models.workers IS 'worker processes that ran, 0 to 2';
+COMMENT ON COLUMN svm_models.stop_reason IS '''tolerance'': the gap was reached; ''max_passes'': it was not';
+COMMENT ON COLUMN svm_models.trained_at IS 'start of the transaction that trained';
+COMMENT ON COLUMN svm_models.owner IS 'role that owns the model';
+COMMENT ON COLUMN svm_models.classes IS 'number of labels';
+COMMENT ON COLUMN svm_models.probabilities IS 'whether svm_probability works';
+COMMENT ON COLUMN svm_models.granted_to IS 'to the owner all grantees, to another role those whose rights it has';
+
+COMMENT ON COLUMN svm_versions.name IS 'the model''s name';
+COMMENT ON COLUMN svm_versions.version IS 'number of the version: name@version stands for it';
+COMMENT ON COLUMN svm_versions.deployed IS 'whether it is the current version, which the name alone stands for';
+COMMENT ON COLUMN svm_versions.rows_used IS 'rows trained on';
+COMMENT ON COLUMN svm_versions.rows_skipped IS 'rows left out because of NULLs';
+COMMENT ON COLUMN svm_versions.features IS 'number of features, the largest sparse one counting';
+COMMENT ON COLUMN svm_versions.label_column IS 'column of the source that was to be predicted';
+COMMENT ON COLUMN svm_versions.label_type IS 'its type';
+COMMENT ON COLUMN svm_versions.label_values IS 'its values, ascending: of two the second is the positive one';
+COMMENT ON COLUMN svm_versions.nulls IS 'what becomes of a row with a NULL: ''error'', ''skip'', ''zero'' or ''mean''';
+COMMENT ON COLUMN svm_versions.loss IS '''hinge'' or ''squared_hinge''';
+COMMENT ON COLUMN svm_versions.c IS 'what a unit of loss costs; the chosen one where C was chosen';
+COMMENT ON COLUMN svm_versions.scale IS 'how columns were scaled, as decided';
+COMMENT ON COLUMN svm_versions.solver IS 'as given; ''imported'' where the model came from another program';
+COMMENT ON COLUMN svm_versions.class_weight IS 'weights by label, or "balanced"; NULL where every class counts the same';
+COMMENT ON COLUMN svm_versions.weight_column IS 'column that held the rows'' weights';
+COMMENT ON COLUMN svm_versions.passes IS 'passes over all rows, those that verify included';
+COMMENT ON COLUMN svm_versions.primal IS 'objective of the stored weights, summed over the heads';
+COMMENT ON COLUMN svm_versions.dual IS 'proven lower bound of the objective, summed over the heads';
+COMMENT ON COLUMN svm_versions.gap IS 'largest relative gap of a head, (primal - dual) / primal';
+COMMENT ON COLUMN svm_versions.training_accuracy IS 'share of the rows used that the stored weights predict right; NULL of three and more classes';
+COMMENT ON COLUMN svm_versions.seconds IS 'from the call to the storing';
+COMMENT ON COLUMN svm_versions.cache_bytes IS 'pgsvm.cache_size at the time';
+COMMENT ON COLUMN svm_versions.workers IS 'worker processes that ran, 0 to 2';
+COMMENT ON COLUMN svm_versions.stop_reason IS '''tolerance'': the gap was reached; ''max_passes'': it was not';
+COMMENT ON COLUMN svm_versions.trained_at IS 'start of the transaction that trained';
+COMMENT ON COLUMN svm_versions.probabilities IS 'whether svm_probability works';
+COMMENT ON COLUMN svm_versions.owner IS 'role that owns the model';
+COMMENT ON COLUMN svm_versions.granted_to IS 'to the owner all grantees, to another role those whose rights it has';
+COMMENT ON COLUMN svm_versions.key_column IS 'column by which the model follows its source; NULL where it does not';
+COMMENT ON COLUMN svm_versions.source IS 'relation or query that its rows came from, where it is known';
+COMMENT ON COLUMN svm_versions.followed IS 'the version that the training began from, and how its rows compared';
+
+COMMENT ON COLUMN svm_progress.pid IS 'the process';
+COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';
+COMMENT ON COLUMN svm_progress.datname IS 'the database it works in';
+COMMENT ON COLUMN svm_progress.usename IS 'the role it works for';
+COMMENT ON COLUMN svm_progress.role IS '''reader'', ''trainer'', or ''leader'' where one process does both';
+COMMENT ON COLUMN svm_progress.phase IS '''loading'': the query runs; ''training''';
+COMMENT ON COLUMN svm_progress.rows_loaded IS 'rows read so far, while loading';
+COMMENT ON COLUMN svm_progress.pass IS 'passes begun, while training';
+COMMENT ON COLUMN svm_progress.percent_of_pass IS 'how much of the pass is done';
+COMMENT ON COLUMN svm_progress.gap IS 'the smallest relative gap known, once there is one';
+COMMENT ON COLUMN svm_progress.seconds_left IS 'a guess from how the gap has shrunk';
+COMMENT ON COLUMN svm_progress.running_for IS 'how long the statement has been running';
+COMMENT ON COLUMN svm_progress.query IS 'the statement';
+
+COMMENT ON COLUMN svm_problems.model IS 'the model''s name; NULL where it belongs to none';
+COMMENT ON COLUMN svm_problems.version IS 'its version';
+COMMENT ON COLUMN svm_problems.table_name IS 'the table that is not whole';
+COMMENT ON COLUMN svm_problems.problem IS 'what is missing, or too much';
+COMMENT ON COLUMN svm_problems.remedy IS 'what to do about it';
+
+COMMENT ON FUNCTION svm_internal.svm_model_changed() IS 'part of triggers: tells every backend that a model has changed';
+COMMENT ON FUNCTION svm_internal.svm_weight_changed() IS
+    'part of triggers: tells every backend that replication has brought weights';
+COMMENT ON FUNCTION svm_internal.svm_remove_children() IS 'part of triggers: removes what belongs to a removed row';
+COMMENT ON FUNCTION svm_internal.svm_owner_changed() IS 'part of triggers: tells grants about a model''s new owner';
+COMMENT ON FUNCTION svm_internal.svm_source_rights() IS 'part of triggers: no source for a model of somebody else''s';

@@ -1,0 +1,24 @@
+-- svm_internal holds the functions that tables, policies, triggers and aggregates call and people do not, so that \df svm_*
+-- shows what people call. A schema of that name that is somebody's stays theirs.
+DO $$
+BEGIN
+    IF pg_catalog.to_regnamespace('svm_internal') IS NULL THEN
+        CREATE SCHEMA svm_internal;
+    ELSIF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_depend AS member JOIN pg_catalog.pg_extension AS extension
+            ON extension.oid OPERATOR(pg_catalog.=) member.refobjid AND extension.extname OPERATOR(pg_catalog.=) 'pgsvm'
+        WHERE member.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass::oid
+            AND member.objid OPERATOR(pg_catalog.=) 'svm_internal'::pg_catalog.regnamespace::oid
+            AND member.deptype OPERATOR(pg_catalog.=) 'e'
+            AND member.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::oid
+    ) THEN
+        RAISE EXCEPTION 'schema "svm_internal" is there already and is not of extension pgsvm' USING
+            ERRCODE = 'duplicate_schema',
+            DETAIL = 'The extension keeps functions that nobody calls by name in a schema of this name.',
+            HINT = 'ALTER SCHEMA svm_internal RENAME TO another_name';
+    END IF;
+END;
+$$;
+GRANT USAGE ON SCHEMA svm_internal TO PUBLIC;
+COMMENT ON SCHEMA svm_internal IS 'functions of extension pgsvm that its tables and functions call and people do not';
+
