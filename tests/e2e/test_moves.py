@@ -269,7 +269,10 @@ def rows(connection):
         "svm_key_dual",
         "svm_log",
     ]
-    return {table: sorted(map(str, connection.execute(f"TABLE {table}").fetchall())) for table in tables}
+    # oids of roles are another cluster's own
+    fields = "to_jsonb(stored) - '{owner_oid,grantee_oid}'::text[]"
+    query = "SELECT {} FROM {} AS stored"
+    return {table: sorted(map(str, connection.execute(query.format(fields, table)).fetchall())) for table in tables}
 
 
 @contextlib.contextmanager
