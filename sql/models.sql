@@ -40,7 +40,8 @@ SELECT
     ) AS granted_to,
     version.key_column,
     coalesce(version.source_relation, version.source_query) AS source,
-    version.followed
+    version.followed,
+    version.training_auc
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -68,7 +69,8 @@ SELECT
     owner,
     pg_catalog.cardinality(label_values) AS classes,
     probabilities,
-    granted_to
+    granted_to,
+    training_auc
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';

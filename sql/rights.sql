@@ -163,5 +163,6 @@ GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
-    source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads
+    source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads,
+    training_auc
 ) ON svm_version TO PUBLIC;

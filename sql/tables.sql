@@ -77,6 +77,8 @@ CREATE TABLE svm_version (
     search_path text,
     -- and the relations that the source names: {"relation", "kind", "owner"}
     source_reads jsonb,
+    -- of two classes, on the rows it was trained on
+    training_auc float8,
     UNIQUE (model_id, version)
 );
 

@@ -75,6 +75,17 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
 COMMENT ON FUNCTION svm_cross_validate IS
     'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the highest accuracy';
 
+-- Rows to train on and rows to evaluate with, told apart by their keys.
+CREATE OR REPLACE FUNCTION svm_split(key text, share float8 DEFAULT 0.8, seed int DEFAULT 0) RETURNS boolean
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_split_wrapper';
+COMMENT ON FUNCTION svm_split(text, float8, int) IS
+    'whether a key is among about this share of all keys: the same for the same text for ever';
+
+CREATE OR REPLACE FUNCTION svm_split(key anyelement, share float8 DEFAULT 0.8, seed int DEFAULT 0) RETURNS boolean
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_split_wrapper';
+COMMENT ON FUNCTION svm_split(anyelement, float8, int) IS
+    'whether a key, as text, is among about this share of all keys';
+
 -- Models that follow their table: those trained with a key.
 
 CREATE OR REPLACE FUNCTION svm_refresh(model text, options jsonb DEFAULT '{}') RETURNS text

@@ -1,5 +1,6 @@
 //! The SQL face: functions that people call for training and for what becomes of a model.
 
+mod announcement;
 pub mod feature_list;
 pub mod follow;
 pub mod function;
@@ -7,4 +8,5 @@ mod immutable_function;
 
 pub mod life;
 pub mod repair;
+mod split;
 pub mod train;

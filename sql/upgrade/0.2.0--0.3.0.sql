@@ -79,4 +79,5 @@ ALTER TABLE svm_permission
     ADD COLUMN grantee_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(grantee)) STORED;
 
 -- models that follow their table read it with their owner's rights
-ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jsonb;
+ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jsonb,
+    ADD COLUMN training_auc float8;

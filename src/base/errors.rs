@@ -6,7 +6,7 @@ use pgrx::pg_sys::elog::PgLogLevel;
 use pgrx::pg_sys::panic::ErrorReport;
 pub use pgrx::PgSqlErrorCode as Code;
 
-/// An error of the user's making, before it is raised.
+/// An error of the user's making, before it is raised; or what is said without ending anything.
 #[derive(Debug)]
 pub struct Failure {
     pub code: Code,
@@ -73,6 +73,12 @@ impl Failure {
     #[track_caller]
     pub fn warn(self) {
         self.report(PgLogLevel::WARNING);
+    }
+
+    /// Says it as a NOTICE.
+    #[track_caller]
+    pub fn notice(self) {
+        self.report(PgLogLevel::NOTICE);
     }
 
     #[track_caller]

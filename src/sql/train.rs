@@ -5,7 +5,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::{near, settings};
 use crate::catalog::{identifiers, rights};
-use crate::features::{self, CategoryLimits, Dictionary, FeatureError, FeaturePart, FeatureSet};
+use crate::features::{self, CategoryLimits, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
@@ -17,6 +17,7 @@ use crate::planning::pieces::Cut;
 use crate::request::reads::Reads;
 use crate::request::source::{Selected, Source};
 use crate::request::{self, Arguments, ClassWeight, Request};
+use crate::sql::announcement::Announcement;
 use crate::sql::follow;
 use crate::storing::versions::{self, Labelled};
 use crate::targets::labels::{self, LabelKind};
@@ -26,7 +27,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::admission::{Following, KeyColumn};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::{Scale, StopReason};
+use pgsvm_core::Scale;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Instant;
@@ -197,7 +198,15 @@ pub fn store(
     };
     let version = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    announce(&request, prepared, &trained, &labelled, version);
+    let told = Announcement {
+        request: &request,
+        trained: &trained,
+        labelled: &labelled,
+        version,
+        left_out: &prepared.left_out,
+        trainers: prepared.job.trainers,
+    };
+    told.make();
     Ok(request.model)
 }
 
@@ -397,11 +406,11 @@ fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]
 
 /// Columns of a source that are no features though nobody said so.
 #[derive(Clone, Default)]
-struct LeftOut {
+pub struct LeftOut {
     /// Because of their types.
-    by_type: Vec<String>,
+    pub by_type: Vec<String>,
     /// Identifiers, with what makes each of them one.
-    identifiers: Vec<String>,
+    pub identifiers: Vec<String>,
 }
 
 /// The features: those named, or else all columns but what says weight, fold and key, identifiers and those excluded.
@@ -576,62 +585,6 @@ fn scale_word(scale: Scale) -> &'static str {
     }
 }
 
-/// One NOTICE with what was decided; a WARNING instead when the tolerance was not reached.
-fn announce(
-    request: &Request,
-    prepared: &Prepared,
-    trained: &Trained,
-    labelled: &Labelled<'_>,
-    version: i32,
-) {
-    let reader = &trained.reader.report;
-    let report = &trained.trainer.report;
-    let sum = trained.summary();
-    let mut text = format!(
-        "model {}@{version}: solver {}, scale {}, {}{} rows used, {} skipped, {} features, {} passes, gap {:.1e}, \
-         {}, {}, {:.2} s",
-        request.model,
-        request.terms.solver(),
-        labelled.scale,
-        choices(request, trained, labelled),
-        reader.rows,
-        trained.reader.rows_skipped,
-        reader.features,
-        report.passes,
-        sum.gap,
-        memory(trained, labelled.cache_bytes),
-        processes(trained, prepared.job.trainers),
-        labelled.seconds,
-    );
-    if let Some(followed) = &trained.followed {
-        text += &format!(
-            "; begun from {}",
-            followed["model"].as_str().unwrap_or_default()
-        );
-        if let Some(rows) = followed["rows"].as_object() {
-            let counts = ["unchanged", "changed", "new", "gone", "left_out"];
-            let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
-            text += &format!(" (rows: {}", counts.join(", "));
-            if let Some(passed) = followed["passed_over"].as_u64() {
-                text += &format!("; {passed} passed over");
-            }
-            if let Some(again) = followed["looked_at_again"].as_u64() {
-                text += &format!(", {again} of them looked at again");
-            }
-            text += ")";
-        }
-    }
-    text += &about_columns(prepared, trained);
-    match sum.stop {
-        Some(StopReason::Tolerance) => notice!("{text}"),
-        _ => warning!(
-            "{text}; stopped before the tolerance {:e} was reached ({})",
-            request.terms.tolerance,
-            versions::stop_word(sum.stop)
-        ),
-    }
-}
-
 /// A WARNING where what was trained on is not what the table holds.
 fn warn_of_lost_digits(trained: &Trained) {
     let report = &trained.reader.report;
@@ -655,111 +608,4 @@ fn warn_of_lost_digits(trained: &Trained) {
         .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the certificate is about the rows as kept.")
         .hint("Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')")
         .warn();
-}
-
-/// What became of columns that nobody named.
-fn about_columns(prepared: &Prepared, trained: &Trained) -> String {
-    let features = FeatureSet::from_json(&trained.reader.features)
-        .or_raise()
-        .unwrap_or_default();
-    let categories = |holds: fn(&Dictionary) -> bool| -> Vec<String> {
-        let such = features.categories().filter(|(_, values)| holds(values));
-        such.map(|(name, _)| name.to_owned()).collect()
-    };
-    let uuids = features
-        .left_out
-        .iter()
-        .map(|name| format!("{name} (UUIDs)"));
-    let identifiers = prepared.left_out.identifiers.iter().cloned();
-    let all = [
-        ("columns not used", prepared.left_out.by_type.clone()),
-        ("left out", identifiers.chain(uuids).collect()),
-        (
-            "columns with hashed values",
-            categories(Dictionary::is_hashed),
-        ),
-        ("of one value", categories(|values| values.len() == 1)),
-        ("text that looks like numbers", number_columns(&features)),
-    ];
-    let said = all.iter().filter(|(_, columns)| !columns.is_empty());
-    said.map(|(what, columns)| format!("; {what}: {}", columns.join(", ")))
-        .collect()
-}
-
-/// Text columns of so many numbers that they may be meant as numbers.
-fn number_columns(features: &FeatureSet) -> Vec<String> {
-    const MANY: usize = 20;
-    let texts = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Category {
-            name,
-            asked: false,
-            dictionary,
-            ..
-        } => Some((name, dictionary)),
-        _ => None,
-    });
-    let such = texts
-        .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
-    such.map(|(name, _)| name.clone()).collect()
-}
-
-/// What the rows decided: the number of classes where there are several, and C where it was chosen.
-fn choices(request: &Request, trained: &Trained, labelled: &Labelled<'_>) -> String {
-    let mut text = String::new();
-    if labelled.values.len() > 2 {
-        text += &format!("{} classes, ", labelled.values.len());
-    }
-    if let (true, Some(c)) = (request.plan.costs.len() > 1, trained.trainer.report.c) {
-        let rows = validation::rows(trained).or_raise();
-        text += &format!(
-            "c {c} of {} by cross-validation (accuracy {:.4}), ",
-            request.plan.costs.len(),
-            validation::best_accuracy(&rows)
-        );
-    }
-    text
-}
-
-fn processes(trained: &Trained, trainers: usize) -> String {
-    let mut text = match trained.workers {
-        0 => "no workers".to_owned(),
-        1 => "1 worker".to_owned(),
-        many => format!("{many} workers"),
-    };
-    match trained.helpers {
-        0 => {}
-        1 => text += ", 1 helper",
-        many => text += &format!(", {many} helpers"),
-    }
-    // rows that stream have one trainer
-    if trainers > 1 && trained.trainer.report.resident {
-        text += &format!(", {trainers} trainers");
-    }
-    text
-}
-
-fn memory(trained: &Trained, cache_bytes: usize) -> String {
-    let reader = &trained.reader.report;
-    let rows = readable_bytes(reader.bytes);
-    let cache = readable_bytes(cache_bytes as u64);
-    match reader.resident {
-        true => format!("{rows} of the {cache} cache"),
-        false => format!("{rows} through a {cache} cache"),
-    }
-}
-
-/// Bytes as PostgreSQL's settings write them, with one decimal.
-fn readable_bytes(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    let (unit, name) = [
-        (1e0, "B"),
-        (1024.0, "kB"),
-        (1048576.0, "MB"),
-        (1073741824.0, "GB"),
-    ]
-    .into_iter()
-    .rfind(|(unit, _)| bytes >= *unit)
-    .unwrap_or((1.0, "B"));
-    let number = format!("{:.1}", bytes / unit);
-    format!("{} {name}", number.trim_end_matches(".0"))
 }

@@ -11,6 +11,7 @@ use crate::request::reads::Reads;
 use crate::request::source::{self, Source};
 use crate::request::Request;
 use crate::storing::training_log;
+use crate::training::fit::OnTrainingRows;
 use crate::training::leader::{Trained, TrainedHead};
 use crate::training::passed_over::RowLeeways;
 use crate::training::validation;
@@ -128,11 +129,7 @@ fn insert_version(
         .heads
         .first()
         .map_or(0.0, |head| head.weights.intercept);
-    // of several heads no one share of rows on the right side is that of the model
-    let training_accuracy = match report.heads.as_slice() {
-        [head] => Some(head.training_accuracy),
-        _ => None,
-    };
+    let on_rows = OnTrainingRows::of(trained);
     // where rows came from is remembered of a version that can follow them
     let source = request.key.as_ref().map(|_| &request.source);
     let (relation, query) = match source {
@@ -168,7 +165,8 @@ fn insert_version(
         ("primal", summary.primal.into()),
         ("dual", summary.dual.into()),
         ("gap", summary.gap.into()),
-        ("training_accuracy", training_accuracy.into()),
+        ("training_accuracy", on_rows.accuracy.into()),
+        ("training_auc", on_rows.auc.into()),
         ("seconds", labelled.seconds.into()),
         ("cache_bytes", (labelled.cache_bytes as i64).into()),
         ("workers", trained.workers.into()),
@@ -431,7 +429,7 @@ fn insert_chunk<'a>(
     Spi::connect_mut(|client| client.update(insert, None, &values()).map(|_| ()))
 }
 
-fn loss_word(loss: Loss) -> &'static str {
+pub fn loss_word(loss: Loss) -> &'static str {
     match loss {
         Loss::Hinge => "hinge",
         Loss::SquaredHinge => "squared_hinge",

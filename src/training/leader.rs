@@ -128,6 +128,11 @@ impl Trained {
         permute(&mut self.heads, &order);
         permute(&mut report.heads, &order);
         permute(&mut report.sigmoids, &order);
+        if let Some(fit) = &mut report.fit {
+            permute(&mut fit.actual, &order);
+            permute(&mut fit.predicted, &order);
+            permute(&mut fit.right, &order);
+        }
         let classes = &self.reader.classes;
         order
             .iter()

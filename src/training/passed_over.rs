@@ -337,6 +337,8 @@ fn account(job: &Job, trained: &mut Trained, tolerance: f64, outside: &Outside) 
     trained.reader.report.rows += outside.rows();
     let report = &mut trained.trainer.report;
     report.rows += outside.rows();
+    // it is of the other rows only
+    report.fit = None;
     let c = job.plan.costs.first().copied().unwrap_or(1.0);
     for head in &mut report.heads {
         head.cover(trained_on, c, outside);

@@ -60,7 +60,7 @@ pub use task::problem::{
     self, Compression, Inner, Order, Policy, Problem, ProblemError, Proximal, Schedule, Updates,
 };
 pub use task::report::{
-    relative_gap, Certificate, HeadReport, StopReason, TrainerReport, Validation,
+    relative_gap, Certificate, Fit, HeadReport, StopReason, TrainerReport, Validation,
 };
 pub use training::error::TrainError;
 pub use training::log::{Event, LogEntry};

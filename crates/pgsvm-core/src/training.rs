@@ -16,6 +16,9 @@
 //! Rows that are given leeways (`screening/measuring.rs`) take a byte each, and their metrics five 64-bit numbers for each feature and
 //! class.
 //!
+//! Of rows that stream, up to 9 MB are kept to look at in the end, and eight bytes each of up to 131,072 rows are ranked
+//! (`training/survey.rs`).
+//!
 //! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). With F folds, V values of C and
 //! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
 //! memory of so many. When they have ended there are, besides, V H f32 and two words a row for held-out decisions
@@ -27,6 +30,7 @@ mod held_out;
 pub(crate) mod log;
 mod run;
 mod schedule;
+mod survey;
 pub(crate) mod tallies;
 mod threads;
 
@@ -211,6 +215,7 @@ impl Trainer {
                 validation: Vec::new(),
                 c: None,
                 sigmoids: Vec::new(),
+                fit: None,
                 rows: 0,
                 resident: false,
                 passes: 0,

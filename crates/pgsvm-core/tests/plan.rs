@@ -11,6 +11,7 @@ use pgsvm_core::engine::{
     train as train_from, train_examples, EngineError, MemorySpool, OwnedExample, SliceSource,
     Threads, Trained,
 };
+use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::plan::{drawn_fold, HELD_OUT_PASSES, MOST_FOLDS};
 use pgsvm_core::{
     Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Schedule,
@@ -549,4 +550,73 @@ fn given_heads_are_all_final() {
         .iter()
         .map(|head| &head.0)
         .eq(&heads));
+}
+
+#[test]
+fn what_is_said_of_the_fit_is_what_the_weights_decide() {
+    for (classes, policy) in [
+        (2, Policy::Cached),
+        (2, Policy::Block),
+        (2, Policy::SelectiveBlock),
+        (5, Policy::Cached),
+        (5, Policy::Block),
+    ] {
+        let examples = grouped(3000, 6, classes, 1);
+        let problem = problem(Loss::SquaredHinge).with_policy(policy);
+        for cache in [PLENTY, little(&examples)] {
+            let trained = carry_out(problem, &Plan::train(1.0), &examples, cache);
+            let fit = trained
+                .trainer
+                .report()
+                .expect("memory")
+                .fit
+                .expect("it was looked at");
+            let heads = if classes > 2 { classes } else { 1 };
+            let (mut actual, mut predicted, mut right) =
+                (vec![0; classes], vec![0; classes], vec![0; classes]);
+            let mut pairs = Vec::new();
+            for example in &examples {
+                let decisions: Vec<_> = (0..heads)
+                    .map(|head| decide(&trained, head, example) as f32)
+                    .collect();
+                let class = predicted_class(&decisions);
+                actual[example.group as usize] += 1;
+                predicted[class] += 1;
+                right[class] += u64::from(class == example.group as usize);
+                pairs.push((decisions[0], example.group == 1));
+            }
+            assert_eq!((fit.rows, fit.actual), (3000, actual));
+            let near = |found: &[u64], expected: &[u64]| {
+                found.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 2)
+            };
+            assert!(
+                near(&fit.predicted, &predicted),
+                "{:?} {predicted:?}",
+                fit.predicted
+            );
+            assert!(near(&fit.right, &right), "{:?} {right:?}", fit.right);
+            match classes {
+                2 => {
+                    let expected = auc(pairs.into_iter())
+                        .expect("memory")
+                        .expect("both classes");
+                    assert!((fit.auc.expect("two classes") - expected).abs() < 1e-5);
+                }
+                _ => assert_eq!(fit.auc, None),
+            }
+            assert!(fit.deviation > 0.1);
+        }
+    }
+}
+
+#[test]
+fn given_heads_and_validations_have_no_fit() {
+    let examples = grouped(600, 3, 2, 3);
+    let validated = carry_out(
+        problem(Loss::Hinge),
+        &plan(&[1.0], 3, Purpose::Validate),
+        &examples,
+        PLENTY,
+    );
+    assert_eq!(validated.trainer.report().expect("memory").fit, None);
 }

@@ -191,6 +191,7 @@ pub fn drawn_fold(seed: u64, class: u32, nth: u64, folds: u32) -> u32 {
 }
 
 /// The classes and folds that rows turned out to have.
+#[derive(Clone)]
 pub(crate) struct Layout {
     classes: usize,
     stride: usize,
@@ -218,6 +219,11 @@ impl Layout {
     /// Folds that have rows, ascending.
     pub(crate) fn folds(&self) -> &[u32] {
         &self.folds
+    }
+
+    /// Classes that there are.
+    pub(crate) fn classes(&self) -> usize {
+        self.classes
     }
 
     /// Heads of one classifier: one for two classes, one a class for more.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::list;
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::task::evaluation::Sigmoid;
 
 /// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
@@ -80,6 +80,51 @@ pub struct Validation {
     pub objective: f64,
 }
 
+/// How well a classifier fits the rows that it was trained on, of many about a hundred thousand of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// Rows looked at.
+    pub rows: u64,
+    /// By class, those of it, those that get it, and those of it that get it.
+    #[serde(deserialize_with = "list")]
+    pub actual: Vec<u64>,
+    #[serde(deserialize_with = "list")]
+    pub predicted: Vec<u64>,
+    #[serde(deserialize_with = "list")]
+    pub right: Vec<u64>,
+    /// Of two classes, the area under the ROC curve.
+    pub auc: Option<f64>,
+    /// The standard deviation of the decisions, of several heads the largest.
+    pub deviation: f64,
+}
+
+impl Fit {
+    /// The same once more.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            actual: copied(&self.actual)?,
+            predicted: copied(&self.predicted)?,
+            right: copied(&self.right)?,
+            ..*self
+        })
+    }
+
+    /// Share of the rows that get their own class.
+    pub fn accuracy(&self) -> f64 {
+        self.right.iter().sum::<u64>() as f64 / self.rows.max(1) as f64
+    }
+
+    /// The mean over the classes of the share of their rows that get them.
+    pub fn balanced_accuracy(&self) -> f64 {
+        let classes = self.right.iter().zip(&self.actual);
+        let recalls = classes.filter(|(_, all)| **all > 0);
+        let (sum, count) = recalls.fold((0.0, 0.0), |(sum, count), (right, all)| {
+            (sum + *right as f64 / *all as f64, count + 1.0)
+        });
+        sum / f64::max(count, 1.0)
+    }
+}
+
 /// How training ended, or stands.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainerReport {
@@ -94,6 +139,8 @@ pub struct TrainerReport {
     /// One for each final head where the plan asks for probabilities, else none.
     #[serde(deserialize_with = "list")]
     pub sigmoids: Vec<Sigmoid>,
+    /// How well the final heads of a plan fit; None where none have ended.
+    pub fit: Option<Fit>,
     /// Rows in all.
     pub rows: u64,
     /// Whether every row was in the cache.

@@ -17,12 +17,13 @@ use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Goal, Layout, Plan, Purpose};
 use crate::task::problem::Problem;
-use crate::task::report::{HeadReport, StopReason, TrainerReport, Validation};
+use crate::task::report::{Fit, HeadReport, StopReason, TrainerReport, Validation};
 use crate::training::error::TrainError;
 use crate::training::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::training::log::{Log, LogEntry};
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
+use crate::training::survey::{Sample, Survey};
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
@@ -48,6 +49,9 @@ pub(super) struct Run<T> {
     /// The metrics to measure leeways in, empty to learn them; None where leeways are not wanted.
     wants_leeways: Option<Vec<Metric>>,
     leeways: Option<Leeways>,
+    /// The classes of the final heads, until they are looked at; None where that is not wanted.
+    wants_fit: Option<Layout>,
+    fit: Option<Fit>,
 }
 
 /// What a stage trains.
@@ -59,6 +63,8 @@ struct StageHeads {
     plan: Option<Plan>,
     /// The C of the final heads, where it is given.
     c: Option<f64>,
+    /// The classes of the final heads, those of a later stage too.
+    layout: Option<Layout>,
 }
 
 impl StageHeads {
@@ -69,6 +75,7 @@ impl StageHeads {
             finals: 0,
             plan: None,
             c: None,
+            layout: None,
         };
         match goal {
             Goal::Heads(heads) => {
@@ -90,6 +97,9 @@ impl StageHeads {
             layout.add_final(*only, &mut self.specs)?;
             self.finals = self.specs.len();
             self.c = Some(*only);
+        }
+        if plan.purpose == Purpose::Train {
+            self.layout = Some(layout.clone());
         }
         if plan.holds_out() {
             layout.add_held_out(&plan.costs, problem, &mut self.specs)?;
@@ -129,6 +139,9 @@ enum Activity<T> {
     HandingOver(Box<Verdict>, Vec<Vec<f32>>),
     /// The final heads are given those that they begin from: how many heads have all, and rows the next one has.
     Starting(Box<Solver<T>>, Vec<Vec<f32>>, (usize, usize)),
+    /// Rows are looked at, of those that stream a sample up to this word; then they are ranked.
+    Surveying(Box<Survey>, usize),
+    Ranking(Box<Survey>),
     /// The rows of the only head are given their leeways.
     Measuring(Box<Measuring>),
     Ended,
@@ -150,6 +163,7 @@ impl<T: Real> Run<T> {
             finals,
             plan,
             c,
+            layout,
         } = StageHeads::first(goal, problem, &facts)?;
         let random = Random::new(problem.seed(), Stream::Trainer);
         let mut solver = Solver::new(problem, &specs, &facts, together)?;
@@ -159,7 +173,10 @@ impl<T: Real> Run<T> {
         begin_from(&mut solver, start, problem, &facts)?;
         let log = Log::new(started, &facts, specs.len());
         let learns = wants_leeways.as_ref().is_some_and(Vec::is_empty) && specs.len() == 1;
-        let schedule = schedule::begin(solver, side, problem, random, log, learns)?;
+        let mut schedule = schedule::begin(solver, side, problem, random, log, learns)?;
+        if let Some(layout) = &layout {
+            schedule.keep_sample(Sample::new(&facts, layout));
+        }
         Ok(Self {
             schedule,
             facts,
@@ -177,6 +194,8 @@ impl<T: Real> Run<T> {
             sigmoids: Vec::new(),
             wants_leeways,
             leeways: None,
+            wants_fit: layout,
+            fit: None,
         })
     }
 
@@ -218,6 +237,24 @@ impl<T: Real> Run<T> {
                 Step::Done => self.end_starting(),
                 step => Ok(step),
             },
+            Activity::Surveying(survey, seen) => {
+                let solver = self.schedule.solver();
+                let step = match self.schedule.sample().filter(|_| !self.resident) {
+                    Some(sample) if sample.look(seen, solver, self.facts.dense, survey) => {
+                        Step::Done
+                    }
+                    Some(_) => Step::Progress,
+                    None => self.schedule.read(&mut **survey, budget_values),
+                };
+                if step == Step::Done {
+                    self.begin_ranking();
+                }
+                Ok(Step::Progress)
+            }
+            Activity::Ranking(survey) => match survey.rank() {
+                true => self.end_survey(),
+                false => Ok(Step::Progress),
+            },
             Activity::Measuring(measuring) => {
                 let work: &mut dyn ReadRows<T> = &mut **measuring;
                 let step = self.schedule.read(work, budget_values);
@@ -233,13 +270,40 @@ impl<T: Real> Run<T> {
     /// The heads of the stage have ended.
     fn end_training(&mut self) -> Result<Step, TrainError> {
         let Some(plan) = &self.plan else {
-            return self.begin_measuring();
+            return self.begin_survey();
         };
         let layout = Layout::new(plan, self.facts.groups, self.facts.folds)?;
         let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
         Ok(Step::Progress)
+    }
+
+    /// The final heads have ended: what they make of their rows is looked at where that is wanted.
+    fn begin_survey(&mut self) -> Result<Step, TrainError> {
+        let Some(layout) = self.wants_fit.take().filter(|it| it.classes() > 1) else {
+            return self.begin_measuring();
+        };
+        let survey = Survey::new(layout, &self.facts)?;
+        if self.resident {
+            self.schedule.begin_reading(false);
+        }
+        self.activity = Activity::Surveying(Box::new(survey), 0);
+        Ok(Step::Progress)
+    }
+
+    fn begin_ranking(&mut self) {
+        self.activity = match std::mem::replace(&mut self.activity, Activity::Ended) {
+            Activity::Surveying(survey, _) => Activity::Ranking(survey),
+            other => other,
+        };
+    }
+
+    fn end_survey(&mut self) -> Result<Step, TrainError> {
+        if let Activity::Ranking(survey) = std::mem::replace(&mut self.activity, Activity::Ended) {
+            self.fit = survey.finish();
+        }
+        self.begin_measuring()
     }
 
     /// The final heads have ended: their rows get leeways where that is wanted and can be.
@@ -311,8 +375,11 @@ impl<T: Real> Run<T> {
             .plan
             .take()
             .is_some_and(|plan| plan.purpose == Purpose::Train);
-        if !wanted || self.finals > 0 {
+        if !wanted {
             return Ok(Step::Done);
+        }
+        if self.finals > 0 {
+            return self.begin_survey();
         }
         self.activity = Activity::HandingOver(Box::new(verdict), Vec::new());
         Ok(Step::Progress)
@@ -384,6 +451,7 @@ impl<T: Real> Run<T> {
             validation: gathered(self.validation.iter().cloned())?,
             c: self.c,
             sigmoids: copied(&self.sigmoids)?,
+            fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
             resident: self.resident,
             passes: tallies.passes,

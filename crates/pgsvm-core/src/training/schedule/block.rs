@@ -37,6 +37,7 @@ use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
 use crate::training::schedule::working_set::GROUP;
+use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Epsilon of the block's stop rule over the tolerance. With LIBLINEAR's default, 0.1, blocks get few rounds long before
@@ -148,6 +149,7 @@ impl<T: Real> BlockMinimization<T> {
             keep: &mut self.keep,
         };
         self.level.run(fresh);
+        self.passes.keep(batch.words, dense);
         self.passes.rows += self.keep.len();
         if self.passes.current == StreamedPass::Full {
             let mut page = PageMut::open(self.region.words(), dense);
@@ -356,6 +358,14 @@ impl<T: Real> Schedule<T> for BlockMinimization<T> {
             evictions: self.selection.as_ref().map_or(0, |s| s.evicted),
             replaced: 0,
         }
+    }
+
+    fn keep_sample(&mut self, sample: Sample) {
+        self.passes.sample = Some(sample);
+    }
+
+    fn sample(&self) -> Option<&Sample> {
+        self.passes.sample.as_ref()
     }
 
     fn begin_reading(&mut self, counts: bool) {

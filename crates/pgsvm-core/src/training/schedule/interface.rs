@@ -8,6 +8,7 @@ use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
+use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Who is visited when. Called once a step, so that calls through a table cost nothing.
@@ -23,6 +24,14 @@ pub(in crate::training) trait Schedule<T>: Send {
 
     /// Trains other heads from here on.
     fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError>;
+
+    /// Has rows of the first pass kept where rows do not stay in the cache, to be looked at in the end.
+    fn keep_sample(&mut self, _sample: Sample) {}
+
+    /// The rows kept.
+    fn sample(&self) -> Option<&Sample> {
+        None
+    }
 
     /// Metrics learned from the rows; none where this schedule gives rows no leeways.
     fn metrics(&self) -> Result<Vec<Metric>, TrainError> {

@@ -11,6 +11,7 @@ use crate::solver::Solver;
 use crate::task::problem::Policy;
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
+use crate::training::survey::Sample;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {
@@ -36,6 +37,8 @@ pub(in crate::training) struct Passes {
     /// Rows of the passes before, where they arrive.
     rows_before: u64,
     streams: bool,
+    /// Rows of the first pass that are kept, where that is wanted.
+    pub(in crate::training) sample: Option<Sample>,
     pub(in crate::training) log: Log,
 }
 
@@ -52,6 +55,7 @@ impl Passes {
             rows: 0,
             rows_before: 0,
             streams,
+            sample: None,
             log,
         };
         this.restart(solver)?;
@@ -79,6 +83,13 @@ impl Passes {
     pub(in crate::training) fn begin_reading(&mut self, counts: bool) {
         self.begun += u32::from(counts);
         self.rows = 0;
+    }
+
+    /// Has rows of a batch kept, if they come in the first pass.
+    pub(in crate::training) fn keep(&mut self, words: &[u32], dense: usize) {
+        if let (Some(sample), 1) = (&mut self.sample, self.begun) {
+            sample.take(words, dense);
+        }
     }
 
     /// Notes in the log what has just ended.

@@ -23,6 +23,7 @@ use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::interface::{read_page, Schedule};
 use crate::training::schedule::pass::{read_as_they_arrive, Held, Passes, StreamedPass};
+use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Consecutive rows of the cache that stay together when they are shuffled.
@@ -134,6 +135,7 @@ impl<T: Real> Pegasos<T> {
             rows: Batch::new(batch.words, dense),
             visit,
         });
+        self.passes.keep(batch.words, dense);
         if let RowPurpose::Look = visit {
             let mut page = PageMut::open(region.words(), dense);
             for row in Batch::new(batch.words, dense) {
@@ -323,6 +325,14 @@ impl<T: Real> Schedule<T> for Pegasos<T> {
             evictions: 0,
             replaced: 0,
         }
+    }
+
+    fn keep_sample(&mut self, sample: Sample) {
+        self.passes.sample = Some(sample);
+    }
+
+    fn sample(&self) -> Option<&Sample> {
+        self.passes.sample.as_ref()
     }
 
     fn begin_reading(&mut self, counts: bool) {

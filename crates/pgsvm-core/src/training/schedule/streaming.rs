@@ -32,6 +32,7 @@ use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, 
 use crate::training::schedule::resident::FEATURES_PER_VALUE;
 use crate::training::schedule::threshold::Threshold;
 use crate::training::schedule::working_set::{WorkingSet, GROUP};
+use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
@@ -191,6 +192,7 @@ impl<T: Real> Streaming<T> {
             };
             rows.step_by(step).for_each(|row| learner.take(&row));
         }
+        self.passes.keep(batch.words, dense);
         self.passes.rows += self.keep.len();
         if self.passes.current == StreamedPass::Full {
             for (&keep, row) in self.keep.iter().zip(Batch::new(batch.words, dense)) {
@@ -419,6 +421,14 @@ impl<T: Real> Schedule<T> for Streaming<T> {
             evictions: self.set.evicted,
             replaced: self.set.replaced,
         }
+    }
+
+    fn keep_sample(&mut self, sample: Sample) {
+        self.passes.sample = Some(sample);
+    }
+
+    fn sample(&self) -> Option<&Sample> {
+        self.passes.sample.as_ref()
     }
 
     fn begin_reading(&mut self, counts: bool) {

@@ -1,0 +1,246 @@
+//! How well the final heads fit the rows that they were trained on: a look at all rows, or some of many, when they have
+//! ended. Rows in the cache are looked at where they lie; of those that stream a sample is kept from the first pass.
+//!
+//! | bound | for |
+//! |---|---|
+//! | [`MOST_ROWS`] | time and memory of the ranking: eight bytes a row |
+//! | [`MOST_DECISIONS`] | time, of many heads |
+//! | [`MOST_WORDS`] | memory of the sample |
+
+use crate::base::memory::filled;
+use crate::rows::facts::Facts;
+use crate::rows::row::Row;
+use crate::rows::visited::{Batch, VisitedRows};
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::reading::ReadRows;
+use crate::solver::Solver;
+use crate::task::evaluation::{predicted_class, Ranking};
+use crate::task::plan::Layout;
+use crate::task::report::Fit;
+use crate::training::error::TrainError;
+use std::iter::once;
+
+/// Rows looked at, about: a share of them that is 1/2 has a standard error of 0.0014.
+const MOST_ROWS: usize = 1 << 17;
+const MOST_DECISIONS: usize = 1 << 23;
+/// 8 MB.
+const MOST_WORDS: usize = 1 << 21;
+/// Rows of the sample that are looked at in a step: a millisecond or two of one head.
+const SAMPLE_ROWS_A_STEP: usize = 1 << 10;
+
+/// Which rows are looked at: those whose number is hashed to less than this, which spreads them evenly and in step with
+/// nothing that is periodic.
+#[derive(Clone, Copy)]
+struct Pick(u64);
+
+impl Pick {
+    /// Of so many rows about so many.
+    fn new(rows: usize, wanted: usize) -> Self {
+        Self(((wanted as u64) << 32) / rows.max(1) as u64)
+    }
+
+    fn has(self, row: usize) -> bool {
+        // Fibonacci hashing: 2^32 over the golden ratio
+        u64::from((row as u32).wrapping_mul(0x9E37_79B9)) < self.0
+    }
+}
+
+/// Rows of a classifier of so many heads to look at.
+fn rows_wanted(rows: usize, heads: usize) -> usize {
+    rows.min(MOST_ROWS).min(MOST_DECISIONS / heads.max(1))
+}
+
+/// Rows kept from the first pass of those that stream.
+pub(super) struct Sample {
+    pick: Pick,
+    words: Vec<u32>,
+    /// How many words there may be.
+    room: usize,
+}
+
+impl Sample {
+    pub(super) fn new(facts: &Facts, layout: &Layout) -> Self {
+        let wanted = rows_wanted(facts.rows, layout.heads());
+        let room = MOST_WORDS / facts.mean_row_words.max(1);
+        Self {
+            pick: Pick::new(facts.rows, wanted.min(room)),
+            words: Vec::new(),
+            room: MOST_WORDS + MOST_WORDS / 8,
+        }
+    }
+
+    /// Keeps those of a batch's rows that are picked, as far as there is room and memory.
+    pub(super) fn take(&mut self, words: &[u32], dense: usize) {
+        for row in Batch::new(words, dense) {
+            let fits = self.words.len() + row.values() <= self.room;
+            if self.pick.has(row.ordinal()) && fits && self.words.try_reserve(row.values()).is_ok()
+            {
+                self.words.extend_from_slice(row.words());
+            }
+        }
+    }
+
+    /// Has some rows looked at, from this place among the words on, which moves behind them; true behind the last.
+    pub(super) fn look<T: Real>(
+        &self,
+        from: &mut usize,
+        solver: &Solver<T>,
+        dense: usize,
+        survey: &mut Survey,
+    ) -> bool {
+        let rest = &self.words[*from..];
+        let rows = Batch::new(rest, dense).take(SAMPLE_ROWS_A_STEP);
+        let length = rows.map(|row| row.values()).sum();
+        let rows = VisitedRows::Batch {
+            batch: Batch::new(&rest[..length], dense),
+            count: &mut 0,
+        };
+        survey.read(solver, rows);
+        *from += length;
+        *from == self.words.len()
+    }
+}
+
+/// The look at rows, under way.
+pub(super) struct Survey {
+    layout: Layout,
+    pick: Pick,
+    fit: Fit,
+    /// By head: the decisions of a row, and their sums and sums of squares.
+    decisions: Vec<f32>,
+    sums: Vec<[f64; 2]>,
+    /// Of two classes.
+    ranking: Option<Ranking>,
+}
+
+impl Survey {
+    pub(super) fn new(layout: Layout, facts: &Facts) -> Result<Self, TrainError> {
+        let (classes, heads) = (layout.classes(), layout.heads());
+        let wanted = rows_wanted(facts.rows, heads);
+        let ranking = match classes {
+            // the pick may be a few rows more than wanted
+            2 => Some(Ranking::new(wanted + wanted / 64 + 64).map_err(|_| {
+                TrainError::OutOfMemory {
+                    bytes: 8 * wanted as u64,
+                }
+            })?),
+            _ => None,
+        };
+        Ok(Self {
+            pick: Pick::new(facts.rows, wanted),
+            fit: Fit {
+                rows: 0,
+                actual: filled(0, classes)?,
+                predicted: filled(0, classes)?,
+                right: filled(0, classes)?,
+                auc: None,
+                deviation: 0.0,
+            },
+            decisions: filled(0.0, heads)?,
+            sums: filled([0.0; 2], heads)?,
+            ranking,
+            layout,
+        })
+    }
+
+    #[inline(always)]
+    fn look<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
+        for (head, decision) in self.decisions.iter_mut().enumerate() {
+            *decision = solver.decision::<K>(head, row);
+            let value = f64::from(*decision);
+            let [sum, squares] = &mut self.sums[head];
+            *sum += value;
+            *squares += value * value;
+        }
+        let class = self.layout.class(row.group());
+        let predicted = predicted_class(&self.decisions);
+        self.fit.rows += 1;
+        self.fit.actual[class] += 1;
+        self.fit.predicted[predicted] += 1;
+        self.fit.right[class] += u64::from(predicted == class);
+        if let Some(ranking) = &mut self.ranking {
+            ranking.add(once((self.decisions[0], class == 1)));
+        }
+    }
+
+    /// Ranks some of the rows looked at; true at the end.
+    pub(super) fn rank(&mut self) -> bool {
+        self.ranking.as_mut().is_none_or(Ranking::step)
+    }
+
+    /// What was found, when all rows have been looked at and ranked; None where there was none.
+    pub(super) fn finish(mut self) -> Option<Fit> {
+        let rows = self.fit.rows as f64;
+        let variance = |[sum, squares]: &[f64; 2]| squares / rows - (sum / rows).powi(2);
+        let most = self.sums.iter().map(variance).fold(0.0, f64::max);
+        self.fit.deviation = most.sqrt();
+        self.fit.auc = self.ranking.as_ref().and_then(Ranking::area);
+        (self.fit.rows > 0).then_some(self.fit)
+    }
+}
+
+/// The work of looking at those of the rows that are picked.
+struct Look<'a, T> {
+    solver: &'a Solver<T>,
+    rows: VisitedRows<'a>,
+    survey: &'a mut Survey,
+}
+
+impl<T: Real> Work for Look<'_, T> {
+    /// Values looked at.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> usize {
+        let mut values = 0;
+        for row in self.rows {
+            values += 1;
+            if self.survey.pick.has(row.ordinal()) {
+                self.survey.look::<K, T>(self.solver, &row);
+                values += row.values() * self.survey.decisions.len();
+            }
+        }
+        values
+    }
+}
+
+impl<T: Real> ReadRows<T> for Survey {
+    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
+        Level::best().run(Look {
+            solver,
+            rows,
+            survey: self,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pick;
+
+    #[test]
+    fn picks_as_many_rows_as_wanted_of_every_class_of_a_periodic_table() {
+        for (rows, wanted) in [
+            (10, 10),
+            (1000, 1000),
+            (393_216, 131_072),
+            (4_000_000, 131_072),
+            (131_073, 131_072),
+        ] {
+            let pick = Pick::new(rows, wanted);
+            for period in [1, 2, 3, 7, 64] {
+                let mut found = vec![0usize; period];
+                (0..rows)
+                    .filter(|row| pick.has(*row))
+                    .for_each(|row| found[row % period] += 1);
+                let expected = wanted as f64 / period as f64;
+                for count in found {
+                    assert!(
+                        (count as f64 - expected).abs() <= 2.0 + 0.02 * expected,
+                        "{rows} {wanted} {period}: {count}"
+                    );
+                }
+            }
+        }
+    }
+}

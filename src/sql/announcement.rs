@@ -1,0 +1,332 @@
+//! What is said when a model has been stored: one NOTICE with how good it is on its own rows, all else as its DETAIL; and a
+//! WARNING for each thing that is the matter.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::features::{Dictionary, FeaturePart, FeatureSet};
+use crate::request::{ClassWeight, Request};
+use crate::sql::train::LeftOut;
+use crate::storing::versions::{self, Labelled};
+use crate::training::fit::{troubles, OnTrainingRows, Trouble};
+use crate::training::leader::Trained;
+use crate::training::validation;
+use pgsvm_core::{Loss, StopReason};
+
+/// Most classes that a message names.
+const MOST_NAMED: usize = 5;
+
+/// A model that has been stored.
+pub struct Announcement<'a> {
+    pub request: &'a Request,
+    pub trained: &'a Trained,
+    pub labelled: &'a Labelled<'a>,
+    pub version: i32,
+    /// Columns that are no features though nobody said so.
+    pub left_out: &'a LeftOut,
+    /// Threads that were to train.
+    pub trainers: usize,
+}
+
+impl Announcement<'_> {
+    pub fn make(&self) {
+        Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, self.result())
+            .detail(self.detail())
+            .notice();
+        if let Some(warning) = self.unfinished() {
+            warning.warn();
+        }
+        if let Some(warning) = self.learned_nothing() {
+            warning.warn();
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}@{}", self.request.model, self.version)
+    }
+
+    /// The one line: how good the model is.
+    fn result(&self) -> String {
+        let report = &self.trained.trainer.report;
+        let reader = &self.trained.reader.report;
+        let mut parts = Vec::new();
+        if let (true, Some(c)) = (self.request.plan.costs.len() > 1, report.c) {
+            let held_out = validation::best_accuracy(&validation::rows(self.trained).or_raise());
+            parts.push(format!("held-out accuracy {held_out:.4} at c {c}"));
+        }
+        let on_rows = OnTrainingRows::of(self.trained);
+        if let Some(accuracy) = on_rows.accuracy {
+            parts.push(format!("training accuracy {accuracy:.4}"));
+        }
+        if let Some(auc) = on_rows.auc {
+            parts.push(format!("training AUC {auc:.4}"));
+        }
+        parts.push(counted(reader.rows, "row"));
+        match self.trained.reader.rows_skipped {
+            0 => {}
+            skipped => parts.push(format!("{skipped} skipped")),
+        }
+        parts.push(counted(reader.features as u64, "feature"));
+        match self.labelled.values.len() {
+            0..=2 => {}
+            classes => parts.push(format!("{classes} classes")),
+        }
+        format!("model {}: {}", self.name(), parts.join(", "))
+    }
+
+    /// How it came about.
+    fn detail(&self) -> String {
+        let report = &self.trained.trainer.report;
+        let terms = &self.request.terms;
+        let mut sentences = vec![format!(
+            "Loss {}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
+            versions::loss_word(terms.loss),
+            report.c.unwrap_or_default(),
+            self.labelled.scale,
+            terms.solver(),
+            counted(report.passes.into(), "pass"),
+            self.trained.summary().gap,
+            memory(self.trained, self.labelled.cache_bytes),
+            processes(self.trained, self.trainers),
+            self.labelled.seconds,
+        )];
+        if let Some(fit) = report.fit.as_ref().filter(|fit| fit.rows < report.rows) {
+            let what = match self.labelled.values.len() {
+                2 => "The AUC is",
+                _ => "The accuracy is",
+            };
+            sentences.push(format!("{what} that of {} of the rows.", fit.rows));
+        }
+        sentences.extend(self.followed());
+        sentences.extend(self.about_columns());
+        sentences.join("\n")
+    }
+
+    /// What became of columns that nobody named.
+    fn about_columns(&self) -> Vec<String> {
+        let features = FeatureSet::from_json(&self.trained.reader.features)
+            .or_raise()
+            .unwrap_or_default();
+        let categories = |holds: fn(&Dictionary) -> bool| -> Vec<String> {
+            let such = features.categories().filter(|(_, values)| holds(values));
+            such.map(|(name, _)| name.to_owned()).collect()
+        };
+        let uuids = features
+            .left_out
+            .iter()
+            .map(|name| format!("{name} (UUIDs)"));
+        let identifiers = self.left_out.identifiers.iter().cloned();
+        let all = [
+            ("Columns not used", self.left_out.by_type.clone()),
+            ("Left out", identifiers.chain(uuids).collect()),
+            (
+                "Columns with hashed values",
+                categories(Dictionary::is_hashed),
+            ),
+            ("Of one value", categories(|values| values.len() == 1)),
+            ("Text that looks like numbers", number_columns(&features)),
+        ];
+        let said = all.into_iter().filter(|(_, columns)| !columns.is_empty());
+        said.map(|(what, columns)| format!("{what}: {}.", columns.join(", ")))
+            .collect()
+    }
+
+    /// What the training began from, and how its rows compare.
+    fn followed(&self) -> Option<String> {
+        let followed = self.trained.followed.as_ref()?;
+        let mut text = format!(
+            "Begun from {}",
+            followed["model"].as_str().unwrap_or_default()
+        );
+        if let Some(rows) = followed["rows"].as_object() {
+            let counts = ["unchanged", "changed", "new", "gone", "left_out"];
+            let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
+            text += &format!("; rows: {}", counts.join(", "));
+            if let Some(passed) = followed["passed_over"].as_u64() {
+                text += &format!("; {passed} passed over");
+            }
+            if let Some(again) = followed["looked_at_again"].as_u64() {
+                text += &format!(", {again} of them looked at again");
+            }
+        }
+        Some(text + ".")
+    }
+
+    /// What is said of a training that did not come to its tolerance.
+    fn unfinished(&self) -> Option<Failure> {
+        let sum = self.trained.summary();
+        if sum.stop == Some(StopReason::Tolerance) {
+            return None;
+        }
+        let passes = self.trained.trainer.report.passes;
+        let text = format!(
+            "model {} stopped at a gap of {:.1e} before its tolerance {:e} was reached",
+            self.name(),
+            sum.gap,
+            self.request.terms.tolerance,
+        );
+        let warning = Failure::new(Code::ERRCODE_WARNING, text).detail(format!(
+            "Stopped by {} after {}.",
+            versions::stop_word(sum.stop),
+            counted(passes.into(), "pass")
+        ));
+        Some(match self.labelled.scale {
+            "none" => {
+                warning.hint("Try scale => 'standard', or a smaller c, or more passes: max_passes")
+            }
+            _ => warning.hint("Try a smaller c, or more passes: max_passes"),
+        })
+    }
+
+    /// What is said of a model that looks as if it had learned nothing.
+    fn learned_nothing(&self) -> Option<Failure> {
+        let report = &self.trained.trainer.report;
+        let fit = report.fit.as_ref()?;
+        let accuracy = OnTrainingRows::of(self.trained).accuracy?;
+        let troubles = troubles(fit, report.rows, accuracy);
+        let mut said = troubles.iter().map(|trouble| self.words(trouble));
+        let first = said.next()?;
+        let warning = Failure::new(
+            Code::ERRCODE_WARNING,
+            format!("model {} {first}", self.name()),
+        )
+        .hint(self.advice(&troubles, fit.auc));
+        let others: Vec<_> = said.map(|words| format!("It {words}.")).collect();
+        Some(match others.is_empty() {
+            true => warning,
+            false => warning.detail(others.join("\n")),
+        })
+    }
+
+    /// A trouble, as what the model does.
+    fn words(&self, trouble: &Trouble) -> String {
+        let label = |class: &usize| self.labelled.values[*class].as_str();
+        let percent = |share: &f64| format!("{:.1} %", 100.0 * share);
+        match trouble {
+            Trouble::NoWeights => "has weights next to nothing: it decides almost the same for every row".to_owned(),
+            Trouble::Chance(auc) => {
+                format!("ranks the rows it was trained on hardly better than chance: training AUC {auc:.4}")
+            }
+            Trouble::OneClass(class, predicted, actual) => format!(
+                "predicts {} for {} of the rows it was trained on, of which {} are",
+                label(class),
+                percent(predicted),
+                percent(actual)
+            ),
+            Trouble::NoBetter(accuracy, class, share) => format!(
+                "is no better than always saying {}: training accuracy {accuracy:.4}, share of that class {share:.4}",
+                label(class)
+            ),
+            Trouble::Missing(classes) => {
+                let mut names: Vec<_> = classes.iter().take(MOST_NAMED).map(label).collect();
+                let more = format!("and {} more", classes.len().saturating_sub(MOST_NAMED));
+                if classes.len() > MOST_NAMED {
+                    names.push(&more);
+                }
+                format!(
+                    "never predicts {} of its {} classes on the rows it was trained on: {}",
+                    classes.len(),
+                    self.labelled.values.len(),
+                    names.join(", ")
+                )
+            }
+        }
+    }
+
+    /// What to try, the likeliest first.
+    fn advice(&self, troubles: &[Trouble], auc: Option<f64>) -> String {
+        let request = self.request;
+        let mut tries = Vec::new();
+        if request.terms.loss == Loss::Hinge {
+            tries.push("loss => 'squared_hinge'");
+        }
+        let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
+        let ranks_well = auc.is_none_or(|auc| auc >= 0.6);
+        let rare = has(|it| matches!(it, Trouble::OneClass(..) | Trouble::Missing(_)));
+        if rare && ranks_well && request.class_weight == ClassWeight::Equal {
+            tries.push("class_weight => 'balanced'");
+        }
+        if self.labelled.scale == "none" {
+            tries.push("scale => 'standard'");
+        }
+        if request.plan.costs.len() == 1 {
+            tries.push("c => NULL, which chooses c");
+        }
+        let columns = "other features: a linear model knows no products or squares of columns unless they are columns too";
+        if !rare || !ranks_well {
+            tries.push(columns);
+        }
+        if tries.is_empty() {
+            tries.push(columns);
+        }
+        format!("Try {}", tries.join("; or "))
+    }
+}
+
+/// So many of them; the plural by s, or es behind an s.
+fn counted(count: u64, noun: &str) -> String {
+    match (count, noun.ends_with('s')) {
+        (1, _) => format!("1 {noun}"),
+        (_, true) => format!("{count} {noun}es"),
+        (_, false) => format!("{count} {noun}s"),
+    }
+}
+
+/// Text columns of so many numbers that they may be meant as numbers.
+fn number_columns(features: &FeatureSet) -> Vec<String> {
+    const MANY: usize = 20;
+    let texts = features.parts.iter().filter_map(|part| match part {
+        FeaturePart::Category {
+            name,
+            asked: false,
+            dictionary,
+            ..
+        } => Some((name, dictionary)),
+        _ => None,
+    });
+    let such = texts
+        .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
+    such.map(|(name, _)| name.clone()).collect()
+}
+
+fn processes(trained: &Trained, trainers: usize) -> String {
+    let mut text = match trained.workers {
+        0 => "no workers".to_owned(),
+        1 => "1 worker".to_owned(),
+        many => format!("{many} workers"),
+    };
+    match trained.helpers {
+        0 => {}
+        1 => text += ", 1 helper",
+        many => text += &format!(", {many} helpers"),
+    }
+    // rows that stream have one trainer
+    if trainers > 1 && trained.trainer.report.resident {
+        text += &format!(", {trainers} trainers");
+    }
+    text
+}
+
+fn memory(trained: &Trained, cache_bytes: usize) -> String {
+    let reader = &trained.reader.report;
+    let rows = readable_bytes(reader.bytes);
+    let cache = readable_bytes(cache_bytes as u64);
+    match reader.resident {
+        true => format!("{rows} of the {cache} cache"),
+        false => format!("{rows} through a {cache} cache"),
+    }
+}
+
+/// Bytes as PostgreSQL's settings write them, with one decimal.
+fn readable_bytes(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    let (unit, name) = [
+        (1e0, "B"),
+        (1024.0, "kB"),
+        (1048576.0, "MB"),
+        (1073741824.0, "GB"),
+    ]
+    .into_iter()
+    .rfind(|(unit, _)| bytes >= *unit)
+    .unwrap_or((1.0, "B"));
+    let number = format!("{:.1}", bytes / unit);
+    format!("{} {name}", number.trim_end_matches(".0"))
+}

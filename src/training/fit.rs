@@ -1,0 +1,96 @@
+//! What a model makes of the rows that it was trained on, and whether that looks as if it had learned nothing.
+
+use crate::training::leader::Trained;
+use pgsvm_core::Fit;
+
+/// Below these areas under the ROC curve a model ranks hardly better than chance; and too badly to excuse an accuracy that is
+/// no better than the largest class's share, as good models of rare classes have it.
+const POOR_AUC: f64 = 0.6;
+const WEAK_AUC: f64 = 0.7;
+/// A standard deviation of decisions next to which a margin of 1 is far away.
+const SMALL_DEVIATION: f64 = 0.01;
+/// Share of the rows that are nearly all of them.
+const NEARLY_ALL: f64 = 0.99;
+
+/// A training's accuracy on its own rows.
+pub struct OnTrainingRows {
+    /// None where the rows were not all looked at.
+    pub accuracy: Option<f64>,
+    /// Of two classes.
+    pub auc: Option<f64>,
+}
+
+impl OnTrainingRows {
+    pub fn of(trained: &Trained) -> Self {
+        let report = &trained.trainer.report;
+        let fit = report.fit.as_ref();
+        Self {
+            accuracy: match report.heads.as_slice() {
+                [head] => Some(head.training_accuracy),
+                _ => fit.map(Fit::accuracy),
+            },
+            auc: fit.and_then(|fit| fit.auc),
+        }
+    }
+}
+
+/// Why a model may have learned nothing.
+#[derive(Debug, PartialEq)]
+pub enum Trouble {
+    /// Decisions are almost the same for all rows.
+    NoWeights,
+    /// The area under the ROC curve is near that of chance.
+    Chance(f64),
+    /// One class, by number, gets nearly all rows: this share of them, and this many are of it.
+    OneClass(usize, f64, f64),
+    /// The accuracy is no more than the share of the largest class, by number.
+    NoBetter(f64, usize, f64),
+    /// These of many classes get no row.
+    Missing(Vec<usize>),
+}
+
+/// What is the matter with a training of so many rows and this accuracy, the worst first.
+pub fn troubles(fit: &Fit, rows: u64, accuracy: f64) -> Vec<Trouble> {
+    let mut found = Vec::new();
+    let share = |counts: &[u64], class: usize| counts[class] as f64 / fit.rows.max(1) as f64;
+    if fit.deviation < SMALL_DEVIATION {
+        found.push(Trouble::NoWeights);
+    }
+    if let Some(auc) = fit.auc.filter(|auc| *auc < POOR_AUC) {
+        found.push(Trouble::Chance(auc));
+    }
+    let usual = most(&fit.predicted);
+    let (predicted, actual) = (share(&fit.predicted, usual), share(&fit.actual, usual));
+    // classes may be rare: it is the others' share that counts
+    if predicted >= NEARLY_ALL && 1.0 - actual > 2.0 * (1.0 - predicted) {
+        found.push(Trouble::OneClass(usual, predicted, actual));
+    }
+    let classes = fit.actual.len();
+    let weak = match fit.auc {
+        Some(auc) => auc < WEAK_AUC,
+        // not half way from chance to all rows right
+        None => fit.balanced_accuracy() < 0.5 + 0.5 / classes as f64,
+    };
+    let largest = most(&fit.actual);
+    let constant = share(&fit.actual, largest);
+    if accuracy <= constant && weak {
+        found.push(Trouble::NoBetter(accuracy, largest, constant));
+    }
+    // of rows picked from many, few of a class say nothing
+    let least = if fit.rows < rows { 20 } else { 1 };
+    let missing = |class: &usize| fit.predicted[*class] == 0 && fit.actual[*class] >= least;
+    let missing: Vec<_> = (0..classes).filter(missing).collect();
+    if classes > 2 && !missing.is_empty() {
+        found.push(Trouble::Missing(missing));
+    }
+    found
+}
+
+/// The class with the most rows, the first of equals.
+fn most(counts: &[u64]) -> usize {
+    let largest = counts.iter().max();
+    counts
+        .iter()
+        .position(|count| Some(count) == largest)
+        .unwrap_or(0)
+}
