@@ -129,4 +129,4 @@ def test_the_notice_names_columns_that_are_left_out_and_columns_that_are_hashed(
     )
     told = listen(connection)
     connection.execute("SELECT svm_train('shops', 'south')")
-    assert "\nColumns not used: notes.\nColumns with hashed values: city." in told[-1].detail
+    assert "\nColumns not used: notes.\nColumns with hashed values: city." in told[0].text

@@ -25,7 +25,7 @@ def configure(connection, settings):
 
 @dataclass(frozen=True)
 class Told:
-    """A notice or warning of the server."""
+    """A notice or warning of the server; the detail stands behind its text."""
 
     severity: str
     text: str
@@ -35,7 +35,12 @@ def listen(connection):
     """The list into which every later notice of this connection goes."""
     told = []
     connection.add_notice_handler(
-        lambda diagnostic: told.append(Told(diagnostic.severity_nonlocalized, diagnostic.message_primary))
+        lambda diagnostic: told.append(
+            Told(
+                diagnostic.severity_nonlocalized,
+                "\n".join(filter(None, [diagnostic.message_primary, diagnostic.message_detail])),
+            )
+        )
     )
     return told
 
