@@ -42,7 +42,8 @@ COMMENT ON COLUMN svm_models.passes IS 'passes over all rows, those that verify 
 COMMENT ON COLUMN svm_models.primal IS 'objective of the stored weights, summed over the heads';
 COMMENT ON COLUMN svm_models.dual IS 'proven lower bound of the objective, summed over the heads';
 COMMENT ON COLUMN svm_models.gap IS 'largest relative gap of a head, (primal - dual) / primal';
-COMMENT ON COLUMN svm_models.training_accuracy IS 'share of the rows used that the stored weights predict right; NULL of three and more classes';
+COMMENT ON COLUMN svm_models.training_accuracy IS 'share of the rows used that the stored weights predict right';
+COMMENT ON COLUMN svm_models.training_auc IS 'of two classes, the area under the ROC curve on the rows trained on';
 COMMENT ON COLUMN svm_models.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_models.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_models.workers IS 'worker processes that ran, 0 to 2';
@@ -73,7 +74,8 @@ COMMENT ON COLUMN svm_versions.passes IS 'passes over all rows, those that verif
 COMMENT ON COLUMN svm_versions.primal IS 'objective of the stored weights, summed over the heads';
 COMMENT ON COLUMN svm_versions.dual IS 'proven lower bound of the objective, summed over the heads';
 COMMENT ON COLUMN svm_versions.gap IS 'largest relative gap of a head, (primal - dual) / primal';
-COMMENT ON COLUMN svm_versions.training_accuracy IS 'share of the rows used that the stored weights predict right; NULL of three and more classes';
+COMMENT ON COLUMN svm_versions.training_accuracy IS 'share of the rows used that the stored weights predict right';
+COMMENT ON COLUMN svm_versions.training_auc IS 'of two classes, the area under the ROC curve on the rows trained on';
 COMMENT ON COLUMN svm_versions.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_versions.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_versions.workers IS 'worker processes that ran, 0 to 2';

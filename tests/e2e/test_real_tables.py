@@ -49,7 +49,7 @@ in_and_out_of_memory = pytest.mark.parametrize(
 def test_adult_trains_straight_from_its_csv(adult, connection, settings):
     configure(connection, settings)
     name = f"adult_{len(settings)}"
-    connection.execute("SELECT svm_train('adult', 'income', model => %s)", [name])
+    connection.execute("SELECT svm_train('adult', 'income', model => %s, loss => 'hinge')", [name])
     trained = model(connection, name)
     assert trained["primal"] == pytest.approx(ADULT_PRIMAL, rel=1e-3)
     assert 0 <= trained["gap"] <= 1e-3
@@ -61,7 +61,7 @@ def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):
     with pytest.raises(psycopg.errors.NullValueNotAllowed) as refused:
         connection.execute("SELECT svm_train('adult_nulls', 'income')")
     assert '"workclass" (1836), "occupation" (1843), "native_country" (583)' in refused.value.diag.message_detail
-    connection.execute("SELECT svm_train('adult_nulls', 'income', model => 'adult_mean', nulls => 'mean')")
+    connection.execute("SELECT svm_train('adult_nulls', 'income', model => 'adult_mean', nulls => 'mean', loss => 'hinge')")
     assert model(connection, "adult_mean")["primal"] == pytest.approx(ADULT_PRIMAL, rel=1e-3)
     assert accuracy(connection, "adult_mean", "adult_nulls_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
     nulls = connection.execute("SELECT column_name, nulls FROM svm_features('adult_mean') WHERE nulls > 0").fetchall()
@@ -109,7 +109,7 @@ def test_what_a_hint_says_about_keys_works(titanic, connection):
 def test_titanic_trains_with_missing_ages_and_ports(titanic, connection):
     connection.execute(
         """SELECT svm_train_query('SELECT * FROM titanic WHERE length(name) % 4 <> 0', 'survived', model => 'titanic',
-           features => ARRAY['pclass', 'age', 'sibsp', 'parch', 'fare', 'sex', 'embarked'], nulls => 'mean')"""
+           features => ARRAY['pclass', 'age', 'sibsp', 'parch', 'fare', 'sex', 'embarked'], nulls => 'mean', loss => 'hinge')"""
     )
     assert model(connection, "titanic")["primal"] == pytest.approx(TITANIC_PRIMAL, rel=1e-3)
     right = one(
