@@ -64,7 +64,7 @@ impl Announcement<'_> {
             0 => {}
             skipped => parts.push(format!("{skipped} skipped")),
         }
-        parts.push(counted(reader.features as u64, "feature"));
+        parts.push(counted(reader.features, "feature"));
         match self.labelled.values.len() {
             0..=2 => {}
             classes => parts.push(format!("{classes} classes")),
