@@ -6,6 +6,7 @@ use crate::pg::query::Column;
 use crate::storing::versions::spi_failure;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
+use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 
 /// The columns of table $1 that are identifiers, and why. A column of a composite key is none by that; one that is
@@ -58,9 +59,8 @@ pub fn reasons(columns: &[Column]) -> Result<Vec<Option<String>>, Failure> {
             reasons.push(None);
             continue;
         };
-        if !tables.contains_key(&base.relation) {
-            let found = of_table(base.relation).map_err(spi_failure)?;
-            tables.insert(base.relation, found);
+        if let Entry::Vacant(unknown) = tables.entry(base.relation) {
+            unknown.insert(of_table(base.relation).map_err(spi_failure)?);
         }
         let table = tables.get(&base.relation);
         reasons.push(table.and_then(|table| table.get(&base.number)).cloned());

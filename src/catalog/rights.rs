@@ -57,12 +57,10 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
 pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
     check_updated(schema)?;
     let found = Spi::get_two_with_args::<String, bool>(
-        &format!(
-            "SELECT svm_internal.svm_model_owner($1)::pg_catalog.text,
+        "SELECT svm_internal.svm_model_owner($1)::pg_catalog.text,
                  EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) owner)
              FROM svm_internal.svm_model_owner_oid($1) AS owner
-             WHERE pg_catalog.row_security_active($2) AND NOT pg_catalog.pg_has_role(owner, 'USAGE')"
-        ),
+             WHERE pg_catalog.row_security_active($2) AND NOT pg_catalog.pg_has_role(owner, 'USAGE')",
         &[name.into(), format!("{schema}.svm_model").into()],
     );
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);

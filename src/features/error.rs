@@ -336,7 +336,7 @@ impl FeatureError {
             }
             Self::AmbiguousColumn { column } => format!(
                 "Give the columns different names: SELECT … AS {}.",
-                quote(&format!("{column}_2"))
+                quote(format!("{column}_2"))
             ),
             Self::Numbers { column, others } => format!(
                 "Make it a number: svm_train_query($$SELECT …, {}::float8 AS {} FROM …$$, …).",

@@ -17,7 +17,7 @@
 //! class.
 //!
 //! Of rows that stream, up to 9 MB are kept to look at in the end, and eight bytes each of up to 131,072 rows are ranked
-//! (`training/survey.rs`).
+//! (`training/schedule/survey.rs`).
 //!
 //! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). With F folds, V values of C and
 //! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
@@ -30,7 +30,6 @@ mod held_out;
 pub(crate) mod log;
 mod run;
 mod schedule;
-mod survey;
 pub(crate) mod tallies;
 mod threads;
 

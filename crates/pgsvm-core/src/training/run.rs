@@ -23,7 +23,7 @@ use crate::training::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::training::log::{Log, LogEntry};
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
-use crate::training::survey::{Sample, Survey};
+use crate::training::schedule::survey::{Sample, Survey};
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {

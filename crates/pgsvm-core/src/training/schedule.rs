@@ -11,6 +11,7 @@ pub(crate) mod resident;
 pub(crate) mod selective;
 pub(crate) mod stream_svm;
 pub(crate) mod streaming;
+pub(crate) mod survey;
 pub(crate) mod threshold;
 pub(crate) mod working_set;
 

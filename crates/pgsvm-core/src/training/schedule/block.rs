@@ -36,8 +36,8 @@ use crate::training::log::{Event, Log};
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
+use crate::training::schedule::survey::Sample;
 use crate::training::schedule::working_set::GROUP;
-use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Epsilon of the block's stop rule over the tolerance. With LIBLINEAR's default, 0.1, blocks get few rounds long before

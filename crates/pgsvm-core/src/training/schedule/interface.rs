@@ -8,7 +8,7 @@ use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
-use crate::training::survey::Sample;
+use crate::training::schedule::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Who is visited when. Called once a step, so that calls through a table cost nothing.

@@ -11,7 +11,7 @@ use crate::solver::Solver;
 use crate::task::problem::Policy;
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
-use crate::training::survey::Sample;
+use crate::training::schedule::survey::Sample;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {

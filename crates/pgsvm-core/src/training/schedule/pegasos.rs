@@ -23,7 +23,7 @@ use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::interface::{read_page, Schedule};
 use crate::training::schedule::pass::{read_as_they_arrive, Held, Passes, StreamedPass};
-use crate::training::survey::Sample;
+use crate::training::schedule::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Consecutive rows of the cache that stay together when they are shuffled.

@@ -30,9 +30,9 @@ use crate::training::schedule::grades::{limit, margins, Words, GRADES};
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
 use crate::training::schedule::resident::FEATURES_PER_VALUE;
+use crate::training::schedule::survey::Sample;
 use crate::training::schedule::threshold::Threshold;
 use crate::training::schedule::working_set::{WorkingSet, GROUP};
-use crate::training::survey::Sample;
 use crate::training::tallies::Tallies;
 
 /// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.

@@ -51,7 +51,7 @@ fn rows_wanted(rows: usize, heads: usize) -> usize {
 }
 
 /// Rows kept from the first pass of those that stream.
-pub(super) struct Sample {
+pub(in crate::training) struct Sample {
     pick: Pick,
     words: Vec<u32>,
     /// How many words there may be.
@@ -59,7 +59,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub(super) fn new(facts: &Facts, layout: &Layout) -> Self {
+    pub(in crate::training) fn new(facts: &Facts, layout: &Layout) -> Self {
         let wanted = rows_wanted(facts.rows, layout.heads());
         let room = MOST_WORDS / facts.mean_row_words.max(1);
         Self {
@@ -70,7 +70,7 @@ impl Sample {
     }
 
     /// Keeps those of a batch's rows that are picked, as far as there is room and memory.
-    pub(super) fn take(&mut self, words: &[u32], dense: usize) {
+    pub(in crate::training) fn take(&mut self, words: &[u32], dense: usize) {
         for row in Batch::new(words, dense) {
             let fits = self.words.len() + row.values() <= self.room;
             if self.pick.has(row.ordinal()) && fits && self.words.try_reserve(row.values()).is_ok()
@@ -81,7 +81,7 @@ impl Sample {
     }
 
     /// Has some rows looked at, from this place among the words on, which moves behind them; true behind the last.
-    pub(super) fn look<T: Real>(
+    pub(in crate::training) fn look<T: Real>(
         &self,
         from: &mut usize,
         solver: &Solver<T>,
@@ -102,7 +102,7 @@ impl Sample {
 }
 
 /// The look at rows, under way.
-pub(super) struct Survey {
+pub(in crate::training) struct Survey {
     layout: Layout,
     pick: Pick,
     fit: Fit,
@@ -114,7 +114,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub(super) fn new(layout: Layout, facts: &Facts) -> Result<Self, TrainError> {
+    pub(in crate::training) fn new(layout: Layout, facts: &Facts) -> Result<Self, TrainError> {
         let (classes, heads) = (layout.classes(), layout.heads());
         let wanted = rows_wanted(facts.rows, heads);
         let ranking = match classes {
@@ -164,12 +164,12 @@ impl Survey {
     }
 
     /// Ranks some of the rows looked at; true at the end.
-    pub(super) fn rank(&mut self) -> bool {
+    pub(in crate::training) fn rank(&mut self) -> bool {
         self.ranking.as_mut().is_none_or(Ranking::step)
     }
 
     /// What was found, when all rows have been looked at and ranked; None where there was none.
-    pub(super) fn finish(mut self) -> Option<Fit> {
+    pub(in crate::training) fn finish(mut self) -> Option<Fit> {
         let rows = self.fit.rows as f64;
         let variance = |[sum, squares]: &[f64; 2]| squares / rows - (sum / rows).powi(2);
         let most = self.sums.iter().map(variance).fold(0.0, f64::max);
