@@ -61,7 +61,9 @@ def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):
     with pytest.raises(psycopg.errors.NullValueNotAllowed) as refused:
         connection.execute("SELECT svm_train('adult_nulls', 'income')")
     assert '"workclass" (1836), "occupation" (1843), "native_country" (583)' in refused.value.diag.message_detail
-    connection.execute("SELECT svm_train('adult_nulls', 'income', model => 'adult_mean', nulls => 'mean', loss => 'hinge')")
+    connection.execute(
+        "SELECT svm_train('adult_nulls', 'income', model => 'adult_mean', nulls => 'mean', loss => 'hinge')"
+    )
     assert model(connection, "adult_mean")["primal"] == pytest.approx(ADULT_PRIMAL, rel=1e-3)
     assert accuracy(connection, "adult_mean", "adult_nulls_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
     nulls = connection.execute("SELECT column_name, nulls FROM svm_features('adult_mean') WHERE nulls > 0").fetchall()
