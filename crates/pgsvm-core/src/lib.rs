@@ -24,7 +24,7 @@
 //! | [`evaluation`] | how good decisions are; probabilities from them |
 //! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
 //! | [`cache`] | the shared region: control block, who may touch what, the ring |
-//! | [`reader`], [`trainer`] | the two roles |
+//! | [`reader`], [`Trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
 mod base;
