@@ -147,12 +147,6 @@ impl Running {
         self.receiver.rows == rows && !self.receiver.closed
     }
 
-    /// The columns of its rows.
-    pub(super) fn columns(&self) -> pg_sys::TupleDesc {
-        // SAFETY: the query is started.
-        unsafe { (*self.desc).tupDesc }
-    }
-
     /// Ends the query and releases its snapshot, locks aside.
     pub fn finish(self) {
         // SAFETY: the query is started and ends here.

@@ -22,10 +22,13 @@ pub struct KeptRows {
 impl KeptRows {
     /// Runs the query with the active snapshot and the current user's rights.
     pub fn of(planned: &Planned) -> Self {
+        // of the plan as it was made: the scan of a table is started for whole rows, of which the wanted columns come
+        // SAFETY: a plan has a target list, and the result is made in the current memory context.
+        let columns =
+            unsafe { pg_sys::ExecCleanTypeFromTL((*(*planned.plan).planTree).targetlist) };
         let mut running = Running::start(planned);
         // SAFETY: inside a transaction; store and slot are made for the columns of the query, whose rows are copied.
         let (store, slot, row_context) = unsafe {
-            let columns = pg_sys::CreateTupleDescCopy(running.columns());
             let memory = pg_sys::work_mem.min(MEMORY_KB);
             let store = pg_sys::tuplestore_begin_heap(false, false, memory);
             let mut more = true;
