@@ -51,6 +51,11 @@ majors() {
     esac
 }
 
+# The SQL tests, in the order of their names.
+sql_tests() {
+    (cd "$root/tests/sql" && find . -name '*.sql' -printf '%f\n' | sed 's/\.sql$//' | LC_ALL=C sort)
+}
+
 # record_counts NAME PASSED FAILED: leaves the counts of one test run for .ci/run and says them.
 record_counts() {
     mkdir -p "$target/counts"
