@@ -31,12 +31,12 @@ STATEMENTS = {
     ),
     "training on few rows of a million features": (
         "SELECT svm_train_query('SELECT i % 4 AS label, repeat(''x'', i * 40) AS a, i AS b FROM generate_series(1, 40) AS i', 'label',"
-        " model => 'm', c => 1e6, tolerance => 1e-30, max_passes => 1000000, options => '{\"hash_bits\": 20}')",
+        " model => 'm', loss => 'hinge', c => 1e6, tolerance => 1e-30, max_passes => 1000000, options => '{\"hash_bits\": 20}')",
         {},
     ),
     "svm_cross_validate": (
         "SELECT * FROM svm_cross_validate('noisy', 'class', features => ARRAY['features'], c => ARRAY[0.1, 1], tolerance => 1e-30,"
-        " max_passes => 1000000)",
+        " loss => 'hinge', max_passes => 1000000)",
         NO_WORKER,
     ),
     "svm_evaluate": ("SELECT * FROM svm_evaluate('dense', 'endless')", {}),

@@ -132,7 +132,8 @@ def cancel(connection, chance, name):
     configure(connection, {"statement_timeout": chance.choice(["5ms", "50ms", "200ms"])})
     try:
         connection.execute(
-            f"SELECT svm_train('points', 'label', ARRAY['x', 'y'], '{name}', tolerance => 1e-30, max_passes => 1000000)"
+            f"SELECT svm_train('points', 'label', ARRAY['x', 'y'], '{name}', loss => 'hinge', tolerance => 1e-30,"
+            " max_passes => 1000000)"
         )
     finally:
         configure(connection, {"statement_timeout": "0"})
