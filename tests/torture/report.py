@@ -89,10 +89,12 @@ PARTS = {
     ),
     "refresh": (
         "Follow-ups after changes",
-        "Models followed their tables, views and partitions while everything changed that a row's values depend on; half of the "
+        "Models followed their tables, views and partitions by `svm_refresh`, `svm_update` and `svm_forget`, called by their owner "
+        "and by a superuser under changing search paths, while everything changed that a row's values depend on; half of the "
         "time nothing did. After each follow-up the primal and the accuracy of its certificate were added up in SQL over the "
-        "rows of the source as they were then. *Passing over* are follow-ups that did not look at a good part of the rows; "
-        "*false* is a certificate that says something else.",
+        "rows that it is about, as they were then. *Passing over* are follow-ups that did not look at a good part of the rows; "
+        "*refused* are those that had to be, as the source was another relation or had not all rows; *false* is a certificate "
+        "that says something else.",
         [("refresh", "")],
     ),
     "soak": (
