@@ -14,6 +14,7 @@ COMMENT ON TABLE svm_key_leeway IS
     'how far weights may move before a row of svm_key can matter; about rows as they lie in this cluster, so no dump has it';
 COMMENT ON TABLE svm_key_scaling IS 'the scaling of rows in which leeways are measured; no dump has it';
 COMMENT ON TABLE svm_key_metric IS 'the metrics by class in which leeways are measured; no dump has it';
+COMMENT ON TABLE svm_source IS 'the queries of versions that were trained on one: their owner''s to see';
 COMMENT ON TABLE svm_log IS 'what happened when in a training: arrays of equal length, which svm_training_log shows as rows';
 
 COMMENT ON SEQUENCE svm_model_id_seq IS 'not used; dumps of pgsvm 0.2.0 set it';
@@ -85,8 +86,16 @@ COMMENT ON COLUMN svm_versions.probabilities IS 'whether svm_probability works';
 COMMENT ON COLUMN svm_versions.owner IS 'role that owns the model';
 COMMENT ON COLUMN svm_versions.granted_to IS 'to the owner all grantees, to another role those whose rights it has';
 COMMENT ON COLUMN svm_versions.key_column IS 'column by which the model follows its source; NULL where it does not';
-COMMENT ON COLUMN svm_versions.source IS 'relation or query that its rows came from, where it is known';
+COMMENT ON COLUMN svm_versions.source IS 'relation that its rows came from, or, to the owner, the query; where it is known';
 COMMENT ON COLUMN svm_versions.followed IS 'the version that the training began from, and how its rows compared';
+COMMENT ON COLUMN svm_versions.feature_columns IS 'columns it learned from, in their order';
+COMMENT ON COLUMN svm_versions.intercept IS 'whether it has an intercept';
+COMMENT ON COLUMN svm_versions.tolerance IS 'relative gap that the training went for';
+COMMENT ON COLUMN svm_versions.max_passes IS 'limit on passes as given; NULL where it was pgsvm''s';
+COMMENT ON COLUMN svm_versions.seed IS 'seed of the order of rows, and of folds';
+COMMENT ON COLUMN svm_versions.options IS 'options as given';
+COMMENT ON COLUMN svm_versions.trained_by IS 'role that trained it; NULL where that is not known';
+COMMENT ON COLUMN svm_versions.server_version IS 'version of PostgreSQL that it was trained on';
 
 COMMENT ON COLUMN svm_progress.pid IS 'the process';
 COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';
@@ -113,4 +122,6 @@ COMMENT ON FUNCTION svm_internal.svm_weight_changed() IS
     'part of triggers: tells every backend that replication has brought weights';
 COMMENT ON FUNCTION svm_internal.svm_remove_children() IS 'part of triggers: removes what belongs to a removed row';
 COMMENT ON FUNCTION svm_internal.svm_owner_changed() IS 'part of triggers: tells grants about a model''s new owner';
+COMMENT ON FUNCTION svm_internal.svm_query_moves() IS
+    'part of triggers: moves a query to where only the owner of the model sees it';
 COMMENT ON FUNCTION svm_internal.svm_source_rights() IS 'part of triggers: no source for a model of somebody else''s';

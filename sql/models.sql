@@ -39,9 +39,27 @@ SELECT
         WHERE permission.model_id = model.id ORDER BY 1
     ) AS granted_to,
     version.key_column,
-    coalesce(version.source_relation, version.source_query) AS source,
+    coalesce(
+        version.source_relation,
+        -- to its owner only
+        (SELECT source.query FROM svm_source AS source WHERE source.version_id = version.id),
+        CASE WHEN pg_catalog.pg_has_role(model.owner_oid, 'USAGE') THEN version.source_query END
+    ) AS source,
     version.followed,
-    version.training_auc
+    version.training_auc,
+    ARRAY(
+        SELECT coalesce(part.value ->> 'name', pg_catalog.format('sparse(%s, %s)', part.value ->> 'index', part.value ->> 'value'))
+        FROM pg_catalog.jsonb_array_elements(
+            CASE pg_catalog.jsonb_typeof(version.features -> 'parts') WHEN 'array' THEN version.features -> 'parts' END) WITH ORDINALITY AS part (value, place)
+        ORDER BY part.place
+    ) AS feature_columns,
+    version.intercept_used AS intercept,
+    version.tolerance,
+    version.max_passes,
+    version.seed,
+    version.options,
+    version.trained_by,
+    version.server_version
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -105,6 +123,11 @@ CREATE OR REPLACE FUNCTION svm_drop(model text, version int) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_version_wrapper';
 COMMENT ON FUNCTION svm_drop(text, int) IS
     'removes a version other than the current one, and returns the model''s name';
+
+CREATE OR REPLACE FUNCTION svm_prune(model text, keep int DEFAULT 10) RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_prune_wrapper';
+COMMENT ON FUNCTION svm_prune(text, int) IS
+    'removes all versions but the newest ones and the current one, and returns how many';
 
 CREATE OR REPLACE FUNCTION svm_grant(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_grant_wrapper';

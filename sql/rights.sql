@@ -29,6 +29,7 @@ ALTER TABLE svm_key_leeway ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key_scaling ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key_metric ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_source ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
@@ -129,6 +130,13 @@ CREATE POLICY svm_key_dual_owner ON svm_key_dual USING (
         WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
+DROP POLICY IF EXISTS svm_source_owner ON svm_source;
+CREATE POLICY svm_source_owner ON svm_source USING (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
+    )
+);
 DROP POLICY IF EXISTS svm_key_leeway_owner ON svm_key_leeway;
 CREATE POLICY svm_key_leeway_owner ON svm_key_leeway USING (
     EXISTS (
@@ -152,17 +160,17 @@ CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
 );
 
 REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
-    svm_log FROM PUBLIC;
+    svm_log, svm_source FROM PUBLIC;
 GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling,
-    svm_key_metric, svm_log TO PUBLIC;
+    svm_key_metric, svm_log, svm_source TO PUBLIC;
 -- with their rows go, by triggers, those that belong to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
-GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log, svm_source TO PUBLIC;
 GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
     source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads,
-    training_auc
+    training_auc, trained_by, server_version
 ) ON svm_version TO PUBLIC;

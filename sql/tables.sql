@@ -62,9 +62,10 @@ CREATE TABLE svm_version (
     weight_column text,
     -- what svm_cross_validate returns, where C was chosen
     validation jsonb,
-    -- of a version with a key: where its rows came from, and the column whose type is 'integer' or 'text'
+    -- the relation that its rows came from; of a query the text stands in svm_source, where 0.2.0 wrote it here
     source_relation text,
     source_query text,
+    -- of a version with a key: the column whose type is 'integer' or 'text'
     key_column text,
     key_type text CHECK (key_type IN ('integer', 'text')),
     -- as given; NULL where the limit was pgsvm's
@@ -79,6 +80,9 @@ CREATE TABLE svm_version (
     source_reads jsonb,
     -- of two classes, on the rows it was trained on
     training_auc float8,
+    -- who trained it, by name, and on which version of PostgreSQL
+    trained_by name,
+    server_version text,
     UNIQUE (model_id, version)
 );
 

@@ -9,6 +9,7 @@ WITH stored (version_id, table_name, rows) AS (
     UNION ALL SELECT version_id, 'svm_key', pg_catalog.count(*) FROM svm_key GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_key_dual', pg_catalog.count(*) FROM svm_key_dual GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_log', pg_catalog.count(*) FROM svm_log GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_source', pg_catalog.count(*) FROM svm_source GROUP BY version_id
 ), version AS (
     SELECT version.id, model.name, version.version, version.stored_rows, version.dual, version.solver
     FROM svm_version AS version JOIN svm_model AS model

@@ -75,6 +75,8 @@ pub struct Request {
     pub exclude: Vec<String>,
     /// Empty where no model is to be stored.
     pub model: String,
+    /// Whether the user gave that name.
+    pub named: bool,
     pub scale: ScaleWord,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
@@ -226,12 +228,14 @@ impl Arguments {
         if let Some(name) = &choices.warm_start {
             check_warm_start(name, &plan, terms.inner)?;
         }
+        let named = self.model.is_some();
         let model = match purpose {
             Purpose::Train => model_name(self.model, &source, &label)?,
             Purpose::Validate => String::new(),
         };
         Ok(Request {
             model,
+            named,
             features: self.features.map(entries).transpose()?,
             exclude: excluded(self.exclude.unwrap_or_default())?,
             source,

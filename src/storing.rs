@@ -1,4 +1,5 @@
 //! The outcome of a training becomes rows of the extension's tables. Knows no processes.
 
+pub mod provenance;
 pub mod training_log;
 pub mod versions;

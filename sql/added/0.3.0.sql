@@ -25,10 +25,10 @@ CREATE TRIGGER svm_model_emptied AFTER TRUNCATE ON svm_model
     FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('model_id', 'svm_permission', 'svm_version');
 CREATE TRIGGER svm_version_children AFTER DELETE ON svm_version
     FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
-        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log');
+        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source');
 CREATE TRIGGER svm_version_emptied AFTER TRUNCATE ON svm_version
     FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
-        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log');
+        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source');
 
 -- Grants say whose model they are about.
 CREATE FUNCTION svm_internal.svm_owner_changed() RETURNS trigger
@@ -37,19 +37,6 @@ CREATE FUNCTION svm_internal.svm_owner_changed() RETURNS trigger
 REVOKE ALL ON FUNCTION svm_internal.svm_owner_changed() FROM PUBLIC;
 CREATE TRIGGER svm_model_owner AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_owner_changed();
-
--- The source of a version is read with the rights of its model's owner: who has not got them gives no such version to a model,
--- and no model with one to a role. Policies say so too, but not to a role with BYPASSRLS. Argument: the column that holds the
--- model's id.
-CREATE FUNCTION svm_internal.svm_source_rights() RETURNS trigger
-    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_source_rights_wrapper';
-REVOKE ALL ON FUNCTION svm_internal.svm_source_rights() FROM PUBLIC;
-CREATE TRIGGER svm_version_source AFTER INSERT ON svm_version
-    FOR EACH ROW WHEN (NEW.source_relation IS NOT NULL OR NEW.source_query IS NOT NULL)
-    EXECUTE FUNCTION svm_internal.svm_source_rights('model_id');
-CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
-    FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
-    EXECUTE FUNCTION svm_internal.svm_source_rights('id');
 
 -- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
 -- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in
@@ -91,3 +78,43 @@ CREATE UNLOGGED TABLE svm_key_metric (
     constant real NOT NULL,
     PRIMARY KEY (version_id, class)
 );
+
+-- The query that a version was trained on, which is its owner's to see.
+CREATE TABLE svm_source (
+    version_id bigint PRIMARY KEY,
+    query text NOT NULL
+);
+SELECT pg_catalog.pg_extension_config_dump('svm_source', '');
+
+-- What 0.2.0 wrote where all who may use a model see it; its dumps do so too. As the owner of the tables, as nobody else
+-- changes what a training wrote.
+CREATE FUNCTION svm_internal.svm_query_moves() RETURNS trigger
+    LANGUAGE c SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'svm_query_moves_wrapper';
+REVOKE ALL ON FUNCTION svm_internal.svm_query_moves() FROM PUBLIC;
+WITH moved AS (
+    INSERT INTO svm_source (version_id, query) SELECT id, source_query FROM svm_version WHERE source_query IS NOT NULL
+    RETURNING version_id
+)
+UPDATE svm_version AS version SET source_query = NULL,
+    stored_rows = version.stored_rows OPERATOR(pg_catalog.||) '{"svm_source": 1}'::pg_catalog.jsonb
+FROM moved WHERE version.id OPERATOR(pg_catalog.=) moved.version_id;
+
+-- The source of a version with a key is read again, with the rights of its model's owner: who has not got them gives no such
+-- version to a model, no query to such a version, and no model with one to a role. Policies say so too, but not to a role with
+-- BYPASSRLS. Argument: the column that says of which row that is, the model or the version.
+CREATE FUNCTION svm_internal.svm_source_rights() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_source_rights_wrapper';
+REVOKE ALL ON FUNCTION svm_internal.svm_source_rights() FROM PUBLIC;
+CREATE TRIGGER svm_source_rights AFTER INSERT ON svm_source
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_source_rights('version_id');
+-- triggers fire in the order of their names: rights come first
+CREATE TRIGGER svm_version_source AFTER INSERT ON svm_version
+    FOR EACH ROW WHEN (NEW.key_column IS NOT NULL)
+    EXECUTE FUNCTION svm_internal.svm_source_rights('model_id');
+CREATE TRIGGER svm_version_text AFTER INSERT ON svm_version
+    FOR EACH ROW WHEN (NEW.source_query IS NOT NULL)
+    EXECUTE FUNCTION svm_internal.svm_query_moves();
+CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
+    FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
+    EXECUTE FUNCTION svm_internal.svm_source_rights('id');

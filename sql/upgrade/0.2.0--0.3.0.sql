@@ -81,3 +81,6 @@ ALTER TABLE svm_permission
 -- models that follow their table read it with their owner's rights
 ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jsonb,
     ADD COLUMN training_auc float8;
+
+-- versions say where they came from
+ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version text;

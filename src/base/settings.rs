@@ -11,6 +11,7 @@ static HELPERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
+static KEEP_VERSIONS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static PREDICT_NULLS: GucSetting<PredictNulls> =
     GucSetting::<PredictNulls>::new(PredictNulls::Null);
 
@@ -87,6 +88,16 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_MB,
     );
+    GucRegistry::define_int_guc(
+        c"pgsvm.keep_versions",
+        c"Versions of a model that a training leaves, itself among them.",
+        c"0 leaves all. Older ones are removed, but never the deployed one.",
+        &KEEP_VERSIONS,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
     GucRegistry::define_enum_guc(
         c"pgsvm.predict_nulls",
         c"What a prediction is for a row with a NULL, of a model trained with nulls => 'error'.",
@@ -95,6 +106,11 @@ pub fn register() {
         GucContext::Userset,
         GucFlags::default(),
     );
+}
+
+/// How many versions of a model a training leaves; None for all.
+pub fn keep_versions() -> Option<i32> {
+    Some(KEEP_VERSIONS.get()).filter(|keep| *keep > 0)
 }
 
 /// What a prediction is for a row with a NULL, where the model has no rule.

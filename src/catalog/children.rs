@@ -21,6 +21,11 @@ c_function!(
     pg_finfo_svm_owner_changed_wrapper,
     svm_owner_changed
 );
+c_function!(
+    svm_query_moves_wrapper,
+    pg_finfo_svm_query_moves_wrapper,
+    svm_query_moves
+);
 
 /// `svm_new_id() -> bigint`: never 0 and never negative.
 ///
@@ -82,6 +87,35 @@ unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
                      WHERE model_id OPERATOR(pg_catalog.=) $1"
                 ),
                 &[id.into(), owner.into()],
+            )
+            .map_err(spi_failure)
+            .or_raise();
+        }
+    }
+    pg_sys::Datum::from(0)
+}
+
+/// The trigger on `svm_version` that moves the query of a version as 0.2.0 wrote it to where only the model's owner sees it.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's.
+unsafe fn svm_query_moves(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    if let Some(fired) = unsafe { Fired::of(fcinfo) } {
+        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        if let Some(id) = fired.bigint(c"id") {
+            Spi::run_with_args(
+                &format!(
+                    "WITH moved AS (
+                         INSERT INTO {schema}.svm_source (version_id, query)
+                         SELECT id, source_query FROM {schema}.svm_version
+                         WHERE id OPERATOR(pg_catalog.=) $1 AND source_query IS NOT NULL
+                         RETURNING version_id)
+                     UPDATE {schema}.svm_version AS version SET source_query = NULL,
+                         stored_rows = version.stored_rows OPERATOR(pg_catalog.||) '{{\"svm_source\": 1}}'::pg_catalog.jsonb
+                     FROM moved WHERE version.id OPERATOR(pg_catalog.=) moved.version_id"
+                ),
+                &[id.into()],
             )
             .map_err(spi_failure)
             .or_raise();

@@ -96,8 +96,9 @@ fn check_updated(schema: &str) -> Result<(), Failure> {
     .hint("ALTER EXTENSION pgsvm UPDATE"))
 }
 
-/// The trigger on versions with a source, and on models that get another owner: the source is read with the owner's rights,
-/// so it comes from who has them. Superusers may do all of it, and so restore what a dump holds, in any order.
+/// The trigger on versions with a key, on their queries, and on models that get another owner: the source of such a version is
+/// read with the owner's rights, so it comes from who has them. Superusers may do all of it, and so restore what a dump holds,
+/// in any order.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
@@ -112,21 +113,30 @@ unsafe fn svm_source_rights(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 
 /// Refuses a source that would be read with the rights of a role that the current user has not got.
 fn check_source(fired: &Fired) -> Result<(), Failure> {
+    // what the row belongs to, and what is refused where that is not there
     let column = fired.arguments().into_iter().next().unwrap_or_default();
-    let of_version = column == "model_id";
-    let id = match of_version {
-        true => fired.bigint(c"model_id"),
-        false => fired.bigint(c"id"),
+    let (id, belongs, alone) = match column.as_str() {
+        "version_id" => (
+            fired.bigint(c"version_id"),
+            "version.id",
+            Some("a query needs the version that was trained on it"),
+        ),
+        "model_id" => (
+            fired.bigint(c"model_id"),
+            "model.id",
+            Some("a version with a source needs its model"),
+        ),
+        _ => (fired.bigint(c"id"), "model.id", None),
     };
     let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
     let found = Spi::connect_mut(|client| {
         let rows = client.update(
             &format!(
-                "SELECT model.name, model.owner::pg_catalog.text, model.owner_oid FROM {schema}.svm_model AS model
-                 WHERE model.id OPERATOR(pg_catalog.=) $1 AND EXISTS (
-                     SELECT FROM {schema}.svm_version AS version
-                     WHERE version.model_id OPERATOR(pg_catalog.=) model.id
-                         AND (version.source_relation IS NOT NULL OR version.source_query IS NOT NULL))"
+                "SELECT CASE WHEN version.key_column IS NOT NULL THEN model.name END, model.owner::pg_catalog.text,
+                     model.owner_oid
+                 FROM {schema}.svm_model AS model JOIN {schema}.svm_version AS version
+                     ON version.model_id OPERATOR(pg_catalog.=) model.id
+                 WHERE {belongs} OPERATOR(pg_catalog.=) $1 ORDER BY version.key_column IS NULL LIMIT 1"
             ),
             None,
             &[id.into()],
@@ -140,19 +150,18 @@ fn check_source(fired: &Fired) -> Result<(), Failure> {
         }
     });
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
-    match found.map_err(spi_failure)? {
-        Some((_, _, Some(owner))) if acting::has_rights_of(owner) => Ok(()),
-        Some((name, owner, _)) => {
-            let (name, owner) = (name.unwrap_or_default(), owner.unwrap_or_default());
+    match (found.map_err(spi_failure)?, alone) {
+        // without a key nobody reads it again
+        (Some((None, ..)), _) | (None, None) => Ok(()),
+        (Some((_, _, Some(owner))), _) if acting::has_rights_of(owner) => Ok(()),
+        (Some((Some(name), owner, _)), _) => {
+            let owner = owner.unwrap_or_default();
             Err(failure(format!("model \"{name}\" belongs to role \"{owner}\""))
                 .detail("It has a source, which is read with the rights of that role.")
-                .hint("Who has the rights of that role may do it, or train without a key: then no source is kept."))
+                .hint("Who has the rights of that role may do it, or train without a key: then the source is not read again."))
         }
-        None if of_version => Err(
-            failure("a version with a source needs its model".to_owned())
-                .detail("The source is read with the rights of the model's owner.")
-                .hint("A superuser can restore versions before their models."),
-        ),
-        None => Ok(()),
+        (None, Some(message)) => Err(failure(message.to_owned())
+            .detail("The source is read with the rights of the model's owner.")
+            .hint("A superuser can restore versions before their models.")),
     }
 }

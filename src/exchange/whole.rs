@@ -13,7 +13,14 @@ use pgrx::{JsonB, Spi};
 use serde_json::{Map, Value};
 
 /// Columns of svm_version that do not travel: what the other database gives, and what is about the rows.
-const LEFT_BEHIND: [&str; 4] = ["id", "model_id", "version", "stored_rows"];
+const LEFT_BEHIND: [&str; 6] = [
+    "id",
+    "model_id",
+    "version",
+    "stored_rows",
+    "search_path",
+    "trained_by",
+];
 const LEFT_BEHIND_BY_BEGINNING: [&str; 4] = ["source", "key_", "followed", "origin"];
 
 fn travels(column: &str) -> bool {

@@ -99,6 +99,7 @@ fn follow(
         // SAFETY: PostgreSQL called with this argument.
         let schema = unsafe { statement::schema_of_call(fcinfo) };
         let known = model::find(schema, &format!("{}@{}", owned.name, owned.current_version))?;
+        stored.check_source(&known)?;
         let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
         let continuing = Continuing {
             features: without_data(&known.features),

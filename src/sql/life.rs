@@ -10,7 +10,7 @@ use crate::model;
 use crate::pg::acting::{self, Acting};
 use crate::request::required;
 use crate::request::source::quote;
-use crate::storing::versions::spi_failure;
+use crate::storing::versions::{self, spi_failure};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::{pg_sys, Spi};
@@ -95,6 +95,27 @@ fn svm_drop_version(
         Ok(owned.name)
     };
     drop().or_raise()
+}
+
+/// `svm_prune(model, keep) -> bigint`: removes old versions, and says how many.
+#[pg_extern(sql = false)]
+fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    let prune = || {
+        let owned = Owned::lock("svm_prune()", model, fcinfo)?;
+        let keep = required(keep, "keep")?;
+        if keep < 1 {
+            return Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("keep must be positive, not {keep}"),
+            )
+            .hint(format!(
+                "SELECT svm_prune({}, keep => 10)",
+                literal(&owned.name)
+            )));
+        }
+        versions::prune(&owned.schema, owned.id, keep)
+    };
+    prune().or_raise()
 }
 
 /// `svm_grant(model, role) -> text`: lets a role see the model and predict with it.

@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
 /// Tables whose rows belong to a row of another: table, column, and the other table. Parents come first.
-const BELONGING: [(&str, &str, &str); 11] = [
+const BELONGING: [(&str, &str, &str); 12] = [
     ("svm_permission", "model_id", "svm_model"),
     ("svm_version", "model_id", "svm_model"),
     ("svm_head", "version_id", "svm_version"),
@@ -21,6 +21,7 @@ const BELONGING: [(&str, &str, &str); 11] = [
     ("svm_key_scaling", "version_id", "svm_version"),
     ("svm_key_metric", "version_id", "svm_version"),
     ("svm_log", "version_id", "svm_version"),
+    ("svm_source", "version_id", "svm_version"),
 ];
 
 /// Triggers that CREATE EXTENSION does not leave as PostgreSQL makes them, and all others: ENABLE TRIGGER ALL changes the

@@ -19,6 +19,7 @@ use crate::request::source::{Selected, Source};
 use crate::request::{self, Arguments, ClassWeight, Request};
 use crate::sql::announcement::Announcement;
 use crate::sql::follow;
+use crate::storing::provenance;
 use crate::storing::versions::{self, Labelled};
 use crate::targets::labels::{self, LabelKind};
 use crate::training::leader::{self, Trained};
@@ -159,6 +160,7 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         &request.model,
         "Choose another name: model => 'name'",
     )?;
+    provenance::check(&schema, &request)?;
     let mut prepared = prepare(&request, None)?;
     let (features, key) = (&prepared.features, prepared.key);
     let begins = follow::warm_start(fcinfo, &schema, &request, features, key)?;

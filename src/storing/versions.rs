@@ -2,15 +2,16 @@
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::settings;
 use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
 use crate::pg::json::Jsonb;
 use crate::pg::transactions;
 use crate::request::reads::Reads;
-use crate::request::source::{self, Source};
+use crate::request::source::Source;
 use crate::request::Request;
-use crate::storing::training_log;
+use crate::storing::{provenance, training_log};
 use crate::training::fit::OnTrainingRows;
 use crate::training::leader::{Trained, TrainedHead};
 use crate::training::passed_over::RowLeeways;
@@ -43,12 +44,15 @@ pub fn store(
     trained: &mut Trained,
     labelled: &Labelled<'_>,
 ) -> Result<i32, Failure> {
-    let (id, version) = Spi::connect_mut(|client| {
+    let (model, id, version) = Spi::connect_mut(|client| {
         let (model, version) = next_version(client, schema, &request.model, request.deploy)?;
+        // its row is locked: of two trainings at the same time the second meets the first one's source
+        provenance::check(schema, request).or_raise();
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_heads(client, schema, id, trained, labelled)?;
         training_log::insert(client, schema, id, &trained.trainer.log)?;
-        Ok((id, version))
+        provenance::insert_query(client, schema, id, &request.source)?;
+        Ok((model, id, version))
     })
     .map_err(spi_failure)?;
     for (number, head) in (0..).zip(&mut trained.heads) {
@@ -60,7 +64,32 @@ pub fn store(
     if let Some(leeways) = &trained.leeways {
         insert_leeways(schema, id, leeways).map_err(spi_failure)?;
     }
+    if let Some(keep) = settings::keep_versions() {
+        prune(schema, model, keep)?;
+    }
     Ok(version)
+}
+
+/// Removes all versions of a model but the `keep` newest ones and the one that is deployed; returns how many.
+pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
+    let removed = Spi::connect_mut(|client| {
+        client
+            .update(
+                &format!(
+                    "DELETE FROM {schema}.svm_version AS v USING {schema}.svm_model AS m
+                     WHERE m.id OPERATOR(pg_catalog.=) $1 AND v.model_id OPERATOR(pg_catalog.=) $1
+                         AND v.version OPERATOR(pg_catalog.<>) m.current_version
+                         AND v.version NOT IN (
+                             SELECT newest.version FROM {schema}.svm_version AS newest
+                             WHERE newest.model_id OPERATOR(pg_catalog.=) $1
+                             ORDER BY newest.version DESC LIMIT $2)"
+                ),
+                None,
+                &[model.into(), i64::from(keep).into()],
+            )
+            .map(|removed| removed.len() as i64)
+    });
+    removed.map_err(spi_failure)
 }
 
 /// A failure of SPI itself; errors of a statement are raised by PostgreSQL.
@@ -130,13 +159,6 @@ fn insert_version(
         .first()
         .map_or(0.0, |head| head.weights.intercept);
     let on_rows = OnTrainingRows::of(trained);
-    // where rows came from is remembered of a version that can follow them
-    let source = request.key.as_ref().map(|_| &request.source);
-    let (relation, query) = match source {
-        Some(Source::Relation(oid)) => (source::qualified_relation(*oid), None),
-        Some(Source::Query(text)) => (None, Some(text.clone())),
-        None => (None, None),
-    };
     let validated = !report.validation.is_empty();
     let validation = validated.then(|| validation::json(trained).or_raise());
     let reads = labelled
@@ -177,14 +199,16 @@ fn insert_version(
             request.class_weight.json().map(JsonB).into(),
         ),
         ("weight_column", request.weight_column.clone().into()),
-        ("source_relation", relation.into()),
-        ("source_query", query.into()),
+        (
+            "source_relation",
+            provenance::relation(&request.source).into(),
+        ),
         ("key_column", request.key.clone().into()),
         ("key_type", labelled.key_type.into()),
         ("max_passes", request.max_passes.into()),
         ("followed", trained.followed.clone().map(JsonB).into()),
         ("validation", validation.as_deref().map(Jsonb).into()),
-        ("stored_rows", JsonB(stored_rows(trained)).into()),
+        ("stored_rows", JsonB(stored_rows(request, trained)).into()),
         (
             "search_path",
             labelled.reads.map(|reads| reads.search_path.clone()).into(),
@@ -195,7 +219,8 @@ fn insert_version(
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
     let row = client.update(
         &format!(
-            "INSERT INTO {schema}.svm_version ({}) VALUES ({}) RETURNING id",
+            "INSERT INTO {schema}.svm_version ({}, trained_by, server_version)
+             VALUES ({}, current_user, pg_catalog.current_setting('server_version')) RETURNING id",
             names.join(", "),
             places.join(", ")
         ),
@@ -206,7 +231,7 @@ fn insert_version(
 }
 
 /// How many rows the version gets in each table without which it is not whole.
-fn stored_rows(trained: &Trained) -> serde_json::Value {
+fn stored_rows(request: &Request, trained: &Trained) -> serde_json::Value {
     let sum = |count: fn(&TrainedHead) -> usize| trained.heads.iter().map(count).sum();
     StoredRows::to_json(&[
         ("svm_head", trained.trainer.report.heads.len()),
@@ -215,6 +240,10 @@ fn stored_rows(trained: &Trained) -> serde_json::Value {
         ("svm_key", trained.keys.len()),
         ("svm_key_dual", sum(|head| head.duals.by_key_count())),
         ("svm_log", 1),
+        (
+            "svm_source",
+            usize::from(matches!(request.source, Source::Query(_))),
+        ),
     ])
 }
 

@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
+use crate::model::Model;
 use crate::pg::json::JsonText;
 use crate::request::reads::Read;
 use crate::request::source::Source;
@@ -40,6 +41,8 @@ pub struct Stored {
     weight_column: Option<String>,
     source_relation: Option<String>,
     source_query: Option<String>,
+    /// Rows of `svm_source`.
+    source_rows: usize,
     pub key_column: Option<String>,
     key_type: Option<String>,
     /// Where names in its source were looked up, and what they were; None of versions of 0.2.0.
@@ -62,7 +65,12 @@ impl Stored {
                 "SELECT CASE WHEN pg_catalog.octet_length(stored) OPERATOR(pg_catalog.<=) {MOST_BYTES} THEN stored ELSE '' END
                  FROM (
                      SELECT ((pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) '{UNREAD}'::pg_catalog.text[])
-                         OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object('probabilities',
+                         OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object(
+                         'source_query', coalesce((SELECT s.query FROM {schema}.svm_source AS s
+                             WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query),
+                         'source_rows', (SELECT pg_catalog.count(*) FROM {schema}.svm_source AS s
+                             WHERE s.version_id OPERATOR(pg_catalog.=) v.id),
+                         'probabilities',
                          EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
                                  AND h.sigmoid_slope IS NOT NULL)))::pg_catalog.text AS stored
                      FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
@@ -94,6 +102,14 @@ impl Stored {
     pub fn key(&self) -> Option<(&str, KeyKind)> {
         let kind = KeyKind::from_word(self.key_type.as_deref()?)?;
         self.key_column.as_deref().map(|column| (column, kind))
+    }
+
+    /// Refuses a version with another number of queries than it was stored with; `known` is its model as loaded.
+    pub fn check_source(&self, known: &Model) -> Result<(), Failure> {
+        match known.stored_rows.are_counted() {
+            true => (known.stored_rows).check(&known.name, "svm_source", self.source_rows),
+            false => Ok(()),
+        }
     }
 
     /// The source it was trained on.

@@ -28,6 +28,7 @@ def models(server, database):
         connection.execute(
             """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', key => 'id', options => '{"duals": true}')"""
         )
+        connection.execute("SELECT svm_train_query('SELECT x, label FROM points', 'label', model => 'asked')")
         three = put_model(connection, "three", [1, 2, 3], labels=["a", "b", "c"])
         put_weights(connection, three, 1, [4, 5, 6])
         put_weights(connection, three, 2, [7, 8, 9])
@@ -50,6 +51,7 @@ TABLES = {
     "svm_key": "version_id, first_row",
     "svm_key_dual": "version_id, head, first_row",
     "svm_log": "version_id",
+    "svm_source": "version_id",
 }
 
 ANSWERS = """
@@ -72,7 +74,7 @@ def test_a_dump_brings_every_model_over(server, connect, restored):
     with server.connect(restored) as copied:
         everything = "SELECT * FROM svm_models ORDER BY name"
         assert copied.execute(everything).fetchall() == original.execute(everything).fetchall()
-        assert stored_rows(copied) == stored_rows(original) == (5, 6, stored_rows(original)[2])
+        assert stored_rows(copied) == stored_rows(original) == (6, 7, stored_rows(original)[2])
         for table, key in TABLES.items():
             # a role's oid is found anew, by its name
             row = "SELECT model_id, owner, grantee" if table == "svm_permission" else "SELECT *"

@@ -25,6 +25,7 @@ TABLES = [
     "svm_key",
     "svm_key_dual",
     "svm_log",
+    "svm_source",
 ]
 
 
@@ -87,6 +88,7 @@ def source(server):
             """
             SELECT svm_train('points', 'label', ARRAY['x', 'y'], 'keyed', key => 'i', options => '{"duals": true}');
             SELECT svm_train('points', 'kind', ARRAY['x', 'y', 'idx'], 'three', probability => true);
+            SELECT svm_train_query('SELECT i, x, y, label FROM public.points', 'label', ARRAY['x', 'y'], 'asked', key => 'i');
             SELECT svm_grant('three', 'dump_reader');
             """
         )
@@ -104,9 +106,11 @@ def check_same(source, target):
         assert rows(other_way) == rows(one_way)
         assert other_way.execute(ANSWERS).fetchall() == one_way.execute(ANSWERS).fetchall()
         with other_way.transaction(force_rollback=True):
-            other_way.execute("SELECT svm_refresh('keyed'), svm_train('points', 'label', ARRAY['x'], 'big')")
+            other_way.execute(
+                "SELECT svm_refresh('keyed'), svm_refresh('asked'), svm_train('points', 'label', ARRAY['x'], 'big')"
+            )
             assert model(other_way, "big")["version"] == 3
-            other_way.execute("SELECT svm_drop('three'), svm_drop('big'), svm_drop('keyed')")
+            other_way.execute("SELECT svm_drop('three'), svm_drop('big'), svm_drop('keyed'), svm_drop('asked')")
             assert {table: kept for table, kept in rows(other_way).items() if kept} == {}
     with target.connect(user="dump_reader") as reader:
         assert reader.execute("SELECT name FROM svm_model").fetchall() == [("three",)]
@@ -189,6 +193,7 @@ def test_over_a_database_with_other_models(source, target, archive):
         assert connection.execute(ANSWERS).fetchall() == source.connect().execute(ANSWERS).fetchall()
         assert one(connection, "SELECT svm_decision('mine', ARRAY[3])") == before[0]
         assert connection.execute("SELECT name FROM svm_models ORDER BY name").fetchall() == [
+            ("asked",),
             ("big",),
             ("keyed",),
             ("mine",),
@@ -242,6 +247,7 @@ LACKING = {
     ),
     "svm_key": ("SELECT svm_refresh('keyed')", 'model "keyed@1" is not whole: it has 0 of 1 rows in svm_key'),
     "svm_key_dual": ("SELECT svm_refresh('keyed')", 'model "keyed@1" is not whole: it has 0 of 1 rows in svm_key_dual'),
+    "svm_source": ("SELECT svm_refresh('asked')", 'model "asked@1" is not whole: it has 0 of 1 rows in svm_source'),
 }
 
 

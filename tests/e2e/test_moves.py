@@ -272,6 +272,7 @@ def rows(connection):
         "svm_key",
         "svm_key_dual",
         "svm_log",
+        "svm_source",
     ]
     # oids of roles are another cluster's own
     fields = "to_jsonb(stored) - '{owner_oid,grantee_oid}'::text[]"

@@ -7,7 +7,9 @@ import pytest
 from harness.server import Server, new_database, wait_until
 from harness.sessions import Running, one, put_heads, put_model, put_weights
 
-TABLES = "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log"
+TABLES = (
+    "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log, svm_source"
+)
 DECISION = "SELECT svm_decision('m', '{1}'::real[])"
 
 

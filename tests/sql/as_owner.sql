@@ -144,21 +144,43 @@ INSERT INTO svm_version (model_id, version, features, label_column, label_type, 
     FROM svm_version JOIN svm_model ON svm_model.id = model_id AND version = current_version WHERE name = 'm';
 \echo :LAST_ERROR_SQLSTATE
 INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver,
-        intercept_used, intercept, feature_count, source_relation)
-    VALUES (1, 1, '[]', 'y', 'boolean', '{f,t}', 'error', 'hinge', 'none', 'auto', true, 0, 1, 'public.nothing');
+        intercept_used, intercept, feature_count, key_column, source_relation)
+    VALUES (1, 1, '[]', 'y', 'boolean', '{f,t}', 'error', 'hinge', 'none', 'auto', true, 0, 1, 'id', 'public.nothing');
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO svm_source (version_id, query)
+    SELECT id, 'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i'
+    FROM svm_version WHERE id = svm_version_id('m');
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO svm_source (version_id, query) VALUES (1, 'SELECT saw(''inserted'')');
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+        intercept_used, intercept, feature_count, key_column, key_type)
+    SELECT model_id, 1000, features, label_column, label_type, label_values, nulls, loss, scale, solver,
+        intercept_used, intercept, feature_count, key_column, key_type
+    FROM svm_version WHERE id = svm_version_id('m');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_source SET query = 'SELECT 1';
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query(:'mine', 'y', model => 'm', key => 'id');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query(:'mine', 'y', model => 'gift', key => 'id');
 UPDATE svm_model SET owner = 'regress_svm_owner' WHERE name = 'gift';
 \echo :LAST_ERROR_SQLSTATE
--- one that it trained without a key has no source
+-- of one that it trained without a key the source is not read again
 SELECT svm_drop('gift');
 SELECT svm_train_query(:'mine', 'y', model => 'gift', features => '{x}');
 UPDATE svm_model SET owner = 'regress_svm_owner' WHERE name = 'gift';
+SELECT svm_train_query(:'mine', 'y', model => 'gift', features => '{x}');
 SELECT name, owner FROM svm_models WHERE name = 'gift';
-SELECT svm_drop('gift');
 RESET ROLE;
+SELECT svm_refresh('gift');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_drop('gift');
+-- and what got in all the same is told: the version has not got so many
+INSERT INTO svm_source (version_id, query) VALUES (svm_version_id('m'), 'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i');
+SELECT svm_refresh('m');
+\echo :LAST_ERROR_SQLSTATE
+DELETE FROM svm_source WHERE version_id = svm_version_id('m');
 SELECT * FROM witnesses();
 DELETE FROM witness;
 

@@ -232,7 +232,7 @@ WHERE name IN ('three', 'mean', 'balanced', 'categories', 'probabilities') ORDER
 -- a class that comes
 UPDATE kinds SET label = 'new' WHERE id % 500 = 2;
 SELECT svm_train_query('SELECT id, label, x FROM kinds WHERE label <> ''new''', 'label', '{x}', 'two', loss => 'hinge', key => 'id', scale => 'none');
-UPDATE svm_version SET source_query = 'SELECT id, label, x FROM kinds' WHERE id = svm_version_id('two');
+UPDATE svm_source SET query = 'SELECT id, label, x FROM kinds' WHERE version_id = svm_version_id('two');
 SELECT svm_refresh('two'), passed_over('two');
 SELECT label_values FROM svm_version WHERE id = svm_version_id('two');
 

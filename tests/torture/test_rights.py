@@ -91,6 +91,7 @@ FORGED = {
     "weight_column": ["label", "evil.sprung()"],
     "source_relation": ["evil.shown", "evil.bait", "evil.sprung()", "(SELECT evil.sprung())", "evil.source, evil.bait"],
     "source_query": ["SELECT id, x, z, y FROM evil.bait", "SELECT evil.sprung() AS y, 1 AS x, 1 AS z, 1 AS id"],
+    "query": ["SELECT id, x, z, y FROM evil.bait", "SELECT evil.sprung() AS y, 1 AS x, 1 AS z, 1 AS id"],
     "search_path": ["evil", "evil, public, pg_catalog", "pg_temp, evil", "evil; SELECT evil.sprung()"],
     "loss": ["evil.sprung()"],
     "class_weight": ['{"true": 2, "evil.sprung()": 1}'],
@@ -156,6 +157,22 @@ def marks(connection):
     return connection.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.marks").fetchone()[0]
 
 
+def forge(connection, name, column, value):
+    """Has the version of the model say something else; a query stands in a table of its own."""
+    if column == "query":
+        connection.execute(
+            "INSERT INTO svm_source (version_id, query) VALUES (svm_version_id(%s), %s)"
+            " ON CONFLICT (version_id) DO UPDATE SET query = excluded.query",
+            [name, value],
+        )
+        connection.execute(
+            "UPDATE svm_version SET stored_rows = stored_rows || '{\"svm_source\": 1}' WHERE id = svm_version_id(%s)",
+            [name],
+        )
+    else:
+        connection.execute(f"UPDATE svm_version SET {column} = %s WHERE id = svm_version_id(%s)", [value, name])
+
+
 def call_all(server, database, user, name, change=None):
     """Calls everything about a model, each rolled back; whatever went wrong is an error like any other. How many there were
     and how many were refused."""
@@ -167,10 +184,8 @@ def call_all(server, database, user, name, change=None):
                 if change:
                     connection.execute("RESET ROLE")
                     column, value = change
-                    connection.execute(
-                        f"UPDATE svm_version SET {column} = %s WHERE id = svm_version_id(%s)", [value, name]
-                    )
-                    if column == "source_query":
+                    forge(connection, name, column, value)
+                    if column in ("query", "source_query"):
                         connection.execute(
                             "UPDATE svm_version SET source_relation = NULL WHERE id = svm_version_id(%s)", [name]
                         )
@@ -235,5 +250,69 @@ def test_stored_versions_that_name_traps(server, database):
         caller="a superuser",
         calls=made,
         refused=refused,
+        ran=0,
+    )
+
+
+# what a role that no policy binds tries with a model that is another's: everything that would have its owner read a source
+PLANTING = [
+    "INSERT INTO svm_source (version_id, query) VALUES (svm_version_id('victims'), 'SELECT * FROM evil.bait')",
+    "INSERT INTO svm_source (version_id, query) VALUES (1, 'SELECT * FROM evil.bait')",
+    "UPDATE svm_source SET query = 'SELECT * FROM evil.bait'",
+    "UPDATE svm_version SET source_relation = 'evil.bait'",
+    "UPDATE svm_version SET source_query = 'SELECT * FROM evil.bait'",
+    "INSERT INTO svm_version ({columns}, version, source_query) SELECT {columns}, 1000, 'SELECT * FROM evil.bait' {from_version}",
+    "INSERT INTO svm_version ({columns}, version, source_relation) SELECT {columns}, 1000, 'evil.bait' {from_version}",
+    "INSERT INTO svm_version ({columns}, version) SELECT {columns}, 1000 {from_version}",
+    "WITH planted AS (INSERT INTO svm_version ({columns}, version) SELECT {columns}, 1000 {from_version} RETURNING id)"
+    " INSERT INTO svm_source (version_id, query) SELECT id, 'SELECT * FROM evil.bait' FROM planted",
+    "SELECT svm_train('evil.bait', 'y', ARRAY['x', 'z'], 'victims', key => 'id')",
+    "SELECT svm_train_query('SELECT * FROM evil.bait', 'y', ARRAY['x', 'z'], 'victims', key => 'id')",
+    "SELECT svm_train_query('SELECT * FROM evil.source', 'y', ARRAY['x', 'z'], 'gift', key => 'id');"
+    " UPDATE svm_model SET owner = 'postgres' WHERE name = 'gift'",
+]
+COLUMNS = (
+    "model_id, features, label_column, label_type, label_values, nulls, loss, scale, solver, intercept_used, intercept,"
+    " feature_count, options, key_column, key_type, stored_rows, c, tolerance, seed, rows_used, rows_skipped, passes, cache_bytes, workers,"
+    " dual, stop_reason"
+)
+
+
+def test_nothing_is_planted_in_a_model_of_another_role(server, database):
+    """Refused each by itself; and what is let in, versions without a key, nobody reads again."""
+    with server.connect(database) as connection:
+        connection.execute(
+            "SELECT svm_train('victims', 'y', ARRAY['x', 'z'], 'victims', key => 'id');"
+            " DROP ROLE IF EXISTS planter; CREATE ROLE planter LOGIN BYPASSRLS; GRANT SELECT ON evil.source TO planter"
+        )
+        try:
+            with server.connect(database, user="planter", autocommit=False) as planter:
+                for plant in PLANTING:
+                    from_version = "FROM svm_version WHERE id = svm_version_id('victims')"
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        planter.execute(plant.format(columns=COLUMNS, from_version=from_version))
+                    planter.rollback()
+                # without a key
+                planter.execute("SELECT svm_train_query('SELECT * FROM evil.source', 'y', ARRAY['x', 'z'], 'victims')")
+                planter.execute(
+                    PLANTING[5].format(columns=COLUMNS.replace(", key_column", ""), from_version=from_version)
+                )
+                planter.commit()
+            seen = marks(connection)
+            with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState):
+                connection.execute("SELECT svm_refresh('victims')")
+            connection.execute("SELECT svm_deploy('victims', 1000)")
+            with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState):
+                connection.execute("SELECT svm_refresh('victims')")
+            connection.execute("SELECT svm_deploy('victims', 1), svm_refresh('victims')")
+            assert marks(connection) == seen
+        finally:
+            connection.execute("SELECT svm_drop('victims'); DROP OWNED BY planter; DROP ROLE planter")
+    record(
+        "rights",
+        what=f"{len(PLANTING)} ways to plant a source",
+        caller="a role with BYPASSRLS",
+        calls=len(PLANTING),
+        refused=len(PLANTING),
         ran=0,
     )

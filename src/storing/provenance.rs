@@ -1,0 +1,91 @@
+//! Where a version's rows came from: a relation by name, or a query, whose text is its owner's to see. Tables of one name in
+//! different schemas have the same default name for their model, and are not to become versions of one model. Runs in the
+//! calling backend.
+
+use crate::base::errors::{Code, Failure};
+use crate::request::source::{self, Source};
+use crate::request::Request;
+use crate::storing::versions::spi_failure;
+use pgrx::spi::{SpiClient, SpiError};
+use pgrx::Spi;
+
+/// A relation's name as it is stored: temporary ones have the same in every session.
+pub fn relation(source: &Source) -> Option<String> {
+    match source {
+        Source::Relation(oid) => source::qualified_relation(*oid).map(same_in_sessions),
+        Source::Query(_) => None,
+    }
+}
+
+fn same_in_sessions(name: String) -> String {
+    let number = name.strip_prefix("pg_temp_").unwrap_or_default();
+    match number.split_once('.') {
+        Some((digits, bare)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            format!("pg_temp.{bare}")
+        }
+        _ => name,
+    }
+}
+
+/// Stores the text of a query that was trained on.
+pub fn insert_query(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    source: &Source,
+) -> Result<(), SpiError> {
+    if let Source::Query(text) = source {
+        client.update(
+            &format!("INSERT INTO {schema}.svm_source (version_id, query) VALUES ($1, $2)"),
+            None,
+            &[version_id.into(), text.as_str().into()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Refuses a name that the user did not give, where the deployed version of that model came from something else. One that
+/// does not say where it came from, of 0.2.0 or imported, may have come from here.
+pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
+    let now = match relation(&request.source) {
+        Some(now) if !request.named => now,
+        _ => return Ok(()),
+    };
+    let found = Spi::connect(|client| {
+        let rows = client.select(
+            &format!(
+                "SELECT v.source_relation, v.source_query IS NOT NULL OR EXISTS (
+                     SELECT FROM {schema}.svm_source AS s WHERE s.version_id OPERATOR(pg_catalog.=) v.id)
+                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1
+                 -- the deployed one; while a version is being stored, the one before
+                 ORDER BY v.version OPERATOR(pg_catalog.=) m.current_version DESC, v.version DESC"
+            ),
+            Some(1),
+            &[request.model.as_str().into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok::<_, SpiError>((None, None)),
+            false => rows.first().get_two::<String, bool>(),
+        }
+    });
+    let before = match found.map_err(spi_failure)? {
+        (Some(before), _) => same_in_sessions(before),
+        (None, Some(true)) => "a query".to_owned(),
+        _ => return Ok(()),
+    };
+    if before == now {
+        return Ok(());
+    }
+    let name = &request.model;
+    Err(Failure::new(
+        Code::ERRCODE_DUPLICATE_OBJECT,
+        format!("model \"{name}\" was trained on {before}, not on {now}"),
+    )
+    .detail("Without an argument model, the name of a model is made of its table's and its label's, without the schema.")
+    .hint(format!(
+        "Give this one a name: model => 'another_name'; model => '{}' makes it a version of that model",
+        name.replace('\'', "''")
+    )))
+}
