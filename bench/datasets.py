@@ -31,16 +31,16 @@ def classes(name, problem):
     """The class of each row of a set with several, 0 to 9 for mnist; kept in the problem's folder as CLASS_FILE."""
     path = problem.folder / CLASS_FILE
     if not path.exists():
-        with lzma.open(_folder() / FILES[name], "rt") as lines:
+        with lzma.open(folder() / FILES[name], "rt") as lines:
             np.array([int(line.split(maxsplit=1)[0]) for line in lines], np.int8).tofile(path)
     return np.fromfile(path, np.int8)
 
 
 def available(name):
-    return (_folder() / FILES[name]).exists()
+    return (folder() / FILES[name]).exists()
 
 
-def _folder():
+def folder():
     return pathlib.Path(os.environ.get("PGSVM_DATA") or ROOT.parent / "shared" / "data")
 
 
@@ -72,7 +72,7 @@ def _scaled(x):
 def _libsvm(name, positive):
     """A LIBSVM file as CSR; the label `positive` against all others."""
     offset, index, value, label = [0], [], [], []
-    with lzma.open(_folder() / FILES[name], "rt") as lines:
+    with lzma.open(folder() / FILES[name], "rt") as lines:
         for line in lines:
             first, *pairs = line.split()
             label.append(1 if float(first) == positive else -1)
@@ -87,13 +87,13 @@ def _libsvm(name, positive):
 
 
 def _cover():
-    rows = np.loadtxt(lzma.open(_folder() / FILES["cover_2v4"], "rt"), delimiter=",", skiprows=1)
+    rows = np.loadtxt(lzma.open(folder() / FILES["cover_2v4"], "rt"), delimiter=",", skiprows=1)
     return rows[:, :-1], np.where(rows[:, -1] > 0, 1, -1)
 
 
 def _kddcup():
     """38 numbers and one indicator for each value of the three text columns; normal traffic against attacks."""
-    with lzma.open(_folder() / FILES["kddcup99"], "rt") as lines:
+    with lzma.open(folder() / FILES["kddcup99"], "rt") as lines:
         fields = np.array([line.rstrip().split(",") for line in lines])
     text = [1, 2, 3]
     parts = [sparse.csr_array(np.delete(fields[:, :-1], text, axis=1).astype(np.float64))]

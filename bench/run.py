@@ -19,6 +19,7 @@ from report import table, verdict  # noqa: E402
 
 CASES = [
     "end_to_end",
+    "defaults",
     "solve_only",
     "real",
     "bandwidth",

@@ -14,10 +14,14 @@ from psycopg import sql
 from harness.server import ROOT
 
 
+def folder():
+    """Where data sets are looked for."""
+    return pathlib.Path(os.environ.get("PGSVM_DATA") or ROOT.parent / "shared" / "data")
+
+
 def data_file(name):
     """The path of a data set such as 'a9a/a9a.xz'; skips the test when it is missing."""
-    folder = pathlib.Path(os.environ.get("PGSVM_DATA") or ROOT.parent / "shared" / "data")
-    path = folder / name
+    path = folder() / name
     if not path.exists():
         pytest.skip(f"no data set {path}: PGSVM_DATA names the folder of data sets")
     return path
