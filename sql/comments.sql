@@ -69,7 +69,7 @@ COMMENT ON COLUMN svm_versions.loss IS '''hinge'' or ''squared_hinge''';
 COMMENT ON COLUMN svm_versions.c IS 'what a unit of loss costs; the chosen one where C was chosen';
 COMMENT ON COLUMN svm_versions.scale IS 'how columns were scaled, as decided';
 COMMENT ON COLUMN svm_versions.solver IS 'as given; ''imported'' where the model came from another program';
-COMMENT ON COLUMN svm_versions.class_weight IS 'weights by label, or "balanced"; NULL where every class counts the same';
+COMMENT ON COLUMN svm_versions.class_weight IS 'weights by label, or the word for balanced classes; NULL where every class counts the same';
 COMMENT ON COLUMN svm_versions.weight_column IS 'column that held the rows'' weights';
 COMMENT ON COLUMN svm_versions.passes IS 'passes over all rows, those that verify included';
 COMMENT ON COLUMN svm_versions.primal IS 'objective of the stored weights, summed over the heads';

@@ -57,7 +57,7 @@ CREATE TABLE svm_version (
     workers int,
     stop_reason text,
     options jsonb NOT NULL DEFAULT '{}',
-    -- by label, or "balanced"; NULL where every class counts the same
+    -- by label, or the word for balanced classes, as src/request.rs has them; NULL where every class counts the same
     class_weight jsonb,
     weight_column text,
     -- what svm_cross_validate returns, where C was chosen

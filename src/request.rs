@@ -14,7 +14,7 @@ use crate::pg::json::JsonText;
 use crate::request::source::Source;
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
-    Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
+    Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -122,18 +122,49 @@ pub struct Terms {
 pub enum ClassWeight {
     /// All the same.
     Equal,
-    /// Each as much as every other, whatever the number of its rows.
+    /// Each as much as every other, whatever the number of its rows, in the head that takes it for positive.
     Balanced,
+    /// The same in every head.
+    BalancedExamples,
     /// By label, 1 for those not named.
     ByLabel(Vec<(String, f64)>),
 }
 
+/// What svm_version has for [`ClassWeight::Balanced`]: "balanced" there, which 0.2.0 wrote, is what
+/// [`ClassWeight::BalancedExamples`] is.
+const BALANCED_HEADS: &str = "balanced_heads";
+const BALANCED_EXAMPLES: &str = "balanced_examples";
+
 impl ClassWeight {
+    /// The argument `class_weight` that stands for what svm_version has.
+    pub fn argument(stored: &serde_json::Value) -> String {
+        match stored.as_str() {
+            Some("balanced") => BALANCED_EXAMPLES.to_owned(),
+            Some(word) => word.to_owned(),
+            None => stored.to_string(),
+        }
+    }
+
+    /// Whether all classes count as much, whatever the number of their rows.
+    pub fn is_balanced(&self) -> bool {
+        matches!(self, Self::Balanced | Self::BalancedExamples)
+    }
+
+    /// What the pure reader is to balance.
+    pub fn balance(&self) -> Balance {
+        match self {
+            Self::Balanced => Balance::Positives,
+            Self::BalancedExamples => Balance::Examples,
+            Self::Equal | Self::ByLabel(_) => Balance::None,
+        }
+    }
+
     /// As svm_version keeps it.
     pub fn json(&self) -> Option<serde_json::Value> {
         match self {
             Self::Equal => None,
-            Self::Balanced => Some("balanced".into()),
+            Self::Balanced => Some(BALANCED_HEADS.into()),
+            Self::BalancedExamples => Some(BALANCED_EXAMPLES.into()),
             Self::ByLabel(weights) => {
                 let entries = weights
                     .iter()
@@ -401,13 +432,15 @@ fn folds(count: Option<i32>, column: Option<&str>) -> Result<Folds, Failure> {
     }
 }
 
-/// `class_weight`: NULL, 'balanced', or a JSON object of labels and their weights.
+/// `class_weight`: NULL, a word, or a JSON object of labels and their weights.
 fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
     let Some(given) = given else {
         return Ok(ClassWeight::Equal);
     };
-    if matches!(given, "balanced" | "\"balanced\"") {
-        return Ok(ClassWeight::Balanced);
+    match given.trim_matches('"') {
+        "balanced" | BALANCED_HEADS => return Ok(ClassWeight::Balanced),
+        BALANCED_EXAMPLES => return Ok(ClassWeight::BalancedExamples),
+        _ => {}
     }
     let hint = "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
     if !json::is_small(given) {

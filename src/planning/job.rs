@@ -11,7 +11,9 @@ use bincode::error::EncodeError;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
-use pgsvm_core::{LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport};
+use pgsvm_core::{
+    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::rc::Rc;
 
@@ -48,7 +50,7 @@ pub struct Job {
     /// Whether rows are to get leeways, so that trainings that continue this one can pass them over.
     pub leeways: bool,
     /// Whether each class counts as much as every other.
-    pub balanced: bool,
+    pub balance: Balance,
     /// Weights of classes by label.
     pub class_weights: Vec<(String, f64)>,
     pub schedule: Schedule,

@@ -564,10 +564,10 @@ fn plan_job(
             marks_added: adds,
         }),
         leeways: passed_over::possible(request, features),
-        balanced: request.class_weight == ClassWeight::Balanced,
+        balance: request.class_weight.balance(),
         class_weights: match &request.class_weight {
             ClassWeight::ByLabel(weights) => weights.clone(),
-            ClassWeight::Equal | ClassWeight::Balanced => Vec::new(),
+            _ => Vec::new(),
         },
         schedule: leader::schedule(&roles),
         cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),

@@ -15,7 +15,7 @@ use crate::pg::executor::{Continue, Row};
 use crate::pg::query;
 use crate::planning::job::Job;
 use crate::reading::helpers;
-use crate::request::{ClassWeight, Request};
+use crate::request::Request;
 use crate::targets::costs::Costs;
 use crate::targets::labels::LabelValue;
 use crate::training::leader::Trained;
@@ -47,7 +47,7 @@ const ROWS_AT_A_TIME: u64 = 1000;
 pub fn possible(request: &Request, features: &FeatureSet) -> bool {
     request.key.is_some()
         && matches!(request.nulls, Nulls::Error | Nulls::Skip)
-        && request.class_weight != ClassWeight::Balanced
+        && !request.class_weight.is_balanced()
         && features.categories().next().is_none()
         && request.plan.costs.len() == 1
         && request.plan.purpose == Purpose::Train

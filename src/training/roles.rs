@@ -90,7 +90,7 @@ impl ReaderRole {
             policy: job.terms.policy,
             spooling: job.terms.spooling,
             stride: job.plan.stride(),
-            balanced: job.balanced,
+            balance: job.balance,
             impute: job.nulls == Nulls::Mean,
         };
         let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);

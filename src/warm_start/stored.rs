@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::pg::json::JsonText;
 use crate::request::reads::Read;
 use crate::request::source::Source;
-use crate::request::{read_options, Arguments, Request};
+use crate::request::{read_options, Arguments, ClassWeight, Request};
 use crate::storing::versions::spi_failure;
 use pgrx::{pg_sys, Spi};
 use serde::Deserialize;
@@ -139,10 +139,7 @@ impl Stored {
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
-        let class_weight = match &self.class_weight {
-            Some(Value::String(word)) => Some(word.clone()),
-            other => other.as_ref().map(Value::to_string),
-        };
+        let class_weight = self.class_weight.as_ref().map(ClassWeight::argument);
         Arguments {
             source: Some(self.source(model)?),
             label: Some(self.label_column.clone()),

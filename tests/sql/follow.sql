@@ -95,6 +95,20 @@ SELECT name, followed -> 'rows' AS rows, probabilities FROM svm_versions WHERE v
 SELECT same_as_anew('by_name', 'SELECT * FROM named', $$, features => '{x, y}', weight => 'w', class_weight => 'balanced'$$),
     same_as_anew('by_uuid', 'SELECT * FROM named', $$, features => '{x, y}', class_weight => '{"odd": 3}', scale => 'maxabs'$$);
 
+-- Balanced classes of which one is rare: in the head that takes it for positive, or in all; by the word of 0.2.0 in all.
+CREATE TABLE rare AS SELECT id, 'c' || CASE WHEN id % 40 = 0 THEN 2 ELSE id % 2 END AS label,
+    (id * 7919 % 1000) / 500.0 + (id % 2) AS x, (id * 104729 % 1000) / 500.0 + 1.5 * (id % 40 = 0)::int AS y FROM generate_series(1, 1500) AS id;
+SELECT svm_train('rare', 'label', model => word, key => 'id', class_weight => word)
+FROM unnest('{balanced, balanced_examples}'::text[]) AS word;
+SELECT svm_train('rare', 'label', model => '0.2.0', key => 'id', class_weight => 'balanced_examples');
+UPDATE svm_version SET class_weight = '"balanced"' FROM svm_model AS m WHERE m.id = model_id AND m.name = '0.2.0';
+DELETE FROM rare WHERE id % 80 = 0 AND id < 1000;
+UPDATE rare SET x = x + 1 WHERE id % 7 = 0;
+SELECT svm_refresh('balanced'), svm_refresh('balanced_examples'), svm_refresh('0.2.0');
+SELECT name, class_weight FROM svm_versions WHERE name IN ('balanced', 'balanced_examples', '0.2.0') ORDER BY name, version;
+SELECT model, word, same_as_anew(model, 'SELECT * FROM rare', format($$, class_weight => %L, features => '{x, y}'$$, word)) AS same
+FROM (VALUES ('balanced', 'balanced'), ('balanced_examples', 'balanced_examples'), ('0.2.0', 'balanced_examples'), ('0.2.0', 'balanced')) AS pairs (model, word);
+
 -- Many classes; classes that come and go.
 CREATE TABLE crowd AS SELECT id, 'c' || id % 4 AS label, (id * 7919 % 1000) / 300.0 + (id % 4 = 1)::int * 2 AS x,
     (id * 104729 % 1000) / 300.0 + (id % 4 = 2)::int * 2 AS y FROM generate_series(1, 1000) AS id;

@@ -26,7 +26,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::base::huge_pages::prefer_huge_pages;
-use crate::rows::page::PAGE_MAX_WORDS;
+use crate::base::memory::{copied, OutOfMemory};
+use crate::base::words::as_floats;
+use crate::rows::page::{Page, PageMut, PAGE_MAX_WORDS};
 use crate::rows::row::{row_words, QUAD};
 pub(crate) use control::Counters;
 use control::{Control, MAGIC};
@@ -422,17 +424,28 @@ impl Loading {
         unsafe { self.cache.words(0, self.cache.cache_words()) }
     }
 
-    /// Hands the arena over to the trainer.
-    pub(crate) fn publish_resident(self, facts: &Facts) {
+    /// Hands the arena over to the trainer. What classes weigh as positives comes between rows and slots, where there must
+    /// be room.
+    pub(crate) fn publish_resident(mut self, facts: &Facts, positive_weights: &[f32]) {
+        let mut page = PageMut::open(self.arena(), facts.dense);
+        put_floats(page.spare_mut(), positive_weights);
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Resident);
     }
 
-    /// Hands the working-set words over and keeps the ring's producing side.
-    pub(crate) fn publish_streaming(self, facts: &Facts) -> Producer {
+    /// Hands the working-set words over and keeps the ring's producing side. What classes weigh as positives comes in the
+    /// first words of the working set, which must have room.
+    pub(crate) fn publish_streaming(mut self, facts: &Facts, positive_weights: &[f32]) -> Producer {
+        put_floats(self.arena(), positive_weights);
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Streaming);
         Producer::new(Ring::new(self.cache))
+    }
+}
+
+fn put_floats(words: &mut [u32], floats: &[f32]) {
+    for (word, float) in words[..floats.len()].iter_mut().zip(floats) {
+        *word = float.to_bits();
     }
 }
 
@@ -448,6 +461,23 @@ pub(crate) enum TrainerSide {
     Streaming(Facts, WorkingSetRegion, Consumer),
     /// The reader failed, or the region was closed.
     Ended,
+}
+
+impl TrainerSide {
+    /// By class, what the costs of its rows are multiplied by in the head that takes it for positive; none: by 1. To be asked
+    /// before the working set is used.
+    pub(crate) fn positive_weights(&mut self) -> Result<Vec<f32>, OutOfMemory> {
+        match self {
+            Self::Resident(facts, arena) => {
+                let spare = Page::new(arena.words(), facts.dense).spare();
+                copied(as_floats(&spare[..facts.weighed]))
+            }
+            Self::Streaming(facts, region, _) => {
+                copied(as_floats(&region.words()[..facts.weighed]))
+            }
+            Self::Waiting(_) | Self::Ended => Ok(Vec::new()),
+        }
+    }
 }
 
 impl Waiting {

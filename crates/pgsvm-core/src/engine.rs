@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::base::step::Step;
 use crate::cache::{Cache, CacheError, Phase, Statistics};
-use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::scaling::Scale;
 use crate::task::heads::Start;
@@ -147,8 +147,8 @@ pub struct Settings {
     pub scale: Scale,
     /// Who runs the roles.
     pub threads: Threads,
-    /// Whether classes have equal weight, see [`ReaderJob::balanced`].
-    pub balanced: bool,
+    /// Whether classes are balanced.
+    pub balance: Balance,
     /// Whether a dense NaN is a missing value, see [`ReaderJob::impute`].
     pub impute: bool,
     /// How rows that do not fit are spooled.
@@ -162,7 +162,7 @@ impl Settings {
             cache_bytes,
             scale,
             threads,
-            balanced: false,
+            balance: Balance::None,
             impute: false,
             spooling: Spooling::USUAL,
         }
@@ -273,7 +273,7 @@ where
     let goal = goal.into();
     let job = ReaderJob {
         stride: goal.stride(),
-        balanced: settings.balanced,
+        balance: settings.balance,
         impute: settings.impute,
         spooling: settings.spooling,
         ..ReaderJob::new(settings.scale, &problem)

@@ -312,7 +312,7 @@ impl Cases {
                 }
             }
             let balanced = Settings {
-                balanced: true,
+                balance: crate::Balance::Examples,
                 ..settings
             };
             more("balanced", usual, binary(), dense, balanced);

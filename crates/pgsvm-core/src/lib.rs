@@ -45,7 +45,7 @@ pub use base::interrupts::look_by;
 pub use base::memory::{self, OutOfMemory};
 pub use base::step::Step;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
-pub use reader::{ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+pub use reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling};
 pub use screening::measuring::Leeways;

@@ -55,10 +55,21 @@ pub struct ReaderJob {
     pub spooling: Spooling,
     /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
     pub stride: u32,
-    /// Whether the costs of each class are multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
-    pub balanced: bool,
+    /// Whether classes are balanced.
+    pub balance: Balance,
     /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
     pub impute: bool,
+}
+
+/// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Balance {
+    /// Nothing.
+    None,
+    /// The cost of each row of the class.
+    Examples,
+    /// The same in the head that takes the class for positive, as LIBLINEAR has it; with two classes on both sides.
+    Positives,
 }
 
 /// How rows are spooled. What differs from the default is for comparison.
@@ -90,7 +101,7 @@ impl ReaderJob {
             policy: problem.policy(),
             spooling: Spooling::USUAL,
             stride: 1,
-            balanced: false,
+            balance: Balance::None,
             impute: false,
         }
     }
@@ -186,7 +197,9 @@ struct Seen {
     /// Folds that groups leave room for, and a bit for each that has rows.
     stride: u32,
     folds: u64,
-    balanced: bool,
+    balance: Balance,
+    /// By class, see [`crate::cache::TrainerSide::positive_weights`].
+    positive_weights: Vec<f32>,
     last_class: u32,
     class_changes: u64,
     max_row_words: usize,
@@ -233,7 +246,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 words: 0,
                 group_counts: Vec::new(),
                 stride: job.stride.max(1),
-                balanced: job.balanced,
+                balance: job.balance,
+                positive_weights: Vec::new(),
                 folds: 0,
                 last_class: 0,
                 class_changes: 0,
@@ -312,7 +326,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
             Stage::Dumping(loading, spill, slot, more) => self.dump(loading, spill, slot, more)?,
             Stage::Spilling(loading, spill) => self.spill(loading, spill, budget)?,
             Stage::Scaling(loading, applier, facts, slot) => {
-                scale(loading, applier, facts, slot, budget)
+                let weights = &self.seen.positive_weights;
+                scale(loading, applier, (facts, weights), slot, budget)
             }
             Stage::Streaming(producer, replay, applier) => {
                 return self.stream(producer, replay, applier, budget)
@@ -355,6 +370,11 @@ impl<S: Source, P: Spool> Reader<S, P> {
         }
         if more {
             return Ok(Stage::Loading(loading, spill));
+        }
+        let weighed = self.seen.weighed();
+        if PageMut::open(loading.arena(), 0).spare_mut().len() < weighed {
+            self.resident = false;
+            return Ok(Stage::Dumping(loading, spill, 0, false));
         }
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
         Ok(Stage::Scaling(loading, applier, facts, 0))
@@ -438,9 +458,17 @@ impl<S: Source, P: Spool> Reader<S, P> {
             .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
+        if self.seen.weighed() > self.cache.working_set_words() {
+            let words = self.seen.weighed();
+            return Err(ReadError::Row(too_small(
+                &self.cache,
+                self.seen.rows,
+                words,
+            )));
+        }
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
         Ok(Stage::Streaming(
-            loading.publish_streaming(&facts),
+            loading.publish_streaming(&facts, &self.seen.positive_weights),
             replay,
             Box::new(applier),
         ))
@@ -509,7 +537,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
 fn scale(
     mut loading: Loading,
     applier: Applier,
-    facts: Facts,
+    (facts, positive_weights): (Facts, &[f32]),
     slot: usize,
     budget: usize,
 ) -> Stage {
@@ -522,7 +550,7 @@ fn scale(
     if end < slots {
         return Stage::Scaling(loading, applier, facts, end);
     }
-    loading.publish_resident(&facts);
+    loading.publish_resident(&facts, positive_weights);
     Stage::Done
 }
 
@@ -575,21 +603,38 @@ impl Seen {
         }
     }
 
-    /// What balancing multiplies costs by, by group; empty where it is not wanted.
-    fn balance(&self) -> Result<Vec<f32>, TryReserveError> {
+    /// Classes of which the weights as positives are told to the trainer.
+    fn weighed(&self) -> usize {
+        let classes = self.group_counts.len().div_ceil(self.stride as usize);
+        match self.balance {
+            Balance::Positives if classes > 2 => classes,
+            _ => 0,
+        }
+    }
+
+    /// What balancing multiplies costs by, by group; empty where it multiplies none, or those of positives alone.
+    fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
         let mut factors = Vec::new();
-        if !self.balanced {
+        if self.balance == Balance::None {
             return Ok(factors);
         }
-        factors.try_reserve_exact(self.group_counts.len())?;
         let classes = || self.group_counts.chunks(self.stride as usize);
         let rows_of = |class: &[u64]| class.iter().sum::<u64>();
         let occurring = classes().filter(|class| rows_of(class) > 0).count();
-        for class in classes() {
+        let balanced = classes().map(|class| {
             let share = rows_of(class) as f64 * occurring as f64;
-            let factor = self.rows as f64 / share.max(1.0);
-            factors.extend(class.iter().map(|_| factor as f32));
+            let factor = (self.rows as f64 / share.max(1.0)) as f32;
+            (factor, class.len())
+        });
+        if self.weighed() > 0 {
+            let mut weights = Vec::new();
+            weights.try_reserve_exact(self.weighed())?;
+            weights.extend(balanced.map(|(factor, _)| factor));
+            self.positive_weights = weights;
+            return Ok(factors);
         }
+        factors.try_reserve_exact(self.group_counts.len())?;
+        factors.extend(balanced.flat_map(|(factor, groups)| std::iter::repeat_n(factor, groups)));
         Ok(factors)
     }
 
@@ -602,12 +647,9 @@ impl Seen {
         };
         let scaling = kept.unwrap_or(learned);
         self.means = self.learner.means()?;
-        let applier = Applier::new(
-            &scaling,
-            self.learner.provisional(),
-            &self.means,
-            self.balance()?,
-        )?;
+        let balance = self.balance()?;
+        let provisional = self.learner.provisional();
+        let applier = Applier::new(&scaling, provisional, &self.means, balance)?;
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
@@ -620,6 +662,7 @@ impl Seen {
             max_row_words: self.max_row_words,
             mean_row_words: (self.words / self.rows.max(1)) as usize,
             mean_q,
+            weighed: self.positive_weights.len(),
         };
         Ok((facts, applier))
     }

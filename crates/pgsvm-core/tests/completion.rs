@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
-use pgsvm_core::{HeadSpec, Loss, Plan, Problem, Scale, Schedule};
+use pgsvm_core::{Balance, CacheLayout, HeadSpec, Loss, Plan, Policy, Problem, Scale, Schedule};
 
 const PLENTY: usize = 16 << 20;
 /// Less than the rows of these tests take, which then stream.
@@ -154,7 +154,7 @@ fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
     for cache in [PLENTY, LITTLE] {
         let plain = settings(cache, Scale::Standard, Threads::One);
         let balanced = Settings {
-            balanced: true,
+            balance: Balance::Examples,
             ..plain
         };
         let plan = Plan::train(0.1);
@@ -169,4 +169,115 @@ fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
             assert_eq!(weights[0], weights[1]);
         }
     }
+}
+
+/// Rows of so many classes, of which some are rare, with costs of their own.
+fn lopsided(classes: u32, rows: usize) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(11);
+    let mut examples = clouds(rows, 5, 1.0, 5);
+    for (n, example) in examples.iter_mut().enumerate() {
+        let drawn = (numbers.uniform() * numbers.uniform() * f64::from(classes)) as u32;
+        // each has a row at least
+        example.group = if n < classes as usize {
+            n as u32
+        } else {
+            drawn
+        };
+        example.dense[0] += f64::from(example.group) / 2.0;
+        example.cost = [1.0, 1.0, 0.5][numbers.below(3)];
+    }
+    examples
+}
+
+/// What each head reaches where the costs of its positive rows are multiplied by n / (K n_class).
+fn primals_of_weighed_heads(
+    problem: &Problem,
+    examples: &[OwnedExample],
+    classes: u32,
+    scale: Scale,
+) -> Vec<f64> {
+    let primal = |class| {
+        let rows = examples.iter().filter(|row| row.group == class).count();
+        let factor = examples.len() as f64 / (f64::from(classes) * rows as f64);
+        let mut weighed = examples.to_vec();
+        for example in &mut weighed {
+            let positive = example.group == class;
+            example.cost *= if positive { factor as f32 } else { 1.0 };
+            example.group = u32::from(positive);
+        }
+        let settings = settings(PLENTY, scale, Threads::One);
+        let head = vec![HeadSpec::binary(problem.c())];
+        let trained = train_examples(*problem, head, &weighed, settings).expect("works");
+        trained.trainer.report().unwrap().heads[0]
+            .certificate
+            .primal
+    };
+    (0..classes).map(primal).collect()
+}
+
+#[test]
+fn balanced_positives_weigh_in_their_own_heads_alone() {
+    for (classes, rows) in [(3, 600), (12, 900)] {
+        let examples = lopsided(classes, rows);
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for policy in [Policy::Cached, Policy::Block] {
+                let problem = Problem::new(loss, 0.1, 1e-4)
+                    .expect("in range")
+                    .with_policy(policy);
+                let expected =
+                    primals_of_weighed_heads(&problem, &examples, classes, Scale::Standard);
+                for cache in [PLENTY, LITTLE] {
+                    let settings = Settings {
+                        balance: Balance::Positives,
+                        ..settings(cache, Scale::Standard, Threads::One)
+                    };
+                    let plan = Plan::train(0.1);
+                    let trained =
+                        train_examples(problem, plan, &examples, settings).expect("works");
+                    let heads = trained.trainer.report().unwrap().heads;
+                    assert_eq!(heads.len(), classes as usize);
+                    for (head, expected) in heads.iter().zip(&expected) {
+                        let found = head.certificate;
+                        assert!(found.gap <= 1e-4, "{found:?}");
+                        let apart = (found.primal - expected).abs() / expected;
+                        assert!(
+                            apart < 2e-4,
+                            "{classes} {loss:?} {cache}: {found:?} {expected}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What classes weigh comes between rows and slots: where there is no room, rows stream.
+#[test]
+fn balanced_positives_find_room_whatever_the_cache() {
+    let (classes, examples) = (40, lopsided(40, 900));
+    let problem = problem();
+    let expected = primals_of_weighed_heads(&problem, &examples, classes, Scale::None);
+    let (mut resident, mut streaming) = (0, 0);
+    let needed = 900 * CacheLayout::dense_row_bytes(5);
+    for cache in (needed - 256..needed + 512).step_by(128) {
+        let settings = Settings {
+            balance: Balance::Positives,
+            ..settings(cache, Scale::None, Threads::One)
+        };
+        let trained = train_examples(problem, Plan::train(problem.c()), &examples, settings);
+        let report = trained.expect("works").trainer.report().unwrap();
+        *if report.resident {
+            &mut resident
+        } else {
+            &mut streaming
+        } += 1;
+        for (head, expected) in report.heads.iter().zip(&expected) {
+            let apart = (head.certificate.primal - expected).abs() / expected;
+            assert!(
+                apart < 2.0 * problem.tolerance(),
+                "{cache}: {head:?} {expected}"
+            );
+        }
+    }
+    assert!(resident > 1 && streaming > 3, "{resident} {streaming}");
 }

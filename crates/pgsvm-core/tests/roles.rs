@@ -20,7 +20,7 @@ const JOB: ReaderJob = ReaderJob {
     spooling: Spooling::USUAL,
     policy: Policy::Cached,
     stride: 1,
-    balanced: false,
+    balance: pgsvm_core::Balance::None,
     impute: false,
 };
 

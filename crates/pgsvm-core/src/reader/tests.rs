@@ -9,7 +9,7 @@ const JOB: ReaderJob = ReaderJob {
     spooling: Spooling::USUAL,
     policy: Policy::Cached,
     stride: 1,
-    balanced: false,
+    balance: Balance::None,
     impute: false,
 };
 

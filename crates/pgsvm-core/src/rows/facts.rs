@@ -25,10 +25,12 @@ pub(crate) struct Facts {
     pub(crate) mean_row_words: usize,
     /// Mean of Q over all rows.
     pub(crate) mean_q: f64,
+    /// Classes of which the weights as positives follow, see [`crate::cache::TrainerSide::positive_weights`]; 0: all are 1.
+    pub(crate) weighed: usize,
 }
 
 impl Facts {
-    pub(crate) const FIELDS: usize = 10;
+    pub(crate) const FIELDS: usize = 11;
 
     pub(crate) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -42,6 +44,7 @@ impl Facts {
             self.max_row_words as u64,
             self.mean_row_words as u64,
             self.mean_q.to_bits(),
+            self.weighed as u64,
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -61,6 +64,7 @@ impl Facts {
             max_row_words: get(7) as usize,
             mean_row_words: get(8) as usize,
             mean_q: f64::from_bits(get(9)),
+            weighed: get(10) as usize,
         }
     }
 }

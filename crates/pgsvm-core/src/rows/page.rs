@@ -82,6 +82,12 @@ impl<'a> Page<'a> {
         Row::new(self.peek(slot), self.dense)
     }
 
+    /// The words between rows and slots.
+    pub(crate) fn spare(&self) -> &'a [u32] {
+        let end = self.words.len() - self.slots();
+        &self.words[(self.words[USED] as usize * QUAD).min(end)..end]
+    }
+
     /// Words of live rows.
     pub(crate) fn live_words(&self) -> usize {
         self.words[LIVE] as usize * QUAD
@@ -123,6 +129,13 @@ impl<'a> PageMut<'a> {
         self.words[USED] += (length / QUAD) as u32;
         self.words[LIVE] += (length / QUAD) as u32;
         Some(&mut self.words[from..from + length])
+    }
+
+    /// The words between rows and slots: whoever takes them pushes no more rows.
+    pub(crate) fn spare_mut(&mut self) -> &mut [u32] {
+        let end = self.words.len() - self.read().slots();
+        let from = (self.words[USED] as usize * QUAD).min(end);
+        &mut self.words[from..end]
     }
 
     /// The words of the row in a slot.

@@ -9,6 +9,8 @@ pub struct HeadSpec {
     pub signs: Signs,
     /// C of this head.
     pub c: f64,
+    /// What the costs of its positive rows are multiplied by.
+    pub positive_weight: f32,
     /// Gap at which it stops; None: the problem's tolerance.
     pub tolerance: Option<f64>,
     /// Full passes after which it stops with the gap reached; None: as many as the problem says.
@@ -21,6 +23,7 @@ impl HeadSpec {
         Self {
             signs: signs.into(),
             c,
+            positive_weight: 1.0,
             tolerance: None,
             max_passes: None,
         }

@@ -25,6 +25,7 @@
 //! after [`HELD_OUT_PASSES`] full passes, so that a C that is far too large holds nobody up.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -197,11 +198,19 @@ pub(crate) struct Layout {
     stride: usize,
     /// Folds that have rows, ascending.
     folds: Vec<u32>,
+    /// By class, what it weighs where it is positive; empty: 1.
+    positive_weights: Arc<Vec<f32>>,
 }
 
 impl Layout {
-    /// `groups`: largest id of a group + 1; `folds`: a bit for each fold that occurs.
-    pub(crate) fn new(plan: &Plan, groups: usize, folds: u64) -> Result<Self, PlanError> {
+    /// `groups`: largest id of a group + 1; `folds`: a bit for each fold that occurs; `positive_weights`: by class, what it
+    /// weighs where it is positive, or none.
+    pub(crate) fn new(
+        plan: &Plan,
+        groups: usize,
+        folds: u64,
+        positive_weights: &Arc<Vec<f32>>,
+    ) -> Result<Self, PlanError> {
         let stride = plan.stride() as usize;
         let folds: Vec<u32> = (0..MOST_FOLDS)
             .filter(|fold| folds >> fold & 1 != 0)
@@ -213,6 +222,7 @@ impl Layout {
             classes: groups.div_ceil(stride),
             stride,
             folds,
+            positive_weights: positive_weights.clone(),
         })
     }
 
@@ -295,7 +305,11 @@ impl Layout {
             };
             let bytes = size_of::<HeadSpec>() as u64;
             heads.try_reserve(1).map_err(|_| OutOfMemory { bytes })?;
-            heads.push(HeadSpec::new(signs, c));
+            let weight = self.positive_weights.get(self.positive(head));
+            heads.push(HeadSpec {
+                positive_weight: weight.copied().unwrap_or(1.0),
+                ..HeadSpec::new(signs, c)
+            });
         }
         Ok(())
     }

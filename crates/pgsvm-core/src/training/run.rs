@@ -1,5 +1,6 @@
 //! A training under way: the form its rows are in, and its stages, see [`crate::task::plan`].
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::memory::{copied, gathered, OutOfMemory};
@@ -29,6 +30,8 @@ use crate::training::tallies::Tallies;
 pub(super) struct Run<T> {
     schedule: Box<dyn Schedule<T>>,
     facts: Facts,
+    /// By class, see [`TrainerSide::positive_weights`].
+    positive_weights: Arc<Vec<f32>>,
     /// Rows that are trained with one another between two passes over all.
     together: usize,
     /// Whether all rows are in the cache.
@@ -69,7 +72,12 @@ struct StageHeads {
 
 impl StageHeads {
     /// The first stage towards this goal.
-    fn first(goal: &Goal, problem: &Problem, facts: &Facts) -> Result<Self, TrainError> {
+    fn first(
+        goal: &Goal,
+        problem: &Problem,
+        facts: &Facts,
+        positive_weights: &Arc<Vec<f32>>,
+    ) -> Result<Self, TrainError> {
         let mut this = Self {
             specs: Vec::new(),
             finals: 0,
@@ -82,7 +90,10 @@ impl StageHeads {
                 this.specs.clone_from(heads);
                 this.finals = heads.len();
             }
-            Goal::Plan(plan) => this.add(plan, problem, facts)?,
+            Goal::Plan(plan) => {
+                let layout = Layout::new(plan, facts.groups, facts.folds, positive_weights)?;
+                this.add(plan, layout, problem)?;
+            }
         }
         let unsigned = |spec: &HeadSpec| spec.signs.groups() < facts.groups;
         match this.specs.iter().position(unsigned) {
@@ -91,8 +102,7 @@ impl StageHeads {
         }
     }
 
-    fn add(&mut self, plan: &Plan, problem: &Problem, facts: &Facts) -> Result<(), TrainError> {
-        let layout = Layout::new(plan, facts.groups, facts.folds)?;
+    fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
         if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
             layout.add_final(*only, &mut self.specs)?;
             self.finals = self.specs.len();
@@ -153,10 +163,11 @@ impl<T: Real> Run<T> {
         goal: &Goal,
         start: Vec<Start>,
         wants_leeways: Option<Vec<Metric>>,
-        side: TrainerSide,
+        mut side: TrainerSide,
         started: Instant,
     ) -> Result<Self, TrainError> {
         let (facts, together) = schedule::facts_of(&side)?;
+        let positive_weights = Arc::new(side.positive_weights()?);
         let resident = matches!(side, TrainerSide::Resident(..));
         let StageHeads {
             specs,
@@ -164,7 +175,7 @@ impl<T: Real> Run<T> {
             plan,
             c,
             layout,
-        } = StageHeads::first(goal, problem, &facts)?;
+        } = StageHeads::first(goal, problem, &facts, &positive_weights)?;
         let random = Random::new(problem.seed(), Stream::Trainer);
         let mut solver = Solver::new(problem, &specs, &facts, together)?;
         if !start.is_empty() && start.len() != finals {
@@ -180,6 +191,7 @@ impl<T: Real> Run<T> {
         Ok(Self {
             schedule,
             facts,
+            positive_weights,
             together,
             resident,
             problem: *problem,
@@ -272,7 +284,8 @@ impl<T: Real> Run<T> {
         let Some(plan) = &self.plan else {
             return self.begin_survey();
         };
-        let layout = Layout::new(plan, self.facts.groups, self.facts.folds)?;
+        let (groups, folds) = (self.facts.groups, self.facts.folds);
+        let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
         let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);

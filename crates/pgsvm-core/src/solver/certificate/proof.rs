@@ -10,6 +10,7 @@ use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Proved;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Tally;
+use crate::solver::sums::terms::Terms;
 use crate::task::loss::{Conjugate, LossFunction};
 
 /// A head in a verifying pass: what has been recomputed so far.
@@ -65,16 +66,16 @@ impl Proof {
     pub(in crate::solver) fn check<K: Isa, L: LossFunction>(
         &mut self,
         row: &Row<'_>,
-        (loss, c): (L, f64),
+        (loss, terms): (L, &Terms),
         (y, alpha, score): (f64, f32, Option<f64>),
         intercept: f64,
     ) -> Checked {
-        let cost = f64::from(row.cost());
+        let cost = terms.cost(row.cost(), y);
         let Conjugate {
             linear,
             curvature: diag,
             high: upper,
-        } = loss.conjugate(c * cost);
+        } = loss.conjugate(terms.c * cost);
         // one that came from elsewhere may be beyond its bound
         let alpha = alpha.min(upper);
         if alpha > 0.0 {

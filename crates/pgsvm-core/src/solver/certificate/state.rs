@@ -122,6 +122,7 @@ impl HeadState {
         Self {
             terms: Terms {
                 c: spec.c,
+                positive_weight: spec.positive_weight,
                 loss: problem.loss(),
                 shrink_above: f64::INFINITY,
                 shrink_below: f64::NEG_INFINITY,

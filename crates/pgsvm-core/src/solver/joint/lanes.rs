@@ -19,6 +19,12 @@ pub(super) struct LaneBlock {
     /// Bound of a dual variable and curvature of the loss at cost 1.
     upper: Lanes,
     diag: Lanes,
+    /// Whether positive rows weigh otherwise than by their cost in some lane, how much more they do, and what bound and
+    /// curvature then are at cost 1.
+    weighs: bool,
+    weight: Lanes,
+    upper_positive: Lanes,
+    diag_positive: Lanes,
     shrink_above: Lanes,
     shrink_below: Lanes,
     sums: LaneSums,
@@ -100,6 +106,10 @@ impl LaneBlock {
         c: [0.0; LANES],
         upper: [0.0; LANES],
         diag: [0.0; LANES],
+        weighs: false,
+        weight: [1.0; LANES],
+        upper_positive: [0.0; LANES],
+        diag_positive: [0.0; LANES],
         shrink_above: [0.0; LANES],
         shrink_below: [0.0; LANES],
         sums: ZERO,
@@ -112,6 +122,11 @@ impl LaneBlock {
         self.c[k] = terms.c;
         let own = by_loss!(terms.loss, loss => loss.conjugate(terms.c));
         (self.diag[k], self.upper[k]) = (own.curvature as f32, own.high);
+        let weight = terms.positive_weight;
+        let own = by_loss!(terms.loss, loss => loss.conjugate(terms.c * f64::from(weight)));
+        (self.diag_positive[k], self.upper_positive[k]) = (own.curvature as f32, own.high);
+        self.weight[k] = weight;
+        self.weighs |= weight != 1.0;
         self.shrink_above[k] = terms.shrink_above as f32;
         self.shrink_below[k] = terms.shrink_below as f32;
     }
@@ -144,15 +159,42 @@ impl LaneBlock {
         }
     }
 
-    /// Bounds and curvatures for a row of this cost.
+    /// Bounds and curvatures for a row.
     #[inline(always)]
-    fn bounds<L: LossFunction>(&self, loss: L, cost: f32) -> (Lanes, Lanes) {
+    fn bounds<E: Eight, L: LossFunction>(&self, loss: L, facing: Facing<'_>) -> (E, E) {
+        let cost = facing.cost;
+        if cost == 1.0 && !self.weighs {
+            return (E::load(&self.upper), E::load(&self.diag));
+        }
         if cost == 1.0 {
-            return (self.upper, self.diag);
+            let positive = E::splat(0.0).below(E::load(facing.signs));
+            let pick = |one, other| positive.pick(E::load(one), E::load(other));
+            let upper = pick(&self.upper_positive, &self.upper);
+            return (upper, pick(&self.diag_positive, &self.diag));
         }
         let cost = f64::from(cost);
-        let of = self.c.map(|c| loss.conjugate(c * cost));
-        (of.map(|it| it.high), of.map(|it| it.curvature as f32))
+        let of: [_; LANES] = std::array::from_fn(|k| {
+            let weighs = self.weighs && facing.signs[k] > 0.0;
+            let weight = if weighs {
+                f64::from(self.weight[k])
+            } else {
+                1.0
+            };
+            loss.conjugate(self.c[k] * (cost * weight))
+        });
+        let (upper, diag) = (of.map(|it| it.high), of.map(|it| it.curvature as f32));
+        (E::load(&upper), E::load(&diag))
+    }
+
+    /// What the losses of a row count.
+    #[inline(always)]
+    fn costs<E: Eight>(&self, facing: Facing<'_>, positive: E) -> E {
+        let cost = E::splat(facing.cost);
+        if !self.weighs {
+            return cost;
+        }
+        let weighed = cost.times(E::load(&self.weight));
+        positive.pick(weighed.least(E::splat(f32::MAX)), cost)
     }
 
     /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes in which it is shrunk from
@@ -166,8 +208,7 @@ impl LaneBlock {
         alpha: &Lanes,
         shrunk: &mut u8,
     ) -> Standing<E> {
-        let (upper, diag) = self.bounds(loss, facing.cost);
-        let (upper, diag) = (E::load(&upper), E::load(&diag));
+        let (upper, diag) = self.bounds::<E, L>(loss, facing);
         let (y, old, zero) = (E::load(facing.signs), E::load(alpha), E::splat(0.0));
         let takes_part = y.below(zero).or(zero.below(y));
         let on = E::where_set(facing.lanes).and(takes_part);
@@ -264,11 +305,11 @@ impl LaneBlock {
         alpha: &Lanes,
         norm: Option<f32>,
     ) {
-        let sums = &mut self.sums;
         let (y, zero) = (E::load(facing.signs), E::splat(0.0));
         let positive = zero.below(y);
         let on = E::where_set(facing.lanes).and(positive.or(y.below(zero)));
-        let cost = E::splat(facing.cost);
+        let cost = self.costs::<E>(facing, positive);
+        let sums = &mut self.sums;
         let lost = |margin: E| on.and(cost.times(loss.value_of_eight(margin)));
         let margin = y.times(E::load(at_start));
         lost(margin).add_to(&mut sums.start_loss);

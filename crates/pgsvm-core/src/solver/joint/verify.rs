@@ -177,9 +177,9 @@ impl JointHeads {
             let score = proof.primal().then(|| f64::from(scores[k]));
             let place = row.ordinal() * self.width + block;
             let alpha = &mut self.alpha[place][k];
-            let c = self.states[*head].terms.c;
+            let terms = &self.states[*head].terms;
             let (at, one) = ((y, *alpha, score), self.intercept.into());
-            let checked = proof.check::<K, L>(row, (loss, c), at, one);
+            let checked = proof.check::<K, L>(row, (loss, terms), at, one);
             *alpha = checked.alpha;
             if let Some(settled) = checked.settled {
                 let lanes = &mut self.shrunk[place];

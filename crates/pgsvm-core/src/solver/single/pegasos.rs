@@ -72,7 +72,7 @@ impl<T: Real> Head<T> {
             return;
         };
         let y = f64::from(self.signs[row.group()]);
-        let cost = f64::from(row.cost());
+        let cost = self.state.terms.cost(row.cost(), y);
         let step = self.state.terms.c * cost * descent.rows / (descent.t * size as f64);
         self.add::<K>(row, y, cost, step, &mut descent);
         self.descent = Some(descent);

@@ -32,7 +32,7 @@ impl<T: Real> HeadView<'_, T> {
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
-        let checked = proof.check::<K, L>(row, (loss, self.terms.c), (y, before, score), intercept);
+        let checked = proof.check::<K, L>(row, (loss, &self.terms), (y, before, score), intercept);
         if checked.alpha != before {
             dual.set(checked.alpha);
         }

@@ -208,7 +208,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         place: RowProducts,
         deferred: &mut Deferred<'r>,
     ) -> (Outcome, f64) {
-        let cost = f64::from(row.cost());
+        let cost = self.head.terms.cost(row.cost(), y);
         if FULL {
             self.tally(y, cost, place.score, place.at_start);
         }
@@ -254,7 +254,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         if y == 0.0 {
             return None;
         }
-        let cost = f64::from(row.cost());
+        let cost = self.head.terms.cost(row.cost(), y);
         let mut none = Deferred::NONE;
         let start = self.head.start;
         let ([place], _) = self
@@ -295,7 +295,8 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             return;
         }
         let at_start = self.view.score_at::<K>(row, self.head.start);
-        self.tally(y, f64::from(row.cost()), at_start, at_start);
+        let cost = self.head.terms.cost(row.cost(), y);
+        self.tally(y, cost, at_start, at_start);
     }
 
     /// The coordinate step; what it adds to the dense part is left for later.
@@ -578,6 +579,7 @@ mod tests {
                 signs: &self.signs,
                 terms: Terms {
                     c: 0.3,
+                    positive_weight: 1.0,
                     loss: self.loss,
                     shrink_above: 0.2,
                     shrink_below: -0.2,
