@@ -427,8 +427,10 @@ impl Loading {
     /// Hands the arena over to the trainer. What classes weigh as positives comes between rows and slots, where there must
     /// be room.
     pub(crate) fn publish_resident(mut self, facts: &Facts, positive_weights: &[f32]) {
-        let mut page = PageMut::open(self.arena(), facts.dense);
-        put_floats(page.spare_mut(), positive_weights);
+        if !positive_weights.is_empty() {
+            let mut page = PageMut::open(self.arena(), facts.dense);
+            put_floats(page.spare_mut(), positive_weights);
+        }
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Resident);
     }

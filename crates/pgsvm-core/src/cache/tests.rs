@@ -7,7 +7,7 @@ fn ends(cache_bytes: usize) -> (Producer, Consumer) {
     let producer = cache
         .claim_reader()
         .unwrap()
-        .publish_streaming(&Facts::default());
+        .publish_streaming(&Facts::default(), &[]);
     match waiting.poll() {
         TrainerSide::Streaming(_, _, consumer) => (producer, consumer),
         _ => panic!("streaming was published"),
@@ -113,7 +113,7 @@ fn the_trainer_reaches_nothing_before_a_phase_is_published() {
         mean_q: 1.5,
         ..Facts::default()
     };
-    loading.publish_resident(&facts);
+    loading.publish_resident(&facts, &[]);
     let TrainerSide::Resident(found, arena) = waiting.poll() else {
         panic!("resident")
     };
@@ -168,7 +168,7 @@ mod every_interleaving {
             let cache = Cache::in_memory(cache_bytes).unwrap();
             let waiting = cache.claim_trainer().unwrap();
             let loading = cache.claim_reader().unwrap();
-            let producer = loading.publish_streaming(&Facts::default());
+            let producer = loading.publish_streaming(&Facts::default(), &[]);
             let TrainerSide::Streaming(_, _, consumer) = waiting.poll() else {
                 panic!("streaming was published")
             };

@@ -203,6 +203,7 @@ mod tests {
             max_row_words: 5,
             mean_row_words: 5,
             mean_q: 1.0,
+            weighed: 0,
         };
         Log::new(Instant::now(), &facts, 1)
     }
