@@ -40,9 +40,9 @@ SELECT rows, round(accuracy::numeric, 2) AS accuracy, round(recall::numeric, 2) 
 FROM svm_evaluate('machines_state', 'new_machines');
 SELECT actual, predicted, round(rows, -1) AS about FROM svm_confusion('machines_state', 'new_machines');
 SELECT feature, CASE WHEN weight > 0 THEN 'runs' ELSE 'fails' END AS speaks_for FROM svm_weights('machines_state')
-WHERE feature NOT LIKE 'site%' AND abs(weight) > 0.05;
+WHERE importance > 0.05;
 SELECT feature, round(value::numeric) AS value, CASE WHEN contribution > 0 THEN 'runs' ELSE 'fails' END AS speaks_for
-FROM svm_explain('machines_state', (SELECT m FROM new_machines AS m WHERE id = 20005), 3);
+FROM svm_explain('machines_state', (SELECT m FROM new_machines AS m WHERE id = 20005), 3, baseline => 'mean');
 
 -- Choosing C
 SELECT c, count(*) AS folds, round(avg(accuracy)::numeric, 2) AS accuracy

@@ -20,35 +20,48 @@ COMMENT ON FUNCTION svm_features IS 'what was decided for each column that a mod
 
 CREATE OR REPLACE FUNCTION svm_explain(
     model text, features anyelement, top_n int DEFAULT 10, class anycompatible DEFAULT NULL::text,
+    baseline text DEFAULT 'zero',
     OUT class text, OUT feature text, OUT value float8, OUT weight float8, OUT contribution float8
 ) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE ROWS 12 AS 'MODULE_PATHNAME', 'svm_explain_wrapper';
-COMMENT ON FUNCTION svm_explain(text, anyelement, int, anycompatible) IS
+COMMENT ON FUNCTION svm_explain(text, anyelement, int, anycompatible, text) IS
     'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
 
 CREATE OR REPLACE FUNCTION svm_explain(
     model text, features text, top_n int DEFAULT 10, class anycompatible DEFAULT NULL::text,
+    baseline text DEFAULT 'zero',
     OUT class text, OUT feature text, OUT value float8, OUT weight float8, OUT contribution float8
 ) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE ROWS 12 AS 'MODULE_PATHNAME', 'svm_explain_wrapper';
-COMMENT ON FUNCTION svm_explain(text, text, int, anycompatible) IS
+COMMENT ON FUNCTION svm_explain(text, text, int, anycompatible, text) IS
     'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
 
 CREATE OR REPLACE FUNCTION svm_internal.svm_weights_unordered(
-    model text, OUT head int, OUT class text, OUT feature text, OUT weight float8
+    model text, OUT head int, OUT class text, OUT feature text, OUT weight float8, OUT standardized float8,
+    OUT importance float8, OUT index bigint, OUT "position" bigint
 ) RETURNS SETOF record
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_weights_unordered_wrapper';
 COMMENT ON FUNCTION svm_internal.svm_weights_unordered(text) IS 'what svm_weights returns, in any order and without sorting';
 
-CREATE OR REPLACE FUNCTION svm_weights(model text) RETURNS TABLE (class text, feature text, weight float8)
+CREATE OR REPLACE FUNCTION svm_weights(model text) RETURNS TABLE (
+    class text,
+    feature text,
+    weight float8,
+    -- times the feature's standard deviation in the rows trained on; NULL where that is not known
+    standardized float8,
+    -- share in the standardized weights of the class, by amount
+    importance float8,
+    -- of an array's element, or sparse
+    index bigint
+)
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT learned.class, learned.feature, learned.weight
+    SELECT learned.class, learned.feature, learned.weight, learned.standardized, learned.importance, learned.index
     FROM svm_internal.svm_weights_unordered(svm_weights.model) AS learned
-    ORDER BY learned.head, pg_catalog.abs(learned.weight) DESC, learned.feature;
+    ORDER BY learned.head, learned.importance DESC NULLS LAST, pg_catalog.abs(learned.weight) DESC, learned."position";
 END;
 COMMENT ON FUNCTION svm_weights(text) IS
-    'the weights of a model that are not zero by class and feature, the largest first, the intercept among them';
+    'the weights of a model that are not zero by class and feature, the most important first, the intercept among them';
 
 CREATE OR REPLACE FUNCTION svm_suspects(
     model text, relation regclass, n int DEFAULT 20,

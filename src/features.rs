@@ -32,6 +32,7 @@ pub use name::Feature;
 pub use resolve::resolve;
 
 use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -113,6 +114,9 @@ pub struct FeatureSet {
         deserialize_with = "stored::means"
     )]
     pub means: Rc<Vec<f64>>,
+    /// Mean and deviation in the rows trained on, by feature id, as far as they are known.
+    #[serde(default, skip_serializing_if = "stored::is_unknown")]
+    pub spread: Rc<Spread>,
     /// Columns that nobody named, which training left out for what their values are.
     #[serde(
         default,
@@ -353,10 +357,25 @@ impl FeatureSet {
         })
     }
 
+    /// The mean of a feature in the rows trained on, where it is known.
+    pub fn mean(&self, feature: u64) -> Option<f64> {
+        self.spread
+            .mean
+            .get(usize::try_from(feature).ok()?)
+            .copied()
+    }
+
+    /// The same of its standard deviation.
+    pub fn deviation(&self, feature: u64) -> Option<f64> {
+        let known = &self.spread.deviation;
+        known.get(usize::try_from(feature).ok()?).copied()
+    }
+
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let parts = self.parts.len() * PART_BYTES;
         let dictionaries = self.categories().map(|(_, dictionary)| dictionary.bytes());
-        parts + dictionaries.sum::<usize>() + self.means.len() * size_of::<f64>()
+        let numbers = self.means.len() + 2 * self.spread.mean.len();
+        parts + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
     }
 }

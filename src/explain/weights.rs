@@ -16,7 +16,8 @@ c_function!(
     svm_weights_unordered
 );
 
-/// `svm_weights_unordered(model) -> TABLE(head, class, feature, weight)`, the intercepts among them.
+/// `svm_weights_unordered(model) -> TABLE(head, class, feature, weight, standardized, importance, index, "position")`, the
+/// intercepts among them; of 0.2.0 only the first four columns.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with one argument that is not NULL.
@@ -29,56 +30,100 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
             let name = String::from_utf8_lossy(name.payload());
             model::find(statement::extension_schema(), &name).or_raise()
         };
+        let mut out = Listing {
+            rows: &mut rows,
+            model: &model,
+            totals: totals(&model),
+        };
         for (number, head) in model.heads.iter().enumerate() {
-            put(&mut rows, &model, number, "(intercept)", head.intercept);
+            out.put(number, None, "(intercept)", head.intercept);
         }
         for feature in 0..model.dense_count {
-            crate::pg::check_for_interrupts();
-            let heads = 0..model.heads.len();
-            if heads
-                .clone()
-                .all(|head| model.dense_of(head)[feature] == 0.0)
-            {
-                continue;
-            }
-            let name = model.features.feature_name(feature as u64);
-            for number in heads {
-                put(
-                    &mut rows,
-                    &model,
-                    number,
-                    &name,
-                    model.dense_of(number)[feature],
-                );
-            }
+            let weights = || (0..model.heads.len()).map(|head| model.dense_of(head)[feature]);
+            out.feature(feature as u64, weights);
         }
         for (id, weights) in model.sparse.iter() {
-            crate::pg::check_for_interrupts();
             let feature = model.dense_count as u64 + u64::from(id);
-            let name = model.features.feature_name(feature);
-            for (number, weight) in weights.iter().enumerate() {
-                put(&mut rows, &model, number, &name, *weight);
-            }
+            out.feature(feature, || weights.iter().copied());
         }
     }
     pg_sys::Datum::from(0)
 }
 
-/// # Safety
-/// The rows are those of `svm_weights_unordered`.
-unsafe fn put(rows: &mut ResultSet, model: &Model, head: usize, feature: &str, weight: f64) {
-    if weight == 0.0 {
-        return;
+/// By head the standardized weights summed up by amount, as far as deviations are known.
+fn totals(model: &Model) -> Vec<f64> {
+    let mut totals = vec![0.0; model.heads.len()];
+    let mut add = |feature: u64, head: usize, weight: f64| {
+        if let Some(deviation) = model.features.deviation(feature) {
+            totals[head] += (weight * deviation).abs();
+        }
+    };
+    for head in 0..model.heads.len() {
+        let weights = (0..).zip(model.dense_of(head));
+        weights.for_each(|(feature, weight)| add(feature, head, *weight));
     }
-    // SAFETY: the values are of the declared types.
-    unsafe {
-        rows.put(|| {
-            [
-                Some(pg_sys::Datum::from(head as i32)),
-                Some(text_datum(&model.labels[model.class_of_head(head)])),
-                Some(text_datum(feature)),
-                Some(float8(weight)),
-            ]
+    for (id, weights) in model.sparse.iter() {
+        crate::pg::check_for_interrupts();
+        let feature = model.dense_count as u64 + u64::from(id);
+        let weights = weights.iter().enumerate();
+        weights.for_each(|(head, weight)| add(feature, head, *weight));
+    }
+    totals
+}
+
+struct Listing<'a> {
+    rows: &'a mut ResultSet,
+    model: &'a Model,
+    totals: Vec<f64>,
+}
+
+impl Listing<'_> {
+    /// Adds a feature's weights, by head.
+    ///
+    /// # Safety
+    /// The rows are those of `svm_weights_unordered`.
+    unsafe fn feature<W: Iterator<Item = f64>>(&mut self, feature: u64, weights: impl Fn() -> W) {
+        crate::pg::check_for_interrupts();
+        if weights().all(|weight| weight == 0.0) {
+            return;
+        }
+        let name = self.model.features.feature_name(feature);
+        for (head, weight) in weights().enumerate() {
+            // SAFETY: as the caller promises.
+            unsafe { self.put(head, Some(feature), &name, weight) };
+        }
+    }
+
+    /// # Safety
+    /// As for `feature`; no feature is the intercept.
+    unsafe fn put(&mut self, head: usize, feature: Option<u64>, name: &str, weight: f64) {
+        if weight == 0.0 {
+            return;
+        }
+        let features = &self.model.features;
+        let deviation = feature.and_then(|feature| features.deviation(feature));
+        let standardized = deviation.map(|deviation| weight * deviation);
+        let total = self.totals[head];
+        let importance = standardized.map(|weight| match total > 0.0 {
+            true => weight.abs() / total,
+            false => 0.0,
         });
+        let index = feature.and_then(|feature| features.feature(feature).index());
+        let class = &self.model.labels[self.model.class_of_head(head)];
+        // SAFETY: the values are of the declared types.
+        unsafe {
+            self.rows.put_first(|| {
+                [
+                    Some(pg_sys::Datum::from(head as i32)),
+                    Some(text_datum(class)),
+                    Some(text_datum(name)),
+                    Some(float8(weight)),
+                    standardized.map(float8),
+                    importance.map(float8),
+                    index.map(|index| pg_sys::Datum::from(index as i64)),
+                    feature.map(|feature| pg_sys::Datum::from(feature as i64)),
+                ]
+            });
+        }
     }
 }

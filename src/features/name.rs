@@ -37,6 +37,16 @@ impl fmt::Display for Feature<'_> {
     }
 }
 
+impl Feature<'_> {
+    /// The number by which it is one of many of a kind: an array's element, a sparse index.
+    pub fn index(&self) -> Option<u64> {
+        match self {
+            Self::Element(_, number) | Self::Index(_, number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
 impl FeatureSet {
     /// The feature with this id. Ids as weights have them: dense ids, then sparse ids from the number
     /// of dense features on.

@@ -6,6 +6,7 @@ use super::category::{Dictionary, Hashed};
 use super::{FeaturePart, FeatureSet, MOST_PARTS};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
+use pgsvm_core::Spread;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::rc::Rc;
@@ -99,6 +100,12 @@ pub fn means<'de, D: Deserializer<'de>>(from: D) -> Result<Rc<Vec<f64>>, D::Erro
 #[allow(clippy::rc_buffer)]
 pub fn is_empty(means: &Rc<Vec<f64>>) -> bool {
     means.is_empty()
+}
+
+/// Whether nothing is known of how far features spread.
+#[allow(clippy::rc_buffer)]
+pub fn is_unknown(spread: &Rc<Spread>) -> bool {
+    spread.is_empty()
 }
 
 /// Reads the stored form. None when it is none.

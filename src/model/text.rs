@@ -11,6 +11,7 @@ use core::fmt::{self, Display};
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
+use std::rc::Rc;
 
 /// The form that is written; a later one would be another number.
 const FORM: u32 = 1;
@@ -64,7 +65,11 @@ pub fn is_one(text: &str) -> bool {
 
 /// The facts without which there is no model.
 pub fn facts_of(model: &Model) -> Result<Facts, Failure> {
-    let features = model.features.to_json().map_err(|_| out_of_memory())?;
+    let features = FeatureSet {
+        spread: Rc::default(),
+        ..model.features.clone()
+    };
+    let features = features.to_json().map_err(|_| out_of_memory())?;
     let features: Value = serde_json::from_str(&features).unwrap_or_default();
     let count = model.dense_count as u64
         + model

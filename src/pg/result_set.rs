@@ -62,10 +62,25 @@ impl ResultSet {
         &mut self,
         row: impl FnOnce() -> [Option<pg_sys::Datum>; COLUMNS],
     ) {
+        // SAFETY: the description is that of the call.
+        unsafe { assert!((*self.columns).natts as usize == COLUMNS) };
+        // SAFETY: as the caller promises.
+        unsafe { self.put_first(row) };
+    }
+
+    /// The same where the function may be declared, by an older version of the extension, to return the first of these
+    /// columns only.
+    ///
+    /// # Safety
+    /// As for `put`.
+    pub unsafe fn put_first<const COLUMNS: usize>(
+        &mut self,
+        row: impl FnOnce() -> [Option<pg_sys::Datum>; COLUMNS],
+    ) {
         super::check_for_interrupts();
         // SAFETY: as the caller promises; the store copies the values.
         unsafe {
-            assert!((*self.columns).natts as usize == COLUMNS);
+            assert!((*self.columns).natts as usize <= COLUMNS);
             self.scratch.switch_to(|_| {
                 let row = row();
                 let mut values = row.map(|value| value.unwrap_or(pg_sys::Datum::from(0)));

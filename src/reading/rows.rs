@@ -16,7 +16,7 @@ use crate::targets::groups::Groups;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Following, Keys};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
-use pgsvm_core::{Cache, Example, RowError, Source};
+use pgsvm_core::{Cache, Example, RowError, Source, Spread};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -119,8 +119,9 @@ impl RowSource {
     }
 
     /// The feature set with all that was learned, as models store it. `means` of the dense features
-    /// stand for NULL, where that is the rule.
-    pub fn features(&self, means: &[f64]) -> Result<String, OutOfMemory> {
+    /// stand for NULL, where that is the rule. `spread` is that of the rows that were looked at: where others were passed
+    /// over, what was known before stays.
+    pub fn features(&self, means: &[f64], spread: &Spread) -> Result<String, OutOfMemory> {
         let decode = &self.decode;
         let mut features = decode.decoder.learned().clone();
         features.nulls.clone_from(&decode.null_counts);
@@ -129,6 +130,10 @@ impl RowSource {
             .collect();
         features.leave_out(&left_out);
         features.means = Rc::new(copied(means)?);
+        let passing = self.following().and_then(|it| it.passing.as_ref());
+        if passing.is_none_or(|passing| passing.rows.is_empty()) {
+            features.spread = Rc::new(spread.copied()?);
+        }
         features.to_json()
     }
 

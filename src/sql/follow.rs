@@ -193,6 +193,7 @@ fn without_data(features: &FeatureSet) -> FeatureSet {
     FeatureSet {
         parts: features.parts.clone(),
         left_out: features.left_out.clone(),
+        spread: features.spread.clone(),
         ..FeatureSet::default()
     }
 }

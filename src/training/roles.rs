@@ -123,7 +123,7 @@ impl ReaderRole {
         let source = self.reader.source();
         let report = self.reader.report().or_raise();
         ReaderOutcome {
-            features: source.features(&report.means).or_raise(),
+            features: source.features(&report.means, &report.spread).or_raise(),
             report,
             classes: source.classes().or_raise(),
             fold_values: source.fold_values(),

@@ -47,7 +47,7 @@ pub use base::step::Step;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use rows::source::{self, Example, RowError, Source, Spool};
-pub use scaling::{Scale, Scaling};
+pub use scaling::{Scale, Scaling, Spread};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
 pub use solver::weights::{Duals, Weights};

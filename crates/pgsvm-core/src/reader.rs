@@ -29,7 +29,7 @@ use crate::cache::{Cache, CacheError, Ends, Loading, Producer};
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
 use crate::rows::source::{Example, RowError, Source, Spool};
-use crate::scaling::{Applier, Scale, ScaleLearner, Scaling};
+use crate::scaling::{Applier, Scale, ScaleLearner, Scaling, Spread};
 use crate::task::problem::{Compression, Order, Policy, Problem};
 use codec::ChunkError;
 use spill::{Replay, Spill};
@@ -126,6 +126,8 @@ pub struct ReaderReport {
     /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
     #[serde(deserialize_with = "list")]
     pub means: Vec<f64>,
+    /// Means and deviations of the features, where they are kept; empty while loading.
+    pub spread: Spread,
     /// Dense features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
     /// them, and how many there are; none while loading.
     pub imprecise: Vec<u64>,
@@ -190,6 +192,7 @@ struct Seen {
     /// The scaling to use instead of one that is learned.
     kept: Option<Scaling>,
     means: Vec<f64>,
+    spread: Spread,
     dense: Option<usize>,
     rows: u64,
     words: u64,
@@ -241,6 +244,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 scaling: Scaling::default(),
                 kept: None,
                 means: Vec::new(),
+                spread: Spread::default(),
                 dense: None,
                 rows: 0,
                 words: 0,
@@ -303,6 +307,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             scaling: self.seen.scaling.copied()?,
             group_counts: copied(&self.seen.group_counts)?,
             means: copied(&self.seen.means)?,
+            spread: self.seen.spread.copied()?,
             imprecise: self
                 .seen
                 .learner
@@ -647,6 +652,7 @@ impl Seen {
         };
         let scaling = kept.unwrap_or(learned);
         self.means = self.learner.means()?;
+        self.spread = self.learner.spread()?;
         let balance = self.balance()?;
         let provisional = self.learner.provisional();
         let applier = Applier::new(&scaling, provisional, &self.means, balance)?;

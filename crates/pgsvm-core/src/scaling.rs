@@ -6,6 +6,7 @@
 mod applier;
 mod learner;
 mod precision;
+mod spread;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::base::memory::{copied, list, OutOfMemory, Room};
 
 pub(crate) use applier::Applier;
 pub(crate) use learner::ScaleLearner;
+pub use spread::Spread;
 
 /// How features are scaled before training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

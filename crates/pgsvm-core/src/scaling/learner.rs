@@ -3,8 +3,10 @@
 use std::collections::TryReserveError;
 
 use super::precision::Precision;
-use super::{Scale, Scaling};
+use super::spread::{moments, Sums, MOST_FEATURES};
+use super::{Scale, Scaling, Spread};
 use crate::base::bits::Bits;
+use crate::base::memory::OutOfMemory;
 use crate::simd::{Isa, Level, Work};
 
 /// Sums over the rows seen so far.
@@ -31,6 +33,7 @@ pub(crate) struct ScaleLearner {
     present: Vec<u64>,
     impute: bool,
     precision: Precision,
+    spread: Sums,
     /// Sparse features: largest magnitude and sum of squares, when they are scaled.
     sparse_largest: Vec<f32>,
     sparse_squares: Vec<f32>,
@@ -55,6 +58,7 @@ impl ScaleLearner {
             present: Vec::new(),
             impute,
             precision: Precision::default(),
+            spread: Sums::default(),
             sparse_largest: Vec::new(),
             sparse_squares: Vec::new(),
             plain_squares: 0.0,
@@ -78,8 +82,9 @@ impl ScaleLearner {
             self.first.try_reserve_exact(dense.len())?;
             self.first
                 .extend(dense.iter().map(|x| if x.is_finite() { *x } else { 0.0 }));
+            return Ok(());
         }
-        Ok(())
+        self.spread.begin(dense)
     }
 
     /// What is subtracted from dense values on their way into a row; empty means nothing.
@@ -111,8 +116,10 @@ impl ScaleLearner {
     pub(crate) fn take_dense(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
         self.rows += 1;
         let good = if self.impute {
+            self.spread.take_present(dense);
             self.take_present(dense, out)
         } else {
+            self.spread.take_dense(self.level, dense);
             self.level.run(Take {
                 dense,
                 out,
@@ -181,6 +188,7 @@ impl ScaleLearner {
             return Ok(());
         };
         let end = last as usize + 1;
+        self.spread.take_sparse(index, value)?;
         if end > self.sparse {
             self.sparse = end;
             self.seen.grow(end)?;
@@ -209,6 +217,23 @@ impl ScaleLearner {
     /// Length of the sparse part: its largest id + 1.
     pub(crate) fn sparse(&self) -> usize {
         self.sparse
+    }
+
+    /// Means and deviations of the features so far, where they are kept.
+    pub(crate) fn spread(&self) -> Result<Spread, OutOfMemory> {
+        let mut out = Spread::default();
+        let (rows, dense) = (self.rows as f64, self.squares.len());
+        if dense > MOST_FEATURES {
+            return Ok(out);
+        }
+        for (j, first) in self.first.iter().enumerate() {
+            let present = self.rows_with(j);
+            let (mean, variance) = moments(self.sums[j], self.squares[j], present, rows);
+            out.push(first + mean, variance)?;
+        }
+        self.spread.dense(rows, &self.present, &mut out)?;
+        self.spread.sparse(rows, self.sparse, &mut out)?;
+        Ok(out)
     }
 
     /// The scaling learned so far, the number of features that occur after it, and the mean of Q.

@@ -1,0 +1,185 @@
+//! Mean and standard deviation of features over the rows, by which weights of different features can be compared. Not of
+//! sources with very many features: what is stored with a model is to stay small.
+
+use std::collections::TryReserveError;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::simd::{Isa, Level, Work};
+
+/// Most dense features, and most sparse ones, whose spread is kept.
+pub(super) const MOST_FEATURES: usize = 4096;
+
+/// By feature id, as far as they are known: the dense features where they are few enough, and behind them the sparse ones
+/// where those are too.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spread {
+    #[serde(deserialize_with = "list")]
+    pub mean: Vec<f64>,
+    /// Over n, not n - 1.
+    #[serde(deserialize_with = "list")]
+    pub deviation: Vec<f64>,
+}
+
+impl Spread {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            mean: copied(&self.mean)?,
+            deviation: copied(&self.deviation)?,
+        })
+    }
+
+    /// Whether nothing is known of any feature.
+    pub fn is_empty(&self) -> bool {
+        self.mean.is_empty()
+    }
+
+    /// Adds the next feature.
+    pub(super) fn push(&mut self, mean: f64, variance: f64) -> Result<(), OutOfMemory> {
+        self.mean.room(1)?.push(mean);
+        self.deviation.room(1)?.push(variance.max(0.0).sqrt());
+        Ok(())
+    }
+}
+
+/// Sums over the rows seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Of dense features that the scaling sums nothing up of: the first value, and sums of what values are away from it and
+    /// of the squares of that. So large means cost no digits.
+    origin: Vec<f64>,
+    away: Vec<f64>,
+    squares: Vec<f64>,
+    /// Of sparse features sums of values and of squares; nothing any more where they are too many.
+    sparse: Vec<[f64; 2]>,
+    too_many: bool,
+}
+
+impl Sums {
+    /// Prepares for rows like this first one, a value of which may be missing.
+    pub(super) fn begin(&mut self, dense: &[f64]) -> Result<(), TryReserveError> {
+        if dense.len() > MOST_FEATURES {
+            return Ok(());
+        }
+        self.origin.try_reserve_exact(dense.len())?;
+        self.origin.extend_from_slice(dense);
+        for column in [&mut self.away, &mut self.squares] {
+            column.try_reserve_exact(dense.len())?;
+            column.resize(dense.len(), 0.0);
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_dense(&mut self, level: Level, dense: &[f64]) {
+        level.run(Take { dense, sums: self });
+    }
+
+    /// The same where values may be missing.
+    pub(super) fn take_present(&mut self, dense: &[f64]) {
+        for (j, (x, origin)) in dense.iter().zip(&mut self.origin).enumerate() {
+            if x.is_nan() {
+                continue;
+            }
+            if origin.is_nan() {
+                *origin = *x;
+            }
+            let away = x - *origin;
+            self.away[j] += away;
+            self.squares[j] += away * away;
+        }
+    }
+
+    pub(super) fn take_sparse(
+        &mut self,
+        index: &[u32],
+        value: &[f32],
+    ) -> Result<(), TryReserveError> {
+        let Some(&last) = index.last() else {
+            return Ok(());
+        };
+        let end = last as usize + 1;
+        if self.too_many || end > MOST_FEATURES {
+            self.too_many = true;
+            self.sparse = Vec::new();
+            return Ok(());
+        }
+        if end > self.sparse.len() {
+            self.sparse.try_reserve(end - self.sparse.len())?;
+            self.sparse.resize(end, [0.0; 2]);
+        }
+        for (&j, &x) in index.iter().zip(value) {
+            let x = f64::from(x);
+            let [sum, square] = &mut self.sparse[j as usize];
+            *sum += x;
+            *square += x * x;
+        }
+        Ok(())
+    }
+
+    /// Adds the dense features: `present` says how many of the `rows` have each; empty: all.
+    pub(super) fn dense(
+        &self,
+        rows: f64,
+        present: &[u64],
+        out: &mut Spread,
+    ) -> Result<(), OutOfMemory> {
+        for (j, origin) in self.origin.iter().enumerate() {
+            let present = present.get(j).map_or(rows, |present| *present as f64);
+            let (mean, variance) = moments(self.away[j], self.squares[j], present, rows);
+            let origin = if origin.is_nan() { 0.0 } else { *origin };
+            out.push(origin + mean, variance)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the sparse features, which are `count`.
+    pub(super) fn sparse(
+        &self,
+        rows: f64,
+        count: usize,
+        out: &mut Spread,
+    ) -> Result<(), OutOfMemory> {
+        if self.too_many || self.sparse.len() != count {
+            return Ok(());
+        }
+        for [sum, square] in &self.sparse {
+            let (mean, variance) = moments(*sum, *square, rows, rows);
+            out.push(mean, variance)?;
+        }
+        Ok(())
+    }
+}
+
+/// Mean and variance from the sum and the sum of squares over those of the rows that have a value; the others lie at the mean.
+pub(super) fn moments(sum: f64, squares: f64, present: f64, rows: f64) -> (f64, f64) {
+    let (present, rows) = (present.max(1.0), rows.max(1.0));
+    let mean = sum / present;
+    (mean, squares / rows - mean * mean * (present / rows))
+}
+
+struct Take<'a> {
+    dense: &'a [f64],
+    sums: &'a mut Sums,
+}
+
+impl Work for Take<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let Sums {
+            origin,
+            away,
+            squares,
+            ..
+        } = self.sums;
+        let columns = origin.iter().zip(away.iter_mut().zip(squares.iter_mut()));
+        for (x, (origin, (sum, square))) in self.dense.iter().zip(columns) {
+            let away = x - origin;
+            *sum += away;
+            *square += away * away;
+        }
+    }
+}
