@@ -48,20 +48,23 @@ class Problem:
             yield rows, self.x[rows].astype(np.float64), self.y[rows].astype(np.float64)
 
 
-def primal(problem, c, w, b):
-    """P(w, b) = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - y (<w, x> + b)) in 64-bit arithmetic: every system's objective."""
-    loss = sum(np.maximum(0.0, 1.0 - y * (x @ w + b)).sum() for _, x, y in problem.chunks())
+def primal(problem, c, w, b, squared=False):
+    """P(w, b) = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - y (<w, x> + b)) in 64-bit arithmetic, the losses squared where asked
+    for: every system's objective."""
+    losses = (np.maximum(0.0, 1.0 - y * (x @ w + b)) for _, x, y in problem.chunks())
+    loss = sum((part @ part if squared else part.sum()) for part in losses)
     return 0.5 * (w @ w + b * b) + c * loss
 
 
-def dual(problem, c, alpha):
-    """D(alpha), a lower bound of the least objective for any alpha in [0, C]; alpha is clipped to that."""
-    alpha = np.clip(alpha.astype(np.float64), 0.0, c)
+def dual(problem, c, alpha, squared=False):
+    """D(alpha), a lower bound of the least objective for any alpha in [0, C], or any alpha >= 0 where losses are squared;
+    alpha is clipped to that."""
+    alpha = np.clip(alpha.astype(np.float64), 0.0, np.inf if squared else c)
     v, b = np.zeros(problem.features), 0.0
     for rows, x, y in problem.chunks():
         v += x.T @ (alpha[rows] * y)
         b += alpha[rows] @ y
-    return alpha.sum() - 0.5 * (v @ v + b * b)
+    return alpha.sum() - 0.5 * (v @ v + b * b) - (alpha @ alpha / (4 * c) if squared else 0.0)
 
 
 def unit_rows(rows=100_000, features=500):

@@ -22,6 +22,7 @@ CASES = [
     "defaults",
     "solve_only",
     "real",
+    "losses",
     "bandwidth",
     "profile",
     "heads",

@@ -63,7 +63,10 @@ def duals(problem, heads=1):
 
 
 class Liblinear:
-    """LIBLINEAR's hinge loss dual solver (-s 3) on one problem, with its own row format made beforehand."""
+    """LIBLINEAR on one problem, with its own row format made beforehand. `SOLVERS` are its numbers: of the hinge loss there
+    is the dual solver alone, of the squared one also Newton's method on the primal."""
+
+    SOLVERS = {"hinge": {"dual": 3}, "squared_hinge": {"dual": 1, "primal": 2}}
 
     NODE = np.dtype(feature_node)
 
@@ -102,14 +105,14 @@ class Liblinear:
         """Other labels for the same rows."""
         self._labels[:] = y
 
-    def train(self, c, epsilon, seed=None):
-        """(usage, w, b, its dual objective, whether the iteration cap was reached); it shuffles by the C library's
+    def train(self, c, epsilon, seed=None, solver=3):
+        """(usage, w, b, its dual objective or None, whether the iteration cap was reached); it shuffles by the C library's
         generator, which goes on where it was unless a seed is given."""
         if seed is not None:
             ctypes.CDLL(None).srand(seed)
         said = []
         listener = PRINT_STRING_FUN(said.append)
-        options = parameter(f"-s 3 -c {c} -e {epsilon}")
+        options = parameter(f"-s {solver} -c {c} -e {epsilon}")
         liblinear.set_print_string_function(listener)
         with Stopwatch() as watch:
             model = liblinear.train(ctypes.byref(self._call), ctypes.byref(options))
@@ -117,5 +120,5 @@ class Liblinear:
         w = np.ctypeslib.as_array(trained.w, (self._problem.features + 1,)).copy() * trained.label[0]
         liblinear.free_and_destroy_model(ctypes.byref(ctypes.pointer(trained)))
         output = b"".join(said)
-        dual = -float(re.search(rb"Objective value = (\S+)", output)[1])
-        return watch.usage, w[:-1], w[-1], dual, b"reaching max number of iterations" in output
+        dual = re.search(rb"Objective value = (\S+)", output)
+        return watch.usage, w[:-1], w[-1], dual and -float(dual[1]), b"reaching max number of iterations" in output

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 tests![
     a_panic_becomes_an_error_with_its_message,
     values_are_dropped_when_the_server_raises_an_error,
+    a_cancel_that_is_pending_waits_until_a_notice_is_out,
     an_aborted_subtransaction_leaves_the_connection_usable,
     spi_sees_rows_written_earlier_in_the_same_transaction,
     every_function_of_the_extension_resolves_in_the_library,
@@ -46,6 +47,23 @@ fn values_are_dropped_when_the_server_raises_an_error() {
         "looking up a schema that is not there raised nothing"
     );
     assert_eq!(DROPS.load(Ordering::Relaxed), 1);
+}
+
+fn a_cancel_that_is_pending_waits_until_a_notice_is_out() {
+    DROPS.store(0, Ordering::Relaxed);
+    let cancelled = PgTryBuilder::new(|| {
+        let _guard = CountsItsDrop;
+        // SAFETY: the server's own handler of SIGINT only notes that a cancel was asked for.
+        unsafe { libc::raise(libc::SIGINT) };
+        crate::base::errors::notice("said although a cancel is pending");
+        false
+    })
+    .catch_when(PgSqlErrorCode::ERRCODE_QUERY_CANCELED, |_| true)
+    .execute();
+    assert!(cancelled, "the cancel was lost");
+    assert_eq!(DROPS.load(Ordering::Relaxed), 1);
+    // SAFETY: a counter of this process.
+    assert_eq!(unsafe { pg_sys::InterruptHoldoffCount }, 0);
 }
 
 fn an_aborted_subtransaction_leaves_the_connection_usable() {

@@ -33,7 +33,7 @@ TITANIC_NUMBERS, TITANIC_TEXT = ["pclass", "age", "sibsp", "parch", "fare"], ["s
 KDD_TEXT = [1, 2, 3]
 # training rows and test rows at most
 LIMITS = {"quick": (10_000, 20_000), "full": (50_000, 100_000)}
-PIXEL_LIMITS = {"quick": (3_000, 10_000), "full": (10_000, 10_000)}
+PIXEL_LIMITS = {"quick": (2_000, 5_000), "full": (10_000, 10_000)}
 
 
 class Held:

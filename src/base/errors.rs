@@ -2,6 +2,7 @@
 //! DETAIL sentence, a HINT with the SQL to type. Raised in any process; from a worker PostgreSQL
 //! carries the error to the leader with all its fields.
 
+use pgrx::pg_sys;
 use pgrx::pg_sys::elog::PgLogLevel;
 use pgrx::pg_sys::panic::ErrorReport;
 pub use pgrx::PgSqlErrorCode as Code;
@@ -72,13 +73,26 @@ impl Failure {
     /// Says it as a WARNING; the statement goes on.
     #[track_caller]
     pub fn warn(self) {
-        self.report(PgLogLevel::WARNING);
+        self.say(PgLogLevel::WARNING);
     }
 
     /// Says it as a NOTICE.
     #[track_caller]
     pub fn notice(self) {
-        self.report(PgLogLevel::NOTICE);
+        self.say(PgLogLevel::NOTICE);
+    }
+
+    /// What ends nothing. PostgreSQL looks for interrupts at the end of each report, and pgrx calls it without a guard
+    /// there: a cancel that is pending would jump over the caller's frames. So it waits until the report is out, and
+    /// is raised where there is a guard.
+    #[track_caller]
+    fn say(self, level: PgLogLevel) {
+        // SAFETY: the counter belongs to this thread, the server's only one; PostgreSQL itself sets it to 0 on an error.
+        unsafe { pg_sys::InterruptHoldoffCount += 1 };
+        self.report(level);
+        // SAFETY: as above; the report did not raise an error, so the count is at least the one added.
+        unsafe { pg_sys::InterruptHoldoffCount -= 1 };
+        pgrx::check_for_interrupts!();
     }
 
     #[track_caller]
@@ -92,6 +106,12 @@ impl Failure {
         }
         report.report(level);
     }
+}
+
+/// A NOTICE of one sentence.
+#[track_caller]
+pub fn notice(message: impl Into<String>) {
+    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message).notice();
 }
 
 /// `Result::unwrap` for failures: the value, or the ERROR.

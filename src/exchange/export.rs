@@ -6,7 +6,7 @@
 
 use super::liblinear::{self, Header};
 use super::whole;
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{notice, Code, Failure, OrRaise};
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::{check_for_interrupts, statement};
@@ -226,7 +226,7 @@ fn labels(model: &Model, stored: &Stored) -> (Vec<i32>, Vec<usize>) {
                 .zip(1..)
                 .map(|(label, number)| format!("{number} is \"{label}\""))
                 .collect();
-            notice!("labels of the file: {}", named.join(", "));
+            notice(format!("labels of the file: {}", named.join(", ")));
             (order.iter().map(|class| *class as i32 + 1).collect(), order)
         }
     }

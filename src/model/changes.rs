@@ -10,15 +10,13 @@
 //! replication takes table by table. There weights that arrive invalidate the table `svm_weight`
 //! (`svm_weight_changed`), and versions read so far are read again.
 
-use crate::base::errors::Code;
+use crate::base::errors::{Code, Failure};
 use crate::pg::statement::Stamp;
 use crate::pg::trigger::{self, Fired};
 use crate::pg::{c_function, statement};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pgrx::pg_sys;
-use pgrx::pg_sys::elog::PgLogLevel;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::pg_guard;
 
 // Only this process's main thread touches these; they are atomic to be safe statics.
@@ -205,15 +203,14 @@ fn warn_where_replication_is_not_told(fired: &Fired) {
         return;
     }
     let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
-    ErrorReport::new(
+    Failure::new(
         Code::ERRCODE_WARNING,
         format!(
             "trigger \"{}\" does not fire any more where replication applies changes of models",
             fired.name()
         ),
-        "pgsvm",
     )
-    .set_detail("pg_restore --disable-triggers leaves it so.")
-    .set_hint(format!("As a superuser: SELECT {schema}.svm_repair()"))
-    .report(PgLogLevel::WARNING);
+    .detail("pg_restore --disable-triggers leaves it so.")
+    .hint(format!("As a superuser: SELECT {schema}.svm_repair()"))
+    .warn();
 }

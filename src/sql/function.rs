@@ -5,7 +5,7 @@
 //! and with nothing but the one model. PUBLIC may not, until the owner grants it. An immutable one holds
 //! the model itself: see `immutable_function`.
 
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{notice, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::model::{self, Model};
 use crate::pg::call::Call;
@@ -281,10 +281,10 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
     match known {
         Ok((Some(known), Some(true))) => Ok(Returns::Type(qualified_type_name(known))),
         Ok((Some(known), _)) => {
-            notice!(
+            notice(format!(
                 "the function returns text: type {} belongs to another role",
                 qualified_type_name(known)
-            );
+            ));
             Ok(Returns::Text)
         }
         Ok(_) | Err(SpiError::InvalidPosition) => Err(Problem::Ours(

@@ -4,7 +4,7 @@
 //! Each locks the model's row first, as a training does when it stores a version: what is done to one
 //! model at a time is done one after the other, and decided by what the one before has committed.
 
-use crate::base::errors::{shortened, Code, Failure, OrRaise};
+use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::model;
 use crate::pg::acting::{self, Acting};
@@ -151,11 +151,11 @@ fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionC
             Some(role.into()),
         )?;
         if revoked == 0 {
-            notice!(
+            notice(format!(
                 "model \"{}\" was not granted to role \"{}\"",
                 owned.name,
                 shortened(role)
-            );
+            ));
         }
         Ok::<_, Failure>(owned.name)
     };

@@ -10,6 +10,7 @@
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | loss | `hinge` or `squared_hinge` |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
@@ -160,21 +161,24 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         Some("selective_block") => Policy::SelectiveBlock,
         Some(other) => return Err(format!("unknown solver {other}").into()),
     };
-    Ok(
-        Problem::new(Loss::Hinge, c, options.number("tolerance", 1e-3)?)?
-            .with_max_passes(options.number("passes", 1000)?)?
-            .with_intercept(options.number("intercept", 1)? == 1)
-            .with_seed(options.number("seed", 0)?)
-            .with_policy(policy)
-            .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
-            .with_proximal(match options.take("proximal").as_deref() {
-                None | Some("auto") => Proximal::Auto,
-                Some("on") => Proximal::On,
-                Some("off") => Proximal::Off,
-                Some(other) => return Err(format!("unknown proximal {other}").into()),
-            })
-            .with_trainers(options.number("trainers", 1)?)?,
-    )
+    let loss = match options.take("loss").as_deref() {
+        None | Some("hinge") => Loss::Hinge,
+        Some("squared_hinge") => Loss::SquaredHinge,
+        Some(other) => return Err(format!("unknown loss {other}").into()),
+    };
+    Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
+        .with_max_passes(options.number("passes", 1000)?)?
+        .with_intercept(options.number("intercept", 1)? == 1)
+        .with_seed(options.number("seed", 0)?)
+        .with_policy(policy)
+        .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
+        .with_proximal(match options.take("proximal").as_deref() {
+            None | Some("auto") => Proximal::Auto,
+            Some("on") => Proximal::On,
+            Some("off") => Proximal::Off,
+            Some(other) => return Err(format!("unknown proximal {other}").into()),
+        })
+        .with_trainers(options.number("trainers", 1)?)?)
 }
 
 fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
