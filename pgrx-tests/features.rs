@@ -470,7 +470,7 @@ fn null_is_what_the_rule_says() {
     );
     assert_eq!(decoder.learned().feature_name(4), "t IS NULL");
     // a prediction puts the means in
-    let mut features = decoder.learned().clone();
+    let mut features = decoder.learned().copied().unwrap();
     features.means = vec![1.5, 2.0, 2.5].into();
     let features = FeatureSet::from_json(&features.to_json().unwrap())
         .unwrap()

@@ -20,6 +20,7 @@ mod name;
 mod one_hot;
 mod part;
 mod pgvector;
+mod precision;
 mod resolve;
 mod sparse;
 mod stored;
@@ -31,7 +32,7 @@ pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;
 
-use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -96,7 +97,7 @@ pub enum FeaturePart {
 }
 
 /// Everything a model reads, in order.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
     #[serde(deserialize_with = "stored::parts")]
     pub parts: Vec<FeaturePart>,
@@ -278,6 +279,25 @@ impl FeaturePart {
 }
 
 impl FeatureSet {
+    /// A copy.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            nulls: copied(&self.nulls)?,
+            means: self.means.clone(),
+            ..self.without_data()?
+        })
+    }
+
+    /// A copy without what is counted of the rows.
+    pub fn without_data(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            parts: gathered(self.parts.iter().cloned())?,
+            left_out: gathered(self.left_out.iter().cloned())?,
+            spread: self.spread.clone(),
+            ..Self::default()
+        })
+    }
+
     /// Reads the stored form. None when it is none.
     pub fn from_json(json: &str) -> Result<Option<Self>, OutOfMemory> {
         let set: Option<Self> = stored::read(json)?;

@@ -137,11 +137,10 @@ const BALANCED_EXAMPLES: &str = "balanced_examples";
 
 impl ClassWeight {
     /// The argument `class_weight` that stands for what svm_version has.
-    pub fn argument(stored: &serde_json::Value) -> String {
-        match stored.as_str() {
-            Some("balanced") => BALANCED_EXAMPLES.to_owned(),
-            Some(word) => word.to_owned(),
-            None => stored.to_string(),
+    pub fn argument(stored: &str) -> &str {
+        match stored {
+            "balanced" => BALANCED_EXAMPLES,
+            other => other,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::pg::select::text_datum;
 use crate::pg::statement;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{all_of, OutOfMemory, Room};
 use std::collections::HashMap;
 
 c_function!(svm_as_sql_wrapper, pg_finfo_svm_as_sql_wrapper, svm_as_sql);
@@ -55,7 +56,9 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         categories: categories(model, head, sign)?,
     };
     let intercept = sign * model.heads[head].intercept;
-    let mut terms = vec![format!("+ CAST({intercept:?} AS double precision)")];
+    let mut terms = Vec::new();
+    terms.room(1 + model.features.parts.len())?;
+    terms.push(format!("+ CAST({intercept:?} AS double precision)"));
     let mut next = 0;
     for part in &model.features.parts {
         match part {
@@ -65,7 +68,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
                 time,
             } => {
                 let column = identifier(name);
-                terms.extend(match (time, type_name.as_str()) {
+                terms.room(1)?.extend(match (time, type_name.as_str()) {
                     (true, type_name) => written.number(next, &seconds(&column, type_name)),
                     (false, "boolean") => written.truth(next, &column),
                     (false, _) => written.number(next, &column),
@@ -82,6 +85,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
                     false => identifier(name),
                 };
                 let length = length.unwrap_or(0) as usize;
+                terms.room(length)?;
                 for place in 0..length {
                     let element = format!("{column}[{}]", place + 1);
                     terms.extend(written.number(next + place, &element));
@@ -90,13 +94,13 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
             }
             FeaturePart::Category {
                 name, type_name, ..
-            } => terms.push(written.category(name, type_name)),
+            } => terms.room(1)?.push(written.category(name, type_name)?),
             FeaturePart::Sparse { .. }
             | FeaturePart::Libsvm { .. }
             | FeaturePart::Sparsevec { .. } => {}
         }
     }
-    Ok(sum(terms))
+    Ok(sum(terms)?)
 }
 
 /// A time as seconds. Of a time with time zone PostgreSQL calls them immutable, as an index wants it, only where the zone
@@ -156,10 +160,10 @@ fn categories(
         let id = model.dense_count as u64 + u64::from(id);
         match model.features.feature(id) {
             Feature::Category(column, value) if weight != 0.0 => {
-                let column = columns.entry(column).or_default();
-                column.values.push((value, weight));
+                let column = columns.room(1)?.entry(column).or_default();
+                column.values.room(1)?.push((value, weight));
             }
-            Feature::Null(column) => columns.entry(column).or_default().null = weight,
+            Feature::Null(column) => columns.room(1)?.entry(column).or_default().null = weight,
             _ => {}
         }
     }
@@ -236,7 +240,7 @@ impl Written<'_> {
     }
 
     /// The weight of the category; one that training did not see counts nothing.
-    fn category(&self, name: &str, type_name: &str) -> String {
+    fn category(&self, name: &str, type_name: &str) -> Result<String, OutOfMemory> {
         let column = identifier(name);
         let known = self.categories.get(name);
         let null = match self.model.nulls {
@@ -250,9 +254,12 @@ impl Written<'_> {
                 "boolean" | "smallint" | "integer" | "bigint" => (*value).to_owned(),
                 _ => format!("'{}'", value.replace('\'', "''")),
             };
-            cases.push_str(&format!(" WHEN {column} = {value} THEN {weight:?}"));
+            let case = format!(" WHEN {column} = {value} THEN {weight:?}");
+            cases.room(case.len())?.push_str(&case);
         }
-        cases + " ELSE 0 END"
+        let end = " ELSE 0 END";
+        cases.room(end.len())?.push_str(end);
+        Ok(cases)
     }
 }
 
@@ -271,19 +278,29 @@ fn identifier(name: &str) -> String {
 }
 
 /// The sum of the terms, each of which starts with its sign.
-fn sum(mut terms: Vec<String>) -> String {
-    let joined = |terms: &[String]| {
-        let sum = terms.join("\n");
-        match sum.strip_prefix("+ ") {
-            Some(sum) => sum.to_owned(),
-            None => sum,
-        }
-    };
+fn sum(mut terms: Vec<String>) -> Result<String, OutOfMemory> {
     while terms.len() > SUM_TERMS {
-        terms = terms
-            .chunks(SUM_TERMS)
-            .map(|some| format!("+ ({})", joined(some)))
-            .collect();
+        let sums = terms.chunks(SUM_TERMS);
+        terms = all_of(sums.map(|some| joined("+ (", some, ")")))?;
     }
-    joined(&terms)
+    joined("", &terms, "")
+}
+
+/// The terms one after another; the first without its sign if that is a plus.
+fn joined(before: &str, terms: &[String], behind: &str) -> Result<String, OutOfMemory> {
+    let bytes: usize = terms.iter().map(|term| term.len() + 1).sum();
+    let mut sum = String::new();
+    sum.room(before.len() + bytes + behind.len())?
+        .push_str(before);
+    for (at, term) in terms.iter().enumerate() {
+        match at {
+            0 => sum.push_str(term.strip_prefix("+ ").unwrap_or(term)),
+            _ => {
+                sum.push('\n');
+                sum.push_str(term);
+            }
+        }
+    }
+    sum.push_str(behind);
+    Ok(sum)
 }

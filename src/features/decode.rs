@@ -10,6 +10,7 @@ use super::category::CategoryLimits;
 use super::dense::columns;
 use super::one_hot::OneHot;
 use super::part::Part;
+use super::precision::Precision;
 use super::resolve::ByName;
 use super::sparse::SparseScratch;
 use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
@@ -63,6 +64,7 @@ impl Decoder {
         let mut parts = Vec::new();
         for part in &features.parts {
             let part = Part::new(part, &by_name)?;
+            parts.room(1)?;
             let joined = parts
                 .last_mut()
                 .is_some_and(|last: &mut Part| last.join(&part));
@@ -73,7 +75,7 @@ impl Decoder {
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
             one_hot: OneHot::new(features.parts.len()),
-            features: features.clone(),
+            features: features.copied()?,
             parts,
             width: columns.len(),
             nulls,
@@ -92,6 +94,7 @@ impl Decoder {
         let mut decoder = Self::new(features, columns, nulls)?;
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
+        decoder.sparse.precision = (decoder.sparse.count() > 0).then(Precision::default);
         Ok(decoder)
     }
 
@@ -106,6 +109,12 @@ impl Decoder {
     /// The features, with the array lengths and the categories that the rows so far have told.
     pub fn learned(&self) -> &FeatureSet {
         &self.features
+    }
+
+    /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
+    pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
+        let precision = self.sparse.precision.iter();
+        precision.flat_map(Precision::imprecise)
     }
 
     /// Bytes it takes, about.
@@ -132,6 +141,9 @@ impl Decoder {
     ) -> Result<(), FeatureError> {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
+        if let Some(precision) = &mut self.sparse.precision {
+            precision.begin_row();
+        }
         let row = Row { values, nulls };
         if self.nulls == Nulls::Skip {
             // a row that will be left out leaves no categories behind

@@ -2,6 +2,7 @@
 //! their ids. Called by the decoder.
 
 use super::decode::{Decoded, Null, Row};
+use super::precision::Precision;
 use super::{Feature, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
@@ -20,6 +21,8 @@ pub(super) struct SparseScratch {
     index: Vec<f64>,
     value: Vec<f64>,
     pairs: Vec<(u32, f32)>,
+    /// In a training.
+    pub(super) precision: Option<Precision>,
 }
 
 impl SparseScratch {
@@ -30,6 +33,11 @@ impl SparseScratch {
             most: usize::MAX,
             ..Self::default()
         }
+    }
+
+    /// Number of sparse parts.
+    pub fn count(&self) -> i64 {
+        self.parts
     }
 
     /// # Safety
@@ -82,10 +90,14 @@ impl SparseScratch {
                 values,
             });
         }
+        let mut precision = self.precision.as_mut().filter(|it| it.looks());
         for (index, value) in self.index.iter().zip(&self.value) {
             // NaN stands for a NULL index, as the column's type has none of its own
             if !index.is_nan() {
-                push_pair(part, (*index, *value), self.parts, number, out)?;
+                let id = push_pair(part, (*index, *value), self.parts, number, out)?;
+                if let Some(precision) = &mut precision {
+                    precision.take(id, *value)?;
+                }
             }
         }
         Ok((index_nulls || value_nulls).then_some(Null))
@@ -106,8 +118,13 @@ impl SparseScratch {
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
+        let mut precision = self.precision.as_mut().filter(|it| it.looks());
         super::parse_libsvm(value.payload(), |index, value| {
-            push_pair(part, (index as f64, value), self.parts, number, out)
+            let id = push_pair(part, (index as f64, value), self.parts, number, out)?;
+            if let Some(precision) = &mut precision {
+                precision.take(id, value)?;
+            }
+            Ok(())
         })?;
         Ok(None)
     }
@@ -128,7 +145,7 @@ impl SparseScratch {
         number: i64,
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
-        push_pair(part, pair, self.parts, number, out)
+        push_pair(part, pair, self.parts, number, out).map(|_| ())
     }
 
     /// Adds the feature of a category's code.
@@ -196,7 +213,7 @@ impl SparseScratch {
 /// Pairs taken between two looks for interrupts.
 const PAIRS_AT_ONCE: usize = 1 << 16;
 
-/// Adds one index and value of sparse part `number` of `parts`.
+/// Adds one index and value of sparse part `number` of `parts`; gives back the feature's id.
 #[inline]
 fn push_pair(
     part: &FeaturePart,
@@ -204,7 +221,7 @@ fn push_pair(
     parts: i64,
     number: i64,
     out: &mut FeatureBuffer,
-) -> Result<(), FeatureError> {
+) -> Result<u32, FeatureError> {
     // a cast clips what is too large, and the comparison then finds it out
     let whole = index as i64;
     let id = whole.saturating_mul(parts).saturating_add(number);
@@ -226,7 +243,7 @@ fn push_pair(
     }
     out.sparse_index.room(1)?.push(id as u32);
     out.sparse_value.room(1)?.push(value as f32);
-    Ok(())
+    Ok(id as u32)
 }
 
 /// Refuses a row of more pairs than may be.

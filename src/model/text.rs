@@ -67,7 +67,7 @@ pub fn is_one(text: &str) -> bool {
 pub fn facts_of(model: &Model) -> Result<Facts, Failure> {
     let features = FeatureSet {
         spread: Rc::default(),
-        ..model.features.clone()
+        ..model.features.copied()?
     };
     let features = features.to_json().map_err(|_| out_of_memory())?;
     let features: Value = serde_json::from_str(&features).unwrap_or_default();

@@ -5,6 +5,7 @@ use super::numeric;
 use super::varlena::Varlena;
 use core::ffi::{c_char, c_int, CStr};
 use pgrx::pg_sys;
+use pgsvm_core::memory::{lossy, OutOfMemory};
 
 /// A jsonb value, detoasted.
 pub struct Document(*mut pg_sys::JsonbContainer);
@@ -86,7 +87,7 @@ impl Number {
     }
 
     /// As PostgreSQL writes it, without zeros at the end of a fraction.
-    pub fn to_text(&self) -> Vec<u8> {
+    pub fn to_text(&self) -> Result<String, OutOfMemory> {
         // SAFETY: both functions take a numeric; the second returns a terminated string.
         unsafe {
             let trimmed =
@@ -95,9 +96,10 @@ impl Number {
                 pg_sys::numeric_out,
                 &[trimmed.or(Some(self.0))],
             );
-            printed.map_or_else(Vec::new, |text| {
-                CStr::from_ptr(text.cast_mut_ptr()).to_bytes().to_vec()
-            })
+            printed.map_or_else(
+                || Ok(String::new()),
+                |text| lossy(CStr::from_ptr(text.cast_mut_ptr()).to_bytes()),
+            )
         }
     }
 }

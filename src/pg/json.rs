@@ -4,7 +4,7 @@
 use crate::base::errors::OrRaise;
 use crate::base::json;
 use pgrx::{pg_sys, FromDatum, IntoDatum};
-use pgsvm_core::memory::lossy;
+use pgsvm_core::memory::{lossy, OutOfMemory, Written};
 use serde_json::Value;
 
 /// A jsonb value as it prints.
@@ -12,8 +12,12 @@ pub struct JsonText(String);
 
 impl JsonText {
     /// A value as it prints.
-    pub fn of(value: &Value) -> Self {
-        Self(value.to_string())
+    pub fn of(value: &Value) -> Result<Self, OutOfMemory> {
+        let mut written = Written::default();
+        // nothing else can go wrong with plain values
+        let done = serde_json::to_writer(&mut written, value).ok();
+        let text = done.and_then(|()| String::from_utf8(written.0).ok());
+        text.map(Self).ok_or(OutOfMemory { bytes: 0 })
     }
 
     /// The value, or why it cannot be read.

@@ -208,9 +208,7 @@ fn value_of(name: &str, kind: Kind, field: &Field<'_>) -> Result<Option<pg_sys::
             true => "true",
             false => "false",
         })),
-        (Kind::Category, Field::Number(number)) => {
-            Some(text_datum(&String::from_utf8_lossy(&number.to_text())))
-        }
+        (Kind::Category, Field::Number(number)) => Some(text_datum(&number.to_text()?)),
         (Kind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
         // as pgvector's types print
         (Kind::Numbers, Field::Text(text)) => printed_vector(text)?.ok_or_else(wrong)?.into_datum(),

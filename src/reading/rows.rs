@@ -123,8 +123,8 @@ impl RowSource {
     /// over, what was known before stays.
     pub fn features(&self, means: &[f64], spread: &Spread) -> Result<String, OutOfMemory> {
         let decode = &self.decode;
-        let mut features = decode.decoder.learned().clone();
-        features.nulls.clone_from(&decode.null_counts);
+        let mut features = decode.decoder.learned().without_data()?;
+        features.nulls = copied(&decode.null_counts)?;
         let left_out: Vec<_> = (0..features.parts.len())
             .map(|number| decode.decoder.is_left_out(number))
             .collect();
@@ -135,6 +135,11 @@ impl RowSource {
             features.spread = Rc::new(spread.copied()?);
         }
         features.to_json()
+    }
+
+    /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
+    pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
+        self.decode.decoder.imprecise()
     }
 
     /// Keys and digests of the rows.

@@ -5,6 +5,7 @@ use crate::features::{FeaturePart, FeatureSet};
 use crate::model;
 use crate::pg::statement;
 use pgrx::prelude::*;
+use pgsvm_core::memory::{all_of, owned, OutOfMemory};
 
 /// What a row of the listing says of a part of the features.
 struct Listed {
@@ -39,52 +40,43 @@ fn svm_features(
     let schema = unsafe { statement::schema_of_call(fcinfo) };
     let model = model::find(schema, model).or_raise();
     let set = &model.features;
-    let means = column_means(set);
-    let rows: Vec<_> = set
-        .parts
-        .iter()
-        .zip(means)
-        .enumerate()
-        .map(|(at, (part, mean))| {
-            let listed = list(part);
-            (
-                at as i32 + 1,
-                listed.column,
-                listed.type_name,
-                listed.treatment.to_owned(),
-                listed.features.map(|count| count as i64),
-                listed.categories,
-                set.nulls.get(at).map(|count| *count as i64),
-                mean,
-            )
-        })
-        .collect();
-    TableIterator::new(rows)
+    let rows = set.parts.iter().zip(column_means(set)).enumerate();
+    let rows = rows.map(|(at, (part, mean))| {
+        let listed = list(part)?;
+        Ok::<_, OutOfMemory>((
+            at as i32 + 1,
+            listed.column,
+            listed.type_name,
+            listed.treatment.to_owned(),
+            listed.features.map(|count| count as i64),
+            listed.categories,
+            set.nulls.get(at).map(|count| *count as i64),
+            mean,
+        ))
+    });
+    TableIterator::new(all_of(rows).or_raise())
 }
 
 /// What stands for NULL in each part that is one number.
-fn column_means(set: &FeatureSet) -> Vec<Option<f64>> {
+fn column_means(set: &FeatureSet) -> impl Iterator<Item = Option<f64>> + '_ {
     let mut next = 0;
-    set.parts
-        .iter()
-        .map(|part| {
-            let at = next;
-            match part {
-                FeaturePart::Column { .. } => {
-                    next += 1;
-                    set.means.get(at).copied()
-                }
-                FeaturePart::Array { length, .. } => {
-                    next += length.unwrap_or(0) as usize;
-                    None
-                }
-                _ => None,
+    set.parts.iter().map(move |part| {
+        let at = next;
+        match part {
+            FeaturePart::Column { .. } => {
+                next += 1;
+                set.means.get(at).copied()
             }
-        })
-        .collect()
+            FeaturePart::Array { length, .. } => {
+                next += length.unwrap_or(0) as usize;
+                None
+            }
+            _ => None,
+        }
+    })
 }
 
-fn list(part: &FeaturePart) -> Listed {
+fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
     let listed = |column: &str, type_name: &str, treatment, features| Listed {
         column: column.to_owned(),
         type_name: type_name.to_owned(),
@@ -92,7 +84,7 @@ fn list(part: &FeaturePart) -> Listed {
         features,
         categories: None,
     };
-    match part {
+    Ok(match part {
         FeaturePart::Column {
             name,
             type_name,
@@ -130,9 +122,9 @@ fn list(part: &FeaturePart) -> Listed {
                 false => "category",
             };
             Listed {
-                categories: Some(dictionary.values().map(str::to_owned).collect()),
+                categories: Some(all_of(dictionary.values().map(owned))?),
                 ..listed(name, type_name, treatment, Some(dictionary.len()))
             }
         }
-    }
+    })
 }

@@ -102,14 +102,14 @@ fn follow(
         stored.check_source(&known)?;
         let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
         let continuing = Continuing {
-            features: without_data(&known.features),
+            features: known.features.without_data()?,
             label_type: stored.label_type.clone(),
             key: kind,
             adds: matches!(change, Change::Update(_)),
         };
         // whoever calls: the source is planned and read with the rights of the model's owner, and nothing else is
         let acting = owned.acting(stored.search_path.as_deref())?;
-        let (request, prepared) = acting.run(|| {
+        let (request, mut prepared) = acting.run(|| {
             let request = stored.request(&owned.name, &known.features, options)?;
             if let Some(before) = &stored.source_reads {
                 let now = Reads::of(&request.source)?;
@@ -151,7 +151,7 @@ fn follow(
             };
             let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
             let tolerance = request.terms.tolerance;
-            run(&acting, &prepared, may_pass, |pass| {
+            run(&acting, &mut prepared, may_pass, |pass| {
                 let mut following = begin()?;
                 if pass {
                     following.pass_over(&owned.schema, stored.id, tolerance)?;
@@ -167,7 +167,7 @@ fn follow(
 /// and whether rows may be passed over.
 fn run(
     acting: &Acting,
-    prepared: &Prepared,
+    prepared: &mut Prepared,
     may_pass: bool,
     begin: impl Fn(bool) -> Result<Following, Failure>,
 ) -> Result<Trained, Failure> {
@@ -179,22 +179,12 @@ fn run(
         let (Some(tried), Some(_)) = (share, &following.passing) else {
             return Ok(train(prepared, Some(following)));
         };
-        let trained = train(&prepared.passing_over(tried), Some(following));
+        let trained = prepared.passing_over(tried, |prepared| train(prepared, Some(following)));
         share = match trained.covers {
             Covers::AllRows => return Ok(trained),
             Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
             Covers::WithAWiderGap(_) | Covers::NotAll => None,
         };
-    }
-}
-
-/// The features that rows are read for, as they were learned, without what is counted anew.
-fn without_data(features: &FeatureSet) -> FeatureSet {
-    FeatureSet {
-        parts: features.parts.clone(),
-        left_out: features.left_out.clone(),
-        spread: features.spread.clone(),
-        ..FeatureSet::default()
     }
 }
 
@@ -308,7 +298,7 @@ pub fn warm_start(
     let left_out = |part: &FeaturePart| {
         request.features.is_none() && known.features.left_out.contains(&part.name())
     };
-    let mut same = features.clone();
+    let mut same = features.copied()?;
     same.parts.retain(|part| !left_out(part));
     if !known.features.same_columns(&same) {
         return Err(Failure::new(
@@ -340,7 +330,7 @@ pub fn warm_start(
     let following = Following::new(known.name.clone(), memory, Rows::All);
     // what nobody named is read again, to be left out again
     let mut theirs = known.features.parts.iter();
-    let mut begins = features.clone();
+    let mut begins = features.copied()?;
     for part in &mut begins.parts {
         if !left_out(part) {
             if let Some(known) = theirs.next() {

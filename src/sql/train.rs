@@ -30,6 +30,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgsvm_core::Scale;
 use std::collections::HashSet;
+use std::mem::take;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -221,7 +222,6 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
 }
 
 /// A training that can start, and what is said about it.
-#[derive(Clone)]
 pub struct Prepared {
     job: Job,
     /// Those of the job's query.
@@ -245,14 +245,16 @@ impl Prepared {
         self.job.scale != Scale::None
     }
 
-    /// The same training for most rows to be passed over: by this process, which alone knows which those are, and to this
-    /// share of the tolerance.
-    pub fn passing_over(&self, share: f64) -> Self {
-        let mut this = self.clone();
-        this.job.roles.clear();
-        this.job.cut = None;
-        this.job.terms.tolerance *= share;
-        this
+    /// Has `train` run the same training for most rows to be passed over: by this process, which alone knows which those are,
+    /// and to this share of the tolerance.
+    pub fn passing_over<T>(&mut self, share: f64, train: impl FnOnce(&Self) -> T) -> T {
+        let (roles, cut) = (take(&mut self.job.roles), self.job.cut.take());
+        let tolerance = self.job.terms.tolerance;
+        self.job.terms.tolerance *= share;
+        let trained = train(self);
+        self.job.terms.tolerance = tolerance;
+        (self.job.roles, self.job.cut) = (roles, cut);
+        trained
     }
 }
 
@@ -272,7 +274,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if let Some(continuing) = continuing {
         continuing.check(request, &checked)?;
         continuing.check_features(request, &checked)?;
-        checked.features = continuing.features.clone();
+        checked.features = continuing.features.copied()?;
         checked.left_out = LeftOut::default();
     }
     let adds = continuing.is_some_and(|continuing| continuing.adds);
@@ -305,7 +307,7 @@ pub fn prepare_added(
     let found = check_source(request, source)?;
     continuing.check(request, &found)?;
     let checked = Checked {
-        features: prepared.features.clone(),
+        features: prepared.features.copied()?,
         ..found
     };
     let selected = selected(request, &checked, Some(true));
@@ -608,6 +610,9 @@ fn warn_of_lost_digits(trained: &Trained) {
     );
     Failure::new(Code::ERRCODE_WARNING, what)
         .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the certificate is about the rows as kept.")
-        .hint("Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')")
+        .hint(match report.imprecise.iter().any(|id| *id < report.dense_features) {
+            true => "Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')",
+            false => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.",
+        })
         .warn();
 }

@@ -122,6 +122,8 @@ impl ReaderRole {
     pub fn outcome(&self) -> ReaderOutcome {
         let source = self.reader.source();
         let report = self.reader.report().or_raise();
+        let dense = report.dense_features;
+        let report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));
         ReaderOutcome {
             features: source.features(&report.means, &report.spread).or_raise(),
             report,

@@ -1,25 +1,31 @@
 //! How a version was trained, read from its row of `svm_version`, and made the request of a training that continues it.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::json;
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::model::Model;
 use crate::pg::json::JsonText;
+use crate::pg::select::{self, Parameter, Prepared};
 use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request};
 use crate::storing::versions::spi_failure;
 use pgrx::{pg_sys, Spi};
+use pgsvm_core::memory::list;
 use serde::Deserialize;
 use serde_json::Value;
+use std::ffi::CString;
 
 /// The option that has a follow-up keep the scaling of the model.
 const KEEP_SCALING: &str = "keep_scaling";
 
 /// Columns of `svm_version` that say nothing of it, and may be long.
 const UNREAD: &str = "{features,label_values,validation,followed,stored_rows}";
-/// Most bytes of the others together, as JSON: arguments of a training are limited, what somebody stores by hand is not.
-const MOST_BYTES: usize = 16 << 20;
+/// Columns that are read each for itself: the others are short.
+const APART: &str = "{options,class_weight,source_query,source_reads}";
+/// Most bytes of any of these: arguments of a training are limited, what somebody stores by hand is not.
+const MOST_BYTES: usize = 1 << 20;
 
 /// The columns of `svm_version` that say it.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,10 +42,13 @@ pub struct Stored {
     tolerance: f64,
     max_passes: Option<i32>,
     seed: i32,
+    #[serde(skip)]
     options: Value,
-    class_weight: Option<Value>,
+    #[serde(skip)]
+    class_weight: Option<String>,
     weight_column: Option<String>,
     source_relation: Option<String>,
+    #[serde(skip)]
     source_query: Option<String>,
     /// Rows of `svm_source`.
     source_rows: usize,
@@ -47,6 +56,7 @@ pub struct Stored {
     key_type: Option<String>,
     /// Where names in its source were looked up, and what they were; None of versions of 0.2.0.
     pub search_path: Option<String>,
+    #[serde(skip)]
     pub source_reads: Option<Vec<Read>>,
     probabilities: bool,
 }
@@ -60,34 +70,22 @@ impl Stored {
                 format!("model \"{name}@{version}\" is damaged: {reason}"),
             )
         };
-        let json = Spi::get_one_with_args::<String>(
-            &format!(
-                "SELECT CASE WHEN pg_catalog.octet_length(stored) OPERATOR(pg_catalog.<=) {MOST_BYTES} THEN stored ELSE '' END
-                 FROM (
-                     SELECT ((pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) '{UNREAD}'::pg_catalog.text[])
-                         OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object(
-                         'source_query', coalesce((SELECT s.query FROM {schema}.svm_source AS s
-                             WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query),
-                         'source_rows', (SELECT pg_catalog.count(*) FROM {schema}.svm_source AS s
-                             WHERE s.version_id OPERATOR(pg_catalog.=) v.id),
-                         'probabilities',
-                         EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
-                                 AND h.sigmoid_slope IS NOT NULL)))::pg_catalog.text AS stored
-                     FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
-                         ON v.model_id OPERATOR(pg_catalog.=) m.id
-                     WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2
-                     OFFSET 0
-                 ) AS version"
-            ),
-            &[name.into(), version.into()],
-        )
-        .map_err(spi_failure)?;
-        let json = json.ok_or_else(|| damaged("its version is gone"))?;
-        if json.is_empty() {
-            return Err(damaged("its row is too long"));
+        let columns = columns(schema, name, version)?;
+        let [json, options, class_weight, source_query, source_reads] =
+            columns.ok_or_else(|| damaged("its version is gone"))?;
+        let too_long = || damaged("its row is too long");
+        let read = |json: &str| match json::is_small(json) {
+            true => serde_json::from_str(json).map_err(|reason| damaged(&reason.to_string())),
+            false => Err(too_long()),
+        };
+        let texts = [&json, &options, &class_weight, &source_query, &source_reads];
+        if texts
+            .iter()
+            .any(|text| text.as_ref().is_some_and(|it| it.len() > MOST_BYTES))
+        {
+            return Err(too_long());
         }
-        let row: Value =
-            serde_json::from_str(&json).map_err(|reason| damaged(&reason.to_string()))?;
+        let row: Value = read(json.as_deref().unwrap_or_default())?;
         if row["solver"] == "imported" {
             return Err(Failure::new(
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -95,7 +93,24 @@ impl Stored {
             )
             .hint("Train a model of the table: svm_train('table', 'label', key => 'id')"));
         }
-        serde_json::from_value(row).map_err(|reason| damaged(&reason.to_string()))
+        let short: Self =
+            serde_json::from_value(row).map_err(|reason| damaged(&reason.to_string()))?;
+        Ok(Self {
+            options: read(options.as_deref().unwrap_or("null"))?,
+            class_weight,
+            source_query,
+            source_reads: match source_reads {
+                Some(json) if json::longest_text(&json) > json::SMALL_BYTES => {
+                    return Err(too_long())
+                }
+                Some(json) => Some(
+                    list(&mut serde_json::Deserializer::from_str(&json))
+                        .map_err(|reason: serde_json::Error| damaged(&reason.to_string()))?,
+                ),
+                None => None,
+            },
+            ..short
+        })
     }
 
     /// The key column and its kind; None of a version trained without.
@@ -139,7 +154,6 @@ impl Stored {
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
-        let class_weight = self.class_weight.as_ref().map(ClassWeight::argument);
         Arguments {
             source: Some(self.source(model)?),
             label: Some(self.label_column.clone()),
@@ -154,11 +168,15 @@ impl Stored {
             max_passes: self.max_passes,
             solver: Some(self.solver.clone()),
             seed: Some(self.seed),
-            class_weight,
+            class_weight: self
+                .class_weight
+                .as_deref()
+                .map(ClassWeight::argument)
+                .map(str::to_owned),
             weight: self.weight_column.clone(),
             probability: Some(self.probabilities),
             key: self.key_column.clone(),
-            options: Some(JsonText::of(&self.options_with(options.as_ref())?)),
+            options: Some(JsonText::of(&self.options_with(options.as_ref())?)?),
             ..Arguments::default()
         }
         .check()
@@ -197,6 +215,44 @@ impl Stored {
         }
         Ok(Value::Object(options))
     }
+}
+
+/// The short columns of a version as JSON, and those apart; None where there is no such version.
+fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<String>; 5]>, Failure> {
+    let of = |column: &str| format!("stored OPERATOR(pg_catalog.->>) '{column}'");
+    let sql = format!(
+        "SELECT (stored OPERATOR(pg_catalog.-) '{APART}'::pg_catalog.text[])::pg_catalog.text, {}, {}, {}, {}
+         FROM (
+             SELECT (pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) '{UNREAD}'::pg_catalog.text[])
+                 OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object(
+                 'source_query', coalesce((SELECT s.query FROM {schema}.svm_source AS s
+                     WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query),
+                 'source_rows', (SELECT pg_catalog.count(*) FROM {schema}.svm_source AS s
+                     WHERE s.version_id OPERATOR(pg_catalog.=) v.id),
+                 'probabilities',
+                 EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id
+                         AND h.sigmoid_slope IS NOT NULL)) AS stored
+             FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                 ON v.model_id OPERATOR(pg_catalog.=) m.id
+             WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2
+             OFFSET 0
+         ) AS version",
+        of("options"),
+        of("class_weight"),
+        of("source_query"),
+        of("source_reads")
+    );
+    let sql = CString::new(sql).unwrap_or_default();
+    let mut found = None;
+    select::connected(|| {
+        let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
+        let given = [Parameter::Text(name), Parameter::Int4(Some(version))];
+        Prepared::once(&sql, &types).for_each(&given, |row| {
+            found = Some([1, 2, 3, 4, 5].map(|number| row.text(number)));
+            false
+        });
+    });
+    Ok(found)
 }
 
 /// Whether a follow-up is to keep the scaling of the model.

@@ -241,6 +241,7 @@ def test_pg_upgrade_keeps_models_and_their_ids(server, old):
             connection.execute("CREATE ROLE upgraded_reader; SELECT svm_grant('keyed', 'upgraded_reader')")
             expected = connection.execute(ANSWERS).fetchall()
             stored = rows(connection)
+            forget_column_versions(connection)
         from_server.control("-m", "fast", "stop")
         with upgraded(server.version, from_server) as connect:
             with connect("upgraded") as connection:
@@ -253,6 +254,13 @@ def test_pg_upgrade_keeps_models_and_their_ids(server, old):
                 assert {len(kept) for kept in rows(connection).values()} == {0}
     finally:
         from_server.stop()
+
+
+def forget_column_versions(connection):
+    """Debian's 15.20 notes a version with each column of a table, in an option that no other major version reads: its
+    pg_upgrade to any of them stops at the first table, whoever made that."""
+    connection.execute("SET allow_system_table_mods = on")
+    connection.execute("UPDATE pg_attribute SET attoptions = NULL WHERE attoptions::text LIKE '{pg_attver=%}'")
 
 
 def installed(tree):

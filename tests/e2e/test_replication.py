@@ -1,6 +1,8 @@
 """Models on another server by logical replication: predictions there follow what the publisher does, in sessions that
 have been open all along."""
 
+import threading
+
 import psycopg
 import pytest
 
@@ -159,3 +161,53 @@ def test_a_function_in_progress_follows_too(publisher, session, connect, trigger
     repaired = session.execute("SELECT svm_repair()").fetchall()
     assert len(repaired) == (0 if triggers == "as made" else 5)
     assert session.execute("TABLE svm_problems").fetchall() == []
+
+
+# every head and every weight has a say in it
+SPOKEN = """
+SELECT array_agg(svm_decision('{}', probe, kind) ORDER BY kind, a, b)
+FROM (SELECT sin(i) AS a, cos(i) AS b FROM generate_series(1, 5) AS i) AS probe, unnest(ARRAY['in', 'left', 'right']) AS kind
+"""
+
+
+def test_predictions_are_of_a_whole_version_while_the_publisher_refreshes(publisher, session, connect):
+    publisher.execute(
+        """
+        CREATE TABLE crowd AS SELECT i AS id, 3 * sin(i) AS a, cos(3 * i) AS b,
+            CASE WHEN sin(i) < -0.3 THEN 'left' WHEN sin(i) > 0.3 THEN 'right' ELSE 'in' END AS kind
+        FROM generate_series(1, 300) AS i
+        """
+    )
+    publisher.execute("SELECT svm_train('crowd', 'kind', '{a, b}', 'followed', key => 'id')")
+    spoken = {tuple(one(publisher, SPOKEN.format("followed"))): 1}
+    wait_until(
+        lambda: one(session, "SELECT count(*) FROM svm_models WHERE name = 'followed'") == 1, what="the first version"
+    )
+    heard, ended = [], threading.Event()
+
+    def listen_on(connection):
+        while not ended.is_set():
+            try:
+                heard.append(tuple(one(connection, SPOKEN.format("followed"))))
+            except psycopg.Error as error:
+                heard.append(error.diag.message_primary)
+
+    listeners = [threading.Thread(target=listen_on, args=(connection,)) for connection in (session, connect())]
+    for listener in listeners:
+        listener.start()
+    try:
+        for version in range(2, 22):
+            publisher.execute("UPDATE crowd SET a = a + 0.2, b = b - 0.1 WHERE id %% 20 = %s", [version - 2])
+            publisher.execute("SELECT svm_refresh('followed')")
+            spoken[tuple(one(publisher, SPOKEN.format(f"followed@{version}")))] = version
+        wait_until(lambda: spoken.get(heard[-1]) == version, what="the last version")
+    finally:
+        ended.set()
+        for listener in listeners:
+            listener.join()
+    assert len(spoken) == version, "versions must be told apart"
+    assert {answer for answer in heard if answer not in spoken} == set()
+    assert len({spoken[answer] for answer in heard}) > 2
+    assert session.execute("TABLE svm_problems").fetchall() == []
+    publisher.execute("SELECT svm_drop('followed')")
+    wait_until(lambda: one(session, "SELECT count(*) FROM svm_models") == 1, what="the model to go")

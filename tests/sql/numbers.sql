@@ -127,7 +127,14 @@ SELECT svm_train_query('SELECT i % 2 AS y, CASE i WHEN 1 THEN 1e7 ELSE sin(i) EN
 SELECT svm_train_query('SELECT y, ' || string_agg(format('odd AS c%s', i), ', ') || ' FROM digits', 'y', model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9)
 FROM generate_series(1, 12) AS i;
 SELECT count(*) FROM svm_cross_validate('digits', 'y', features => ARRAY['odd'], scale => 'none', c => ARRAY[1e-18], tolerance => 0.9);
-DROP TABLE digits;
+-- sparse values too: those of a feature that nearly every row has, as all others spread down to 0
+CREATE TABLE sparse_digits AS SELECT i % 2 AS y, ARRAY[1, 7, 3 + i % 3] AS at, ARRAY[sin(i), 16777216 + i % 2, 16777216 + i % 2] AS value,
+    format('2:%s 9:0.1', 16777216 + i % 2) AS lines, ARRAY[7] AS whole_at, ARRAY[16777000 + i % 2] AS whole FROM generate_series(1, 3000) AS i;
+SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(at, value)', 'libsvm(lines)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(at, value)'], model => 'm', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(whole_at, whole)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
+SELECT svm_train_query('SELECT * FROM sparse_digits, (SELECT odd FROM digits LIMIT 7) AS d', 'y', ARRAY['odd', 'sparse(at, value)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
+DROP TABLE digits, sparse_digits;
 DELETE FROM svm_model WHERE name = 'm';
 SET client_min_messages = error;
 DROP FUNCTION trains;

@@ -128,7 +128,7 @@ pub struct ReaderReport {
     pub means: Vec<f64>,
     /// Means and deviations of the features, where they are kept; empty while loading.
     pub spread: Spread,
-    /// Dense features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
+    /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
     /// them, and how many there are; none while loading.
     pub imprecise: Vec<u64>,
     pub imprecise_features: u64,
@@ -136,6 +136,19 @@ pub struct ReaderReport {
     pub resident: bool,
     /// Bytes written to the spool, compressed or not.
     pub spool_bytes: u64,
+}
+
+impl ReaderReport {
+    /// With further imprecise features.
+    pub fn with_imprecise(mut self, features: impl Iterator<Item = u64>) -> Self {
+        for feature in features {
+            if self.imprecise.len() < IMPRECISE_NAMED {
+                self.imprecise.push(feature);
+            }
+            self.imprecise_features += 1;
+        }
+        self
+    }
 }
 
 /// Of many imprecise features a report names so many.
@@ -299,7 +312,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> Result<ReaderReport, OutOfMemory> {
         let dense = self.seen.dense.unwrap_or(0);
-        Ok(ReaderReport {
+        let report = ReaderReport {
             rows: self.seen.rows,
             bytes: 4 * self.seen.words,
             dense_features: dense as u64,
@@ -308,16 +321,12 @@ impl<S: Source, P: Spool> Reader<S, P> {
             group_counts: copied(&self.seen.group_counts)?,
             means: copied(&self.seen.means)?,
             spread: self.seen.spread.copied()?,
-            imprecise: self
-                .seen
-                .learner
-                .imprecise()
-                .take(IMPRECISE_NAMED)
-                .collect(),
-            imprecise_features: self.seen.learner.imprecise().count() as u64,
+            imprecise: Vec::new(),
+            imprecise_features: 0,
             resident: self.resident,
             spool_bytes: self.spool_bytes,
-        })
+        };
+        Ok(report.with_imprecise(self.seen.learner.imprecise()))
     }
 
     /// The source and the spool, for the caller to look at.

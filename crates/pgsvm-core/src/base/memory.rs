@@ -4,7 +4,7 @@
 //! | | |
 //! |---|---|
 //! | [`Room`] | room in a vector, text, map or set, to be filled at once |
-//! | [`gathered`], [`copied`], [`filled`], [`owned`], [`lossy`] | new ones |
+//! | [`gathered`], [`all_of`], [`copied`], [`filled`], [`owned`], [`lossy`] | new ones |
 //! | [`Written`] | what something writes |
 //! | [`list`], [`text`] | the same for what comes out of a message or JSON: `#[serde(deserialize_with = "…")]` |
 
@@ -114,6 +114,19 @@ pub fn gathered<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>, OutOfMe
     all.room(items.size_hint().0)?;
     for item in items {
         all.room(1)?.push(item);
+    }
+    Ok(all)
+}
+
+/// All of the items, unless one of them has failed.
+pub fn all_of<T, E: From<OutOfMemory>>(
+    items: impl IntoIterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, E> {
+    let items = items.into_iter();
+    let mut all = Vec::new();
+    all.room(items.size_hint().0)?;
+    for item in items {
+        all.room(1)?.push(item?);
     }
     Ok(all)
 }
@@ -244,6 +257,15 @@ mod tests {
             gathered((0..9).filter(|n| n % 2 == 0)).unwrap(),
             [0, 2, 4, 6, 8]
         );
+        let failing = |n: i32| {
+            if n < 3 {
+                Ok(n)
+            } else {
+                Err(OutOfMemory { bytes: 7 })
+            }
+        };
+        assert_eq!(all_of((0..3).map(failing)), Ok(vec![0, 1, 2]));
+        assert_eq!(all_of((0..4).map(failing)), Err(OutOfMemory { bytes: 7 }));
         assert_eq!(copied(&[1, 2]).unwrap(), [1, 2]);
         assert_eq!(filled(7, 2).unwrap(), [7, 7]);
         assert_eq!(owned("ab").unwrap(), "ab");

@@ -16,7 +16,7 @@
 //! features do not depend on each other; k is small beside the rest of a row's length, and large enough that a move of all
 //! margins of the class by some hundredths does not count for more than its size.
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{all_of, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use serde::{Deserialize, Serialize};
@@ -228,14 +228,14 @@ struct ClassSums {
 impl MetricLearner {
     pub(crate) fn new(classes: usize, features: usize) -> Result<Self, OutOfMemory> {
         let sums = |_| {
-            Ok(ClassSums {
+            Ok::<_, OutOfMemory>(ClassSums {
                 rows: 0.0,
                 values: zeros(features)?,
                 squares: zeros(features)?,
             })
         };
         Ok(Self {
-            classes: (0..classes).map(sums).collect::<Result<_, OutOfMemory>>()?,
+            classes: all_of((0..classes).map(sums))?,
             features,
         })
     }

@@ -17,7 +17,7 @@
 
 use std::ops::Range;
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{all_of, filled, gathered, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
 use crate::simd::{Isa, Real};
@@ -85,14 +85,14 @@ impl<T: Real> Team<T> {
                 })
             };
             Ok::<_, OutOfMemory>(Member {
-                parts: heads.heads.iter().map(part).collect::<Result<_, _>>()?,
+                parts: all_of(heads.heads.iter().map(part))?,
                 moments: None,
                 left: 0..0,
             })
         };
         Ok(Self {
-            members: (0..members).map(member).collect::<Result<_, _>>()?,
-            sigma: vec![members as f64; heads.heads.len()],
+            members: all_of((0..members).map(member))?,
+            sigma: filled(members as f64, heads.heads.len())?,
         })
     }
 
@@ -140,19 +140,19 @@ impl<T: Real> Team<T> {
         solver: &'a mut Solver<T>,
         blocks: Blocks<'a>,
         pass: Pass,
-    ) -> (&'a mut [Member<T>], Shared<'a, T>) {
+    ) -> Result<(&'a mut [Member<T>], Shared<'a, T>), OutOfMemory> {
         let view = |head: &'a mut Head<T>| head.state.runs().then(|| head.view().1);
         let heads = solver
             .singles_mut()
             .into_iter()
             .flat_map(|it| &mut it.heads);
         let shared = Shared {
-            heads: heads.map(view).collect(),
+            heads: gathered(heads.map(view))?,
             sigma: &self.sigma,
             blocks,
             pass,
         };
-        (&mut self.members, shared)
+        Ok((&mut self.members, shared))
     }
 
     /// Blocks that are still to be visited.

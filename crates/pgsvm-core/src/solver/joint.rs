@@ -16,9 +16,10 @@ mod visit;
 mod visits;
 
 use crate::base::interrupts;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::base::zeros::{zeros, Lined};
 use crate::rows::facts::Facts;
+use crate::simd::entries::{tiles, TILE};
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Level;
 use crate::solver::certificate::proof::Proof;
@@ -33,7 +34,7 @@ use crate::task::heads::{HeadSpec, Start};
 use crate::task::loss::Loss;
 use exact_v::ExactV;
 use lanes::LaneBlock;
-use matrix::{Matrix, Wide};
+use matrix::{Matrix, SweepSums, Wide, SUMS};
 use turn_state::Turn;
 
 /// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
@@ -116,9 +117,37 @@ pub(super) struct JointHeads {
     best: Matrix,
     /// The same of heads that have ended.
     final_w: Vec<Vec<f32>>,
+    /// Room for what is summed and chosen by lane, made once.
+    sums: SweepSums,
+    norms: Vec<Norms>,
+    chosen: [Vec<f64>; 2],
+    /// Where rows of passes over all are taken several at a time.
+    tile: Option<TileRoom>,
     /// Heads being verified, and by block the lanes of those whose primal is summed.
     proofs: Vec<(usize, Proof)>,
     proving: Vec<u8>,
+}
+
+/// Room for what is known of [`TILE`] rows: made once, since loops over rows have no way to fail.
+struct TileRoom {
+    /// Those whose scores are taken.
+    lanes: Vec<usize>,
+    /// Scores at the weights of the pass's start, or those being verified, and at those of the visit, row by row and block by block.
+    at_start: Vec<Lanes>,
+    at_visit: Vec<Lanes>,
+}
+
+impl TileRoom {
+    fn new(heads: usize) -> Result<Self, OutOfMemory> {
+        let scores = TILE * heads.div_ceil(LANES);
+        let mut lanes = Vec::new();
+        lanes.room(heads)?;
+        Ok(Self {
+            lanes,
+            at_start: zeros(scores)?,
+            at_visit: zeros(scores)?,
+        })
+    }
 }
 
 /// The metric M of the shift (see [`crate::solver::proximal::iterate`]).
@@ -153,16 +182,16 @@ impl JointHeads {
         let matrix = || Matrix::new(facts.features, facts.dense, lanes);
         let mut this = Self {
             intercept: intercept as f32,
-            head_of: (0..states.len()).collect(),
-            lane_of: (0..states.len()).collect(),
-            blocks: vec![LaneBlock::EMPTY; width],
+            head_of: gathered(0..states.len())?,
+            lane_of: gathered(0..states.len())?,
+            blocks: filled(LaneBlock::EMPTY, width)?,
             signs: FacingSigns::default(),
             width,
             alpha: Lined::zeros(facts.rows * width)?,
             shrunk: zeros(facts.rows * width)?,
             all_shrunk: nothing_shrunk(facts.rows)?,
             turn: None,
-            moved: vec![0; width],
+            moved: zeros(width)?,
             calm: false,
             exact_v: None,
             w: matrix()?,
@@ -170,19 +199,28 @@ impl JointHeads {
             metric: None,
             start: matrix()?,
             start_is_zero: true,
-            start_norm: Vec::new(),
-            kappa: states.iter().map(HeadState::kappa).collect(),
+            start_norm: zeros(lanes)?,
+            kappa: zeros(lanes)?,
             best: matrix()?,
-            final_w: vec![Vec::new(); states.len()],
+            final_w: gathered(states.iter().map(|_| Vec::new()))?,
+            sums: SweepSums::new(lanes)?,
+            norms: filled(Norms::default(), lanes)?,
+            chosen: [zeros(lanes)?, zeros(lanes)?],
+            tile: match tiles(facts.dense) {
+                true => Some(TileRoom::new(states.len())?),
+                false => None,
+            },
             proofs: Vec::new(),
-            proving: vec![0; width],
-            specs: specs.to_vec(),
+            proving: zeros(width)?,
+            specs: gathered(specs.iter().cloned())?,
             facts: *facts,
             level: Level::best(),
             loss: states[0].terms.loss,
             states,
         };
-        this.kappa.resize(lanes, 0.0);
+        for (kappa, state) in this.kappa.iter_mut().zip(&this.states) {
+            *kappa = state.kappa();
+        }
         this.list_signs()?;
         Ok(this)
     }
@@ -271,6 +309,12 @@ impl JointHeads {
         lanes.filter(|&(_, head)| self.states[head].runs())
     }
 
+    /// The head of a lane, while it runs.
+    fn running_at(&self, lane: usize) -> Option<usize> {
+        let head = *self.head_of.get(lane)?;
+        self.states[head].runs().then_some(head)
+    }
+
     /// What visits have summed for a head since its state last heard of it.
     pub(in crate::solver) fn unsettled(&self, head: usize) -> Sums {
         let lane = self.lane_of[head];
@@ -324,10 +368,11 @@ impl JointHeads {
         self.settle();
         self.write_start();
         self.start_is_zero = self.start_norm.iter().all(|norm| *norm == 0.0);
-        let norms = self.norms();
-        let lanes: Vec<_> = self.running().collect();
-        for (lane, head) in lanes {
-            self.states[head].begin_full(norms[lane]);
+        self.take_norms();
+        for lane in 0..self.head_of.len() {
+            if let Some(head) = self.running_at(lane) {
+                self.states[head].begin_full(self.norms[lane]);
+            }
         }
         self.arm();
         Ok(())
@@ -335,45 +380,66 @@ impl JointHeads {
 
     /// Copies w to `start`, and notes its norms.
     fn write_start(&mut self) {
-        let norms = self
-            .start
-            .sweep(&mut self.w, None, [], |[], _, [norm], start, w| {
+        let sums = &mut self.sums;
+        let sums = self.start.sweep(
+            &mut self.w,
+            None,
+            [],
+            sums,
+            |[], _, [norm, ..], start, w| {
                 *start = *w;
                 for k in 0..LANES {
                     norm[k] += f64::from(w[k]) * f64::from(w[k]);
                 }
-            });
-        self.start_norm = norms.iter().map(|[norm]| *norm).collect();
+            },
+        );
+        self.start_norm.truncate(sums.len());
+        for (norm, [sum, ..]) in self.start_norm.iter_mut().zip(sums) {
+            *norm = *sum;
+        }
     }
 
-    fn norms(&mut self) -> Vec<Norms> {
+    /// Takes the norms of all lanes anew.
+    fn take_norms(&mut self) -> &[Norms] {
         if let Some(turn) = &self.turn {
-            let mut norms = turn.norms.clone();
-            norms[turn.lane] = turn.iterate.norms();
-            return norms;
+            self.norms.truncate(turn.norms.len());
+            self.norms.copy_from_slice(&turn.norms);
+            self.norms[turn.lane] = turn.iterate.norms();
+            return &self.norms;
         }
         let moment = self.metric.as_ref().map(|metric| &metric.moment);
         let given: [&[f64]; 1] = [&self.kappa];
-        let change =
-            |[kappa]: [Wide; 1], m: &Lanes, sums: &mut [Wide; 3], w: &mut Lanes, z: &mut Lanes| {
-                for k in 0..LANES {
-                    let (w, z) = (f64::from(w[k]), f64::from(z[k]));
-                    let apart = kappa[k] * f64::from(m[k]) * (w - z);
-                    sums[0][k] += (w + apart) * (w + apart);
-                    sums[1][k] += w * w;
-                    sums[2][k] += apart * apart;
-                }
-            };
-        let norms = self.w.sweep(&mut self.z, moment, given, change);
-        let norms = norms.into_iter().map(|[v, w, apart]| Norms { v, w, apart });
-        norms.collect()
+        let change = |[kappa]: [Wide; 1],
+                      m: &Lanes,
+                      sums: &mut [Wide; SUMS],
+                      w: &mut Lanes,
+                      z: &mut Lanes| {
+            for k in 0..LANES {
+                let (w, z) = (f64::from(w[k]), f64::from(z[k]));
+                let apart = kappa[k] * f64::from(m[k]) * (w - z);
+                sums[0][k] += (w + apart) * (w + apart);
+                sums[1][k] += w * w;
+                sums[2][k] += apart * apart;
+            }
+        };
+        let sums = &mut self.sums;
+        let sums = self.w.sweep(&mut self.z, moment, given, sums, change);
+        self.norms.truncate(sums.len());
+        for (norms, &[v, w, apart]) in self.norms.iter_mut().zip(sums) {
+            *norms = Norms { v, w, apart };
+        }
+        &self.norms
     }
 
     /// The duals at the present dual variables, summed over the heads.
     pub(in crate::solver) fn duals_now(&mut self) -> f64 {
-        let norms = self.norms();
+        self.take_norms();
         let dual = |(head, state): (usize, &HeadState)| {
-            let norms = norms.get(self.lane_of[head]).copied().unwrap_or_default();
+            let norms = self
+                .norms
+                .get(self.lane_of[head])
+                .copied()
+                .unwrap_or_default();
             state.dual_at(norms, state.sums.with(self.unsettled(head)))
         };
         self.states.iter().enumerate().map(dual).sum()
@@ -382,24 +448,23 @@ impl JointHeads {
     pub(in crate::solver) fn finish_full(&mut self) {
         self.settle();
         self.end_anew();
-        let norms = self.norms();
-        let lanes: Vec<_> = self.running().collect();
-        let mut better = vec![0.0; self.kappa.len()];
-        for (lane, head) in lanes {
-            if self.states[head].end_full(self.start_norm[lane], None, norms[lane]) {
-                better[lane] = 1.0;
+        self.take_norms();
+        // not 0 where the weights at the start of the pass are the best
+        self.chosen[0].fill(0.0);
+        for lane in 0..self.head_of.len() {
+            let Some(head) = self.running_at(lane) else {
+                continue;
+            };
+            if self.states[head].end_full(self.start_norm[lane], None, self.norms[lane]) {
+                self.chosen[0][lane] = 1.0;
             }
         }
-        self.take_start(&better);
-    }
-
-    /// Makes the weights at the start of the pass the best of the lanes where `better` is not 0.
-    fn take_start(&mut self, better: &[f64]) {
         self.best.sweep(
             &mut self.start,
             None,
-            [better],
-            |[better], _, [], best, start| {
+            [&self.chosen[0]],
+            &mut self.sums,
+            |[better], _, _, best, start| {
                 for k in 0..LANES {
                     best[k] = if better[k] != 0.0 { start[k] } else { best[k] };
                 }
@@ -450,15 +515,15 @@ impl JointHeads {
             return state.estimate_active(|| turn.iterate.norms());
         }
         self.settle();
-        let lanes: Vec<_> = self.running().collect();
         // norms cost a look at every weight
-        let far = |&(_, head): &(usize, usize)| self.states[head].leaves_much();
-        let norms = match lanes.iter().all(far) {
-            true => Vec::new(),
-            false => self.norms(),
-        };
-        for (lane, head) in lanes {
-            self.states[head].estimate_active(|| norms[lane]);
+        let far = |(_, head): (usize, usize)| self.states[head].leaves_much();
+        if !self.running().all(far) {
+            self.take_norms();
+        }
+        for lane in 0..self.head_of.len() {
+            if let Some(head) = self.running_at(lane) {
+                self.states[head].estimate_active(|| self.norms[lane]);
+            }
         }
     }
 
@@ -481,22 +546,30 @@ impl JointHeads {
         first_in_metric: bool,
         mut decide: impl FnMut(&mut HeadState) -> Shift,
     ) {
-        let from = self.kappa.clone();
+        let [from, to] = &mut self.chosen;
+        from[..self.kappa.len()].copy_from_slice(&self.kappa);
         // kappa from now on; below 0 where the centre stays
-        let mut to = vec![-1.0; from.len()];
-        let lanes: Vec<_> = self.running().collect();
-        for (lane, head) in lanes {
+        to.fill(-1.0);
+        for lane in 0..self.head_of.len() {
+            let Some(head) = self.running_at(lane) else {
+                continue;
+            };
             if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.states[head])
             {
-                to[lane] = kappa;
+                self.chosen[1][lane] = kappa;
                 self.kappa[lane] = kappa;
             }
         }
+        let [from, to] = &self.chosen;
         if to.iter().any(|to| *to >= 0.0) {
             let moment = self.metric.as_ref().map(|metric| &metric.moment);
-            let given: [&[f64]; 2] = [&from, &to];
-            self.w
-                .sweep(&mut self.z, moment, given, |[from, to], m, [], w, z| {
+            let (given, sums): ([&[f64]; 2], _) = ([from, to], &mut self.sums);
+            self.w.sweep(
+                &mut self.z,
+                moment,
+                given,
+                sums,
+                |[from, to], m, _, w, z| {
                     for k in 0..LANES {
                         let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
                         let m = f64::from(m[k]);
@@ -507,7 +580,8 @@ impl JointHeads {
                         z[k] = if moves { w[k] } else { z[k] };
                         w[k] = if moves { new_w } else { w[k] };
                     }
-                });
+                },
+            );
         }
         self.set_damp();
         self.arm();
@@ -521,7 +595,8 @@ impl JointHeads {
                 &mut metric.moment,
                 None,
                 given,
-                |[kappa], _, [], damp, m| {
+                &mut self.sums,
+                |[kappa], _, _, damp, m| {
                     for k in 0..LANES {
                         damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
                     }

@@ -33,7 +33,8 @@ impl JointHeads {
         };
         let moment = self.metric.as_ref().map(|metric| &metric.moment);
         let given: [&[f64]; 1] = [&self.kappa];
-        v.sweep(&mut self.z, moment, given, |[kappa], m, [], v, z| {
+        let sums = &mut self.sums;
+        v.sweep(&mut self.z, moment, given, sums, |[kappa], m, _, v, z| {
             for k in 0..LANES {
                 let pull = kappa[k] * f64::from(m[k]);
                 v[k] = ((f64::from(v[k]) + pull * f64::from(z[k])) / (1.0 + pull)) as f32;

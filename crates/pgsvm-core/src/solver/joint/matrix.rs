@@ -5,7 +5,7 @@
 //! do, behind the last feature, those of the intercept.
 
 use crate::base::interrupts;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{filled, OutOfMemory};
 use crate::base::prefetch::{prefetch_weights, LINE_BYTES};
 use crate::base::zeros::Lined;
 use crate::rows::row::Row;
@@ -30,6 +30,34 @@ pub(super) struct Matrix {
     front: Lined<f32>,
     /// Feature by feature.
     rest: Lined<f32>,
+}
+
+/// What a sweep sums at most, for each lane.
+pub(super) const SUMS: usize = 3;
+
+/// Room for what a sweep sums, made once: nothing is asked for in the midst of a pass.
+pub(super) struct SweepSums {
+    by_lane: Vec<[f64; SUMS]>,
+    by_block: Vec<[Wide; SUMS]>,
+}
+
+impl SweepSums {
+    /// For sweeps over up to so many lanes, whole blocks.
+    pub(super) fn new(lanes: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            by_lane: filled([0.0; SUMS], lanes)?,
+            by_block: filled([[0.0; LANES]; SUMS], lanes / LANES)?,
+        })
+    }
+
+    /// Zeros for so many lanes.
+    fn begin(&mut self, lanes: usize) -> (&mut [[f64; SUMS]], &mut [[Wide; SUMS]]) {
+        let by_lane = &mut self.by_lane[..lanes];
+        let by_block = &mut self.by_block[..lanes / LANES];
+        by_lane.fill([0.0; SUMS]);
+        by_block.fill([[0.0; LANES]; SUMS]);
+        (by_lane, by_block)
+    }
 }
 
 impl Matrix {
@@ -82,22 +110,23 @@ impl Matrix {
     /// Calls `change` with eight values at a time, here and in `other`, and with what they need: the `given` numbers of
     /// their lanes, their values `beside` (1 without) and their sums. Gives back the sums by lane.
     #[inline(always)]
-    pub(super) fn sweep<const G: usize, const S: usize>(
+    pub(super) fn sweep<'a, const G: usize>(
         &mut self,
         other: &mut Matrix,
         beside: Option<&Matrix>,
         given: [&[f64]; G],
-        change: impl Fn([Wide; G], &Lanes, &mut [Wide; S], &mut Lanes, &mut Lanes),
-    ) -> Vec<[f64; S]> {
+        sums: &'a mut SweepSums,
+        change: impl Fn([Wide; G], &Lanes, &mut [Wide; SUMS], &mut Lanes, &mut Lanes),
+    ) -> &'a [[f64; SUMS]] {
         let blocks = given.map(|given| given.as_chunks::<LANES>().0);
         let block = |n: usize| blocks.map(|given| given[n]);
         // features of one head
         let pitch = self.pitch.max(1);
-        let mut sums = vec![[0.0; S]; self.stride];
-        for lane in 0..self.stride {
+        let (by_lane, by_block) = sums.begin(self.stride);
+        for (lane, of_lane) in by_lane.iter_mut().enumerate() {
             interrupts::look();
             let given = given.map(|given| [given[lane]; LANES]);
-            let mut sum = [[0.0; LANES]; S];
+            let mut sum = [[0.0; LANES]; SUMS];
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
             let others = other.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
             let others = others.as_chunks_mut::<LANES>().0;
@@ -108,29 +137,37 @@ impl Matrix {
                 });
                 change(given, beside, &mut sum, own, other);
             }
-            sums[lane] = sum.map(|sum| sum.iter().sum());
+            *of_lane = sum.map(|sum| sum.iter().sum());
         }
         // lanes of one feature
         let width = self.stride / LANES;
         let (own, others) = (&mut self.rest, &mut other.rest);
         let own = own.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
-        let mut by_lane = vec![[[0.0; LANES]; S]; width];
         for (feature, (own, other)) in own.zip(others).enumerate() {
             interrupts::look();
             for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
                 let beside = beside.map_or(&ONES, |beside| {
                     &beside.rest.as_chunks::<LANES>().0[feature * width + n]
                 });
-                change(block(n), beside, &mut by_lane[n], own, other);
+                change(block(n), beside, &mut by_block[n], own, other);
             }
         }
-        for (lane, sums) in sums.iter_mut().enumerate() {
-            for (s, sum) in sums.iter_mut().enumerate() {
-                *sum += by_lane[lane / LANES][s][lane % LANES];
+        for (lane, of_lane) in by_lane.iter_mut().enumerate() {
+            for (s, sum) in of_lane.iter_mut().enumerate() {
+                *sum += by_block[lane / LANES][s][lane % LANES];
             }
         }
-        sums
+        by_lane
+    }
+
+    /// Sets one head's values to those in another matrix of the same shape.
+    pub(super) fn take(&mut self, lane: usize, from: &Matrix) {
+        let front = self.front[lane * self.pitch..][..self.dense].iter_mut();
+        let rest = self.rest[lane..].iter_mut().step_by(self.stride);
+        for (own, value) in front.chain(rest).zip(from.column(lane).iter()) {
+            *own = value;
+        }
     }
 
     /// Sets one head's values.

@@ -2,7 +2,7 @@
 
 use super::JointHeads;
 use crate::base::interrupts;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Real;
 use crate::solver::joint::lanes::LaneBlock;
@@ -11,34 +11,42 @@ use crate::solver::single::head::Head;
 impl JointHeads {
     /// Packs the lanes of running heads together once a block can go.
     pub(super) fn pack(&mut self) -> Result<(), OutOfMemory> {
-        let (kept, mut order): (Vec<usize>, Vec<usize>) =
-            (0..self.head_of.len()).partition(|&lane| self.states[self.head_of[lane]].runs());
-        let blocks = kept.len().div_ceil(LANES);
+        let running = self.running().count();
+        let blocks = running.div_ceil(LANES);
         if blocks >= self.blocks.len() || blocks == 0 {
             return Ok(());
         }
         // the dual variables of heads that have ended go behind those of running ones
-        order.splice(0..0, kept.iter().copied());
-        let mut before = (vec![[0.0; LANES]; self.width], vec![0; self.width]);
+        let runs = |lane: &usize| self.running_at(*lane).is_some();
+        let lanes = 0..self.head_of.len();
+        let ended = lanes.clone().filter(|lane| !runs(lane));
+        let order = gathered(lanes.filter(runs).chain(ended))?;
+        let kept = &order[..running];
+        let mut before = (filled([0.0; LANES], self.width)?, filled(0, self.width)?);
         for row in 0..self.facts.rows {
             interrupts::look();
             self.pack_row(row, &order, &mut before);
         }
         if let Some(metric) = &mut self.metric {
-            metric.moment.keep(&kept, blocks * LANES);
-            metric.damp.keep(&kept, blocks * LANES);
+            metric.moment.keep(kept, blocks * LANES);
+            metric.damp.keep(kept, blocks * LANES);
         }
-        self.w.keep(&kept, blocks * LANES);
-        self.z.keep(&kept, blocks * LANES);
-        self.start.keep(&kept, blocks * LANES);
-        self.best.keep(&kept, blocks * LANES);
-        self.kappa = kept.iter().map(|&lane| self.kappa[lane]).collect();
-        self.kappa.resize(blocks * LANES, 0.0);
-        self.head_of = order.iter().map(|&lane| self.head_of[lane]).collect();
+        self.w.keep(kept, blocks * LANES);
+        self.z.keep(kept, blocks * LANES);
+        self.start.keep(kept, blocks * LANES);
+        self.best.keep(kept, blocks * LANES);
+        // lanes move down only
+        for (new, &old) in kept.iter().enumerate() {
+            self.kappa[new] = self.kappa[old];
+        }
+        self.kappa.truncate(blocks * LANES);
+        self.kappa[running..].fill(0.0);
+        self.head_of = gathered(order.iter().map(|&lane| self.head_of[lane]))?;
         for (lane, &head) in self.head_of.iter().enumerate() {
             self.lane_of[head] = lane;
         }
-        self.blocks = vec![LaneBlock::EMPTY; blocks];
+        self.blocks.truncate(blocks);
+        self.blocks.fill(LaneBlock::EMPTY);
         self.list_signs()
     }
 
@@ -60,6 +68,7 @@ impl JointHeads {
     pub(in crate::solver) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, OutOfMemory> {
         let states = std::mem::take(&mut self.states);
         let mut heads = Vec::new();
+        heads.room(states.len())?;
         for (head, state) in states.into_iter().enumerate() {
             interrupts::look();
             let lane = self.lane_of[head];

@@ -8,7 +8,7 @@
 use super::turn_state::Turn;
 use super::JointHeads;
 use crate::base::interrupts;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
 use crate::simd::lanes::LANES;
@@ -95,7 +95,8 @@ impl JointHeads {
             }
             None => {
                 let rows = self.facts.rows;
-                (zeros(rows)?, nothing_shrunk(rows)?, self.norms())
+                let norms = copied(self.take_norms())?;
+                (zeros(rows)?, nothing_shrunk(rows)?, norms)
             }
         };
         let iterate = self.iterate(lane)?;

@@ -1,9 +1,9 @@
 //! Verifying passes: as in [`crate::solver::single::verify`], of those heads that want one.
 
 use super::matrix::tile_scores;
-use super::JointHeads;
+use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::page::Page;
 use crate::rows::row::Row;
@@ -59,11 +59,13 @@ impl JointHeads {
     /// wait and all rows are `at_hand`; false when there are no others.
     pub(super) fn begin_proofs(&mut self, at_hand: bool) -> Result<bool, OutOfMemory> {
         self.write_start();
-        let lanes: Vec<_> = self.running().collect();
         let mut everything = false;
         self.proving.fill(0);
         let only_known = at_hand && self.verifies_only_known();
-        for (lane, head) in lanes {
+        for lane in 0..self.head_of.len() {
+            let Some(head) = self.running_at(lane) else {
+                continue;
+            };
             let state = &mut self.states[head];
             if state.wants_proof() && (!only_known || state.is_known()) {
                 let primal = state.begin_verify();
@@ -71,7 +73,7 @@ impl JointHeads {
                 self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
                 let proof = Proof::new(length, primal, shifts, state.sorts_rows())?;
-                self.proofs.push((head, proof));
+                self.proofs.room(1)?.push((head, proof));
             }
         }
         Ok(everything)
@@ -120,18 +122,26 @@ impl JointHeads {
         page: Page<'_>,
         mut slots: Range<usize>,
     ) -> usize {
+        let mut tile = self.tile.take();
         let proving = self.proofs.iter().filter(|(_, proof)| proof.primal());
-        let lanes: Vec<_> = proving.map(|(head, _)| self.lane_of[*head]).collect();
         let mut values = 0;
-        if lanes.len() >= LEAST_TILED && self.tiles() {
+        if let Some(TileRoom {
+            lanes, at_start, ..
+        }) = tile
+            .as_mut()
+            .filter(|_| proving.clone().count() >= LEAST_TILED)
+        {
+            lanes.clear();
+            lanes.extend(proving.map(|(head, _)| self.lane_of[*head]));
             let each = self.blocks.len();
-            let mut scores = vec![[0.0; LANES]; TILE * each];
+            let scores = &mut at_start[..TILE * each];
+            scores.fill([0.0; LANES]);
             while slots.len() >= TILE {
                 let first = slots.start;
                 let rows: [_; TILE] = std::array::from_fn(|n| page.peek_row(first + n));
                 slots.start += TILE;
                 let one = self.intercept;
-                tile_scores::<K>(&self.start, &rows, one, &lanes, &mut [], &mut scores);
+                tile_scores::<K>(&self.start, &rows, one, lanes, &mut [], scores);
                 for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
                     values += 1 + row.values();
                     self.check_row::<K, L>(loss, row, Some(scores));
@@ -143,6 +153,7 @@ impl JointHeads {
             values += 1 + row.values();
             self.check_row::<K, L>(loss, &row, None);
         }
+        self.tile = tile;
         values
     }
 
@@ -205,9 +216,7 @@ impl JointHeads {
                 proof.losses(|breakpoints| breakpoints.better(from, c, loss, round));
             self.states[head].sums.full = tally;
             if self.states[head].end_verify_primal(self.start_norm[lane], shifted) {
-                let mut better = vec![0.0; self.kappa.len()];
-                better[lane] = 1.0;
-                self.take_start(&better);
+                self.best.take(lane, &self.start);
                 if let Some(shifted) = shifted {
                     self.best.put_intercept(lane, shifted.intercept as f32);
                 }

@@ -1,12 +1,12 @@
 //! Visits of rows by all heads: scores block by block of lanes, then the steps, then the weights.
 
-use super::JointHeads;
+use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
 use crate::base::prefetch::prefetch;
 use crate::rows::blocks::Blocks;
 use crate::rows::row::{entries_within, Row};
 use crate::simd::eight::Eight;
-use crate::simd::entries::{tiles, TILE};
+use crate::simd::entries::TILE;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::{Isa, Real, Work};
 use crate::solver::joint::lanes::Facing;
@@ -182,16 +182,26 @@ impl JointHeads {
     /// depend on what one of them changes, those of their visits seldom do, and the weights of many heads are more than the
     /// processor's first cache holds.
     pub(super) fn tiles(&self) -> bool {
-        tiles(self.facts.dense)
+        self.tile.is_some()
     }
 
     /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
     #[inline(always)]
     fn visit_tiles<K: Isa, L: LossFunction>(&mut self, loss: L, blocks: Blocks<'_>) -> usize {
-        let lanes: Vec<_> = self.running().map(|(lane, _)| lane).collect();
+        let Some(mut room) = self.tile.take() else {
+            return 0;
+        };
         let each = self.blocks.len();
-        let mut at_start = vec![[0.0; LANES]; TILE * each];
-        let mut at_visit = at_start.clone();
+        let TileRoom {
+            lanes,
+            at_start,
+            at_visit,
+        } = &mut room;
+        lanes.clear();
+        lanes.extend(self.running().map(|(lane, _)| lane));
+        let [at_start, at_visit] = [at_start, at_visit].map(|it| &mut it[..TILE * each]);
+        at_start.fill([0.0; LANES]);
+        at_visit.fill([0.0; LANES]);
         let calm = self.calm;
         let (mut visits, mut moves) = (0, 0);
         let rows_of = |place: usize| match blocks.numbers.get(place) {
@@ -222,9 +232,9 @@ impl JointHeads {
                 });
                 let (now, later) = coming.split_at_mut(TILE / 2);
                 let one = self.intercept;
-                tile_scores::<K>(&self.start, &rows, one, &lanes, now, &mut at_start);
+                tile_scores::<K>(&self.start, &rows, one, lanes, now, at_start);
                 if calm {
-                    tile_scores::<K>(&self.w, &rows, one, &lanes, later, &mut at_visit);
+                    tile_scores::<K>(&self.w, &rows, one, lanes, later, at_visit);
                 }
                 self.moved.fill(0);
                 for (n, row) in rows.iter().enumerate() {
@@ -255,6 +265,7 @@ impl JointHeads {
             }
         }
         self.calm = SELDOM * moves <= visits;
+        self.tile = Some(room);
         values
     }
 

@@ -162,7 +162,7 @@ impl<T: Real> Resident<T> {
             numbers: &self.order,
             width: self.block,
         };
-        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass);
+        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass)?;
         let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
         self.pool.side_by_side(members, |member| {
             level.run(Together {
