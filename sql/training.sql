@@ -75,6 +75,33 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
 COMMENT ON FUNCTION svm_cross_validate IS
     'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the highest accuracy';
 
+-- Which columns are worth their place: each step reads the rows once.
+CREATE OR REPLACE FUNCTION svm_select_features(
+    relation regclass,
+    label text,
+    features text[] DEFAULT NULL,
+    keep int DEFAULT 1,
+    remove int DEFAULT 1,
+    c float8 DEFAULT 'NaN',
+    folds int DEFAULT NULL,
+    fold_column text DEFAULT NULL,
+    loss text DEFAULT NULL,
+    intercept boolean DEFAULT NULL,
+    scale text DEFAULT NULL,
+    nulls text DEFAULT NULL,
+    tolerance float8 DEFAULT NULL,
+    max_passes int DEFAULT NULL,
+    solver text DEFAULT NULL,
+    seed int DEFAULT NULL,
+    class_weight text DEFAULT NULL,
+    weight text DEFAULT NULL,
+    options jsonb DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+) RETURNS TABLE (step int, removed text[], features_left text[], score float8, best boolean)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_select_features_wrapper';
+COMMENT ON FUNCTION svm_select_features IS
+    'held-out accuracy as columns are taken away, those of the least standardized weights first; a row a step';
+
 -- Rows to train on and rows to evaluate with, told apart by their keys.
 CREATE OR REPLACE FUNCTION svm_split(key text, share float8 DEFAULT 0.8, seed int DEFAULT 0) RETURNS boolean
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_split_wrapper';

@@ -81,6 +81,14 @@ impl Model {
         }
     }
 
+    /// Makes a row one that weights are for: divided by its length, where the model was trained on such rows.
+    #[inline]
+    pub fn prepare(&self, row: &mut FeatureBuffer) {
+        if let Some(scaling) = &self.features.unit_rows {
+            scaling.scale_to_unit(&mut row.dense, &row.sparse_index, &mut row.sparse_value);
+        }
+    }
+
     /// A head's weights of the dense features.
     #[inline]
     pub fn dense_of(&self, head: usize) -> &[f64] {

@@ -78,6 +78,8 @@ pub struct Request {
     /// Whether the user gave that name.
     pub named: bool,
     pub scale: ScaleWord,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub terms: Terms,
@@ -229,6 +231,7 @@ impl Arguments {
                 ("none", ScaleWord::Fixed(Scale::None)),
                 ("standard", ScaleWord::Fixed(Scale::Standard)),
                 ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
+                ("minmax", ScaleWord::Fixed(Scale::MinMax)),
             ],
         )?;
         let nulls = chosen(
@@ -271,6 +274,7 @@ impl Arguments {
             source,
             label,
             scale,
+            unit_rows: choices.unit_rows,
             nulls,
             categories: choices.categories,
             terms,
@@ -555,6 +559,7 @@ struct Choices {
     block_order: Option<Order>,
     compression: Compression,
     duals: bool,
+    unit_rows: bool,
     deploy: bool,
     costs: Option<Vec<f64>>,
     folds: Option<i32>,
@@ -575,6 +580,7 @@ impl Choices {
             block_order: None,
             compression: Compression::Auto,
             duals: false,
+            unit_rows: false,
             deploy: true,
             costs: None,
             folds: None,
@@ -709,6 +715,9 @@ impl Choices {
                 ];
                 self.proximal = word(key, &text, &known)?;
             }
+            "normalize_rows" => {
+                self.unit_rows = word(key, &text, &[("true", true), ("false", false)])?;
+            }
             "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
             "deploy" => self.deploy = word(key, &text, &[("true", true), ("false", false)])?,
             "costs" => {
@@ -732,7 +741,7 @@ impl Choices {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
                     "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
                      \"compression\", \"proximal\", \"duals\", \"deploy\", \"costs\", \"folds\", \"fold_column\", \
-                     \"max_categories\", \"hash_bits\" and \"warm_start\"",
+                     \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
                 ));
             }
         }

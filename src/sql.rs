@@ -8,5 +8,6 @@ mod immutable_function;
 
 pub mod life;
 pub mod repair;
+mod selection;
 mod split;
 pub mod train;

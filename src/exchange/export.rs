@@ -125,6 +125,16 @@ impl Stored {
 
 /// The whole file.
 fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
+    if model.features.unit_rows.is_some() {
+        return Err(Failure::new(
+            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!(
+                "model \"{}\" divides rows by their length, which LIBLINEAR's format cannot say",
+                model.name
+            ),
+        )
+        .hint("format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression."));
+    }
     let first = first_feature(model)?;
     let (labels, classes) = labels(model, stored);
     let intercepts = model.heads.iter().map(|head| head.intercept);

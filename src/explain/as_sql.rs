@@ -1,6 +1,8 @@
 //! `svm_as_sql`: a decision as an SQL expression over the model's columns, for any database. Numbers
 //! are written so that they read back as they are; only the order of additions may differ.
 
+mod unit_rows;
+
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
 use crate::model::{self, ClassArgument, Model};
@@ -56,6 +58,9 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         categories: categories(model, head, sign)?,
     };
     let intercept = sign * model.heads[head].intercept;
+    if let Some(scaling) = &model.features.unit_rows {
+        return Ok(unit_rows::expression(&written, scaling, intercept)?);
+    }
     let mut terms = Vec::new();
     terms.room(1 + model.features.parts.len())?;
     terms.push(format!("+ CAST({intercept:?} AS double precision)"));
@@ -250,16 +255,21 @@ impl Written<'_> {
         };
         let mut cases = format!("+ CASE WHEN {column} IS NULL THEN {null}");
         for (value, weight) in known.iter().flat_map(|known| &known.values) {
-            let value = match type_name {
-                "boolean" | "smallint" | "integer" | "bigint" => (*value).to_owned(),
-                _ => format!("'{}'", value.replace('\'', "''")),
-            };
+            let value = literal(value, type_name);
             let case = format!(" WHEN {column} = {value} THEN {weight:?}");
             cases.room(case.len())?.push_str(&case);
         }
         let end = " ELSE 0 END";
         cases.room(end.len())?.push_str(end);
         Ok(cases)
+    }
+}
+
+/// A category as a value of its column.
+fn literal(value: &str, type_name: &str) -> String {
+    match type_name {
+        "boolean" | "smallint" | "integer" | "bigint" => value.to_owned(),
+        _ => format!("'{}'", value.replace('\'', "''")),
     }
 }
 

@@ -287,6 +287,14 @@ impl Dictionary {
         self.values.len() as u64 + u64::from(self.null_code.is_some()) + hashed
     }
 
+    /// The code of its only value.
+    pub fn only_code(&self) -> Option<u32> {
+        match self.codes.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let texts: usize = self.values.iter().map(|value| value.len()).sum();

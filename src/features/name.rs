@@ -38,6 +38,20 @@ impl fmt::Display for Feature<'_> {
 }
 
 impl Feature<'_> {
+    /// Whether it is one of a part's.
+    pub fn is_of(&self, part: &FeaturePart) -> bool {
+        let named = |wanted: &str| part.columns().next() == Some(wanted);
+        match self {
+            Self::Column(column) => matches!(part, FeaturePart::Column { .. }) && named(column),
+            Self::Element(column, _) => matches!(part, FeaturePart::Array { .. }) && named(column),
+            Self::Index(of, _) => part.same_as(of),
+            Self::Category(column, _) | Self::Null(column) | Self::Hashed(column, _) => {
+                part.dictionary().is_some() && named(column)
+            }
+            Self::Unknown(_) => false,
+        }
+    }
+
     /// The number by which it is one of many of a kind: an array's element, a sparse index.
     pub fn index(&self) -> Option<u64> {
         match self {

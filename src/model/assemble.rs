@@ -47,6 +47,10 @@ impl Header {
         if nulls == Nulls::Mean && features.means.len() != dense_count {
             return Err("lacks the means that stand for NULL");
         }
+        let unit_rows = features.unit_rows.as_ref();
+        if unit_rows.is_some_and(|scaling| !scaling.is_sound() || scaling.dense != dense_count) {
+            return Err("lacks the scaling of its rows");
+        }
         let model = Model {
             name: name.to_owned(),
             features,

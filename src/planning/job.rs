@@ -41,6 +41,8 @@ pub struct Job {
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub scale: Scale,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
     pub terms: Terms,
     pub plan: Plan,
     pub fold_column: Option<String>,
@@ -77,6 +79,9 @@ pub struct ReaderOutcome {
     /// The feature set with everything learned (array lengths).
     #[serde(deserialize_with = "text")]
     pub features: String,
+    /// Dense features that were read and are none of these, ascending: columns of one value.
+    #[serde(deserialize_with = "list")]
+    pub dropped: Vec<u64>,
     pub rows_skipped: u64,
     /// Chunks of keys, which follow.
     pub key_chunks: u64,

@@ -283,6 +283,7 @@ impl Argument {
                 }
             }
         }
+        model.prepare(buffer);
         Ok(Some(buffer))
     }
 }
@@ -324,6 +325,7 @@ fn out_of_range(model: &Model) -> Failure {
 fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
     let decoder = array_decoder(model, type_id, "an array")?;
     Ok(match model.heads.len() {
+        _ if model.features.unit_rows.is_some() => Form::Decoded(decoder),
         1 => Form::Array { kind, decoder },
         _ => Form::ArrayForHeads { kind, decoder },
     })

@@ -215,6 +215,7 @@ impl Columns {
         if !buffer.null_parts.is_empty() && model.nulls == Nulls::Skip {
             return Ok(false);
         }
+        model.prepare(buffer);
         model.decisions(buffer, out);
         Ok(true)
     }

@@ -62,15 +62,15 @@ impl Baseline {
             "baseline => 'zero', or 'mean' for what differs from the mean of the rows trained on";
         match given.payload() {
             b"zero" => Ok(Self::Zero),
-            b"mean" if model.features.spread.is_empty() => Err(Failure::new(
+            b"mean" if model.features.spread.mean.is_empty() => Err(Failure::new(
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!(
                     "model \"{}\" does not know the means of its features",
                     model.name
                 ),
             )
-            .detail("Models with up to 4096 features that this version has trained do.")
-            .hint("Train it again, or take baseline => 'zero'")),
+            .detail("Models with up to 4096 features that this version has trained do, but for those of rows of unit length.")
+            .hint("Take baseline => 'zero'; a model trained before means were kept can be trained again")),
             b"mean" => Ok(Self::Mean),
             other => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,

@@ -10,13 +10,14 @@ use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
 use crate::planning::job::Job;
+use crate::reading::constants::Constants;
 use crate::reading::helpers::{Helpers, Rows};
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Following, Keys};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
-use pgsvm_core::{Cache, Example, RowError, Source, Spread};
+use pgsvm_core::{Cache, Example, ReaderReport, RowError, Source};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -45,6 +46,10 @@ struct RowDecoder {
     /// Whether categories go on from those of a model.
     continues: bool,
     cache_bytes: usize,
+    /// Columns of one value.
+    constants: Constants,
+    /// Whether rows are divided by their length.
+    unit_rows: bool,
 }
 
 /// What a row turned out to be.
@@ -98,6 +103,8 @@ impl RowSource {
                 keys,
                 continues,
                 cache_bytes: job.cache_bytes,
+                constants: Constants::new(!job.categories.named && job.key.is_none()),
+                unit_rows: job.unit_rows,
             },
             begins,
         })
@@ -118,23 +125,34 @@ impl RowSource {
         self.decode.groups.fold_values()
     }
 
-    /// The feature set with all that was learned, as models store it. `means` of the dense features
-    /// stand for NULL, where that is the rule. `spread` is that of the rows that were looked at: where others were passed
-    /// over, what was known before stays.
-    pub fn features(&self, means: &[f64], spread: &Spread) -> Result<String, OutOfMemory> {
+    /// The feature set with all that was learned, as models store it, and the dense features that were read and are none of
+    /// its. Means stand for NULL, where that is the rule. The spread is that of the rows that were looked at: where others
+    /// were passed over, what was known before stays.
+    pub fn features(&self, report: &ReaderReport) -> Result<(String, Vec<u64>), OutOfMemory> {
         let decode = &self.decode;
         let mut features = decode.decoder.learned().without_data()?;
         features.nulls = copied(&decode.null_counts)?;
-        let left_out: Vec<_> = (0..features.parts.len())
-            .map(|number| decode.decoder.is_left_out(number))
-            .collect();
-        features.leave_out(&left_out);
-        features.means = Rc::new(copied(means)?);
+        features.means = Rc::new(copied(&report.means)?);
         let passing = self.following().and_then(|it| it.passing.as_ref());
         if passing.is_none_or(|passing| passing.rows.is_empty()) {
-            features.spread = Rc::new(spread.copied()?);
+            features.spread = Rc::new(report.spread.copied()?);
         }
-        features.to_json()
+        if decode.unit_rows {
+            features.spread = Rc::new(report.spread.scaled(&report.scaling)?);
+            features.unit_rows = Some(Rc::new(report.scaling.copied()?));
+        }
+        let constant = decode.constant_parts()?;
+        let numbers = 0..features.parts.len();
+        let uuids = numbers.clone().map(|it| decode.decoder.is_left_out(it));
+        let uuids = gathered(
+            uuids
+                .zip(&constant)
+                .filter(|(_, out)| !**out)
+                .map(|(out, _)| out),
+        )?;
+        let dropped = features.leave_out_constants(&constant)?;
+        features.leave_out(&uuids)?;
+        Ok((features.to_json()?, dropped))
     }
 
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
@@ -227,6 +245,10 @@ impl Source for RowSource {
             None => self.next_rows(),
         }
     }
+
+    fn idle(&self) -> Result<Vec<u32>, OutOfMemory> {
+        self.decode.constant_features()
+    }
 }
 
 impl RowDecoder {
@@ -297,10 +319,26 @@ impl RowDecoder {
             return Ok(Decoded::Skipped);
         };
         let cost = self.costs.of(weight, class, self.groups.classes())?;
+        self.constants.take(self.decoder.learned(), &self.buffer)?;
         if let (Some(keys), Some(key)) = (&mut self.keys, key) {
             keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
         }
         Ok(Decoded::Example { group, cost })
+    }
+
+    /// By part, whether it had one value in all rows and is left out for it.
+    fn constant_parts(&self) -> Result<Vec<bool>, OutOfMemory> {
+        self.constants.parts(&self.decoder, &self.null_counts)
+    }
+
+    /// The features of these parts, by id.
+    fn constant_features(&self) -> Result<Vec<u32>, OutOfMemory> {
+        let (parts, features) = (self.constant_parts()?, self.decoder.learned());
+        let dense = features.dense_of(&parts)?;
+        let numbers = parts.iter().enumerate().filter(|(_, out)| **out);
+        let categories = numbers.filter_map(|(number, _)| features.only_category(number));
+        let all = dense.iter().copied().chain(categories);
+        gathered(all.filter_map(|id| u32::try_from(id).ok()))
     }
 
     fn decode_failure(&self, error: FeatureError) -> Failure {

@@ -114,14 +114,19 @@ impl Announcement<'_> {
             .iter()
             .map(|name| format!("{name} (UUIDs)"));
         let identifiers = self.left_out.identifiers.iter().cloned();
+        let constant = features.constant.iter();
+        let constant = constant.map(|name| format!("{name} (one value)"));
         let all = [
             ("Columns not used", self.left_out.by_type.clone()),
-            ("Left out", identifiers.chain(uuids).collect()),
+            (
+                "Left out",
+                identifiers.chain(uuids).chain(constant).collect(),
+            ),
             (
                 "Columns with hashed values",
                 categories(Dictionary::is_hashed),
             ),
-            ("Of one value", categories(|values| values.len() == 1)),
+            ("Of one value", features.of_one_value()),
             ("Text that looks like numbers", number_columns(&features)),
         ];
         let said = all.into_iter().filter(|(_, columns)| !columns.is_empty());

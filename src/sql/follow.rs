@@ -296,7 +296,13 @@ pub fn warm_start(
         .and_then(|(_, version)| version.parse().ok());
     let stored = Stored::load(schema, base, version.unwrap_or_default())?;
     let left_out = |part: &FeaturePart| {
-        request.features.is_none() && known.features.left_out.contains(&part.name())
+        request.features.is_none() && {
+            let left_out = known.features.left_out.iter();
+            let name = part.name();
+            left_out
+                .chain(&known.features.constant)
+                .any(|out| *out == name)
+        }
     };
     let mut same = features.copied()?;
     same.parts.retain(|part| !left_out(part));

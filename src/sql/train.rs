@@ -30,6 +30,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgsvm_core::Scale;
 use std::collections::HashSet;
+use std::iter::repeat;
 use std::mem::take;
 use std::rc::Rc;
 use std::time::Instant;
@@ -116,7 +117,7 @@ fn call(fcinfo: pg_sys::FunctionCallInfo) -> Call {
 ///
 /// # Safety
 /// The arguments have the types that sql/ gives them.
-unsafe fn arguments(call: &Call) -> Arguments {
+pub unsafe fn arguments(call: &Call) -> Arguments {
     // SAFETY: as the caller promises.
     unsafe {
         Arguments {
@@ -143,7 +144,7 @@ unsafe fn arguments(call: &Call) -> Arguments {
 }
 
 /// Losses times C times weights, or features times weights, are more than a number can hold.
-fn out_of_range() -> Failure {
+pub fn out_of_range() -> Failure {
     Failure::new(
         Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
         "the training is out of range: its weights or its certificate are not finite",
@@ -430,7 +431,8 @@ fn resolve_features(
         return Err(failure);
     }
     if request.features.is_some() {
-        let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)?;
+        let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)
+            .map_err(|error| without_identifiers(error, columns))?;
         let mut excluded = set
             .columns()
             .into_iter()
@@ -483,18 +485,50 @@ fn resolve_features(
     }
 }
 
+/// The columns that do not just tell the rows of their table apart.
+fn but_identifiers(columns: &[Column]) -> Vec<Column> {
+    let reasons = identifiers::reasons(columns).unwrap_or_default();
+    let reasons = reasons.into_iter().chain(repeat(None));
+    let named = columns.iter().zip(reasons);
+    let offered = named.filter(|(_, reason)| reason.is_none());
+    offered.map(|(column, _)| column.clone()).collect()
+}
+
+/// What is wrong with the features, without keys among the names that may have been meant.
+fn without_identifiers(error: FeatureError, columns: &[Column]) -> FeatureError {
+    match error {
+        FeatureError::MissingColumn { column, mut near } => {
+            let offered = but_identifiers(columns);
+            near.retain(|name| offered.iter().any(|column| column.name == *name));
+            FeatureError::MissingColumn { column, near }
+        }
+        FeatureError::Several(all) => FeatureError::Several(
+            all.into_iter()
+                .map(|error| without_identifiers(error, columns))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
 pub fn column<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column, Failure> {
     columns
         .iter()
         .find(|column| column.name == name)
         .ok_or_else(|| {
-            let known = || columns.iter().map(|column| column.name.as_str());
+            // who looks for a feature or a label is not told of keys
+            let offered = match role {
+                "key" => columns.to_vec(),
+                _ => but_identifiers(columns),
+            };
+            let known = || offered.iter().map(|column| column.name.as_str());
             let failure = Failure::new(
                 Code::ERRCODE_UNDEFINED_COLUMN,
                 format!("{role} column \"{name}\" does not exist"),
             );
             match near::hint(&near::names(name, known())) {
                 Some(hint) => failure.hint(hint),
+                None if offered.is_empty() => failure,
                 None => {
                     let known: Vec<_> = known().collect();
                     failure.hint(format!("The source has the columns {}", known.join(", ")))
@@ -556,6 +590,7 @@ fn plan_job(
             ..request.categories
         },
         scale: request.scale.resolve(features.dense_parts() > 0),
+        unit_rows: request.unit_rows,
         terms: request.terms.clone(),
         plan: request.plan.clone(),
         fold_column: request.fold_column.clone(),
@@ -586,6 +621,7 @@ fn scale_word(scale: Scale) -> &'static str {
         Scale::None => "none",
         Scale::Standard => "standard",
         Scale::MaxAbs => "maxabs",
+        Scale::MinMax => "minmax",
     }
 }
 

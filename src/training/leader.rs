@@ -287,7 +287,7 @@ fn finish_here(
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
         let scaled = trainer.weights(head);
-        let mut weights = Folding::new(&reader.report.scaling, *intercept);
+        let mut weights = Folding::of(job, &reader, *intercept);
         for feature in 0..scaled.len() {
             if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
                 check_for_interrupts();
@@ -534,7 +534,7 @@ impl Shared {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = with_room(outcome.intercepts.len());
         for intercept in &outcome.intercepts {
-            let mut weights = Folding::new(&read.outcome.report.scaling, *intercept);
+            let mut weights = Folding::of(job, &read.outcome, *intercept);
             self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
             let mut duals = KeptDuals::new(job);
             self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));

@@ -53,6 +53,7 @@ pub fn possible(request: &Request, features: &FeatureSet) -> bool {
         && request.plan.purpose == Purpose::Train
         && request.plan.folds.is_none()
         && !request.plan.probability
+        && !request.unit_rows
 }
 
 /// Which rows a certificate covers.

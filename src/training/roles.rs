@@ -21,8 +21,8 @@ use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    look_by, Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Spool, Start, Step,
-    TrainError, Trainer, Weights,
+    look_by, Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Scaling, Spool,
+    Start, Step, TrainError, Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -33,6 +33,8 @@ const TRAINER_STEP_VALUES: usize = 1 << 20;
 /// The reader role.
 pub struct ReaderRole {
     reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
+    /// Whether weights are for rows that are divided by their length.
+    unit_rows: bool,
 }
 
 /// The trainer role.
@@ -92,6 +94,7 @@ impl ReaderRole {
             stride: job.plan.stride(),
             balance: job.balance,
             impute: job.nulls == Nulls::Mean,
+            unit_rows: job.unit_rows,
         };
         let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
         let mut reader = Reader::new(cache, reader_job, source, spool)
@@ -100,7 +103,10 @@ impl ReaderRole {
         if let Some(scaling) = kept {
             reader.keep_scaling(scaling);
         }
-        Self { reader }
+        Self {
+            reader,
+            unit_rows: job.unit_rows,
+        }
     }
 
     /// Reads on; raises what goes wrong.
@@ -122,10 +128,16 @@ impl ReaderRole {
     pub fn outcome(&self) -> ReaderOutcome {
         let source = self.reader.source();
         let report = self.reader.report().or_raise();
+        let (features, dropped) = source.features(&report).or_raise();
         let dense = report.dense_features;
-        let report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));
+        let mut report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));
+        report.features -= dropped.len() as u64;
+        for id in &mut report.imprecise {
+            *id -= dropped.partition_point(|gone| gone < id) as u64;
+        }
         ReaderOutcome {
-            features: source.features(&report.means, &report.spread).or_raise(),
+            features,
+            dropped,
             report,
             classes: source.classes().or_raise(),
             fold_values: source.fold_values(),
@@ -181,8 +193,13 @@ impl ReaderRole {
             return Vec::new();
         };
         let features = (report.dense_features as usize, report.features as usize);
+        let unscaled = Scaling::none(features.0);
+        let scaling = match self.unit_rows {
+            true => &unscaled,
+            false => &report.scaling,
+        };
         following
-            .take_starts(report.rows as usize, &classes, &report.scaling, features)
+            .take_starts(report.rows as usize, &classes, scaling, features)
             .or_raise()
     }
 }

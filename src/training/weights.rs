@@ -4,7 +4,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::keys::chunks::{StateChunk, StateChunks};
-use crate::planning::job::Job;
+use crate::planning::job::{Job, ReaderOutcome};
 use pgsvm_core::memory::Room;
 use pgsvm_core::Scaling;
 
@@ -28,17 +28,33 @@ pub struct StoredWeights {
 
 /// Takes weights for scaled rows, feature after feature.
 pub struct Folding<'a> {
-    scaling: &'a Scaling,
+    /// None where weights stay for scaled rows.
+    scaling: Option<&'a Scaling>,
+    /// Features without a weight, ascending.
+    dropped: &'a [u64],
+    /// Features taken, those without a weight among them.
+    taken: usize,
     /// Weights of the current chunk.
     pending: Vec<f64>,
     stored: StoredWeights,
 }
 
 impl<'a> Folding<'a> {
+    /// Of a training; `intercept` belongs to the scaled rows.
+    pub fn of(job: &Job, reader: &'a ReaderOutcome, intercept: f64) -> Self {
+        Self {
+            dropped: &reader.dropped,
+            scaling: (!job.unit_rows).then_some(&reader.report.scaling),
+            ..Self::new(&reader.report.scaling, intercept)
+        }
+    }
+
     /// `intercept` belongs to the scaled rows.
     pub fn new(scaling: &'a Scaling, intercept: f64) -> Self {
         Self {
-            scaling,
+            scaling: Some(scaling),
+            dropped: &[],
+            taken: 0,
             pending: with_room(CHUNK_FEATURES),
             stored: StoredWeights {
                 chunks: Vec::new(),
@@ -50,8 +66,15 @@ impl<'a> Folding<'a> {
 
     /// Takes the next feature's weight.
     pub fn push(&mut self, scaled: f64) {
-        let feature = self.stored.features as usize;
-        let (weight, shift) = self.scaling.fold_weight(feature, scaled);
+        let feature = self.taken;
+        self.taken += 1;
+        if !self.dropped.is_empty() && self.dropped.binary_search(&(feature as u64)).is_ok() {
+            return;
+        }
+        let (weight, shift) = match self.scaling {
+            Some(scaling) => scaling.fold_weight(feature, scaled),
+            None => (scaled, 0.0),
+        };
         self.stored.intercept -= shift;
         self.stored.features += 1;
         self.pending.push(weight);

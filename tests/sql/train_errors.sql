@@ -182,7 +182,7 @@ SELECT svm_train_query('SELECT x, good, 0 AS w FROM points ORDER BY id', 'good',
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], loss => 'logistic');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', ARRAY['x', 'y'], scale => 'minmax');
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], scale => 'quantile');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], nulls => 'ignore');
 \echo :LAST_ERROR_SQLSTATE

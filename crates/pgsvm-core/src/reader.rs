@@ -59,6 +59,8 @@ pub struct ReaderJob {
     pub balance: Balance,
     /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
     pub impute: bool,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
 }
 
 /// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
@@ -103,6 +105,7 @@ impl ReaderJob {
             stride: 1,
             balance: Balance::None,
             impute: false,
+            unit_rows: false,
         }
     }
 }
@@ -214,6 +217,7 @@ struct Seen {
     stride: u32,
     folds: u64,
     balance: Balance,
+    unit_rows: bool,
     /// By class, see [`crate::cache::TrainerSide::positive_weights`].
     positive_weights: Vec<f32>,
     last_class: u32,
@@ -264,6 +268,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 group_counts: Vec::new(),
                 stride: job.stride.max(1),
                 balance: job.balance,
+                unit_rows: job.unit_rows,
                 positive_weights: Vec::new(),
                 folds: 0,
                 last_class: 0,
@@ -390,7 +395,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             self.resident = false;
             return Ok(Stage::Dumping(loading, spill, 0, false));
         }
-        let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
+        let (facts, applier) = self.finish()?;
         Ok(Stage::Scaling(loading, applier, facts, 0))
     }
 
@@ -471,7 +476,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             .flush_rest(&mut self.spool)
             .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
-        let (facts, applier) = self.seen.finish().map_err(|_| memory(self.seen.words))?;
+        let (facts, applier) = self.finish()?;
         if self.seen.weighed() > self.cache.working_set_words() {
             let words = self.seen.weighed();
             return Err(ReadError::Row(too_small(
@@ -486,6 +491,15 @@ impl<S: Source, P: Spool> Reader<S, P> {
             replay,
             Box::new(applier),
         ))
+    }
+
+    /// What follows from all rows.
+    fn finish(&mut self) -> Result<(Facts, Applier), ReadError<S::Error, P::Error>> {
+        let finished = match self.source.idle() {
+            Ok(idle) => self.seen.finish(&idle),
+            Err(error) => Err(error),
+        };
+        finished.map_err(|_| memory(self.seen.words))
     }
 
     /// A row that the ring cannot carry ends it: the rows do not fit the cache together.
@@ -652,9 +666,10 @@ impl Seen {
         Ok(factors)
     }
 
-    fn finish(&mut self) -> Result<(Facts, Applier), OutOfMemory> {
+    /// `idle`: features of one value.
+    fn finish(&mut self, idle: &[u32]) -> Result<(Facts, Applier), OutOfMemory> {
         let dense = self.dense.unwrap_or(0);
-        let (learned, occurring, mean_q) = self.learner.finish()?;
+        let (learned, occurring, mean_q) = self.learner.finish(idle)?;
         let kept = match &self.kept {
             Some(kept) => kept.kept_for(&learned)?,
             None => None,
@@ -664,7 +679,8 @@ impl Seen {
         self.spread = self.learner.spread()?;
         let balance = self.balance()?;
         let provisional = self.learner.provisional();
-        let applier = Applier::new(&scaling, provisional, &self.means, balance)?;
+        let (means, unit_rows) = (&self.means, self.unit_rows);
+        let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
@@ -676,7 +692,7 @@ impl Seen {
             class_changes: self.class_changes as usize,
             max_row_words: self.max_row_words,
             mean_row_words: (self.words / self.rows.max(1)) as usize,
-            mean_q,
+            mean_q: if unit_rows { 1.0 } else { mean_q },
             weighed: self.positive_weights.len(),
         };
         Ok((facts, applier))

@@ -25,6 +25,8 @@ pub enum Scale {
     Standard,
     /// Every feature divided by its largest magnitude; nothing is centred.
     MaxAbs,
+    /// Dense features to 0 for their least value and 1 for their largest; sparse ones as [`Scale::MaxAbs`] does.
+    MinMax,
 }
 
 /// x' = (x - centre) * factor for each dense feature, x' = x * factor for each sparse one.
@@ -54,8 +56,36 @@ impl Scaling {
         })
     }
 
+    /// Of features that are left as they are.
+    pub fn none(dense: usize) -> Self {
+        Self {
+            dense,
+            ..Self::default()
+        }
+    }
+
+    /// Scales a row, and divides it by its length where it has one.
+    pub fn scale_to_unit(&self, dense: &mut [f64], index: &[u32], value: &mut [f32]) {
+        let mut squares = 0.0;
+        for (j, x) in dense.iter_mut().enumerate() {
+            *x = self.scaled(j, *x);
+            squares += *x * *x;
+        }
+        for (index, x) in index.iter().zip(value.iter_mut()) {
+            *x *= self.factor_of(self.dense + *index as usize) as f32;
+            squares += f64::from(*x) * f64::from(*x);
+        }
+        if squares > 0.0 {
+            let length = squares.sqrt();
+            dense.iter_mut().for_each(|x| *x /= length);
+            value
+                .iter_mut()
+                .for_each(|x| *x = (f64::from(*x) / length) as f32);
+        }
+    }
+
     /// Factor of a feature, dense or sparse.
-    fn factor_of(&self, feature: usize) -> f64 {
+    pub fn factor_of(&self, feature: usize) -> f64 {
         match feature.checked_sub(self.dense) {
             None => self.factor.get(feature).copied().unwrap_or(1.0),
             Some(sparse) => f64::from(self.sparse_factor.get(sparse).copied().unwrap_or(1.0)),
@@ -63,7 +93,7 @@ impl Scaling {
     }
 
     /// Centre of a feature; sparse features are never centred.
-    fn centre_of(&self, feature: usize) -> f64 {
+    pub fn centre_of(&self, feature: usize) -> f64 {
         match feature < self.dense {
             true => self.centre.get(feature).copied().unwrap_or(0.0),
             false => 0.0,
@@ -90,7 +120,12 @@ impl Scaling {
         let same_shape = self.dense == learned.dense
             && self.centre.len() == learned.centre.len()
             && self.factor.len() == learned.factor.len();
-        if !same_shape {
+        // what had one value and was scaled to 0 may have others now
+        let informative = |j: usize| {
+            self.factor[j] == 0.0
+                && (learned.factor[j] != 0.0 || self.centre_of(j) != learned.centre_of(j))
+        };
+        if !same_shape || (0..self.factor.len()).any(informative) {
             return Ok(None);
         }
         let mut kept = self.copied()?;

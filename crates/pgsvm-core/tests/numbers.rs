@@ -9,7 +9,7 @@ use pgsvm_core::{Folds, HeadSpec, Loss, Plan, Policy, Problem, Purpose, Scale, S
 const PLENTY: usize = 1 << 20;
 const COSTS: [f64; 5] = [1e-6, 1e-3, 1.0, 1e3, 1e6];
 const LOSSES: [Loss; 2] = [Loss::Hinge, Loss::SquaredHinge];
-const SCALES: [Scale; 3] = [Scale::None, Scale::Standard, Scale::MaxAbs];
+const SCALES: [Scale; 4] = [Scale::None, Scale::Standard, Scale::MaxAbs, Scale::MinMax];
 
 fn limited(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, 1e-3)

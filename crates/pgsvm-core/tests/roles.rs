@@ -22,6 +22,7 @@ const JOB: ReaderJob = ReaderJob {
     stride: 1,
     balance: pgsvm_core::Balance::None,
     impute: false,
+    unit_rows: false,
 };
 
 fn problem() -> Problem {

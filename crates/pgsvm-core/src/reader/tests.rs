@@ -11,6 +11,7 @@ const JOB: ReaderJob = ReaderJob {
     stride: 1,
     balance: Balance::None,
     impute: false,
+    unit_rows: false,
 };
 
 fn examples(rows: usize) -> Vec<OwnedExample> {

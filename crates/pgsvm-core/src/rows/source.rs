@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::base::memory::OutOfMemory;
+
 /// One example as it comes from the source, before scaling.
 ///
 /// Feature ids: the dense part is 0..dense.len(), the same length in every row; a sparse id i
@@ -36,6 +38,11 @@ pub trait Source {
         rows: usize,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<bool, Self::Error>;
+
+    /// Features, by id, that have one value in all rows and are not to be trained on; asked for behind the last row.
+    fn idle(&self) -> Result<Vec<u32>, OutOfMemory> {
+        Ok(Vec::new())
+    }
 }
 
 /// A temporary file, used only when the rows do not fit the cache.

@@ -18,16 +18,20 @@ pub(crate) struct Applier {
     fill: Vec<f32>,
     /// What costs are multiplied by, by group; empty: by 1.
     balance: Vec<f32>,
+    /// Whether rows are divided by their length.
+    unit_rows: bool,
 }
 
 impl Applier {
     /// `provisional`: what was subtracted from the dense values already; empty means nothing. `means`: of the dense
     /// features where values may be missing, else empty. `balance`: what costs are multiplied by, by group; empty: by 1.
+    /// `unit_rows`: whether rows are divided by their length.
     pub(crate) fn new(
         scaling: &Scaling,
         provisional: &[f64],
         means: &[f64],
         balance: Vec<f32>,
+        unit_rows: bool,
     ) -> Result<Self, TryReserveError> {
         let (mut shift, mut factor, mut sparse_factor) = (Vec::new(), Vec::new(), Vec::new());
         shift.try_reserve_exact(scaling.factor.len())?;
@@ -45,7 +49,7 @@ impl Applier {
             match scaling.centre.is_empty() {
                 // the mean is stored in 32 bits as any value is
                 true => (f64::from(*mean as f32) * factor) as f32,
-                false => 0.0,
+                false => ((mean - scaling.centre[j]) * factor) as f32,
             }
         }));
         sparse_factor.extend_from_slice(&scaling.sparse_factor);
@@ -57,6 +61,7 @@ impl Applier {
             dense: scaling.dense,
             fill,
             balance,
+            unit_rows,
         })
     }
 
@@ -89,6 +94,7 @@ impl Work for Apply<'_> {
             dense,
             fill,
             balance,
+            unit_rows,
             ..
         } = self.applier;
         if !balance.is_empty() {
@@ -135,6 +141,23 @@ impl Work for Apply<'_> {
         for entry in rest {
             squares[1] += square(entry);
         }
-        *q = (squares.iter().sum::<f64>() as f32).to_bits();
+        let mut length = squares.iter().sum::<f64>();
+        if *unit_rows && length > 0.0 {
+            length = divide(values, sparse, length.sqrt());
+        }
+        *q = (length as f32).to_bits();
     }
+}
+
+/// Divides a row by its length, and gives the sum of squares that is left.
+#[inline(always)]
+fn divide(values: &mut [u32], sparse: &mut [[u32; 2]], length: f64) -> f64 {
+    let mut divided = |bits: &mut u32| {
+        let x = (f64::from(f32::from_bits(*bits)) / length) as f32;
+        *bits = x.to_bits();
+        f64::from(x) * f64::from(x)
+    };
+    let dense: f64 = values.iter_mut().map(&mut divided).sum();
+    let entries = sparse.iter_mut().map(|[_, bits]| divided(bits));
+    dense + entries.sum::<f64>()
 }

@@ -6,7 +6,7 @@ use super::precision::Precision;
 use super::spread::{moments, Sums, MOST_FEATURES};
 use super::{Scale, Scaling, Spread};
 use crate::base::bits::Bits;
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{OutOfMemory, Room};
 use crate::simd::{Isa, Level, Work};
 
 /// Sums over the rows seen so far.
@@ -29,6 +29,9 @@ pub(crate) struct ScaleLearner {
     sums: Vec<f64>,
     squares: Vec<f64>,
     largest: Vec<f64>,
+    /// Least and largest x, where they become 0 and 1, else empty.
+    lowest: Vec<f64>,
+    highest: Vec<f64>,
     /// Rows that have a value, when imputing, else empty.
     present: Vec<u64>,
     impute: bool,
@@ -55,6 +58,8 @@ impl ScaleLearner {
             sums: Vec::new(),
             squares: Vec::new(),
             largest: Vec::new(),
+            lowest: Vec::new(),
+            highest: Vec::new(),
             present: Vec::new(),
             impute,
             precision: Precision::default(),
@@ -78,7 +83,16 @@ impl ScaleLearner {
             self.present.try_reserve_exact(dense.len())?;
             self.present.resize(dense.len(), 0);
         }
-        if self.scale == Scale::Standard {
+        if self.scale == Scale::MinMax {
+            for (column, from) in [
+                (&mut self.lowest, f64::INFINITY),
+                (&mut self.highest, f64::NEG_INFINITY),
+            ] {
+                column.try_reserve_exact(dense.len())?;
+                column.resize(dense.len(), from);
+            }
+        }
+        if matches!(self.scale, Scale::Standard | Scale::MinMax) {
             self.first.try_reserve_exact(dense.len())?;
             self.first
                 .extend(dense.iter().map(|x| if x.is_finite() { *x } else { 0.0 }));
@@ -129,6 +143,11 @@ impl ScaleLearner {
                 largest: &mut self.largest,
             })
         };
+        // a value that is missing is neither
+        for ((x, lowest), highest) in dense.iter().zip(&mut self.lowest).zip(&mut self.highest) {
+            *lowest = lowest.min(*x);
+            *highest = highest.max(*x);
+        }
         self.precision.take(dense, &self.first, out);
         good
     }
@@ -178,6 +197,11 @@ impl ScaleLearner {
             }
     }
 
+    /// Whether sparse features are divided by their largest magnitudes.
+    fn scales_sparse(&self) -> bool {
+        matches!(self.scale, Scale::MaxAbs | Scale::MinMax)
+    }
+
     /// Learns from a row's sparse part.
     pub(crate) fn take_sparse(
         &mut self,
@@ -192,7 +216,7 @@ impl ScaleLearner {
         if end > self.sparse {
             self.sparse = end;
             self.seen.grow(end)?;
-            if self.scale == Scale::MaxAbs {
+            if self.scales_sparse() {
                 for column in [&mut self.sparse_largest, &mut self.sparse_squares] {
                     column.try_reserve(end - column.len())?;
                     column.resize(end, 0.0);
@@ -204,7 +228,7 @@ impl ScaleLearner {
             if x != 0.0 {
                 self.seen.set(j, true);
             }
-            if self.scale == Scale::MaxAbs {
+            if self.scales_sparse() {
                 self.sparse_largest[j] = self.sparse_largest[j].max(x.abs());
                 self.sparse_squares[j] += x * x;
             } else {
@@ -236,66 +260,42 @@ impl ScaleLearner {
         Ok(out)
     }
 
-    /// The scaling learned so far, the number of features that occur after it, and the mean of Q.
-    pub(crate) fn finish(&self) -> Result<(Scaling, usize, f64), TryReserveError> {
-        let n = self.rows.max(1) as f64;
+    /// The scaling learned so far, the number of features that occur after it, and the mean of Q. `idle` features, by id,
+    /// which have one value in all rows, become 0.
+    pub(crate) fn finish(&self, idle: &[u32]) -> Result<(Scaling, usize, f64), OutOfMemory> {
         let dense = self.squares.len();
-        let mut scaling = Scaling {
-            dense,
-            ..Scaling::default()
+        let mut learned = Learned {
+            scaling: Scaling::none(dense),
+            squares: self.plain_squares,
+            occurring: self.seen.ones(),
         };
-        let mut squares = self.plain_squares;
-        let mut occurring = self.seen.ones();
         match self.scale {
             Scale::None => {
-                squares += (0..dense).map(|j| self.completed_squares(j)).sum::<f64>();
-                occurring += self
-                    .largest
-                    .iter()
-                    .filter(|largest| **largest > 0.0)
-                    .count();
+                learned.squares += (0..dense).map(|j| self.completed_squares(j)).sum::<f64>();
+                let occurs = |largest: &&f64| **largest > 0.0;
+                learned.occurring += self.largest.iter().filter(occurs).count();
             }
-            Scale::Standard => {
-                scaling.centre.try_reserve_exact(dense)?;
-                scaling.factor.try_reserve_exact(dense)?;
-                let columns = self.first.iter().zip(&self.sums).zip(&self.squares);
-                for (j, ((first, sum), square)) in columns.enumerate() {
-                    let present = self.rows_with(j);
-                    let shift = sum / present;
-                    // missing values add nothing: they are at the mean
-                    let variance = (square / n - shift * shift * (present / n)).max(0.0);
-                    let factor = inverse(variance.sqrt());
-                    scaling.centre.push(first + shift);
-                    scaling.factor.push(factor);
-                    occurring += usize::from(factor > 0.0);
-                    squares += if factor > 0.0 { n } else { 0.0 };
-                }
-            }
+            Scale::Standard => self.standardize(&mut learned)?,
             Scale::MaxAbs => {
-                scaling.factor.try_reserve_exact(dense)?;
-                for (j, largest) in self.largest.iter().enumerate() {
-                    let square = self.completed_squares(j);
-                    let factor = inverse(*largest);
-                    scaling.factor.push(factor);
-                    occurring += usize::from(factor > 0.0);
-                    squares += square * factor * factor;
-                }
-                scaling.sparse_factor.try_reserve_exact(self.sparse)?;
-                for (&largest, &square) in self.sparse_largest.iter().zip(&self.sparse_squares) {
-                    let factor = if (1.0 / largest).is_finite() {
-                        1.0 / largest
-                    } else {
-                        1.0
-                    };
-                    squares += f64::from(square) * f64::from(factor) * f64::from(factor);
-                    scaling.sparse_factor.push(factor);
+                let factors = learned.scaling.factor.room(dense)?;
+                factors.extend(self.largest.iter().map(|largest| inverse(*largest)));
+                for (j, factor) in factors.iter().enumerate() {
+                    learned.occurring += usize::from(*factor > 0.0);
+                    learned.squares += self.completed_squares(j) * factor * factor;
                 }
             }
+            Scale::MinMax => self.span(&mut learned)?,
         }
-        let mean_q = squares / n;
+        if self.scales_sparse() {
+            self.divide_sparse(&mut learned)?;
+        }
+        for id in idle {
+            self.leave_out(*id as usize, &mut learned)?;
+        }
+        let mean_q = learned.squares.max(0.0) / self.rows.max(1) as f64;
         Ok((
-            scaling,
-            occurring.max(1),
+            learned.scaling,
+            learned.occurring.max(1),
             if mean_q.is_finite() {
                 mean_q
             } else {
@@ -303,6 +303,110 @@ impl ScaleLearner {
             },
         ))
     }
+
+    /// Mean 0 and deviation 1.
+    fn standardize(&self, learned: &mut Learned) -> Result<(), OutOfMemory> {
+        let n = self.rows.max(1) as f64;
+        let Scaling { centre, factor, .. } = &mut learned.scaling;
+        let (centre, factors) = (
+            centre.room(self.first.len())?,
+            factor.room(self.first.len())?,
+        );
+        let columns = self.first.iter().zip(&self.sums).zip(&self.squares);
+        for (j, ((first, sum), square)) in columns.enumerate() {
+            let present = self.rows_with(j);
+            let shift = sum / present;
+            // missing values add nothing: they are at the mean
+            let variance = (square / n - shift * shift * (present / n)).max(0.0);
+            let factor = inverse(variance.sqrt());
+            centre.push(first + shift);
+            factors.push(factor);
+            learned.occurring += usize::from(factor > 0.0);
+            learned.squares += if factor > 0.0 { n } else { 0.0 };
+        }
+        Ok(())
+    }
+
+    /// From 0 to 1.
+    fn span(&self, learned: &mut Learned) -> Result<(), OutOfMemory> {
+        let n = self.rows as f64;
+        let Scaling { centre, factor, .. } = &mut learned.scaling;
+        let (centre, factors) = (
+            centre.room(self.first.len())?,
+            factor.room(self.first.len())?,
+        );
+        for (j, first) in self.first.iter().enumerate() {
+            let (lowest, highest) = (self.lowest[j], self.highest[j]);
+            let known = lowest <= highest;
+            let lowest = if known { lowest } else { 0.0 };
+            let factor = if known {
+                inverse(highest - lowest)
+            } else {
+                0.0
+            };
+            let (present, away) = (self.rows_with(j), first - lowest);
+            let mean = away + self.sums[j] / present;
+            let square = self.squares[j]
+                + away * (2.0 * self.sums[j] + away * present)
+                + (n - present).max(0.0) * mean * mean;
+            centre.push(lowest);
+            factors.push(factor);
+            learned.occurring += usize::from(factor > 0.0);
+            learned.squares += square * factor * factor;
+        }
+        Ok(())
+    }
+
+    /// Sparse features by their largest magnitudes.
+    fn divide_sparse(&self, learned: &mut Learned) -> Result<(), OutOfMemory> {
+        let factors = learned.scaling.sparse_factor.room(self.sparse)?;
+        for (&largest, &square) in self.sparse_largest.iter().zip(&self.sparse_squares) {
+            let factor = if (1.0 / largest).is_finite() {
+                1.0 / largest
+            } else {
+                1.0
+            };
+            learned.squares += f64::from(square) * f64::from(factor) * f64::from(factor);
+            factors.push(factor);
+        }
+        Ok(())
+    }
+
+    /// Makes a feature 0 in all rows.
+    fn leave_out(&self, id: usize, learned: &mut Learned) -> Result<(), OutOfMemory> {
+        let (dense, n) = (self.squares.len(), self.rows as f64);
+        let scaling = &mut learned.scaling;
+        let Some(sparse) = id.checked_sub(dense) else {
+            if scaling.factor.is_empty() {
+                scaling.factor.room(dense)?.resize(dense, 1.0);
+            }
+            let factor = std::mem::take(&mut scaling.factor[id]);
+            if self.first.is_empty() && factor > 0.0 {
+                learned.squares -= self.completed_squares(id) * factor * factor;
+                learned.occurring -= usize::from(self.largest[id] > 0.0);
+            }
+            return Ok(());
+        };
+        if scaling.sparse_factor.is_empty() {
+            let factors = scaling.sparse_factor.room(self.sparse)?;
+            factors.resize(self.sparse, 1.0);
+        }
+        if let Some(factor) = scaling.sparse_factor.get_mut(sparse) {
+            // a category, of 1 in each row
+            *factor = 0.0;
+            learned.squares -= n;
+            learned.occurring -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// What follows from the sums over all rows.
+struct Learned {
+    scaling: Scaling,
+    /// Sum of Q.
+    squares: f64,
+    occurring: usize,
 }
 
 /// 1 / x, or 0 where that is no finite number: a constant feature is dropped.

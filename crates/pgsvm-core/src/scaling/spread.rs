@@ -5,7 +5,8 @@ use std::collections::TryReserveError;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, list, OutOfMemory, Room};
+use super::Scaling;
+use crate::base::memory::{copied, gathered, list, OutOfMemory, Room};
 use crate::simd::{Isa, Level, Work};
 
 /// Most dense features, and most sparse ones, whose spread is kept.
@@ -33,7 +34,17 @@ impl Spread {
 
     /// Whether nothing is known of any feature.
     pub fn is_empty(&self) -> bool {
-        self.mean.is_empty()
+        self.deviation.is_empty()
+    }
+
+    /// As deviations are behind a scaling, without means: those of rows that are divided by their length behind it are not known.
+    pub fn scaled(&self, scaling: &Scaling) -> Result<Self, OutOfMemory> {
+        let deviations = self.deviation.iter().enumerate();
+        let scaled = deviations.map(|(j, deviation)| deviation * scaling.factor_of(j));
+        Ok(Self {
+            mean: Vec::new(),
+            deviation: gathered(scaled)?,
+        })
     }
 
     /// Adds the next feature.

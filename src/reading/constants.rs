@@ -1,0 +1,104 @@
+//! Columns that have one value in all rows of a training and so are no features, where nobody named them. Most columns show a
+//! second value in the first rows, and cost nothing from then on. Not of models with a key: those follow their table, whose
+//! later rows may differ.
+
+use crate::features::{Decoder, FeatureBuffer, FeaturePart, FeatureSet};
+use pgsvm_core::memory::{OutOfMemory, Room};
+
+/// Columns of numbers that have shown one value so far.
+#[derive(Default)]
+pub struct Constants {
+    columns: Vec<Column>,
+    /// Whether a row has been seen.
+    begun: bool,
+    /// Whether columns are looked at at all.
+    wanted: bool,
+}
+
+struct Column {
+    part: usize,
+    /// Its dense feature.
+    feature: usize,
+    /// What it holds; no number while all are missing.
+    value: f64,
+}
+
+impl Constants {
+    pub fn new(wanted: bool) -> Self {
+        Self {
+            wanted,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at a row that is trained on.
+    #[inline]
+    pub fn take(&mut self, features: &FeatureSet, row: &FeatureBuffer) -> Result<(), OutOfMemory> {
+        if !self.begun {
+            self.begin(features)?;
+        }
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        self.columns.retain_mut(|column| {
+            let value = row.dense[column.feature];
+            if column.value.is_nan() {
+                column.value = value;
+            }
+            value.is_nan() || value == column.value
+        });
+        Ok(())
+    }
+
+    #[cold]
+    fn begin(&mut self, features: &FeatureSet) -> Result<(), OutOfMemory> {
+        self.begun = true;
+        if !self.wanted {
+            return Ok(());
+        }
+        let mut feature = 0;
+        for (number, part) in features.parts.iter().enumerate() {
+            match part {
+                FeaturePart::Column { .. } => {
+                    self.columns.room(1)?.push(Column {
+                        part: number,
+                        feature,
+                        value: f64::NAN,
+                    });
+                    feature += 1;
+                }
+                FeaturePart::Array { length, .. } => feature += length.unwrap_or(0) as usize,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// By part, whether it had one value in all rows; `nulls` are those met in each. None of them where nothing would be left
+    /// to train on.
+    pub fn parts(&self, decoder: &Decoder, nulls: &[u64]) -> Result<Vec<bool>, OutOfMemory> {
+        let parts = &decoder.learned().parts;
+        let mut constant = Vec::new();
+        constant.room(parts.len())?.resize(parts.len(), false);
+        if !self.wanted || !self.begun {
+            return Ok(constant);
+        }
+        for column in &self.columns {
+            constant[column.part] = true;
+        }
+        // category columns together are one sparse part: where there are others, numbers of features hang on it
+        let features = decoder.learned();
+        let only = features.categories().all(|(_, values)| values.len() <= 1);
+        if !(only && features.sparse_parts() > 1) {
+            for (number, part) in parts.iter().enumerate() {
+                let values = part.dictionary().map(|it| it.len());
+                constant[number] |= values == Some(1) && nulls[number] == 0;
+            }
+        }
+        let stays = |number: usize| !constant[number] && !decoder.is_left_out(number);
+        if !(0..parts.len()).any(stays) {
+            constant.fill(false);
+        }
+        Ok(constant)
+    }
+}

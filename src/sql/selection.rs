@@ -1,0 +1,158 @@
+//! `svm_select_features`: recursive elimination. Each step trains on the columns that are left, with rows held out, in one
+//! reading of the source, and takes away those whose standardized weights are least. SQL face; in the calling backend.
+
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::features::{FeaturePart, FeatureSet};
+use crate::pg::call::Call;
+use crate::pg::snapshot::with_latest;
+use crate::request::source::Source;
+use crate::request::{self, Arguments};
+use crate::sql::train;
+use crate::training::leader::Trained;
+use crate::training::validation;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+/// What a training is called that stores nothing.
+const NAMELESS: &str = "svm_select_features";
+
+/// What a step found out.
+struct Step {
+    removed: Option<Vec<String>>,
+    features: Vec<String>,
+    score: f64,
+}
+
+/// `svm_select_features(relation, label, …)`: see sql/ for names and defaults. A row a step.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn svm_select_features(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<
+    'static,
+    (
+        name!(step, i32),
+        name!(removed, Option<Vec<String>>),
+        name!(features, Vec<String>),
+        name!(score, f64),
+        name!(best, bool),
+    ),
+> {
+    // SAFETY: PostgreSQL calls the function by its SQL declaration.
+    let call = unsafe { Call::of(fcinfo) };
+    let steps = eliminate(&call).or_raise();
+    let best = best(&steps);
+    let rows = (0..).zip(steps).map(move |(number, step): (i32, Step)| {
+        let is_best = usize::try_from(number) == Ok(best);
+        (number, step.removed, step.features, step.score, is_best)
+    });
+    TableIterator::new(rows)
+}
+
+/// The step of the highest score, of equals the one with the fewest features.
+fn best(steps: &[Step]) -> usize {
+    let mut best = 0;
+    for (number, step) in steps.iter().enumerate() {
+        if step.score >= steps[best].score {
+            best = number;
+        }
+    }
+    best
+}
+
+fn eliminate(call: &Call) -> Result<Vec<Step>, Failure> {
+    let keep = count(call, "keep")?;
+    let remove = count(call, "remove")?;
+    let mut steps: Vec<Step> = Vec::new();
+    let (mut left, mut removed) = (None, None);
+    loop {
+        let trained = train_on(call, left.take())?;
+        let features = FeatureSet::from_json(&trained.reader.features)?.unwrap_or_default();
+        let names: Vec<String> = features.parts.iter().map(FeaturePart::name).collect();
+        steps.push(Step {
+            removed: removed.take(),
+            features: names.clone(),
+            score: validation::best_accuracy(&validation::rows(&trained)?),
+        });
+        let going = remove.min(names.len().saturating_sub(keep));
+        if going == 0 {
+            return Ok(steps);
+        }
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        let importance = importance(&trained, &features);
+        // of equals the last ones go first
+        order.sort_by(|a, b| importance[*a].total_cmp(&importance[*b]).then(b.cmp(a)));
+        let (gone, staying) = order.split_at_mut(going);
+        staying.sort_unstable();
+        let named = |places: &[usize]| places.iter().map(|at| names[*at].clone()).collect();
+        (removed, left) = (Some(named(gone)), Some(named(staying)));
+    }
+}
+
+/// An argument that says how many columns.
+fn count(call: &Call, name: &str) -> Result<usize, Failure> {
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let given = unsafe { call.get::<i32>(name) }.unwrap_or(1);
+    let count = usize::try_from(given).ok().filter(|count| *count > 0);
+    count.ok_or_else(|| {
+        Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{name} must be positive, not {given}"),
+        )
+        .hint("keep => 5, remove => 1 takes one column away at a time until 5 are left")
+    })
+}
+
+/// Trains on these features, or those that the call says, with rows held out.
+fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<Trained, Failure> {
+    // SAFETY: the arguments have the types that sql/ gives them.
+    let given = unsafe {
+        Arguments {
+            source: call.get("relation").map(Source::Relation),
+            c: request::cost(call.get("c")),
+            folds: call.get("folds"),
+            fold_column: call.get("fold_column"),
+            model: Some(NAMELESS.to_owned()),
+            // which holds rows out beside the training on all of them
+            probability: Some(true),
+            ..train::arguments(call)
+        }
+    };
+    let arguments = match features {
+        None => given,
+        Some(features) => Arguments {
+            features: Some(features.into_iter().map(Some).collect()),
+            exclude: None,
+            ..given
+        },
+    };
+    let request = arguments.check()?;
+    let prepared = train::prepare(&request, None)?;
+    let trained = with_latest(|| train::run(&prepared, None));
+    match trained.is_finite() {
+        true => Ok(trained),
+        false => Err(train::out_of_range()),
+    }
+}
+
+/// By part the sum of the squares of its features' standardized weights; as they are where deviations are not known.
+fn importance(trained: &Trained, features: &FeatureSet) -> Vec<f64> {
+    let mut importance = vec![0.0; features.parts.len()];
+    for chunk in trained.heads.iter().flat_map(|head| &head.weights.chunks) {
+        for (at, weight) in chunk.weights.iter().enumerate() {
+            crate::pg::check_for_interrupts();
+            let offset = match &chunk.offsets {
+                None => at as u64,
+                Some(offsets) => offsets[at] as u64,
+            };
+            let id = chunk.first_feature as u64 + offset;
+            let standardized = weight * features.deviation(id).unwrap_or(1.0);
+            let feature = features.feature(id);
+            let of = features.parts.iter().position(|part| feature.is_of(part));
+            if let Some(of) = of {
+                importance[of] += standardized * standardized;
+            }
+        }
+    }
+    importance
+}
