@@ -56,6 +56,30 @@ sql_tests() {
     (cd "$root/tests/sql" && find . -name '*.sql' -printf '%f\n' | sed 's/\.sql$//' | LC_ALL=C sort)
 }
 
+# need_packages PACKAGE...: installs those of Debian's packages that this machine lacks, through sudo unless root. Prints
+# nothing and takes no time when all are there. Debian's own server is not started.
+need_packages() {
+    local package with_rights='' missing=() no_cluster=/etc/postgresql-common/createcluster.d/pgsvm-setup.conf
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null)" = "install ok installed" ] || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo > /dev/null || { echo "as root, run: apt-get install ${missing[*]}" >&2; return 1; }
+        with_rights=sudo
+    fi
+    echo "installing ${missing[*]}" >&2
+    # while this drop-in is there, installing the server's package makes no cluster and starts none
+    $with_rights mkdir -p "$(dirname $no_cluster)"
+    echo "create_main_cluster = false" | $with_rights tee $no_cluster > /dev/null
+    local status=0
+    $with_rights apt-get -q update > /dev/null \
+        && $with_rights env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "${missing[@]}" > /dev/null \
+        || status=$?
+    $with_rights rm -f $no_cluster
+    return "$status"
+}
+
 # record_counts NAME PASSED FAILED: leaves the counts of one test run for .ci/run and says them.
 record_counts() {
     mkdir -p "$target/counts"
