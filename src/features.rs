@@ -15,6 +15,7 @@ mod decode;
 mod dense;
 mod error;
 mod hash;
+mod leaving_out;
 mod libsvm;
 mod name;
 mod one_hot;
@@ -32,7 +33,7 @@ pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;
 
-use pgsvm_core::memory::{copied, gathered, list, OutOfMemory, Room};
+use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -94,15 +95,6 @@ pub enum FeaturePart {
         #[serde(flatten)]
         dictionary: Rc<Dictionary>,
     },
-}
-
-/// Takes what is dropped out of what is known by feature.
-fn without(known: &mut Vec<f64>, dropped: &[u64]) {
-    let mut numbers = 0u64..;
-    known.retain(|_| {
-        let number = numbers.next().unwrap_or(0);
-        dropped.binary_search(&number).is_err()
-    });
 }
 
 /// Everything a model reads, in order.
@@ -331,67 +323,6 @@ impl FeatureSet {
         stored::write(self)
     }
 
-    /// Takes out the parts that `left_out` says, which have no feature; not where that would give others another number.
-    pub fn leave_out(&mut self, left_out: &[bool]) -> Result<(), OutOfMemory> {
-        let (sparse, categories) = (self.sparse_parts(), self.categories().count());
-        let taken = left_out.iter().filter(|out| **out).count();
-        if taken == 0 || (taken == categories && sparse > 1) {
-            return Ok(());
-        }
-        self.left_out = self.names_of(left_out)?;
-        self.retain(left_out);
-        Ok(())
-    }
-
-    /// Takes out the parts that `constant` says, each a column of numbers or categories of one value, and gives the dense
-    /// features that go with them.
-    pub fn leave_out_constants(&mut self, constant: &[bool]) -> Result<Vec<u64>, OutOfMemory> {
-        self.constant = self.names_of(constant)?;
-        let dropped = self.dense_of(constant)?;
-        self.retain(constant);
-        let mut means = copied(&self.means)?;
-        without(&mut means, &dropped);
-        self.means = Rc::new(means);
-        let mut spread = self.spread.copied()?;
-        for column in [&mut spread.mean, &mut spread.deviation] {
-            without(column, &dropped);
-        }
-        self.spread = Rc::new(spread);
-        if let Some(scaling) = &self.unit_rows {
-            let mut scaling = scaling.copied()?;
-            without(&mut scaling.centre, &dropped);
-            without(&mut scaling.factor, &dropped);
-            scaling.dense -= dropped.len();
-            self.unit_rows = Some(Rc::new(scaling));
-        }
-        Ok(dropped)
-    }
-
-    /// The dense features of these parts, ascending.
-    pub fn dense_of(&self, parts: &[bool]) -> Result<Vec<u64>, OutOfMemory> {
-        let (mut next, mut found) = (0, Vec::new());
-        for (number, part) in self.parts.iter().enumerate() {
-            let length = match part {
-                FeaturePart::Column { .. } => 1,
-                FeaturePart::Array { length, .. } => length.map_or(0, u64::from),
-                _ => 0,
-            };
-            if parts.get(number) == Some(&true) {
-                found.room(length as usize)?.extend(next..next + length);
-            }
-            next += length;
-        }
-        Ok(found)
-    }
-
-    /// The only code of a category column of one value, as the number of its feature.
-    pub fn only_category(&self, part: usize) -> Option<u64> {
-        let code = self.parts.get(part)?.dictionary()?.only_code()?;
-        let parts = self.sparse_parts() as u64;
-        let dense = self.dense_count()? as u64;
-        Some(dense + u64::from(code) * parts + parts - 1)
-    }
-
     /// Columns that had one value in the rows trained on, as far as that is known.
     pub fn of_one_value(&self) -> Vec<String> {
         let mut dense = 0;
@@ -411,24 +342,6 @@ impl FeatureSet {
             .filter(constant)
             .map(FeaturePart::name)
             .collect()
-    }
-
-    fn names_of(&self, parts: &[bool]) -> Result<Vec<String>, OutOfMemory> {
-        let named = self.parts.iter().zip(parts);
-        gathered(
-            named
-                .filter(|(_, named)| **named)
-                .map(|(part, _)| part.name()),
-        )
-    }
-
-    /// Takes out the parts that `out` says, with what is counted of them.
-    fn retain(&mut self, out: &[bool]) {
-        let stays = |number: usize| !out.get(number).copied().unwrap_or(false);
-        let mut numbers = 0..;
-        self.parts.retain(|_| numbers.next().is_some_and(&stays));
-        let mut numbers = 0..;
-        self.nulls.retain(|_| numbers.next().is_some_and(&stays));
     }
 
     /// The columns it reads, each once, in order of first use: what a source query must select.

@@ -155,6 +155,12 @@ impl RowSource {
         Ok((features.to_json()?, dropped))
     }
 
+    /// The dense features that were read and are none of the model's.
+    pub fn dropped(&self) -> Result<Vec<u64>, OutOfMemory> {
+        let constant = self.decode.constant_parts()?;
+        self.decode.decoder.learned().dense_of(&constant)
+    }
+
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
     pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
         self.decode.decoder.imprecise()

@@ -189,6 +189,7 @@ impl ReaderRole {
     pub fn take_starts(&mut self) -> Vec<Start> {
         let report = self.reader.report().or_raise();
         let classes = self.reader.source().classes().or_raise();
+        let dropped = self.reader.source().dropped().or_raise();
         let Some(following) = self.reader.source_mut().following_mut() else {
             return Vec::new();
         };
@@ -199,7 +200,7 @@ impl ReaderRole {
             false => &report.scaling,
         };
         following
-            .take_starts(report.rows as usize, &classes, scaling, features)
+            .take_starts(report.rows as usize, &classes, scaling, features, &dropped)
             .or_raise()
     }
 }

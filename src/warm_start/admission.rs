@@ -273,6 +273,7 @@ impl Following {
         classes: &[LabelValue],
         scaling: &Scaling,
         features: (usize, usize),
+        dropped: &[u64],
     ) -> Result<Vec<Start>, Failure> {
         let heads = match classes {
             [_, positive] => std::slice::from_ref(positive),
@@ -281,13 +282,17 @@ impl Following {
         let of_head = |class: &LabelValue| {
             Ok(Start {
                 duals: self.duals(&class.text, rows)?,
-                weights: self.memory.weights_of(&class.text, scaling, features)?,
+                weights: self
+                    .memory
+                    .weights_of(&class.text, scaling, features, dropped)?,
             })
         };
         let starts = heads.iter().map(of_head).collect();
         if let (Some(passing), [positive]) = (&mut self.passing, heads) {
             let all = (features.0, passing.features());
-            passing.before = self.memory.weights_of(&positive.text, scaling, all)?;
+            passing.before = self
+                .memory
+                .weights_of(&positive.text, scaling, all, dropped)?;
         }
         self.memory.forget_rows();
         self.starts = Vec::new();

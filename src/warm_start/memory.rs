@@ -241,16 +241,18 @@ impl Memory {
     }
 
     /// The weights of that head for rows scaled like this, with so many features, the intercept's last; None where there
-    /// was no such class, or dense features have become more or fewer.
+    /// was no such class, or dense features have become more or fewer. The features `dropped`, dense ones, are read and none
+    /// of the model's.
     pub fn weights_of(
         &self,
         class: &str,
         scaling: &Scaling,
         (dense, features): (usize, usize),
+        dropped: &[u64],
     ) -> Result<Option<Vec<f64>>, Failure> {
         let Some((head, sign)) = self
             .head_of(class)
-            .filter(|_| dense == self.model.dense_count)
+            .filter(|_| dense == self.model.dense_count + dropped.len())
         else {
             return Ok(None);
         };
@@ -265,9 +267,11 @@ impl Memory {
                 check_for_interrupts();
             }
             let of_heads = |id: usize| self.model.sparse.of_heads(id as u32);
-            let raw = match own.get(feature) {
-                Some(raw) => *raw,
-                None => of_heads(feature - dense).map_or(0.0, |weights| weights[head]),
+            let gone = dropped.partition_point(|gone| *gone < feature as u64);
+            let raw = match dropped.get(gone) {
+                Some(here) if *here == feature as u64 => 0.0,
+                _ if feature < dense => own[feature - gone],
+                _ => of_heads(feature - dense).map_or(0.0, |weights| weights[head]),
             };
             let (factor, shift) = scaling.fold_weight(feature, 1.0);
             let scaled = if factor == 0.0 { 0.0 } else { raw / factor };

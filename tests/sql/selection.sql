@@ -48,6 +48,15 @@ SELECT training_accuracy FROM svm_models WHERE name = 'numbers';
 -- a training that begins from a model without them
 SELECT svm_train('visits', 'bought', model => 'begun', nulls => 'mean', options => '{"warm_start": "visits"}');
 SELECT column_name FROM svm_features('begun');
+-- where it left off, past what is left out
+SELECT svm_train('numbers', 'bought', ARRAY['pages', 'seconds'], 'cold', loss => 'hinge', tolerance => 1e-4, max_passes => 20000);
+CREATE VIEW padded AS SELECT 5 AS five, pages, 'all'::text AS everywhere, seconds, 6 AS six, bought FROM numbers;
+SELECT svm_train('padded', 'bought', model => 'padded', loss => 'hinge', tolerance => 1e-4, max_passes => 20000);
+SELECT svm_train('padded', 'bought', model => 'padded_on', loss => 'hinge', tolerance => 1e-4, max_passes => 20000, options => '{"warm_start": "padded"}');
+SELECT (SELECT column_name FROM svm_features('padded_on') OFFSET 2) IS NULL AS two_columns,
+    abs((SELECT primal FROM svm_training_log('padded_on') WHERE event = 'verify' ORDER BY step LIMIT 1) / p.primal - 1) < 1e-6 AS begun_there,
+    abs(p.primal / c.primal - 1) < 1e-3 AND abs(a.primal / c.primal - 1) < 1e-3 AS same
+FROM svm_models AS c, svm_models AS p, svm_models AS a WHERE c.name = 'cold' AND p.name = 'padded' AND a.name = 'padded_on';
 
 -- what the NOTICE says
 SET client_min_messages = notice;
@@ -91,6 +100,6 @@ CREATE TABLE keys (id int PRIMARY KEY);
 SELECT svm_train('keys', 'label');
 \echo :LAST_ERROR_SQLSTATE
 
-DROP VIEW same;
+DROP VIEW same, padded;
 DROP TABLE visits, pairs, changing, numbers, noisy, keys;
 DELETE FROM svm_model;

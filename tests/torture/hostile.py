@@ -18,7 +18,7 @@ import psycopg
 # so many more.
 CASE_SECONDS = 5
 STOP_SECONDS = 1
-TRAININGS = ["svm_train", "svm_cross_validate", "svm_refresh", "svm_update", "svm_forget"]
+TRAININGS = ["svm_train", "svm_cross_validate", "svm_select_features", "svm_refresh", "svm_update", "svm_forget"]
 # How many wrong cases are told before the run gives up.
 ENOUGH = 20
 # the last is as long as a text can be
