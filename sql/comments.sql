@@ -94,6 +94,7 @@ COMMENT ON COLUMN svm_versions.tolerance IS 'relative gap that the training went
 COMMENT ON COLUMN svm_versions.max_passes IS 'limit on passes as given; NULL where it was pgsvm''s';
 COMMENT ON COLUMN svm_versions.seed IS 'seed of the order of rows, and of folds';
 COMMENT ON COLUMN svm_versions.options IS 'options as given';
+COMMENT ON COLUMN svm_versions.given IS 'settings that somebody gave, which the next training takes over';
 COMMENT ON COLUMN svm_versions.trained_by IS 'role that trained it; NULL where that is not known';
 COMMENT ON COLUMN svm_versions.server_version IS 'version of PostgreSQL that it was trained on';
 

@@ -59,7 +59,8 @@ SELECT
     version.seed,
     version.options,
     version.trained_by,
-    version.server_version
+    version.server_version,
+    version.given
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';

@@ -83,6 +83,10 @@ CREATE TABLE svm_version (
     -- who trained it, by name, and on which version of PostgreSQL
     trained_by name,
     server_version text,
+    -- the settings that somebody gave, which the next version takes over; NULL of versions of 0.2.0
+    given jsonb,
+    -- the standard deviation of the decisions on the rows it was trained on, of several heads the largest
+    decision_deviation float8,
     UNIQUE (model_id, version)
 );
 

@@ -3,6 +3,8 @@
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
 //! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
 
+pub mod deploy;
+pub mod given;
 pub mod reads;
 pub mod source;
 
@@ -11,7 +13,9 @@ use crate::base::json;
 use crate::catalog::rights;
 use crate::features::{CategoryLimits, Nulls};
 use crate::pg::json::JsonText;
+use crate::request::deploy::{Deploy, DeployChoice};
 use crate::request::source::Source;
+use pgsvm_core::memory::{gathered, OutOfMemory};
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
     Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
@@ -34,7 +38,7 @@ const MOST_COSTS: usize = 100;
 const USUAL_FOLDS: i32 = 5;
 
 /// The SQL arguments as they came.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Arguments {
     pub source: Option<Source>,
     pub label: Option<String>,
@@ -42,6 +46,8 @@ pub struct Arguments {
     pub model: Option<String>,
     /// One C, or those to choose from; None: the usual ones.
     pub c: Option<Vec<Option<f64>>>,
+    /// Whether somebody said so.
+    pub c_given: bool,
     pub folds: Option<i32>,
     pub fold_column: Option<String>,
     pub loss: Option<String>,
@@ -94,9 +100,11 @@ pub struct Request {
     pub max_passes: Option<i32>,
     pub class_weight: ClassWeight,
     /// Whether the new version becomes the model's current one.
-    pub deploy: bool,
+    pub deploy: Deploy,
     /// As given, stored with the model.
     pub options: serde_json::Value,
+    /// The settings that somebody gave, which the next version takes over; None where that is not known.
+    pub given: Option<JsonText>,
 }
 
 /// How to go about the optimization problem; travels to the workers.
@@ -207,6 +215,23 @@ impl ScaleWord {
 }
 
 impl Arguments {
+    /// The same once more; lists of features may be long.
+    pub fn copied(&mut self) -> Result<Self, OutOfMemory> {
+        let lists = [self.features.take(), self.exclude.take()];
+        let copy = |list: &Option<given::Names>| {
+            let names = list.as_ref().map(|list| gathered(list.iter().cloned()));
+            names.transpose()
+        };
+        let (features, exclude) = (copy(&lists[0])?, copy(&lists[1])?);
+        let copied = Self {
+            features,
+            exclude,
+            ..self.clone()
+        };
+        [self.features, self.exclude] = lists;
+        Ok(copied)
+    }
+
     /// Checks every argument of a training.
     pub fn check(self) -> Result<Request, Failure> {
         self.check_for(Purpose::Train)
@@ -218,32 +243,14 @@ impl Arguments {
     }
 
     fn check_for(self, purpose: Purpose) -> Result<Request, Failure> {
+        let settings = given::record(&self)?;
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
-        let scale = chosen(
-            "scale",
-            self.scale.as_deref(),
-            &[
-                ("auto", ScaleWord::Auto),
-                ("none", ScaleWord::Fixed(Scale::None)),
-                ("standard", ScaleWord::Fixed(Scale::Standard)),
-                ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
-                ("minmax", ScaleWord::Fixed(Scale::MinMax)),
-            ],
-        )?;
-        let nulls = chosen(
-            "nulls",
-            self.nulls.as_deref(),
-            &[
-                ("error", Nulls::Error),
-                ("skip", Nulls::Skip),
-                ("zero", Nulls::Zero),
-                ("mean", Nulls::Mean),
-            ],
-        )?;
+        let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
+        let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
         let (costs, given) = costs(self.c, choices.costs)?;
         let mut plan = Plan {
             costs,
@@ -261,6 +268,7 @@ impl Arguments {
         if let Some(name) = &choices.warm_start {
             check_warm_start(name, &plan, terms.inner)?;
         }
+        let deploy = choices.deploy.check(plan.probability)?;
         let named = self.model.is_some();
         let model = match purpose {
             Purpose::Train => model_name(self.model, &source, &label)?,
@@ -285,8 +293,9 @@ impl Arguments {
             warm_start: choices.warm_start,
             max_passes: self.max_passes,
             class_weight: class_weight(self.class_weight.as_deref())?,
-            deploy: choices.deploy,
+            deploy,
             options,
+            given: settings,
         })
     }
 }
@@ -340,7 +349,7 @@ fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure
     Ok(())
 }
 
-fn invalid(message: impl Into<String>) -> Failure {
+pub fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }
 
@@ -355,7 +364,7 @@ pub fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
 }
 
 /// The choice that `given` names.
-fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
     known
         .iter()
         .find(|(name, _)| *name == given)
@@ -528,6 +537,21 @@ fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<Str
     Ok(name)
 }
 
+/// The words for `scale` and `nulls`, first what holds where nothing is given.
+const SCALES: [(&str, ScaleWord); 5] = [
+    ("auto", ScaleWord::Auto),
+    ("none", ScaleWord::Fixed(Scale::None)),
+    ("standard", ScaleWord::Fixed(Scale::Standard)),
+    ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
+    ("minmax", ScaleWord::Fixed(Scale::MinMax)),
+];
+const NULLS: [(&str, Nulls); 4] = [
+    ("error", Nulls::Error),
+    ("skip", Nulls::Skip),
+    ("zero", Nulls::Zero),
+    ("mean", Nulls::Mean),
+];
+
 /// The words for an order.
 const ORDERS: [(&str, Order); 2] = [("random", Order::Random), ("sequential", Order::Sequential)];
 
@@ -560,7 +584,7 @@ struct Choices {
     compression: Compression,
     duals: bool,
     unit_rows: bool,
-    deploy: bool,
+    deploy: DeployChoice,
     costs: Option<Vec<f64>>,
     folds: Option<i32>,
     fold_column: Option<String>,
@@ -581,7 +605,7 @@ impl Choices {
             compression: Compression::Auto,
             duals: false,
             unit_rows: false,
-            deploy: true,
+            deploy: DeployChoice::default(),
             costs: None,
             folds: None,
             fold_column: None,
@@ -719,7 +743,10 @@ impl Choices {
                 self.unit_rows = word(key, &text, &[("true", true), ("false", false)])?;
             }
             "duals" => self.duals = word(key, &text, &[("true", true), ("false", false)])?,
-            "deploy" => self.deploy = word(key, &text, &[("true", true), ("false", false)])?,
+            "deploy" | "relation" | "metric" => self.deploy.set(key, &text)?,
+            "inherit" => {
+                word(key, &text, &[("true", true), ("false", false)])?;
+            }
             "costs" => {
                 let numbers = value
                     .as_array()
@@ -740,7 +767,7 @@ impl Choices {
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
                     "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
-                     \"compression\", \"proximal\", \"duals\", \"deploy\", \"costs\", \"folds\", \"fold_column\", \
+                     \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \
                      \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
                 ));
             }

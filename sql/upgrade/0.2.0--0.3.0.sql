@@ -88,3 +88,6 @@ ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jso
 
 -- versions say where they came from
 ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version text;
+
+-- and what was given, and how far apart decisions are
+ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8;

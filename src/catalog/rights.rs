@@ -79,7 +79,7 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
 }
 
 /// Refuses the tables of an older version, which the library may find between its installation and the update.
-fn check_updated(schema: &str) -> Result<(), Failure> {
+pub fn check_updated(schema: &str) -> Result<(), Failure> {
     let updated = Spi::get_one_with_args::<bool>(
         "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute
          WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)

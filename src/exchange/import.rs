@@ -221,7 +221,7 @@ fn store(
     heads: &[StoredWeights],
 ) -> Result<(), Failure> {
     let id = Spi::connect_mut(|client| {
-        let (model, version) = versions::next_version(client, schema, name, true)?;
+        let (model, version) = versions::next_version(client, schema, name)?;
         let columns = version_columns(model, version, header, labels, form, heads);
         let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let places: Vec<_> = (1..=names.len()).map(|place| format!("${place}")).collect();

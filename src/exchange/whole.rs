@@ -13,13 +13,14 @@ use pgrx::{JsonB, Spi};
 use serde_json::{Map, Value};
 
 /// Columns of svm_version that do not travel: what the other database gives, and what is about the rows.
-const LEFT_BEHIND: [&str; 6] = [
+const LEFT_BEHIND: [&str; 7] = [
     "id",
     "model_id",
     "version",
     "stored_rows",
     "search_path",
     "trained_by",
+    "given",
 ];
 const LEFT_BEHIND_BY_BEGINNING: [&str; 4] = ["source", "key_", "followed", "origin"];
 
@@ -87,12 +88,14 @@ pub fn import(
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
     let stored_rows = stored_rows(&model)?;
     let id = Spi::connect_mut(|client| {
-        let (model_id, version) = versions::next_version(client, schema, &name, true)?;
+        let (model_id, version) = versions::next_version(client, schema, &name)?;
         let mut columns = facts.version;
         columns.retain(|column, _| travels(column));
         columns.insert("model_id".to_owned(), model_id.into());
         columns.insert("version".to_owned(), version.into());
         columns.insert("stored_rows".to_owned(), stored_rows);
+        // a training here takes nothing over from it
+        columns.insert("given".to_owned(), Value::Object(Map::new()));
         let id = insert(client, schema, "svm_version", columns, Some("id"))?;
         let id = id.expect("id is NOT NULL");
         for mut head in facts.heads {

@@ -5,14 +5,16 @@ use crate::base::errors::OrRaise;
 use crate::base::json;
 use pgrx::{pg_sys, FromDatum, IntoDatum};
 use pgsvm_core::memory::{lossy, OutOfMemory, Written};
+use serde::Serialize;
 use serde_json::Value;
 
 /// A jsonb value as it prints.
+#[derive(Debug, Clone)]
 pub struct JsonText(String);
 
 impl JsonText {
     /// A value as it prints.
-    pub fn of(value: &Value) -> Result<Self, OutOfMemory> {
+    pub fn of(value: &impl Serialize) -> Result<Self, OutOfMemory> {
         let mut written = Written::default();
         // nothing else can go wrong with plain values
         let done = serde_json::to_writer(&mut written, value).ok();
@@ -20,10 +22,24 @@ impl JsonText {
         text.map(Self).ok_or(OutOfMemory { bytes: 0 })
     }
 
+    /// What a column of type jsonb printed.
+    pub fn of_column(printed: String) -> Self {
+        Self(printed)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The value, or why it cannot be read.
     pub fn parse(&self) -> Result<Value, String> {
-        match json::is_small(&self.0) {
-            true => serde_json::from_str(&self.0).map_err(|error| error.to_string()),
+        Self::read(&self.0)
+    }
+
+    /// The value that a text prints.
+    pub fn read(text: &str) -> Result<Value, String> {
+        match json::is_small(text) {
+            true => serde_json::from_str(text).map_err(|error| error.to_string()),
             false => Err(json::TOO_LARGE.to_owned()),
         }
     }

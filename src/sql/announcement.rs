@@ -5,6 +5,7 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::request::{ClassWeight, Request};
 use crate::sql::train::LeftOut;
+use crate::storing::predecessor::TakenOver;
 use crate::storing::versions::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::leader::Trained;
@@ -24,6 +25,8 @@ pub struct Announcement<'a> {
     pub left_out: &'a LeftOut,
     /// Threads that were to train.
     pub trainers: usize,
+    /// Settings that are those of the version before.
+    pub taken_over: Option<&'a TakenOver>,
 }
 
 impl Announcement<'_> {
@@ -95,6 +98,7 @@ impl Announcement<'_> {
             };
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
+        sentences.extend(self.taken_over.map(TakenOver::sentence));
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")

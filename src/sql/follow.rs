@@ -25,6 +25,7 @@ use crate::request::source::{quote, Source};
 use crate::request::{required, Request};
 use crate::sql::life::Owned;
 use crate::sql::train::{self, Continuing, Prepared};
+use crate::storing::deployment;
 use crate::training::leader::Trained;
 use crate::training::passed_over::Covers;
 use crate::warm_start::admission::{self, Following, Rows};
@@ -118,6 +119,7 @@ fn follow(
             let prepared = train::prepare(&request, Some(&continuing))?;
             Ok::<_, Failure>((request, prepared))
         })?;
+        deployment::check(&owned.schema, &owned.name, &request.deploy)?;
         let planned = match &change {
             Change::Refresh => None,
             Change::Update(source) => Some(train::prepare_added(

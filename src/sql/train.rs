@@ -19,8 +19,9 @@ use crate::request::source::{Selected, Source};
 use crate::request::{self, Arguments, ClassWeight, Request};
 use crate::sql::announcement::Announcement;
 use crate::sql::follow;
-use crate::storing::provenance;
+use crate::storing::predecessor::{self, TakenOver};
 use crate::storing::versions::{self, Labelled};
+use crate::storing::{deployment, provenance};
 use crate::targets::labels::{self, LabelKind};
 use crate::training::leader::{self, Trained};
 use crate::training::passed_over;
@@ -43,8 +44,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            c: request::cost(call.get("c")),
-            ..arguments(&call)
+            ..costed(&call)
         }
     };
     train(arguments, fcinfo).or_raise()
@@ -58,8 +58,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.get("query").map(Source::Query),
-            c: request::cost(call.get("c")),
-            ..arguments(&call)
+            ..costed(&call)
         }
     };
     train(arguments, fcinfo).or_raise()
@@ -143,6 +142,20 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
     }
 }
 
+/// The same with C, as a training has one.
+///
+/// # Safety
+/// As above.
+unsafe fn costed(call: &Call) -> Arguments {
+    // SAFETY: as the caller promises.
+    let (c, others) = unsafe { (call.get::<f64>("c"), arguments(call)) };
+    Arguments {
+        c: request::cost(c),
+        c_given: !c.is_some_and(f64::is_nan),
+        ..others
+    }
+}
+
 /// Losses times C times weights, or features times weights, are more than a number can hold.
 pub fn out_of_range() -> Failure {
     Failure::new(
@@ -155,15 +168,24 @@ pub fn out_of_range() -> Failure {
 fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Failure> {
     let started = Instant::now();
     rights::check_writable("svm_train()")?;
-    let request = arguments.check()?;
     let schema = model::schema_of_call(fcinfo);
+    let mut arguments = arguments;
+    let mut completed = arguments.copied()?;
+    let taken_over = predecessor::take_over(&schema, &mut completed)?;
+    let explain = |failure| TakenOver::explain(&taken_over, failure);
+    let request = match completed.check() {
+        Ok(request) => request,
+        // what is wrong without it is not because of what was taken over
+        Err(failure) => return Err(arguments.check().err().unwrap_or_else(|| explain(failure))),
+    };
     rights::check_owner(
         &schema,
         &request.model,
         "Choose another name: model => 'name'",
     )?;
     provenance::check(&schema, &request)?;
-    let mut prepared = prepare(&request, None)?;
+    deployment::check(&schema, &request.model, &request.deploy)?;
+    let mut prepared = prepare(&request, None).map_err(explain)?;
     let (features, key) = (&prepared.features, prepared.key);
     let begins = follow::warm_start(fcinfo, &schema, &request, features, key)?;
     let following = begins.map(|(following, features)| {
@@ -171,6 +193,7 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         following
     });
     let trained = with_latest(|| run(&prepared, following));
+    prepared.taken_over = taken_over.map(Rc::new);
     store(&schema, request, &prepared, trained, started)
 }
 
@@ -200,7 +223,7 @@ pub fn store(
         cache_bytes: prepared.job.cache_bytes,
         seconds: started.elapsed().as_secs_f64(),
     };
-    let version = versions::store(schema, &request, &mut trained, &labelled)?;
+    let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
     let told = Announcement {
         request: &request,
@@ -209,8 +232,10 @@ pub fn store(
         version,
         left_out: &prepared.left_out,
         trainers: prepared.job.trainers,
+        taken_over: prepared.taken_over.as_deref(),
     };
     told.make();
+    deployment.say(&request.model, version);
     Ok(request.model)
 }
 
@@ -233,6 +258,8 @@ pub struct Prepared {
     left_out: LeftOut,
     /// Of a training with a key.
     reads: Option<Reads>,
+    /// Settings that are those of the version before.
+    taken_over: Option<Rc<TakenOver>>,
 }
 
 impl Prepared {
@@ -295,6 +322,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
             Some(_) => Some(Reads::of(&request.source)?),
             None => None,
         },
+        taken_over: None,
     })
 }
 

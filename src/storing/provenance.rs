@@ -17,6 +17,11 @@ pub fn relation(source: &Source) -> Option<String> {
     }
 }
 
+/// Whether a source is the relation of that name, as it was stored.
+pub fn is_relation(stored: &str, source: &Source) -> bool {
+    relation(source).is_some_and(|now| now == same_in_sessions(stored.to_owned()))
+}
+
 fn same_in_sessions(name: String) -> String {
     let number = name.strip_prefix("pg_temp_").unwrap_or_default();
     match number.split_once('.') {

@@ -8,9 +8,11 @@ use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
 use crate::pg::json::Jsonb;
 use crate::pg::transactions;
+use crate::request::deploy::Deploy;
 use crate::request::reads::Reads;
 use crate::request::source::Source;
 use crate::request::Request;
+use crate::storing::deployment::{self, Deployment, Outcome};
 use crate::storing::{provenance, training_log};
 use crate::training::fit::OnTrainingRows;
 use crate::training::leader::{Trained, TrainedHead};
@@ -37,22 +39,26 @@ pub struct Labelled<'a> {
     pub seconds: f64,
 }
 
-/// Stores a new version of the request's model in `schema` (quoted) and returns its number.
+/// Stores a new version of the request's model in `schema` (quoted); returns its number, and whether it is deployed.
 pub fn store(
     schema: &str,
     request: &Request,
     trained: &mut Trained,
     labelled: &Labelled<'_>,
-) -> Result<i32, Failure> {
-    let (model, id, version) = Spi::connect_mut(|client| {
-        let (model, version) = next_version(client, schema, &request.model, request.deploy)?;
+) -> Result<(i32, Deployment), Failure> {
+    let (model, id, version, current, mut deployment) = Spi::connect_mut(|client| {
+        let model = lock_model(client, schema, &request.model)?;
+        let current = deployment::current(client, schema, model)?;
+        let deployment = first_sight(request, trained, current.as_ref());
+        let current = current.map(|(version, _)| version);
+        let version = number_version(client, schema, model, deployment.is_current())?;
         // its row is locked: of two trainings at the same time the second meets the first one's source
         provenance::check(schema, request).or_raise();
         let id = insert_version(client, schema, model, version, request, trained, labelled)?;
         insert_heads(client, schema, id, trained, labelled)?;
         training_log::insert(client, schema, id, &trained.trainer.log)?;
         provenance::insert_query(client, schema, id, &request.source)?;
-        Ok((model, id, version))
+        Ok((model, id, version, current, deployment))
     })
     .map_err(spi_failure)?;
     for (number, head) in (0..).zip(&mut trained.heads) {
@@ -64,10 +70,49 @@ pub fn store(
     if let Some(leeways) = &trained.leeways {
         insert_leeways(schema, id, leeways).map_err(spi_failure)?;
     }
+    if let (Deploy::IfBetter { relation, metric }, Some(current)) = (&request.deploy, current) {
+        let [new, current] = [version, current].map(|it| format!("{}@{it}", request.model));
+        deployment = deployment::compare(schema, [&new, &current], relation, *metric)?;
+        if deployment.is_current() {
+            deploy(schema, model, version)?;
+        }
+    }
     if let Some(keep) = settings::keep_versions() {
         prune(schema, model, keep)?;
     }
-    Ok(version)
+    Ok((version, deployment))
+}
+
+/// Whether to deploy a version in the place of the current one, before it is stored.
+fn first_sight(
+    request: &Request,
+    trained: &Trained,
+    current: Option<&(i32, Outcome)>,
+) -> Deployment {
+    let Some((version, current)) = current else {
+        return Deployment::Deployed;
+    };
+    match request.deploy {
+        Deploy::Always => Deployment::Deployed,
+        Deploy::Never | Deploy::IfBetter { .. } => Deployment::Stored,
+        Deploy::Usual => {
+            let name = format!("{}@{version}", request.model);
+            match Outcome::of(trained).held_back_by(current, &name) {
+                Some(why) => Deployment::HeldBack(why),
+                None => Deployment::Deployed,
+            }
+        }
+    }
+}
+
+fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
+    Spi::run_with_args(
+        &format!(
+            "UPDATE {schema}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1"
+        ),
+        &[model.into(), version.into()],
+    )
+    .map_err(spi_failure)
 }
 
 /// Removes all versions of a model but the `keep` newest ones and the one that is deployed; returns how many.
@@ -100,45 +145,53 @@ pub fn spi_failure(error: SpiError) -> Failure {
     )
 }
 
-/// The model's row, made or moved on to its next version unless that is not to be deployed, and that version's number;
-/// locks the row until the transaction ends. A model's first version is deployed in any case.
-///
-/// Two statements: the first waits for trainings of the same name, the second's snapshot sees what
-/// they stored.
+/// The model's row, made or moved on to its next version, which is deployed, and that version's number; locks the row until
+/// the transaction ends.
 pub fn next_version(
     client: &mut SpiClient<'_>,
     schema: &str,
     name: &str,
-    deploy: bool,
 ) -> Result<(i64, i32), SpiError> {
-    client.update(
+    let model = lock_model(client, schema, name)?;
+    Ok((model, number_version(client, schema, model, true)?))
+}
+
+/// Makes or locks the model's row, until the transaction ends: waits for trainings of the same name, and the snapshots of the
+/// next statements see what they stored.
+fn lock_model(client: &mut SpiClient<'_>, schema: &str, name: &str) -> Result<i64, SpiError> {
+    let row = client.update(
         &format!(
             "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
-             ON CONFLICT (name) DO UPDATE SET name = excluded.name"
+             ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"
         ),
         None,
         &[name.into()],
     )?;
+    Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+/// The number of the model's next version, which becomes the current one if it is to be deployed or is the first.
+fn number_version(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    model: i64,
+    deploy: bool,
+) -> Result<i32, SpiError> {
     let row = client.update(
         &format!(
             "WITH next AS (
-                 SELECT m.id, coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
-                 FROM {schema}.svm_model AS m LEFT JOIN {schema}.svm_version AS v
-                     ON v.model_id OPERATOR(pg_catalog.=) m.id
-                 WHERE m.name OPERATOR(pg_catalog.=) $1 GROUP BY m.id)
+                 SELECT coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
+                 FROM {schema}.svm_version AS v WHERE v.model_id OPERATOR(pg_catalog.=) $1)
              UPDATE {schema}.svm_model AS m SET current_version =
                  CASE WHEN $2 OR m.current_version OPERATOR(pg_catalog.=) 0 THEN next.version ELSE m.current_version END
-             FROM next WHERE m.id OPERATOR(pg_catalog.=) next.id
-             RETURNING m.id, next.version"
+             FROM next WHERE m.id OPERATOR(pg_catalog.=) $1
+             RETURNING next.version"
         ),
         None,
-        &[name.into(), deploy.into()],
+        &[model.into(), deploy.into()],
     )?;
-    let (id, version) = row.first().get_two::<i64, i32>()?;
-    Ok((
-        id.expect("id is NOT NULL"),
-        version.expect("a version is NOT NULL"),
-    ))
+    let version = row.first().get_one::<i32>()?;
+    Ok(version.expect("a version is NOT NULL"))
 }
 
 fn insert_version(
@@ -189,11 +242,20 @@ fn insert_version(
         ("gap", summary.gap.into()),
         ("training_accuracy", on_rows.accuracy.into()),
         ("training_auc", on_rows.auc.into()),
+        ("decision_deviation", deployment::deviation(trained).into()),
         ("seconds", labelled.seconds.into()),
         ("cache_bytes", (labelled.cache_bytes as i64).into()),
         ("workers", trained.workers.into()),
         ("stop_reason", stop_word(summary.stop).into()),
         ("options", JsonB(request.options.clone()).into()),
+        (
+            "given",
+            request
+                .given
+                .as_ref()
+                .map(|given| Jsonb(given.as_str()))
+                .into(),
+        ),
         (
             "class_weight",
             request.class_weight.json().map(JsonB).into(),

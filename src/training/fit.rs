@@ -5,10 +5,10 @@ use pgsvm_core::Fit;
 
 /// Below these areas under the ROC curve a model ranks hardly better than chance; and too badly to excuse an accuracy that is
 /// no better than the largest class's share, as good models of rare classes have it.
-const POOR_AUC: f64 = 0.6;
+pub const POOR_AUC: f64 = 0.6;
 const WEAK_AUC: f64 = 0.7;
 /// A standard deviation of decisions next to which a margin of 1 is far away.
-const SMALL_DEVIATION: f64 = 0.01;
+pub const SMALL_DEVIATION: f64 = 0.01;
 /// Share of the rows that are nearly all of them.
 const NEARLY_ALL: f64 = 0.99;
 

@@ -7,6 +7,7 @@ use crate::keys::chunks::KeyKind;
 use crate::model::Model;
 use crate::pg::json::JsonText;
 use crate::pg::select::{self, Parameter, Prepared};
+use crate::request::given;
 use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request};
@@ -23,7 +24,7 @@ const KEEP_SCALING: &str = "keep_scaling";
 /// Columns of `svm_version` that say nothing of it, and may be long.
 const UNREAD: &str = "{features,label_values,validation,followed,stored_rows}";
 /// Columns that are read each for itself: the others are short.
-const APART: &str = "{options,class_weight,source_query,source_reads}";
+const APART: &str = "{options,class_weight,source_query,source_reads,given}";
 /// Most bytes of any of these: arguments of a training are limited, what somebody stores by hand is not.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -36,6 +37,9 @@ pub struct Stored {
     nulls: String,
     loss: String,
     pub c: f64,
+    /// The settings that somebody gave, as they were recorded.
+    #[serde(skip)]
+    given: Option<JsonText>,
     scale: String,
     solver: String,
     intercept_used: bool,
@@ -71,7 +75,7 @@ impl Stored {
             )
         };
         let columns = columns(schema, name, version)?;
-        let [json, options, class_weight, source_query, source_reads] =
+        let [json, options, class_weight, source_query, source_reads, given] =
             columns.ok_or_else(|| damaged("its version is gone"))?;
         let too_long = || damaged("its row is too long");
         let read = |json: &str| match json::is_small(json) {
@@ -99,6 +103,9 @@ impl Stored {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
             source_query,
+            given: given
+                .filter(|given| given.len() <= given::MOST_BYTES)
+                .map(JsonText::of_column),
             source_reads: match source_reads {
                 Some(json) if json::longest_text(&json) > json::SMALL_BYTES => {
                     return Err(too_long())
@@ -154,12 +161,13 @@ impl Stored {
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
-        Arguments {
+        let arguments = Arguments {
             source: Some(self.source(model)?),
             label: Some(self.label_column.clone()),
             features: Some(entries.collect()),
             model: Some(model.to_owned()),
             c: Some(vec![Some(self.c)]),
+            c_given: true,
             loss: Some(self.loss.clone()),
             intercept: Some(self.intercept_used),
             scale: Some(self.scale.clone()),
@@ -178,14 +186,24 @@ impl Stored {
             key: self.key_column.clone(),
             options: Some(JsonText::of(&self.options_with(options.as_ref())?)?),
             ..Arguments::default()
-        }
-        .check()
+        };
+        let mut request = arguments.check()?;
+        // the next training takes over what somebody gave, and not what follows from it
+        request.given = self.given.clone();
+        Ok(request)
     }
 
     /// The options of the version, without what belongs to one training only.
     fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
-        for once in ["costs", "warm_start", "deploy"] {
+        for once in [
+            "costs",
+            "warm_start",
+            "deploy",
+            "relation",
+            "metric",
+            "inherit",
+        ] {
             options.remove(once);
         }
         if !self.probabilities {
@@ -204,12 +222,12 @@ impl Stored {
             if key == KEEP_SCALING {
                 continue;
             }
-            if key != "deploy" {
+            if !["deploy", "relation", "metric"].contains(&key.as_str()) {
                 return Err(Failure::new(
                     Code::ERRCODE_INVALID_PARAMETER_VALUE,
                     format!("unknown option \"{key}\""),
                 )
-                .hint("options know \"deploy\" and \"keep_scaling\"; all else is as the model was trained"));
+                .hint("options know \"deploy\", with \"relation\" and \"metric\", and \"keep_scaling\"; all else is as the model was trained"));
             }
             options.insert(key.clone(), value.clone());
         }
@@ -218,10 +236,10 @@ impl Stored {
 }
 
 /// The short columns of a version as JSON, and those apart; None where there is no such version.
-fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<String>; 5]>, Failure> {
+fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<String>; 6]>, Failure> {
     let of = |column: &str| format!("stored OPERATOR(pg_catalog.->>) '{column}'");
     let sql = format!(
-        "SELECT (stored OPERATOR(pg_catalog.-) '{APART}'::pg_catalog.text[])::pg_catalog.text, {}, {}, {}, {}
+        "SELECT (stored OPERATOR(pg_catalog.-) '{APART}'::pg_catalog.text[])::pg_catalog.text, {}, {}, {}, {}, {}
          FROM (
              SELECT (pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) '{UNREAD}'::pg_catalog.text[])
                  OPERATOR(pg_catalog.||) pg_catalog.jsonb_build_object(
@@ -240,7 +258,8 @@ fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<Stri
         of("options"),
         of("class_weight"),
         of("source_query"),
-        of("source_reads")
+        of("source_reads"),
+        of("given")
     );
     let sql = CString::new(sql).unwrap_or_default();
     let mut found = None;
@@ -248,7 +267,7 @@ fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<Stri
         let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
         let given = [Parameter::Text(name), Parameter::Int4(Some(version))];
         Prepared::once(&sql, &types).for_each(&given, |row| {
-            found = Some([1, 2, 3, 4, 5].map(|number| row.text(number)));
+            found = Some([1, 2, 3, 4, 5, 6].map(|number| row.text(number)));
             false
         });
     });

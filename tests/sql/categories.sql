@@ -136,7 +136,7 @@ SELECT svm_train('passengers', 'survived', ARRAY['name']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('passengers', 'survived', features => ARRAY['class', 'age']);
 -- hashed on request: the first values still have features of their own
-SELECT svm_train('passengers', 'survived', nulls => 'zero', options => '{"hash_bits": 6, "max_categories": 200}');
+SELECT svm_train('passengers', 'survived', nulls => 'zero', options => '{"hash_bits": 6, "max_categories": 200, "inherit": false}');
 SELECT column_name, treatment, features, cardinality(categories) AS categories FROM svm_features('passengers_survived');
 SELECT count(DISTINCT svm_decision('passengers_survived', r)) BETWEEN 2 AND 64 AS hashed
 FROM generate_series(5001, 6000) AS i, LATERAL (SELECT 1 AS class, 'Passenger ' || i AS name, 'T-1' AS ticket, NULL::text AS "ca'bin", '7' AS age) AS r;

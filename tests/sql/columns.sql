@@ -45,7 +45,7 @@ SELECT told($$svm_train_query('SELECT v.id, v.pages, w."Visit" FROM visits v JOI
 SELECT told($$svm_train_query('SELECT s.*, v.browser FROM (SELECT id, pages, bought FROM visits) s JOIN visits v USING (id)', 'bought', model => 'joined')$$);
 -- who names them takes them
 SELECT told($$svm_train('visits', 'bought', '{id,pages,Visit,category(browser)}')$$);
-SELECT told($$svm_train('visits', 'bought', exclude => '{pages,twice,"Total Charges"}')$$);
+SELECT told($$svm_train('visits', 'bought', exclude => '{pages,twice,"Total Charges"}', options => '{"inherit": false, "deploy": true}')$$);
 -- a single primary key, of a partitioned table too; and a default that counts
 CREATE SEQUENCE counter;
 CREATE TABLE parts (k text, n int DEFAULT nextval('counter'), x float8, y int, PRIMARY KEY (k)) PARTITION BY HASH (k);
@@ -55,7 +55,7 @@ SELECT told($$svm_train('parts', 'y')$$);
 SELECT told($$svm_train('parts_0', 'y')$$);
 -- UUIDs with NULLs are as little a feature, whatever NULL means
 UPDATE visits SET token = NULL WHERE id = 399;
-SELECT nulls, told(format($$svm_train('visits', 'bought', nulls => %L)$$, nulls)) FROM unnest('{error,skip,zero,mean}'::text[]) AS nulls;
+SELECT nulls, told(format($$svm_train('visits', 'bought', nulls => %L, options => '{"inherit": false}')$$, nulls)) FROM unnest('{error,skip,zero,mean}'::text[]) AS nulls;
 SELECT rows_used, rows_skipped FROM svm_versions WHERE name = 'visits_bought' ORDER BY version DESC LIMIT 4;
 -- predictions do not ask for what was left out, refreshes neither
 SELECT svm_predict('visits_bought', v) FROM (SELECT shop, day, pages, twice, browser, "Total Charges" FROM visits WHERE id = 5) AS v;
@@ -67,11 +67,11 @@ SELECT count(*) FROM svm_cross_validate('visits', 'bought', ARRAY[1.0], folds =>
 RESET client_min_messages;
 
 -- errors of exclude
-SELECT svm_train('visits', 'bought', exclude => '{pages,brwoser,shopp}');
+SELECT svm_train('visits', 'bought', exclude => '{pages,brwoser,shopp}', options => '{"inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('visits', 'bought', exclude => '{pages,NULL}');
+SELECT svm_train('visits', 'bought', exclude => '{pages,NULL}', options => '{"inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('visits', 'bought', '{pages,shop}', exclude => '{pages}');
+SELECT svm_train('visits', 'bought', '{pages,shop}', exclude => '{pages}', options => '{"inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query('SELECT id, pages, bought FROM visits', 'bought', model => 'none', exclude => '{pages}');
 \echo :LAST_ERROR_SQLSTATE
@@ -80,7 +80,7 @@ SELECT * FROM svm_cross_validate('visits', 'bought', exclude => '{Pages}');
 -- names that are misspelt, all of them
 SELECT svm_train('visits', 'boght', '{page,brwoser,TotalCharges}', key => 'Id');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('visits', 'bought', '{zebra}');
+SELECT svm_train('visits', 'bought', '{zebra}', options => '{"inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- NULLs, keys and numbers in text, all at once; no hint proposes an id

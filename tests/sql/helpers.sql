@@ -14,6 +14,8 @@ CREATE FUNCTION compared(source text, arguments text) RETURNS TABLE (workers int
 DECLARE
     first text;
 BEGIN
+    -- no training takes anything over from one of before
+    DELETE FROM svm_model WHERE name = 'compared';
     FOREACH workers IN ARRAY ARRAY[1, 2] LOOP
         FOREACH helpers IN ARRAY ARRAY[0, 1, 2, 5] LOOP
             PERFORM set_config('pgsvm.helpers', helpers::text, true), set_config('pgsvm.workers', workers::text, true);

@@ -57,8 +57,8 @@ SELECT svm_train_query('SELECT noise(i, 1) AS x, noise(i, 2) AS y, noise(i, 3) <
 CREATE TABLE campaign AS
 SELECT noise(i, 1) AS age, noise(i, 2) AS balance, noise(i, 4) < 0.3 AS loan, noise(i, 3) < 0.04 + 0.14 * noise(i, 1) AS bought FROM generate_series(1, 9000) AS i;
 SELECT svm_train('campaign', 'bought', loss => 'hinge');
-SELECT svm_train('campaign', 'bought');
-SELECT svm_train('campaign', 'bought', class_weight => 'balanced');
+SELECT svm_train('campaign', 'bought', options => '{"inherit": false}');
+SELECT svm_train('campaign', 'bought', class_weight => 'balanced', options => '{"inherit": false}');
 -- A rare class that is found is no trouble, though the accuracy is hardly better than saying no.
 SELECT svm_train_query('SELECT noise(i, 1) AS x, noise(i, 2) AS y, noise(i, 1) + noise(i, 3) / 30 > 0.99 AS rare FROM generate_series(1, 9000) AS i', 'rare', model => 'rare');
 -- Many classes: those never predicted are named.
@@ -68,7 +68,7 @@ FROM (SELECT i, (ARRAY[3, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 
       FROM generate_series(1, 4000) AS i) AS drawn;
 SELECT svm_train('wines', 'grade');
 SELECT svm_train('wines', 'grade', c => 0.001, class_weight => 'balanced');
-SELECT svm_train('wines', 'grade', c => 1e-9);
+SELECT svm_train('wines', 'grade', c => 1e-9, options => '{"inherit": false}');
 SELECT svm_train_query('SELECT noise(i, 1) AS x, i % 40 AS kind FROM generate_series(1, 4000) AS i', 'kind', model => 'forty');
 -- Not come to its tolerance.
 SELECT svm_train('divided', 'side', tolerance => 1e-9, max_passes => 1);
@@ -76,9 +76,9 @@ SELECT svm_train('divided', 'side', tolerance => 1e-9, max_passes => 1, scale =>
 -- all of it
 \set VERBOSITY default
 SELECT svm_train('divided', 'side', tolerance => 1e-9, max_passes => 1, scale => 'none');
-SELECT svm_train('wines', 'grade', c => 1e-9);
-SELECT svm_train('campaign', 'bought', loss => 'hinge');
-SELECT svm_train('circles', 'outer');
+SELECT svm_train('wines', 'grade', c => 1e-9, options => '{"inherit": false}');
+SELECT svm_train('campaign', 'bought', loss => 'hinge', options => '{"inherit": false}');
+SELECT svm_train('circles', 'outer', options => '{"inherit": false}');
 DROP TABLE divided, kinds, large, circles, campaign, wines;
 DROP FUNCTION noise(int, int);
 SELECT count(svm_drop(name)) FROM svm_models;

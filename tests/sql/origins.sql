@@ -23,7 +23,7 @@ DECLARE
     share_right float8;
     version svm_versions%ROWTYPE;
 BEGIN
-    PERFORM svm_refresh(model);
+    PERFORM svm_refresh(model, '{"deploy": true}');
     SELECT * INTO version FROM svm_versions WHERE name = model ORDER BY svm_versions.version DESC LIMIT 1;
     EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L)) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_version_id(%1$L))),
         avg((CASE WHEN d >= 0 THEN 1 ELSE -1 END = y)::int)

@@ -100,7 +100,7 @@ ALTER TABLE clouds ADD COLUMN other float4[] DEFAULT '{1,2,3}';
 SELECT svm_refresh('m'), passed_over('m');
 ALTER TABLE clouds RENAME x TO old;
 ALTER TABLE clouds RENAME other TO x;
-SELECT svm_refresh('m'), passed_over('m');
+SELECT svm_refresh('m', '{"deploy": true}'), passed_over('m');
 SELECT rows FROM last_rows;
 ALTER TABLE clouds RENAME x TO other;
 ALTER TABLE clouds RENAME old TO x;

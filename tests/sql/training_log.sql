@@ -50,7 +50,7 @@ SELECT DISTINCT rows_read, evictions FROM svm_training_log('resident');
 SELECT heads, min(event) AS first FROM svm_training_log('chosen') GROUP BY heads ORDER BY min(step);
 
 -- versions, and what becomes of them
-SELECT svm_train('waves', 'side', model => 'stream', max_passes => 1, tolerance => 1e-9);
+SELECT svm_train('waves', 'side', model => 'stream', max_passes => 1, tolerance => 1e-9, options => '{"deploy": true}');
 SELECT max(pass) FILTER (WHERE name = 'stream@1') > 2 AS long, max(pass) FILTER (WHERE name = 'stream') AS short
 FROM unnest(ARRAY['stream@1', 'stream']) AS name, svm_training_log(name);
 SELECT count(*) FROM svm_log;

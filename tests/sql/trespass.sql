@@ -96,6 +96,8 @@ SELECT sum(rows) FROM svm_confusion('open', 'points');
 SELECT count(*) FROM svm_suspects('open', 'points', 1000);
 SELECT sum(rows) FROM svm_cross_validate('points', 'y', c => '{1}', features => ARRAY['x'], folds => 2);
 SET row_security = off;
+SELECT count(*) FROM svm_cross_validate('points', 'y', features => ARRAY['x']);
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'y', ARRAY['x'], 'mine');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_evaluate('open', 'points');

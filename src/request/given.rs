@@ -1,0 +1,225 @@
+//! Which settings somebody gave, in this training or in one before it that is not overruled: a version records them, and the
+//! next version of the model takes over those that are not given. Pure.
+//!
+//! How the problem is solved, as tolerance, passes, solver and seed say it, is each training's own.
+
+use crate::base::errors::{shortened, Failure};
+use crate::pg::json::JsonText;
+use crate::request::{read_options, Arguments};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Entries of `features` or `exclude`.
+pub type Names = Vec<Option<String>>;
+
+/// The settings that a version takes over.
+#[derive(Default)]
+pub struct Given {
+    pub features: Option<Names>,
+    pub exclude: Option<Names>,
+    /// The others, which are short, by the names of their arguments.
+    pub others: Map<String, Value>,
+}
+
+const OTHERS: [&str; 8] = [
+    "nulls",
+    "weight",
+    "class_weight",
+    "probability",
+    "key",
+    "loss",
+    "c",
+    "options",
+];
+
+/// Most bytes of a record: what is longer than all arguments may be together is not recorded.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// Options of one training.
+const OF_ONE_TRAINING: [&str; 13] = [
+    "inherit",
+    "deploy",
+    "relation",
+    "metric",
+    "warm_start",
+    "policy",
+    "inner_rounds",
+    "inner",
+    "inner_updates",
+    "split",
+    "block_order",
+    "compression",
+    "proximal",
+];
+
+/// The record of what `arguments` give.
+pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
+    #[derive(Serialize)]
+    struct Record<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        features: &'a Option<Names>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exclude: &'a Option<Names>,
+        #[serde(flatten)]
+        others: Map<String, Value>,
+    }
+    let record = JsonText::of(&Record {
+        features: &arguments.features,
+        exclude: &arguments.exclude,
+        others: others(arguments)?,
+    })?;
+    Ok(Some(record).filter(|record| record.as_str().len() <= MOST_BYTES))
+}
+
+fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
+    let mut given = Map::new();
+    for name in OTHERS {
+        if let Some(value) = value(arguments, name)? {
+            given.insert(name.to_owned(), value);
+        }
+    }
+    Ok(given)
+}
+
+/// Sets those of `before` that `arguments` do not give, and says which, as they are.
+pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<String>, Failure> {
+    let now = others(arguments)?;
+    let mut told = take_names(arguments, &mut before);
+    let options = taken_options(arguments, &now, &mut before.others)?;
+    for name in OTHERS {
+        if let Some(value) = before.others.get(name).filter(|_| !now.contains_key(name)) {
+            set(arguments, name, value);
+            told.push(format!("{name} => {}", shortened(&words(value))));
+        }
+    }
+    told.extend(options);
+    Ok(told)
+}
+
+/// The same of the lists of columns.
+fn take_names(arguments: &mut Arguments, before: &mut Given) -> Vec<String> {
+    let mut told = Vec::new();
+    if arguments.features.is_some() {
+        // of columns that are named another list says nothing
+        return told;
+    }
+    if let (Some(features), Some(excluded)) = (&mut before.features, &arguments.exclude) {
+        features.retain(|name| !excluded.contains(name));
+    }
+    let mut take = |name: &str, now: &mut Option<Names>, before: Option<Names>| {
+        if let (None, Some(before)) = (&now, before.filter(|names| !names.is_empty())) {
+            told.push(format!("{name} => {}", list_words(&before)));
+            *now = Some(before);
+        }
+    };
+    take("features", &mut arguments.features, before.features.take());
+    take("exclude", &mut arguments.exclude, before.exclude.take());
+    told
+}
+
+/// Puts the options of `before` that are not given to the others, and says which.
+fn taken_options(
+    arguments: &mut Arguments,
+    now: &Map<String, Value>,
+    before: &mut Map<String, Value>,
+) -> Result<Vec<String>, Failure> {
+    let Some(Value::Object(mut taken)) = before.remove("options") else {
+        return Ok(Vec::new());
+    };
+    let mut options = match read_options(arguments.options.as_ref())? {
+        Value::Object(options) => options,
+        // which is refused later
+        _ => return Ok(Vec::new()),
+    };
+    let in_force = |name: &str| now.get(name).or_else(|| before.get(name));
+    let chooses = in_force("c") == Some(&Value::Null);
+    let holds_out = chooses || in_force("probability") == Some(&Value::Bool(true));
+    taken.retain(|name, _| {
+        let means_something = match name.as_str() {
+            "costs" => chooses,
+            "folds" | "fold_column" => holds_out,
+            _ => !OF_ONE_TRAINING.contains(&name.as_str()),
+        };
+        means_something && !options.contains_key(name)
+    });
+    let told = taken
+        .iter()
+        .map(|(name, value)| format!("option \"{name}\": {}", shortened(&value.to_string())));
+    let told = told.collect();
+    if !taken.is_empty() {
+        options.extend(taken);
+        arguments.options = Some(JsonText::of(&Value::Object(options))?);
+    }
+    Ok(told)
+}
+
+/// A setting as `arguments` give it.
+fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
+    let text = |given: &Option<String>| given.clone().map(Value::from);
+    Ok(match name {
+        "nulls" => text(&arguments.nulls),
+        "weight" => text(&arguments.weight),
+        "class_weight" => arguments.class_weight.as_ref().map(|given| {
+            let read = JsonText::read(given).ok();
+            read.unwrap_or_else(|| given.clone().into())
+        }),
+        "probability" => arguments.probability.map(Value::from),
+        "key" => text(&arguments.key),
+        "loss" => text(&arguments.loss),
+        "c" => arguments.c_given.then(|| {
+            let c = arguments.c.as_ref().and_then(|all| all.first().copied());
+            c.flatten().map_or(Value::Null, Value::from)
+        }),
+        _ => match read_options(arguments.options.as_ref())? {
+            Value::Object(mut options) => {
+                options.retain(|name, _| !OF_ONE_TRAINING.contains(&name.as_str()));
+                (!options.is_empty()).then_some(Value::Object(options))
+            }
+            _ => None,
+        },
+    })
+}
+
+/// Sets a setting; of a kind that it has not, it stays not given.
+fn set(arguments: &mut Arguments, name: &str, value: &Value) {
+    let text = || value.as_str().map(str::to_owned);
+    match name {
+        "nulls" => arguments.nulls = text(),
+        "weight" => arguments.weight = text(),
+        "class_weight" => arguments.class_weight = text().or_else(|| Some(value.to_string())),
+        "probability" => arguments.probability = value.as_bool(),
+        "key" => arguments.key = text(),
+        "loss" => arguments.loss = text(),
+        "c" => {
+            arguments.c = value.as_f64().map(|c| vec![Some(c)]);
+            arguments.c_given = true;
+        }
+        _ => {}
+    }
+}
+
+/// A setting as SQL would give it.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::String(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Object(_) => format!("'{value}'"),
+        other => other.to_string(),
+    }
+}
+
+/// A list, of a long one the beginning.
+fn list_words(names: &Names) -> String {
+    let mut text = String::new();
+    for name in names.iter().map(|name| name.as_deref().unwrap_or("NULL")) {
+        if text.len() > 200 {
+            text.push_str(",…");
+            break;
+        }
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(&shortened(name));
+    }
+    format!("'{{{text}}}'")
+}

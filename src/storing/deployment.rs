@@ -1,0 +1,246 @@
+//! Whether a new version becomes the model's current one: not where something is the matter with it that is not with the
+//! current one, nor where it was to be better on rows held out and is not. Runs in the calling backend.
+
+use crate::base::errors::{shortened, Code, Failure};
+use crate::request::deploy::{Deploy, Metric};
+use crate::storing::versions::spi_failure;
+use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
+use crate::training::leader::Trained;
+use pgrx::spi::{quote_literal, SpiClient, SpiError};
+use pgrx::Spi;
+use pgsvm_core::StopReason;
+
+/// What became of a version.
+pub enum Deployment {
+    /// It is the current one.
+    Deployed,
+    /// As it was to be.
+    Stored,
+    /// It is not, because of this.
+    HeldBack(String),
+    /// It is the current one, because of this.
+    Better(String),
+}
+
+/// What came out of a training, as far as it says whether to deploy it.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Whether it came to its tolerance.
+    pub arrived: bool,
+    pub gap: Option<f64>,
+    /// Of two classes, on the training rows.
+    pub auc: Option<f64>,
+    /// The standard deviation of decisions there.
+    pub deviation: Option<f64>,
+}
+
+/// What may be the matter, the worse the greater.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    None,
+    MissedTolerance,
+    LearnedNothing,
+}
+
+impl Outcome {
+    pub fn of(trained: &Trained) -> Self {
+        let summary = trained.summary();
+        Self {
+            arrived: summary.stop == Some(StopReason::Tolerance),
+            gap: Some(summary.gap),
+            auc: OnTrainingRows::of(trained).auc,
+            deviation: deviation(trained),
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        let below = |value: Option<f64>, limit| value.is_some_and(|value| value < limit);
+        if below(self.auc, POOR_AUC) || below(self.deviation, SMALL_DEVIATION) {
+            Fault::LearnedNothing
+        } else if !self.arrived {
+            Fault::MissedTolerance
+        } else {
+            Fault::None
+        }
+    }
+
+    /// Why not to deploy it in the place of `current`, which is called `name`; None where there is no reason.
+    pub fn held_back_by(&self, current: &Self, name: &str) -> Option<String> {
+        let (fault, theirs) = (self.fault(), current.fault());
+        let is_worse = match fault {
+            Fault::None => false,
+            _ if fault != theirs => fault > theirs,
+            // of two with the same fault, one that is clearly worse
+            Fault::MissedTolerance => self.gap > current.gap.map(|gap| 2.0 * gap),
+            Fault::LearnedNothing => match (self.auc, current.auc) {
+                (Some(auc), Some(theirs)) => auc < theirs - 0.01,
+                _ => false,
+            },
+        };
+        if !is_worse {
+            return None;
+        }
+        let number =
+            |value: Option<f64>| value.map_or("unknown".to_owned(), |it| format!("{it:.4}"));
+        Some(match fault {
+            Fault::MissedTolerance if current.arrived => {
+                format!("it missed its tolerance, which {name} reached")
+            }
+            Fault::MissedTolerance => format!(
+                "it missed its tolerance by more than {name}: gap {:.1e}, that of the other {:.1e}",
+                self.gap.unwrap_or_default(),
+                current.gap.unwrap_or_default()
+            ),
+            _ if fault > theirs && self.deviation.is_some_and(|it| it < SMALL_DEVIATION) => {
+                format!("its weights are next to nothing, those of {name} are not")
+            }
+            _ => format!(
+                "its training AUC is {}, that of {name} {}",
+                number(self.auc),
+                number(current.auc)
+            ),
+        })
+    }
+}
+
+/// The standard deviation of the decisions on the training rows.
+pub fn deviation(trained: &Trained) -> Option<f64> {
+    let fit = trained.trainer.report.fit.as_ref();
+    fit.map(|fit| fit.deviation)
+}
+
+/// The current version of a model and its outcome; None where it has none. The model's row is locked.
+pub fn current(
+    client: &SpiClient<'_>,
+    schema: &str,
+    model: i64,
+) -> Result<Option<(i32, Outcome)>, SpiError> {
+    let rows = client.select(
+        &format!(
+            "SELECT v.version, v.stop_reason, v.gap, v.training_auc, v.decision_deviation
+             FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                 ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
+             WHERE m.id OPERATOR(pg_catalog.=) $1"
+        ),
+        Some(1),
+        &[model.into()],
+    )?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let row = rows.first();
+    let outcome = Outcome {
+        // what was imported was trained elsewhere
+        arrived: row.get::<String>(2)?.as_deref() != Some("max_passes"),
+        gap: row.get(3)?,
+        auc: row.get(4)?,
+        deviation: row.get(5)?,
+    };
+    Ok(row.get::<i32>(1)?.map(|version| (version, outcome)))
+}
+
+/// Refuses to begin a training that is to be compared on rows held out, where its deployed version cannot be evaluated on them.
+/// Errors of the evaluation are raised.
+pub fn check(schema: &str, model: &str, deploy: &Deploy) -> Result<(), Failure> {
+    let Deploy::IfBetter { relation, metric } = deploy else {
+        return Ok(());
+    };
+    let found = Spi::get_one_with_args::<i32>(
+        &format!(
+            "SELECT coalesce((SELECT current_version FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1), 0)"
+        ),
+        &[model.into()],
+    );
+    match found.map_err(spi_failure)? {
+        Some(version) if version > 0 => {
+            evaluated(schema, &format!("{model}@{version}"), relation, *metric).map(|_| ())
+        }
+        _ => known_relation(relation),
+    }
+}
+
+/// Compares version `new` with the model's current one, both as name@version.
+pub fn compare(
+    schema: &str,
+    [new, current]: [&str; 2],
+    relation: &str,
+    metric: Metric,
+) -> Result<Deployment, Failure> {
+    let mine = evaluated(schema, new, relation, metric)?;
+    let theirs = evaluated(schema, current, relation, metric)?;
+    let number = |value: Option<f64>| value.map_or("none".to_owned(), |it| format!("{it:.4}"));
+    let compared = format!(
+        "{} on {relation} {}, that of {current} {}",
+        metric.name(),
+        number(mine),
+        number(theirs)
+    );
+    Ok(match metric.is_better(mine, theirs) {
+        true => Deployment::Better(compared),
+        false => Deployment::HeldBack(compared),
+    })
+}
+
+/// A metric of a version on a relation, with the caller's rights.
+fn evaluated(
+    schema: &str,
+    version: &str,
+    relation: &str,
+    metric: Metric,
+) -> Result<Option<f64>, Failure> {
+    known_relation(relation)?;
+    Spi::get_one_with_args::<f64>(
+        &format!(
+            "SELECT found.{} FROM {schema}.svm_evaluate($1, $2::pg_catalog.regclass, NULL::pg_catalog.text,
+                 NULL::pg_catalog.text) AS found",
+            metric.name()
+        ),
+        &[version.into(), relation.into()],
+    )
+    .map_err(spi_failure)
+}
+
+/// Refuses a relation that is not there; its name is looked up as SQL looks it up.
+fn known_relation(relation: &str) -> Result<(), Failure> {
+    let found = Spi::get_one_with_args::<bool>(
+        "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+        &[relation.into()],
+    );
+    match found.map_err(spi_failure)? {
+        Some(true) => Ok(()),
+        _ => Err(Failure::new(
+            Code::ERRCODE_UNDEFINED_TABLE,
+            format!("relation \"{}\" does not exist", shortened(relation)),
+        )
+        .detail("New versions are compared on its rows: \"relation\" in options.")
+        .hint("It is written as in SQL, with its schema where that is not in the search path.")),
+    }
+}
+
+impl Deployment {
+    /// Whether the version is the current one.
+    pub fn is_current(&self) -> bool {
+        matches!(self, Self::Deployed | Self::Better(_))
+    }
+
+    /// What to say of it; `model` is its name.
+    pub fn say(&self, model: &str, version: i32) {
+        match self {
+            Self::Deployed | Self::Stored => {}
+            Self::Better(why) => Failure::new(
+                Code::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!("model {model}@{version} is deployed: {why}"),
+            )
+            .notice(),
+            Self::HeldBack(why) => Failure::new(
+                Code::ERRCODE_WARNING,
+                format!("model {model}@{version} is stored and not deployed: {why}"),
+            )
+            .hint(format!(
+                "SELECT svm_deploy({}, {version}) deploys it",
+                quote_literal(model)
+            ))
+            .warn(),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The deployed version of the model that a training is of: the settings that the training takes over from it, where it is of
+//! the same source and label. Runs in the calling backend.
+
+use crate::base::errors::Failure;
+use crate::base::json;
+use crate::catalog::rights;
+use crate::features::{self, FeatureSet};
+use crate::pg::json::JsonText;
+use crate::pg::select::{self, Parameter, Prepared};
+use crate::pg::statement;
+use crate::request::given::{self, Given, Names};
+use crate::request::source::Source;
+use crate::request::{read_options, Arguments, ClassWeight};
+use crate::storing::provenance;
+use pgrx::pg_sys;
+use pgsvm_core::memory::{gathered, list};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::ffi::CString;
+
+/// What was taken over.
+pub struct TakenOver {
+    /// The version, as name@version.
+    pub from: String,
+    /// The settings, as SQL gives them.
+    pub settings: Vec<String>,
+}
+
+impl TakenOver {
+    /// As a sentence.
+    pub fn sentence(&self) -> String {
+        format!(
+            "As in {}: {}; options => '{{\"inherit\": false}}' takes nothing over.",
+            self.from,
+            self.settings.join(", ")
+        )
+    }
+
+    /// The failure of a training with it, of which the user did not give everything.
+    pub fn explain(this: &Option<Self>, failure: Failure) -> Failure {
+        match this {
+            Some(taken) => failure.in_detail(&taken.sentence()),
+            None => failure,
+        }
+    }
+}
+
+/// What is said of it in short.
+#[derive(Deserialize)]
+struct Short {
+    id: i64,
+    version: i32,
+    label: String,
+    relation: Option<String>,
+    /// Whether its query is the one asked for; None where it has none.
+    same_query: Option<bool>,
+    /// Whether it recorded what was given, as versions of 0.2.0 did not.
+    recorded: bool,
+    nulls: String,
+    loss: Option<String>,
+    c: Option<f64>,
+    chosen: bool,
+    weight: Option<String>,
+    probability: bool,
+    key: Option<String>,
+}
+
+/// The deployed version.
+struct Deployed {
+    short: Short,
+    /// What was given: lists of columns, and the others.
+    features: Option<Names>,
+    exclude: Option<Names>,
+    others: Option<Map<String, Value>>,
+    options: Option<Map<String, Value>>,
+    class_weight: Option<String>,
+}
+
+/// Sets the settings that `arguments` do not give to those of the version that they would take the place of; None where there
+/// is none, or nothing to take over. `schema` is the extension's, quoted.
+pub fn take_over(schema: &str, arguments: &mut Arguments) -> Result<Option<TakenOver>, Failure> {
+    let (Some(source), Some(label)) = (arguments.source.clone(), arguments.label.clone()) else {
+        return Ok(None);
+    };
+    if read_options(arguments.options.as_ref())?.get("inherit") == Some(&Value::Bool(false)) {
+        return Ok(None);
+    }
+    let name = match arguments.model.clone() {
+        Some(name) => name,
+        None => source.default_model_name(&label)?,
+    };
+    rights::check_updated(schema)?;
+    let Some(deployed) = deployed(schema, &name, &source)? else {
+        return Ok(None);
+    };
+    if deployed.short.label != label || !deployed.short.is_of(&source) {
+        return Ok(None);
+    }
+    let from = format!("{name}@{}", deployed.short.version);
+    let settings = given::take_over(arguments, deployed.given(schema, &source)?)?;
+    Ok((!settings.is_empty()).then_some(TakenOver { from, settings }))
+}
+
+/// Reads the deployed version; None where there is none, where it was imported, and where it says what nobody stores.
+fn deployed(schema: &str, name: &str, source: &Source) -> Result<Option<Deployed>, Failure> {
+    let query = match source {
+        Source::Query(text) => text.as_str(),
+        Source::Relation(_) => "",
+    };
+    let sql = format!(
+        "SELECT pg_catalog.jsonb_build_object('id', v.id, 'version', v.version, 'label', v.label_column,
+             'relation', v.source_relation, 'same_query', q.query OPERATOR(pg_catalog.=) $2,
+             'recorded', v.given IS NOT NULL, 'nulls', v.nulls, 'loss', v.loss, 'c', v.c,
+             'chosen', v.validation IS NOT NULL, 'weight', v.weight_column, 'key', v.key_column,
+             'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
+                 WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
+             v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
+             CASE pg_catalog.jsonb_typeof(v.given) WHEN 'object'
+                 THEN v.given OPERATOR(pg_catalog.-) '{{features,exclude}}'::pg_catalog.text[] END::pg_catalog.text,
+             v.options::pg_catalog.text, v.class_weight OPERATOR(pg_catalog.#>>) '{{}}'::pg_catalog.text[]
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+             AND v.version OPERATOR(pg_catalog.=) m.current_version
+         CROSS JOIN LATERAL (SELECT coalesce((SELECT s.query FROM {schema}.svm_source AS s
+             WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query)) AS q (query)
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.solver OPERATOR(pg_catalog.<>) 'imported'"
+    );
+    // also what this statement has stored before
+    let columns = statement::with_fresh_snapshot(|| {
+        row(&sql, &[Parameter::Text(name), Parameter::Text(query)])
+    });
+    let Some([short, features, exclude, others, options, class_weight]) = columns else {
+        return Ok(None);
+    };
+    let Some(short) = short.filter(|json| json::is_small(json)) else {
+        return Ok(None);
+    };
+    Ok(serde_json::from_str(&short).ok().map(|short| Deployed {
+        short,
+        features: features.and_then(names),
+        exclude: exclude.and_then(names),
+        others: others.and_then(object),
+        options: options.and_then(object),
+        class_weight: class_weight.filter(|text| text.len() <= given::MOST_BYTES),
+    }))
+}
+
+/// The columns of the one row of a SELECT; None where there is none.
+fn row<const COLUMNS: usize>(
+    sql: &str,
+    parameters: &[Parameter<'_>],
+) -> Option<[Option<String>; COLUMNS]> {
+    let sql = CString::new(sql).unwrap_or_default();
+    let types = parameters.iter().map(|parameter| match parameter {
+        Parameter::Text(_) => pg_sys::TEXTOID,
+        Parameter::Int4(_) => pg_sys::INT4OID,
+        Parameter::Int8(_) => pg_sys::INT8OID,
+    });
+    let types: Vec<_> = types.collect();
+    let mut found = None;
+    select::connected(|| {
+        Prepared::once(&sql, &types).for_each(parameters, |row| {
+            found = Some(core::array::from_fn(|at| row.text(at as i32 + 1)));
+            false
+        });
+    });
+    found
+}
+
+/// A list of texts, as JSON.
+fn names(json: String) -> Option<Names> {
+    let is_short =
+        json.len() <= given::MOST_BYTES && json::longest_text(&json) <= json::SMALL_BYTES;
+    let mut json = serde_json::Deserializer::from_str(&json);
+    is_short.then(|| list(&mut json).ok()).flatten()
+}
+
+/// A JSON object of short values.
+fn object(json: String) -> Option<Map<String, Value>> {
+    match JsonText::read(&json) {
+        Ok(Value::Object(object)) => Some(object),
+        _ => None,
+    }
+}
+
+impl Short {
+    /// Whether it was trained on this source, as far as it says.
+    fn is_of(&self, source: &Source) -> bool {
+        match (&self.relation, self.same_query) {
+            (Some(before), _) => provenance::is_relation(before, source),
+            (None, Some(same)) => same && matches!(source, Source::Query(_)),
+            (None, None) => true,
+        }
+    }
+}
+
+impl Deployed {
+    /// What was given to it.
+    fn given(self, schema: &str, source: &Source) -> Result<Given, Failure> {
+        if self.short.recorded {
+            return Ok(Given {
+                features: self.features,
+                exclude: self.exclude,
+                others: self.others.unwrap_or_default(),
+            });
+        }
+        Ok(Given {
+            features: self.unusual_features(schema, source)?,
+            exclude: None,
+            others: self.unusual(),
+        })
+    }
+
+    /// Of a version that recorded nothing: the loss, whose default has changed, and what is no default.
+    fn unusual(self) -> Map<String, Value> {
+        let class_weight = self.class_weight.as_deref().map(ClassWeight::argument);
+        let class_weight = class_weight.map(|it| JsonText::read(it).unwrap_or_else(|_| it.into()));
+        let version = self.short;
+        let c = match (version.chosen, version.c) {
+            (true, _) => Some(Value::Null),
+            (false, c) => c.filter(|c| *c != 1.0).map(Value::from),
+        };
+        let nulls = Some(version.nulls).filter(|nulls| nulls != "error");
+        let given = [
+            ("loss", version.loss.map(Value::from)),
+            ("nulls", nulls.map(Value::from)),
+            ("weight", version.weight.map(Value::from)),
+            ("class_weight", class_weight),
+            (
+                "probability",
+                version.probability.then_some(Value::Bool(true)),
+            ),
+            ("key", version.key.map(Value::from)),
+            ("c", c),
+            ("options", self.options.map(Value::Object)),
+        ];
+        let given = given.into_iter();
+        given
+            .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value)))
+            .collect()
+    }
+
+    /// Its features, where they are not all columns that can be some.
+    fn unusual_features(&self, schema: &str, source: &Source) -> Result<Option<Names>, Failure> {
+        let sql = format!(
+            "SELECT features::pg_catalog.text FROM {schema}.svm_version WHERE id OPERATOR(pg_catalog.=) $1"
+        );
+        let columns = row(&sql, &[Parameter::Int8(self.short.id)]);
+        let json = columns.and_then(|[json]| json).unwrap_or_default();
+        let Some(known) = FeatureSet::from_json(&json)? else {
+            return Ok(None);
+        };
+        let names = |set: &FeatureSet| gathered(set.parts.iter().map(|part| Some(part.name())));
+        let fold = self
+            .options
+            .as_ref()
+            .and_then(|options| options.get("fold_column"));
+        let aside = [
+            self.short.weight.as_deref(),
+            self.short.key.as_deref(),
+            fold.and_then(Value::as_str),
+        ];
+        let mut columns = source.columns()?;
+        columns.retain(|column| !aside.contains(&Some(column.name.as_str())));
+        let known = names(&known)?;
+        let usual = match features::resolve(None, &columns, &self.short.label) {
+            Ok((set, _)) => names(&set)?,
+            Err(_) => Vec::new(),
+        };
+        Ok((usual != known).then_some(known))
+    }
+}
