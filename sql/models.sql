@@ -48,9 +48,15 @@ SELECT
     version.followed,
     version.training_auc,
     ARRAY(
-        SELECT coalesce(part.value ->> 'name', pg_catalog.format('sparse(%s, %s)', part.value ->> 'index', part.value ->> 'value'))
-        FROM pg_catalog.jsonb_array_elements(
-            CASE pg_catalog.jsonb_typeof(version.features -> 'parts') WHEN 'array' THEN version.features -> 'parts' END) WITH ORDINALITY AS part (value, place)
+        SELECT coalesce(
+            part.value OPERATOR(pg_catalog.->>) 'name',
+            pg_catalog.format(
+                'sparse(%s, %s)', part.value OPERATOR(pg_catalog.->>) 'index', part.value OPERATOR(pg_catalog.->>) 'value')
+        )
+        FROM (SELECT version.features OPERATOR(pg_catalog.->) 'parts') AS stored (parts),
+            pg_catalog.jsonb_array_elements(
+                CASE pg_catalog.jsonb_typeof(stored.parts) WHEN 'array' THEN stored.parts END
+            ) WITH ORDINALITY AS part (value, place)
         ORDER BY part.place
     ) AS feature_columns,
     version.intercept_used AS intercept,
