@@ -264,21 +264,39 @@ impl RowDecoder {
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
         self.rows_seen += 1;
-        let (mut key, mut class) = (None, None);
-        if let Some(keys) = &mut self.keys {
-            let Some(admitted) = keys.admit(row, self.rows_seen)? else {
-                return Ok(());
-            };
-            if keys.may_pass_over(&admitted) {
+        let admitted = match &mut self.keys {
+            None => None,
+            Some(keys) => match keys.admit(row, self.rows_seen)? {
+                None => return Ok(()),
+                admitted => admitted,
+            },
+        };
+        self.take(row, admitted, sink)
+            .map_err(|failure| match &self.keys {
+                // rows come in no order of the table's own: the key tells which one it is
+                Some(keys) => failure.in_detail(&format!("Its key: {}.", keys.name(row))),
+                None => failure,
+            })
+    }
+
+    /// Takes a row that is known by `key`, where there is one.
+    fn take(
+        &mut self,
+        row: &Row<'_>,
+        key: Option<Admitted>,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<(), Failure> {
+        let mut class = None;
+        if let (Some(keys), Some(admitted)) = (&mut self.keys, &key) {
+            if keys.may_pass_over(admitted) {
                 let Some(found) = self.groups.of(row)? else {
                     return Ok(());
                 };
-                if keys.pass_over(&admitted, found.0, self.groups.classes(), self.rows_seen)? {
+                if keys.pass_over(admitted, found.0, self.groups.classes(), self.rows_seen)? {
                     return Ok(());
                 }
                 class = Some(found);
             }
-            key = Some(admitted);
         }
         match self.decode(row, key, class)? {
             Decoded::Skipped => Ok(()),

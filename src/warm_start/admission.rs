@@ -1,7 +1,7 @@
 //! The keys of a training's rows, in whichever process reads: each must be there once. Where a model follows its table,
 //! which is in the leader only, they say which rows are trained on and where each row's dual variable begins.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::features::FeatureBuffer;
 use crate::keys::chunks::{KeyChunk, KeyChunks, KeyKind};
 use crate::keys::digest::{self, RowDigests};
@@ -376,6 +376,12 @@ impl Keys {
         )
         .detail(place())
         .hint("A key says which row is which: key => 'column' names one whose values are unique"))
+    }
+
+    /// What a row that was admitted is known by: the column and its value.
+    pub fn name(&self, row: &Row<'_>) -> String {
+        let shown = self.column.kind.shown(row.values[self.at]);
+        format!("{} {}", self.column.name, shortened(&shown))
     }
 
     /// Whether a row may be passed over, if it is the one that the model knows.

@@ -277,3 +277,17 @@ SELECT count(*) FROM svm_version;
 SELECT svm_predict('m', p) = good::int AS right, count(*) FROM points AS p GROUP BY 1;
 DELETE FROM svm_model;
 DROP TABLE points, empty;
+-- with a key a row is named by it
+CREATE TABLE named AS
+SELECT 'k' || i AS key, CASE i WHEN 7 THEN 'Infinity' ELSE i::float8 END AS x, i > 10 AS y, CASE i WHEN 12 THEN -1 ELSE 1 END AS weight, ARRAY[i, i] AS a
+FROM generate_series(1, 20) AS i;
+SELECT svm_train('named', 'y', '{x}', 'named', key => 'key');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('named', 'y', '{x}', 'named');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('named', 'y', '{a}', 'named', key => 'key', weight => 'weight');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE named SET a = '{1}', key = repeat('long', 100) WHERE key = 'k5';
+SELECT svm_train('named', 'y', '{a}', 'named', key => 'key');
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE named;
