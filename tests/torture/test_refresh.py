@@ -21,12 +21,13 @@ ROUNDS_A_MODEL = 12
 # rows that are added or forgotten at a time, and where the keys begin of those that no source has
 A_FEW, NOWHERE = 10, 100_000
 
+# deployed in any case: what becomes of a source may teach nothing
 FOLLOW_UPS = {
-    "refresh": "SELECT public.svm_refresh('{name}')",
-    "update": "SELECT public.svm_update('{name}', '{handed}')",
-    "update_query": "SELECT public.svm_update_query('{name}', 'SELECT id, label, a, b FROM {handed}')",
-    "forget": "SELECT public.svm_forget('{name}', '{handed}')",
-    "forget_query": "SELECT public.svm_forget_query('{name}', 'SELECT id FROM {handed}')",
+    "refresh": "SELECT public.svm_refresh('{name}', '{{\"deploy\": true}}')",
+    "update": "SELECT public.svm_update('{name}', '{handed}', '{{\"deploy\": true}}')",
+    "update_query": "SELECT public.svm_update_query('{name}', 'SELECT id, label, a, b FROM {handed}', '{{\"deploy\": true}}')",
+    "forget": "SELECT public.svm_forget('{name}', '{handed}', '{{\"deploy\": true}}')",
+    "forget_query": "SELECT public.svm_forget_query('{name}', 'SELECT id FROM {handed}', '{{\"deploy\": true}}')",
 }
 
 # what svm_models says, and what it is over the rows given
