@@ -19,7 +19,8 @@ CREATE OR REPLACE FUNCTION svm_train(
     probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
     options jsonb DEFAULT NULL,
-    exclude text[] DEFAULT NULL
+    exclude text[] DEFAULT NULL,
+    metric text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -44,7 +45,8 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     probability boolean DEFAULT NULL,
     key text DEFAULT NULL,
     options jsonb DEFAULT NULL,
-    exclude text[] DEFAULT NULL
+    exclude text[] DEFAULT NULL,
+    metric text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -69,11 +71,14 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
     options jsonb DEFAULT NULL,
-    exclude text[] DEFAULT NULL
-) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8, best boolean)
+    exclude text[] DEFAULT NULL,
+    metric text DEFAULT NULL,
+    fold_order text DEFAULT NULL
+) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
+                 score float8, overall float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS
-    'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the highest accuracy';
+    'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the best overall score';
 
 -- Which columns are worth their place: each step reads the rows once.
 CREATE OR REPLACE FUNCTION svm_select_features(
@@ -96,11 +101,12 @@ CREATE OR REPLACE FUNCTION svm_select_features(
     class_weight text DEFAULT NULL,
     weight text DEFAULT NULL,
     options jsonb DEFAULT NULL,
-    exclude text[] DEFAULT NULL
+    exclude text[] DEFAULT NULL,
+    metric text DEFAULT NULL
 ) RETURNS TABLE (step int, removed text[], features_left text[], score float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_select_features_wrapper';
 COMMENT ON FUNCTION svm_select_features IS
-    'held-out accuracy as columns are taken away, those of the least standardized weights first; a row a step';
+    'the score on held-out rows as columns are taken away, those of the least standardized weights first; a row a step';
 
 -- Rows to train on and rows to evaluate with, told apart by their keys.
 CREATE OR REPLACE FUNCTION svm_split(key text, share float8 DEFAULT 0.8, seed int DEFAULT 0) RETURNS boolean

@@ -18,7 +18,8 @@ use crate::request::source::Source;
 use pgsvm_core::memory::{gathered, OutOfMemory};
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
-    Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Spooling, Updates,
+    Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Scoring, Spooling,
+    Updates,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -32,6 +33,8 @@ const USUAL_TOLERANCE: f64 = 1e-3;
 const USUAL_COST: f64 = 1.0;
 /// The C that are tried where none is given: decades, as most searches do.
 const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
+/// Values of C beyond the usual ones that may be tried, each ten times the one before or a tenth.
+const MOST_BEYOND: u32 = 3;
 /// Most C in one cross-validation: each is a head for every fold and class.
 const MOST_COSTS: usize = 100;
 /// Folds where nothing says how many.
@@ -50,6 +53,8 @@ pub struct Arguments {
     pub c_given: bool,
     pub folds: Option<i32>,
     pub fold_column: Option<String>,
+    pub fold_order: Option<String>,
+    pub metric: Option<String>,
     pub loss: Option<String>,
     pub intercept: Option<bool>,
     pub scale: Option<String>,
@@ -91,6 +96,8 @@ pub struct Request {
     pub terms: Terms,
     pub plan: Plan,
     pub fold_column: Option<String>,
+    /// The column in whose order folds go forward.
+    pub fold_order: Option<String>,
     pub weight_column: Option<String>,
     /// The column by which the model knows its rows.
     pub key: Option<String>,
@@ -251,17 +258,29 @@ impl Arguments {
         let label = required(self.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
+        let class_weight = class_weight(self.class_weight.as_deref())?;
+        // beyond the usual C there may be better ones; whoever names some wants these
+        let usual = self.c.is_none() && choices.costs.is_none();
         let (costs, given) = costs(self.c, choices.costs)?;
         let mut plan = Plan {
             costs,
             folds: None,
             purpose,
             probability: self.probability.unwrap_or(false),
+            scoring: scoring(self.metric.as_deref(), &class_weight)?,
+            beyond: if usual { MOST_BEYOND } else { 0 },
         };
+        if self.metric.is_some() && !plan.holds_out() {
+            return Err(invalid("metric says by what c is chosen, but c is given")
+                .hint("c => NULL chooses c; or leave metric out"));
+        }
         let fold_column = self.fold_column.or(choices.fold_column);
+        let fold_order = self.fold_order.or(choices.fold_order);
         if plan.holds_out() {
-            plan.folds = Some(folds(self.folds.or(choices.folds), fold_column.as_deref())?);
-        } else if choices.folds.is_some() || fold_column.is_some() || given {
+            let count = self.folds.or(choices.folds);
+            plan.folds = Some(folds(count, fold_column.as_deref(), fold_order.as_deref())?);
+        } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
+        {
             return Err(invalid("rows are held out only to choose c or to fit probabilities")
                 .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
         }
@@ -287,12 +306,13 @@ impl Arguments {
             categories: choices.categories,
             terms,
             fold_column: fold_column.filter(|_| plan.holds_out()),
+            fold_order: fold_order.filter(|_| plan.holds_out()),
             plan,
             weight_column: self.weight,
             key: self.key,
             warm_start: choices.warm_start,
             max_passes: self.max_passes,
-            class_weight: class_weight(self.class_weight.as_deref())?,
+            class_weight,
             deploy,
             options,
             given: settings,
@@ -425,9 +445,57 @@ fn costs(
     Ok((costs, chosen))
 }
 
-fn folds(count: Option<i32>, column: Option<&str>) -> Result<Folds, Failure> {
+/// What C is chosen by.
+fn scoring(given: Option<&str>, class_weight: &ClassWeight) -> Result<Scoring, Failure> {
+    let known = SCORINGS.map(|(word, _, scoring)| (word, scoring));
+    match given {
+        Some(given) => word("metric", given, &known),
+        None if class_weight.is_balanced() => Ok(Scoring::BalancedAccuracy),
+        None => Ok(Scoring::Accuracy),
+    }
+}
+
+/// The words for what C is chosen by, as arguments and in messages.
+const SCORINGS: [(&str, &str, Scoring); 5] = [
+    ("accuracy", "accuracy", Scoring::Accuracy),
+    (
+        "balanced_accuracy",
+        "balanced accuracy",
+        Scoring::BalancedAccuracy,
+    ),
+    ("f1", "F1", Scoring::F1),
+    ("auc", "AUC", Scoring::Auc),
+    ("log_loss", "log loss", Scoring::LogLoss),
+];
+
+/// The words for a metric, as an argument and in a message.
+pub fn scoring_words(scoring: Scoring) -> (&'static str, &'static str) {
+    let mut known = SCORINGS.iter().filter(|(_, _, it)| *it == scoring);
+    known
+        .next()
+        .map_or(("", ""), |(word, words, _)| (word, words))
+}
+
+fn folds(count: Option<i32>, column: Option<&str>, order: Option<&str>) -> Result<Folds, Failure> {
     match (count, column) {
+        (_, Some(column)) if order.is_some() => Err(invalid(format!(
+            "folds are the values of column \"{column}\", or go forward in the order of one, not both"
+        ))
+        .hint("Leave fold_column or fold_order out")),
         (_, Some(_)) => Ok(Folds::Column),
+        (count, None) if order.is_some() => {
+            let most = MOST_FOLDS - 1;
+            let count = count.unwrap_or(USUAL_FOLDS);
+            let known = u32::try_from(count).ok();
+            // the first piece is only trained on
+            match known.filter(|count| (1..=most).contains(count)) {
+                Some(count) => Ok(Folds::Forward(count + 1)),
+                None => Err(invalid(format!(
+                    "folds in the order of a column must lie between 1 and {most}, not {count}"
+                ))
+                .hint("5 and 10 are usual")),
+            }
+        }
         (count, None) => {
             let count = count.unwrap_or(USUAL_FOLDS);
             u32::try_from(count)
@@ -588,6 +656,7 @@ struct Choices {
     costs: Option<Vec<f64>>,
     folds: Option<i32>,
     fold_column: Option<String>,
+    fold_order: Option<String>,
     categories: CategoryLimits,
     warm_start: Option<String>,
 }
@@ -609,6 +678,7 @@ impl Choices {
             costs: None,
             folds: None,
             fold_column: None,
+            fold_order: None,
             categories: CategoryLimits::default(),
             warm_start: None,
         };
@@ -763,11 +833,12 @@ impl Choices {
                 self.folds = Some(count.ok_or_else(refused)?);
             }
             "fold_column" => self.fold_column = Some(text),
+            "fold_order" => self.fold_order = Some(text),
             "warm_start" => self.warm_start = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{key}\"")).hint(
                     "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
-                     \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \
+                     \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \"fold_order\", \
                      \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
                 ));
             }

@@ -46,6 +46,7 @@ pub struct Job {
     pub terms: Terms,
     pub plan: Plan,
     pub fold_column: Option<String>,
+    pub fold_order: Option<String>,
     pub weight_column: Option<String>,
     /// The key stands behind weight and fold.
     pub key: Option<KeyColumn>,

@@ -14,7 +14,7 @@ use crate::reading::constants::Constants;
 use crate::reading::helpers::{Helpers, Rows};
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
-use crate::targets::labels::LabelValue;
+use crate::targets::labels::{self, LabelValue};
 use crate::warm_start::admission::{Admitted, Following, Keys};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
 use pgsvm_core::{Cache, Example, ReaderReport, RowError, Source};
@@ -75,7 +75,8 @@ impl RowSource {
         let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?
             .with_rows_up_to(job.cache_bytes / size_of::<f32>());
         let fold_at = feature_columns + usize::from(job.weight_column.is_some());
-        let key_at = fold_at + usize::from(job.fold_column.is_some());
+        let folds = job.fold_column.is_some() || job.fold_order.is_some();
+        let key_at = fold_at + usize::from(folds);
         let continues = following.is_some();
         let added = following.as_mut().and_then(|it| it.added.take());
         if let Some(added) = &added {
@@ -254,6 +255,13 @@ impl Source for RowSource {
 
     fn idle(&self) -> Result<Vec<u32>, OutOfMemory> {
         self.decode.constant_features()
+    }
+
+    fn positive(&self) -> usize {
+        match labels::ascending(self.decode.groups.classes()).as_slice() {
+            [_, greater] => *greater,
+            _ => 1,
+        }
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Selected<'a> {
     pub features: Vec<&'a str>,
     pub weight: Option<&'a str>,
     pub fold: Option<&'a str>,
+    /// The column in whose order folds go forward, and how many pieces there are.
+    pub order: Option<(&'a str, u32)>,
     /// With the type to cast it to.
     pub key: Option<(&'a str, &'static str)>,
     /// Whether rows are marked, and as added to those of the model's source.
@@ -95,6 +97,7 @@ impl Selected<'_> {
         let fold = self
             .fold
             .map(|name| format!("{}::pg_catalog.text", quote(name)));
+        let order = self.order.map(|(name, pieces)| piece(&quote(name), pieces));
         let key = self
             .key
             .map(|(name, cast)| format!("{}::{cast}", quote(name)));
@@ -102,10 +105,21 @@ impl Selected<'_> {
         let mark = self.added.map(|added| i32::from(added).to_string());
         all.chain(weight)
             .chain(fold)
+            .chain(order)
             .chain(key)
             .chain(mark)
             .collect()
     }
+}
+
+/// As SQL: in which of so many pieces of equal length a row is in the order of a column, from 0; rows of one value are in the
+/// same. NULL where the column is.
+fn piece(column: &str, pieces: u32) -> String {
+    let rank = format!("pg_catalog.percent_rank() OVER (ORDER BY {column})");
+    let piece =
+        format!("pg_catalog.floor({rank} OPERATOR(pg_catalog.*) {pieces}::pg_catalog.float8)");
+    let last = pieces - 1;
+    format!("CASE WHEN {column} IS NOT NULL THEN LEAST({piece}, {last})::pg_catalog.int4 END")
 }
 
 /// Bytes the source may come to: what the planner expects, or what the relations it scans take on

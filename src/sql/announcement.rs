@@ -3,7 +3,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
-use crate::request::{ClassWeight, Request};
+use crate::request::{scoring_words, ClassWeight, Request};
 use crate::sql::train::LeftOut;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::versions::{self, Labelled};
@@ -52,8 +52,7 @@ impl Announcement<'_> {
         let reader = &self.trained.reader.report;
         let mut parts = Vec::new();
         if let (true, Some(c)) = (self.request.plan.costs.len() > 1, report.c) {
-            let held_out = validation::best_accuracy(&validation::rows(self.trained).or_raise());
-            parts.push(format!("held-out accuracy {held_out:.4} at c {c}"));
+            parts.push(self.held_out(c));
         }
         let on_rows = OnTrainingRows::of(self.trained);
         if let Some(accuracy) = on_rows.accuracy {
@@ -73,6 +72,39 @@ impl Announcement<'_> {
             classes => parts.push(format!("{classes} classes")),
         }
         format!("model {}: {}", self.name(), parts.join(", "))
+    }
+
+    /// How good the model of the C chosen was on rows that were held out.
+    fn held_out(&self, c: f64) -> String {
+        let plan = &self.request.plan;
+        let score = match validation::best_score(&self.trained.trainer.report) {
+            Some(score) => format!("{score:.4}"),
+            None => "unknown".to_owned(),
+        };
+        let what = scoring_words(plan.scoring).1;
+        let mut text = format!("held-out {what} {score} at c {c}");
+        if !plan.costs.contains(&c) {
+            let least = plan.costs.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = plan.costs.iter().copied().fold(0.0, f64::max);
+            text += &format!(" (beyond the usual {least} to {most})");
+        }
+        text
+    }
+
+    /// Where the C chosen is the smallest or the largest that was tried, and better than the others.
+    fn at_the_edge(&self) -> Option<String> {
+        let report = &self.trained.trainer.report;
+        let (c, scores) = (report.c?, validation::scores(report));
+        let scoring = self.request.plan.scoring;
+        let (which, others, beside) = match scores.as_slice() {
+            [first, second, ..] if first.0 == c => ("smallest", "smaller", (first.1, second.1)),
+            [.., second, last] if last.0 == c => ("largest", "larger", (last.1, second.1)),
+            _ => return None,
+        };
+        let rises = scoring.is_better(beside.0, beside.1) && !scoring.is_perfect(beside.0);
+        rises.then(|| {
+            format!("c {c} is the {which} that was tried: {others} ones may be better (options => '{{\"costs\": [...]}}').")
+        })
     }
 
     /// How it came about.
@@ -99,6 +131,7 @@ impl Announcement<'_> {
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
         sentences.extend(self.taken_over.map(TakenOver::sentence));
+        sentences.extend(self.at_the_edge());
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")

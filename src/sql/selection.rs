@@ -20,7 +20,7 @@ const NAMELESS: &str = "svm_select_features";
 struct Step {
     removed: Option<Vec<String>>,
     features: Vec<String>,
-    score: f64,
+    score: Option<f64>,
 }
 
 /// `svm_select_features(relation, label, …)`: see sql/ for names and defaults. A row a step.
@@ -34,14 +34,14 @@ fn svm_select_features(
         name!(step, i32),
         name!(removed, Option<Vec<String>>),
         name!(features, Vec<String>),
-        name!(score, f64),
+        name!(score, Option<f64>),
         name!(best, bool),
     ),
 > {
     // SAFETY: PostgreSQL calls the function by its SQL declaration.
     let call = unsafe { Call::of(fcinfo) };
-    let steps = eliminate(&call).or_raise();
-    let best = best(&steps);
+    let (steps, scoring) = eliminate(&call).or_raise();
+    let best = best(&steps, scoring);
     let rows = (0..).zip(steps).map(move |(number, step): (i32, Step)| {
         let is_best = usize::try_from(number) == Ok(best);
         (number, step.removed, step.features, step.score, is_best)
@@ -49,34 +49,34 @@ fn svm_select_features(
     TableIterator::new(rows)
 }
 
-/// The step of the highest score, of equals the one with the fewest features.
-fn best(steps: &[Step]) -> usize {
+/// The step of the best score, of equals the one with the fewest features.
+fn best(steps: &[Step], scoring: Scoring) -> usize {
     let mut best = 0;
     for (number, step) in steps.iter().enumerate() {
-        if step.score >= steps[best].score {
+        if !scoring.is_better(steps[best].score, step.score) {
             best = number;
         }
     }
     best
 }
 
-fn eliminate(call: &Call) -> Result<Vec<Step>, Failure> {
+fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
     let keep = count(call, "keep")?;
     let remove = count(call, "remove")?;
     let mut steps: Vec<Step> = Vec::new();
     let (mut left, mut removed) = (None, None);
     loop {
-        let trained = train_on(call, left.take())?;
+        let (trained, scoring) = train_on(call, left.take())?;
         let features = FeatureSet::from_json(&trained.reader.features)?.unwrap_or_default();
         let names: Vec<String> = features.parts.iter().map(FeaturePart::name).collect();
         steps.push(Step {
             removed: removed.take(),
             features: names.clone(),
-            score: validation::best_accuracy(&validation::rows(&trained)?),
+            score: validation::best_score(&trained.trainer.report),
         });
         let going = remove.min(names.len().saturating_sub(keep));
         if going == 0 {
-            return Ok(steps);
+            return Ok((steps, scoring));
         }
         let mut order: Vec<usize> = (0..names.len()).collect();
         let importance = importance(&trained, &features);
@@ -104,7 +104,7 @@ fn count(call: &Call, name: &str) -> Result<usize, Failure> {
 }
 
 /// Trains on these features, or those that the call says, with rows held out.
-fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<Trained, Failure> {
+fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scoring), Failure> {
     // SAFETY: the arguments have the types that sql/ gives them.
     let given = unsafe {
         Arguments {
@@ -130,7 +130,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<Trained, Failu
     let prepared = train::prepare(&request, None)?;
     let trained = with_latest(|| train::run(&prepared, None));
     match trained.is_finite() {
-        true => Ok(trained),
+        true => Ok((trained, request.plan.scoring)),
         false => Err(train::out_of_range()),
     }
 }

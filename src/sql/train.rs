@@ -29,7 +29,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::admission::{Following, KeyColumn};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::Scale;
+use pgsvm_core::{Folds, Scale};
 use std::collections::HashSet;
 use std::iter::repeat;
 use std::mem::take;
@@ -78,6 +78,8 @@ fn svm_cross_validate(
         name!(accuracy, Option<f64>),
         name!(auc, Option<f64>),
         name!(objective, f64),
+        name!(score, Option<f64>),
+        name!(overall, Option<f64>),
         name!(best, bool),
     ),
 > {
@@ -89,6 +91,7 @@ fn svm_cross_validate(
             c: call.get("c"),
             folds: call.get("folds"),
             fold_column: call.get("fold_column"),
+            fold_order: call.get("fold_order"),
             ..arguments(&call)
         }
     };
@@ -101,9 +104,14 @@ fn svm_cross_validate(
             accuracy,
             auc,
             objective,
+            score,
+            overall,
             best,
+            ..
         } = row;
-        (c, fold, rows, accuracy, auc, objective, best)
+        (
+            c, fold, rows, accuracy, auc, objective, score, overall, best,
+        )
     }))
 }
 
@@ -137,6 +145,7 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             key: call.get("key"),
             options: call.get("options"),
             exclude: call.get("exclude"),
+            metric: call.get("metric"),
             ..Arguments::default()
         }
     }
@@ -244,7 +253,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let prepared = prepare(&request, None)?;
     let trained = with_latest(|| leader::train(&prepared.job, None));
     warn_of_lost_digits(&trained);
-    Ok(validation::rows(&trained)?)
+    Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 
 /// A training that can start, and what is said about it.
@@ -378,6 +387,9 @@ fn check_source(request: &Request, source: &Source) -> Result<Checked, Failure> 
     if let Some(name) = &request.fold_column {
         check(column("fold", name, names).map(|_| ()));
     }
+    if let Some(name) = &request.fold_order {
+        check(column("fold order", name, names).map(|_| ()));
+    }
     let resolved = resolve_features(request, names);
     let resolved = resolved.map_err(|failure| complaints.push(failure));
     if let Some(failure) = Failure::join(complaints) {
@@ -473,8 +485,11 @@ fn resolve_features(
             .into()),
         };
     }
-    let aside = [&request.weight_column, &request.fold_column, &request.key];
-    let aside = aside.into_iter().flatten().chain(&request.exclude);
+    let folds = [&request.fold_column, &request.fold_order];
+    let aside = [&request.weight_column, &request.key]
+        .into_iter()
+        .chain(folds);
+    let aside = aside.flatten().chain(&request.exclude);
     let aside: HashSet<&str> = aside
         .map(String::as_str)
         .chain([request.label.as_str()])
@@ -589,6 +604,10 @@ fn selected<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>)
         features: checked.features.columns(),
         weight: request.weight_column.as_deref(),
         fold: request.fold_column.as_deref(),
+        order: match (&request.fold_order, request.plan.folds) {
+            (Some(name), Some(Folds::Forward(pieces))) => Some((name, pieces)),
+            _ => None,
+        },
         key: key.map(|(name, kind)| (name, kind.cast())),
         added,
     }
@@ -622,6 +641,7 @@ fn plan_job(
         terms: request.terms.clone(),
         plan: request.plan.clone(),
         fold_column: request.fold_column.clone(),
+        fold_order: request.fold_order.clone(),
         weight_column: request.weight_column.clone(),
         key: key.map(|(name, kind)| KeyColumn {
             name: name.to_owned(),

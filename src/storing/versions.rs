@@ -213,7 +213,7 @@ fn insert_version(
         .map_or(0.0, |head| head.weights.intercept);
     let on_rows = OnTrainingRows::of(trained);
     let validated = !report.validation.is_empty();
-    let validation = validated.then(|| validation::json(trained).or_raise());
+    let validation = validated.then(|| validation::json(trained, request.plan.scoring).or_raise());
     let reads = labelled
         .reads
         .map(|reads| serde_json::json!(reads.relations));

@@ -23,6 +23,7 @@ enum Known {
     None,
     Drawn(Draw),
     Column(FoldColumn),
+    Forward(Pieces),
 }
 
 /// Folds that are drawn, as many rows of each class into each.
@@ -31,6 +32,14 @@ struct Draw {
     seed: u64,
     /// Rows of each class so far.
     rows: Vec<u64>,
+}
+
+/// Folds that the source numbers, in the order of a column.
+struct Pieces {
+    name: String,
+    /// The place of the number in the row, an integer.
+    at: usize,
+    count: u32,
 }
 
 struct FoldColumn {
@@ -50,6 +59,11 @@ impl Groups {
                 folds,
                 seed: job.terms.seed,
                 rows: Vec::new(),
+            }),
+            Some(Folds::Forward(count)) => Known::Forward(Pieces {
+                name: job.fold_order.clone().unwrap_or_default(),
+                at: fold_at,
+                count,
             }),
             Some(Folds::Column) => Known::Column(FoldColumn {
                 name: job.fold_column.clone().unwrap_or_default(),
@@ -76,6 +90,7 @@ impl Groups {
             Known::None => 0,
             Known::Drawn(draw) => draw.fold(class),
             Known::Column(column) => column.fold(row.values[column.at], row.nulls[column.at])?,
+            Known::Forward(pieces) => pieces.fold(row.values[pieces.at], row.nulls[pieces.at])?,
         };
         Ok(Some((class, class * self.stride + fold)))
     }
@@ -85,10 +100,13 @@ impl Groups {
         self.labels.classes()
     }
 
-    /// The values of the fold column, in order of first appearance; none where folds are drawn.
+    /// The names of folds: the values of the fold column, in order of first appearance, or the numbers of those that go forward;
+    /// none where folds are drawn.
     pub fn fold_values(&self) -> Vec<String> {
-        let Known::Column(column) = &self.folds else {
-            return Vec::new();
+        let column = match &self.folds {
+            Known::Column(column) => column,
+            Known::Forward(pieces) => return (0..pieces.count).map(|n| n.to_string()).collect(),
+            Known::None | Known::Drawn(_) => return Vec::new(),
         };
         let mut values = vec![String::new(); column.folds.len()];
         for (value, fold) in &column.folds {
@@ -106,6 +124,22 @@ impl Draw {
         let nth = &mut self.rows[class as usize];
         *nth += 1;
         drawn_fold(self.seed, class, *nth - 1, self.folds)
+    }
+}
+
+impl Pieces {
+    fn fold(&self, datum: pg_sys::Datum, null: bool) -> Result<u32, Failure> {
+        if null {
+            return Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!(
+                    "column \"{}\", in whose order folds go forward, contains NULL",
+                    self.name
+                ),
+            )
+            .hint("Every row needs a place in the order, or use folds => 5 without a fold_order"));
+        }
+        Ok((datum.value() as u32).min(self.count - 1))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a cross-validation found, in the words of the table. In the calling backend.
 
+use crate::request::scoring_words;
 use crate::training::leader::Trained;
 use pgsvm_core::memory::{gathered, OutOfMemory, Written};
+use pgsvm_core::{Scoring, TrainerReport};
 use serde::Serialize;
 
 /// One C on one fold: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
@@ -19,12 +21,16 @@ pub struct Validated {
     pub auc: Option<f64>,
     /// The primal of the training on the other rows, summed over the classes.
     pub objective: f64,
-    /// Whether this C is the one of the highest accuracy over all folds.
+    /// By which measure C was chosen, and how good these rows are by it, and all held-out rows at this C.
+    pub metric: &'static str,
+    pub score: Option<f64>,
+    pub overall: Option<f64>,
+    /// Whether this C is the best by that.
     pub best: bool,
 }
 
 /// Every C on every fold.
-pub fn rows(trained: &Trained) -> Result<Vec<Validated>, OutOfMemory> {
+pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOfMemory> {
     let report = &trained.trainer.report;
     let names = &trained.reader.fold_values;
     let fold_name = |fold: u32| match names.get(fold as usize) {
@@ -38,26 +44,37 @@ pub fn rows(trained: &Trained) -> Result<Vec<Validated>, OutOfMemory> {
         accuracy: (found.rows > 0).then_some(found.accuracy),
         auc: found.auc,
         objective: found.objective,
+        metric: scoring_words(scoring).0,
+        score: found.score,
+        overall: found.overall,
         best: Some(found.c) == report.c,
     };
     gathered(report.validation.iter().map(row))
 }
 
 /// The same as svm_version keeps it.
-pub fn json(trained: &Trained) -> Result<String, OutOfMemory> {
+pub fn json(trained: &Trained, scoring: Scoring) -> Result<String, OutOfMemory> {
     let mut written = Written::default();
-    let done = serde_json::to_writer(&mut written, &rows(trained)?);
+    let done = serde_json::to_writer(&mut written, &rows(trained, scoring)?);
     // nothing else can go wrong with plain values
     let text = done.ok().and_then(|()| String::from_utf8(written.0).ok());
     text.ok_or(OutOfMemory { bytes: 0 })
 }
 
-/// Share of all held-out rows whose class the best C predicted.
-pub fn best_accuracy(rows: &[Validated]) -> f64 {
-    let best = rows.iter().filter(|row| row.best);
-    let (right, all) = best.fold((0.0, 0.0), |(right, all), row| {
-        let count = row.rows as f64;
-        (right + row.accuracy.unwrap_or(0.0) * count, all + count)
-    });
-    right / f64::max(all, 1.0)
+/// The score of the best C on all held-out rows.
+pub fn best_score(report: &TrainerReport) -> Option<f64> {
+    let mut found = report.validation.iter();
+    found.find(|it| Some(it.c) == report.c)?.overall
+}
+
+/// Every C that was tried, ascending, and its score on all held-out rows.
+pub fn scores(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
+    let mut all: Vec<_> = report
+        .validation
+        .iter()
+        .map(|it| (it.c, it.overall))
+        .collect();
+    all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    all.dedup_by_key(|(c, _)| *c);
+    all
 }

@@ -198,6 +198,7 @@ impl Stored {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
         for once in [
             "costs",
+            "fold_order",
             "warm_start",
             "deploy",
             "relation",

@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             false => Purpose::Train,
         },
         probability: get("probability", "0") == "1",
+        ..Plan::train(1.0)
     };
     let mut examples = load(
         &path,

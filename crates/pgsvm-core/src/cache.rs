@@ -30,6 +30,7 @@ use crate::base::memory::{copied, OutOfMemory};
 use crate::base::words::as_floats;
 use crate::rows::page::{Page, PageMut, PAGE_MAX_WORDS};
 use crate::rows::row::{row_words, QUAD};
+use crate::task::report::Stage;
 pub(crate) use control::Counters;
 use control::{Control, MAGIC};
 pub use phase::Phase;
@@ -155,6 +156,13 @@ pub struct Statistics {
     pub replaced: u64,
     /// Rows in the working set (streaming) or in the active set (resident).
     pub working_set_rows: u64,
+    /// What the trainer is at.
+    pub stage: Stage,
+    /// Heads of this stage, and those of them that have not ended.
+    pub heads: u32,
+    pub running_heads: u32,
+    /// Folds held out in this stage.
+    pub folds: u32,
 }
 
 /// Private memory for a region.
@@ -298,6 +306,14 @@ impl Cache {
             evictions: get(&fields.evictions),
             replaced: get(&fields.replaced),
             working_set_rows: get(&fields.working_set_rows),
+            stage: match get(&fields.stage) {
+                0 => Stage::Final,
+                1 => Stage::Choosing,
+                _ => Stage::Beyond,
+            },
+            heads: get(&fields.heads) as u32,
+            running_heads: get(&fields.running_heads) as u32,
+            folds: get(&fields.folds) as u32,
         }
     }
 
@@ -334,6 +350,10 @@ impl Cache {
         put(&fields.evictions, counters.evictions);
         put(&fields.replaced, counters.replaced);
         put(&fields.working_set_rows, counters.working_set_rows);
+        put(&fields.stage, counters.stage as u64);
+        put(&fields.heads, counters.heads as u64);
+        put(&fields.running_heads, counters.running_heads as u64);
+        put(&fields.folds, counters.folds as u64);
     }
 
     /// Says that training has ended; the reader ends too.

@@ -119,6 +119,7 @@ fn chosen(purpose: Purpose, probability: bool) -> Goal {
         folds: Some(Folds::Count(FOLDS)),
         purpose,
         probability,
+        ..Plan::train(1.0)
     })
 }
 

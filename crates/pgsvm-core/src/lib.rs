@@ -52,7 +52,7 @@ pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
 pub use solver::weights::{Duals, Weights};
 pub use task::evaluation::{self, Sigmoid};
-pub use task::heads::{HeadSpec, Signs, Start};
+pub use task::heads::{HeadSpec, HeldOut, Signs, Start};
 pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
@@ -60,8 +60,9 @@ pub use task::problem::{
     self, Compression, Inner, Order, Policy, Problem, ProblemError, Proximal, Schedule, Updates,
 };
 pub use task::report::{
-    relative_gap, Certificate, Fit, HeadReport, StopReason, TrainerReport, Validation,
+    relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,
 };
+pub use task::scoring::Scoring;
 pub use training::error::TrainError;
 pub use training::log::{Event, LogEntry};
 pub use training::Trainer;

@@ -496,7 +496,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     /// What follows from all rows.
     fn finish(&mut self) -> Result<(Facts, Applier), ReadError<S::Error, P::Error>> {
         let finished = match self.source.idle() {
-            Ok(idle) => self.seen.finish(&idle),
+            Ok(idle) => self.seen.finish(&idle, self.source.positive()),
             Err(error) => Err(error),
         };
         finished.map_err(|_| memory(self.seen.words))
@@ -666,8 +666,8 @@ impl Seen {
         Ok(factors)
     }
 
-    /// `idle`: features of one value.
-    fn finish(&mut self, idle: &[u32]) -> Result<(Facts, Applier), OutOfMemory> {
+    /// `idle`: features of one value; `positive`: see [`Source::positive`].
+    fn finish(&mut self, idle: &[u32], positive: usize) -> Result<(Facts, Applier), OutOfMemory> {
         let dense = self.dense.unwrap_or(0);
         let (learned, occurring, mean_q) = self.learner.finish(idle)?;
         let kept = match &self.kept {
@@ -694,6 +694,7 @@ impl Seen {
             mean_row_words: (self.words / self.rows.max(1)) as usize,
             mean_q: if unit_rows { 1.0 } else { mean_q },
             weighed: self.positive_weights.len(),
+            positive,
         };
         Ok((facts, applier))
     }

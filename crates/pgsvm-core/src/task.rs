@@ -9,3 +9,4 @@ pub mod outside;
 pub mod plan;
 pub mod problem;
 pub mod report;
+pub mod scoring;

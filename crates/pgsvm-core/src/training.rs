@@ -30,6 +30,7 @@ mod held_out;
 pub(crate) mod log;
 mod run;
 mod schedule;
+mod search;
 pub(crate) mod tallies;
 mod threads;
 
@@ -187,11 +188,13 @@ impl Trainer {
     }
 
     fn publish(&self) {
-        let (tallies, visits, updates, gap) = match &self.side {
-            Side::Wide(run) => run.progress(),
-            Side::Narrow(run) => run.progress(),
+        let (progress, stage) = match &self.side {
+            Side::Wide(run) => (run.progress(), run.stage()),
+            Side::Narrow(run) => (run.progress(), run.stage()),
             Side::Waiting(_) | Side::Ended => return,
         };
+        let (tallies, visits, updates, gap) = progress;
+        let (stage, heads, running_heads, folds) = stage;
         self.cache.publish_counters(&Counters {
             pass: tallies.passes,
             rows_into_pass: tallies.rows_into_pass,
@@ -201,6 +204,10 @@ impl Trainer {
             evictions: tallies.evictions,
             replaced: tallies.replaced,
             working_set_rows: tallies.working_set_rows,
+            stage,
+            heads,
+            running_heads,
+            folds,
         });
     }
 

@@ -274,6 +274,7 @@ fn a_row_a_class_and_a_row_a_fold() {
                                 folds: Some(folds),
                                 purpose,
                                 probability,
+                                ..Plan::train(1.0)
                             };
                             planned(plan, &rows, loss);
                         }

@@ -15,7 +15,7 @@ use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::plan::{drawn_fold, HELD_OUT_PASSES, MOST_FOLDS};
 use pgsvm_core::{
     Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Schedule,
-    Sigmoid, Spool, StopReason, TrainError,
+    Scoring, Sigmoid, Spool, StopReason, TrainError,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -31,7 +31,7 @@ fn plan(costs: &[f64], folds: u32, purpose: Purpose) -> Plan {
         costs: costs.to_vec(),
         folds: Some(Folds::Count(folds)),
         purpose,
-        probability: false,
+        ..Plan::train(1.0)
     }
 }
 
@@ -619,4 +619,160 @@ fn given_heads_and_validations_have_no_fit() {
         PLENTY,
     );
     assert_eq!(validated.trainer.report().expect("memory").fit, None);
+}
+
+/// What a C scores on all its held-out rows, by C.
+fn overall(trained: &Trained) -> Vec<(f64, f64)> {
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    for fold in trained.trainer.report().unwrap().validation {
+        if found.last().is_none_or(|(c, _)| *c != fold.c) {
+            found.push((fold.c, fold.overall.expect("has rows")));
+        }
+    }
+    found
+}
+
+#[test]
+fn c_is_the_best_by_the_measure_asked_for() {
+    let costs = [1e-5, 1e-3, 0.1];
+    let scorings = [
+        Scoring::Accuracy,
+        Scoring::BalancedAccuracy,
+        Scoring::F1,
+        Scoring::Auc,
+        Scoring::LogLoss,
+    ];
+    for classes in [2, 3] {
+        let examples = grouped(600, 4, classes, 5);
+        for scoring in scorings {
+            for purpose in [Purpose::Train, Purpose::Validate] {
+                let plan = Plan {
+                    scoring,
+                    probability: purpose == Purpose::Train,
+                    ..plan(&costs, 5, purpose)
+                };
+                let trained = carry_out(problem(Loss::SquaredHinge), &plan, &examples, PLENTY);
+                let found = overall(&trained);
+                assert_eq!(found.iter().map(|(c, _)| *c).collect::<Vec<_>>(), costs);
+                let best = found.iter().fold(found[0], |best, one| {
+                    let better = scoring.is_better(Some(one.1), Some(best.1));
+                    if better {
+                        *one
+                    } else {
+                        best
+                    }
+                });
+                let report = trained.trainer.report().unwrap();
+                assert_eq!(report.c, Some(best.0), "{classes} {scoring:?} {found:?}");
+                let heads = if purpose == Purpose::Train {
+                    [1, 3][classes - 2]
+                } else {
+                    0
+                };
+                assert_eq!((report.heads.len(), report.sigmoids.len()), (heads, heads));
+                for fold in &report.validation {
+                    let same = match scoring {
+                        Scoring::Accuracy => Some(fold.accuracy),
+                        Scoring::Auc => fold.auc,
+                        _ => continue,
+                    };
+                    assert_eq!(fold.score, same);
+                }
+                if scoring == Scoring::LogLoss {
+                    let chance = (classes as f64).ln();
+                    assert!(found.iter().all(|(_, loss)| *loss > 0.0 && *loss < chance));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn c_goes_on_beyond_those_given_while_scores_rise() {
+    let examples = grouped(600, 4, 3, 5);
+    let within = plan(&[1e-9, 1e-8], 5, Purpose::Train);
+    for cache in [PLENTY, little(&examples)] {
+        for (purpose, scoring) in [
+            (Purpose::Train, Scoring::LogLoss),
+            (Purpose::Validate, Scoring::LogLoss),
+        ] {
+            let beyond = Plan {
+                beyond: 3,
+                purpose,
+                scoring,
+                ..within.clone()
+            };
+            let trained = carry_out(problem(Loss::SquaredHinge), &beyond, &examples, cache);
+            let found = overall(&trained);
+            let tried: Vec<f64> = found.iter().map(|(c, _)| c.log10().round()).collect();
+            let rose = found
+                .windows(2)
+                .take_while(|two| two[1].1 < two[0].1)
+                .count();
+            // each is tried because the one before was the best so far
+            assert_eq!(
+                tried,
+                [-9.0, -8.0, -7.0, -6.0, -5.0][..(rose + 2).min(5).min(found.len())]
+            );
+            assert!(found.len() > 2, "{found:?}");
+            let report = trained.trainer.report().unwrap();
+            assert_eq!(report.c, Some(found[rose].0), "{found:?}");
+            assert_eq!(
+                report.heads.len(),
+                if purpose == Purpose::Train { 3 } else { 0 }
+            );
+            assert!(report.heads.iter().all(|head| head.certificate.gap <= 1e-3));
+        }
+    }
+    // none beyond where none is wanted, where the best has others on both sides, and where no score is better
+    let inner = plan(&[1e-7, 0.1, 1e4], 5, Purpose::Validate);
+    let perfect = plan(&[1.0, 10.0], 5, Purpose::Validate);
+    let apart: Vec<_> = (0..100u32)
+        .map(|k| OwnedExample::dense(5 * (k % 2) + k / 2 % 5, vec![f64::from(k % 2) - 0.5]))
+        .collect();
+    for (plan, examples) in [(within, &examples), (inner, &examples), (perfect, &apart)] {
+        let plan = Plan {
+            beyond: if plan.costs[0] == 1e-9 { 0 } else { 3 },
+            ..plan
+        };
+        let trained = carry_out(problem(Loss::SquaredHinge), &plan, examples, PLENTY);
+        assert_eq!(overall(&trained).len(), plan.costs.len());
+    }
+}
+
+#[test]
+fn folds_that_go_forward_are_judged_by_heads_of_those_before() {
+    let examples = grouped(600, 4, 3, 5);
+    for cache in [PLENTY, little(&examples)] {
+        let forward = Plan {
+            folds: Some(Folds::Forward(5)),
+            probability: true,
+            ..plan(&[1e-3, 0.1], 5, Purpose::Train)
+        };
+        let trained = carry_out(problem(Loss::SquaredHinge), &forward, &examples, cache);
+        let report = trained.trainer.report().unwrap();
+        let folds: Vec<u32> = report.validation.iter().map(|found| found.fold).collect();
+        assert_eq!(folds, [1, 2, 3, 4, 1, 2, 3, 4]);
+        assert_eq!((report.heads.len(), report.sigmoids.len()), (3, 3));
+        for found in &report.validation {
+            let before = examples.iter().filter(|row| row.group % 5 < found.fold);
+            let before: Vec<_> = before
+                .map(|row| OwnedExample {
+                    group: row.group / 5,
+                    ..row.clone()
+                })
+                .collect();
+            let alone = Plan::train(found.c);
+            let alone = carry_out(problem(Loss::SquaredHinge), &alone, &before, PLENTY);
+            let heads = alone.trainer.report().unwrap().heads;
+            let primal: f64 = heads.iter().map(|head| head.certificate.primal).sum();
+            let apart = (found.objective - primal) / primal;
+            assert!((-1e-3..=1.1e-2).contains(&apart), "{found:?} {primal}");
+            let rows = examples
+                .iter()
+                .filter(|row| row.group % 5 == found.fold)
+                .count();
+            assert_eq!(found.rows, rows as u64);
+        }
+    }
 }

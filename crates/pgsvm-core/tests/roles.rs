@@ -514,6 +514,7 @@ fn a_request_to_stop_ends_a_plan_in_any_stage() {
         folds: Some(Folds::Count(3)),
         purpose: Purpose::Train,
         probability: true,
+        ..Plan::train(1.0)
     };
     let stride = plan.stride();
     let mut examples = clouds(1500, 8, 0.5, 25);

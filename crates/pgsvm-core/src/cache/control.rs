@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::phase::Phase;
 use crate::rows::facts::Facts;
+use crate::task::report::Stage;
 
 /// Guards against attaching to foreign memory or to another build's layout.
 pub(super) const MAGIC: u64 = 0x7067_7376_6d00_0001;
@@ -46,6 +47,10 @@ pub(super) struct Control {
     pub(super) evictions: AtomicU64,
     pub(super) replaced: AtomicU64,
     pub(super) working_set_rows: AtomicU64,
+    pub(super) stage: AtomicU64,
+    pub(super) heads: AtomicU64,
+    pub(super) running_heads: AtomicU64,
+    pub(super) folds: AtomicU64,
     /// Words ever put into the ring. Written by the producer (release, after the batch's words), read by the
     /// consumer (acquire, before it reads them).
     pub(super) ring_head: Apart,
@@ -67,7 +72,7 @@ impl Control {
 }
 
 /// The trainer's counters, published now and then.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Counters {
     pub(crate) pass: u32,
     pub(crate) rows_into_pass: u64,
@@ -77,4 +82,8 @@ pub(crate) struct Counters {
     pub(crate) evictions: u64,
     pub(crate) replaced: u64,
     pub(crate) working_set_rows: u64,
+    pub(crate) stage: Stage,
+    pub(crate) heads: usize,
+    pub(crate) running_heads: usize,
+    pub(crate) folds: usize,
 }

@@ -27,10 +27,12 @@ pub(crate) struct Facts {
     pub(crate) mean_q: f64,
     /// Classes of which the weights as positives follow, see [`crate::cache::TrainerSide::positive_weights`]; 0: all are 1.
     pub(crate) weighed: usize,
+    /// Of two classes, the one that scores take for positive.
+    pub(crate) positive: usize,
 }
 
 impl Facts {
-    pub(crate) const FIELDS: usize = 11;
+    pub(crate) const FIELDS: usize = 12;
 
     pub(crate) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -45,6 +47,7 @@ impl Facts {
             self.mean_row_words as u64,
             self.mean_q.to_bits(),
             self.weighed as u64,
+            self.positive as u64,
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -65,6 +68,7 @@ impl Facts {
             mean_row_words: get(8) as usize,
             mean_q: f64::from_bits(get(9)),
             weighed: get(10) as usize,
+            positive: get(11) as usize,
         }
     }
 }

@@ -43,6 +43,11 @@ pub trait Source {
     fn idle(&self) -> Result<Vec<u32>, OutOfMemory> {
         Ok(Vec::new())
     }
+
+    /// Of two classes, once all examples have been delivered, the one that scores take for positive.
+    fn positive(&self) -> usize {
+        1
+    }
 }
 
 /// A temporary file, used only when the rows do not fit the cache.

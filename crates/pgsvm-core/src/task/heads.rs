@@ -40,14 +40,36 @@ impl HeadSpec {
 pub enum Signs {
     /// By group.
     Listed(Vec<i8>),
-    /// Of groups that are a class times `stride` plus a fold: one class against the rest, without the rows of a fold. Heads
+    /// Of groups that are a class times `stride` plus a fold: one class against the rest, without the rows of some folds. Heads
     /// of this kind may be many, and so may be groups.
     Against {
         positive: usize,
         stride: usize,
-        held_out: Option<u32>,
+        held_out: HeldOut,
         groups: usize,
     },
+}
+
+/// The folds without whose rows a head is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldOut {
+    /// None.
+    Nothing,
+    /// This one.
+    Fold(u32),
+    /// This one and those behind it.
+    From(u32),
+}
+
+impl HeldOut {
+    #[inline]
+    fn has(self, fold: u32) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Fold(only) => fold == only,
+            Self::From(first) => fold >= first,
+        }
+    }
 }
 
 impl From<Vec<i8>> for Signs {
@@ -67,10 +89,13 @@ impl Signs {
                 stride,
                 held_out,
                 ..
-            } => match (held_out, group / stride == *positive) {
-                (Some(fold), _) if group % stride == *fold as usize => 0,
-                (_, true) => 1,
-                (_, false) => -1,
+            } => match (
+                held_out.has((group % stride) as u32),
+                group / stride == *positive,
+            ) {
+                (true, _) => 0,
+                (false, true) => 1,
+                (false, false) => -1,
             },
         }
     }

@@ -18,8 +18,11 @@
 //! | several C | held-out heads of each C | final heads at the best C |
 //! | to validate | held-out heads of each C | |
 //!
+//! Where the best C is the smallest or the largest, and scores rise towards it, there may be stages in between: each with the
+//! held-out heads of one C beyond, as long as that is better ([`Plan::beyond`]).
+//!
 //! All heads of a stage are trained in the same passes over the rows; the second stage goes on with the rows as they are,
-//! in the cache or the spool. The best C is the one with the most held-out rows on the right side, the smaller of equals.
+//! in the cache or the spool. Which C is the best says [`Scoring`], of equals it is the smaller.
 //!
 //! A held-out head has to rank and to count, not to be stored: it may stop at a looser gap ([`HELD_OUT_TOLERANCE`]) and
 //! after [`HELD_OUT_PASSES`] full passes, so that a C that is far too large holds nobody up.
@@ -31,8 +34,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::OutOfMemory;
 use crate::base::random::{Random, Stream};
-use crate::task::heads::{HeadSpec, Signs};
+use crate::task::heads::{HeadSpec, HeldOut, Signs};
 use crate::task::problem::Problem;
+use crate::task::scoring::Scoring;
 
 /// Folds that there may be where a column says them; fold ids are below this.
 pub const MOST_FOLDS: u32 = 64;
@@ -48,6 +52,9 @@ pub enum Folds {
     Count(u32),
     /// The source says each row's, below [`MOST_FOLDS`].
     Column,
+    /// The same, of so many that follow each other: the heads of a fold are trained on those before it, so that the first has
+    /// none and its rows are never held out.
+    Forward(u32),
 }
 
 /// What a plan is for.
@@ -70,6 +77,10 @@ pub struct Plan {
     pub purpose: Purpose,
     /// Whether the final heads get sigmoids, fitted to held-out decisions.
     pub probability: bool,
+    /// What says which C is the best.
+    pub scoring: Scoring,
+    /// How many values of C beyond the smallest or largest are tried, one after the other, as long as scores rise there.
+    pub beyond: u32,
 }
 
 /// Why a plan cannot be carried out.
@@ -114,6 +125,8 @@ impl Plan {
             folds: None,
             purpose: Purpose::Train,
             probability: false,
+            scoring: Scoring::Accuracy,
+            beyond: 0,
         }
     }
 
@@ -121,7 +134,7 @@ impl Plan {
     pub fn stride(&self) -> u32 {
         match self.folds {
             None => 1,
-            Some(Folds::Count(count)) => count.max(1),
+            Some(Folds::Count(count) | Folds::Forward(count)) => count.max(1),
             Some(Folds::Column) => MOST_FOLDS,
         }
     }
@@ -140,7 +153,9 @@ impl Plan {
             return Err(PlanError::Cost(c));
         }
         match self.folds {
-            Some(Folds::Count(count)) if !(2..=MOST_FOLDS).contains(&count) => {
+            Some(Folds::Count(count) | Folds::Forward(count))
+                if !(2..=MOST_FOLDS).contains(&count) =>
+            {
                 Err(PlanError::FoldCount(count))
             }
             None if self.holds_out() => Err(PlanError::NoFolds),
@@ -196,8 +211,10 @@ pub fn drawn_fold(seed: u64, class: u32, nth: u64, folds: u32) -> u32 {
 pub(crate) struct Layout {
     classes: usize,
     stride: usize,
-    /// Folds that have rows, ascending.
+    /// Folds that have heads of their own, ascending: those that have rows.
     folds: Vec<u32>,
+    /// Whether those heads are trained on the folds before alone.
+    forward: bool,
     /// By class, what it weighs where it is positive; empty: 1.
     positive_weights: Arc<Vec<f32>>,
 }
@@ -212,21 +229,26 @@ impl Layout {
         positive_weights: &Arc<Vec<f32>>,
     ) -> Result<Self, PlanError> {
         let stride = plan.stride() as usize;
-        let folds: Vec<u32> = (0..MOST_FOLDS)
+        let mut folds: Vec<u32> = (0..MOST_FOLDS)
             .filter(|fold| folds >> fold & 1 != 0)
             .collect();
         if plan.holds_out() && folds.len() < 2 {
             return Err(PlanError::FoldsFound(folds.len() as u32));
         }
+        let forward = matches!(plan.folds, Some(Folds::Forward(_)));
+        if forward {
+            folds.remove(0);
+        }
         Ok(Self {
             classes: groups.div_ceil(stride),
             stride,
             folds,
+            forward,
             positive_weights: positive_weights.clone(),
         })
     }
 
-    /// Folds that have rows, ascending.
+    /// Folds that have heads of their own, ascending.
     pub(crate) fn folds(&self) -> &[u32] {
         &self.folds
     }
@@ -266,7 +288,7 @@ impl Layout {
 
     /// The final heads at this C, appended to `heads`.
     pub(crate) fn add_final(&self, c: f64, heads: &mut Vec<HeadSpec>) -> Result<(), OutOfMemory> {
-        self.add(c, None, heads)
+        self.add(c, HeldOut::Nothing, heads)
     }
 
     /// The held-out heads, by C, fold and class, appended to `heads`.
@@ -279,7 +301,11 @@ impl Layout {
         let first = heads.len();
         for &c in costs {
             for &fold in &self.folds {
-                self.add(c, Some(fold), heads)?;
+                let held_out = match self.forward {
+                    true => HeldOut::From(fold),
+                    false => HeldOut::Fold(fold),
+                };
+                self.add(c, held_out, heads)?;
             }
         }
         for head in &mut heads[first..] {
@@ -289,12 +315,7 @@ impl Layout {
         Ok(())
     }
 
-    fn add(
-        &self,
-        c: f64,
-        held_out: Option<u32>,
-        heads: &mut Vec<HeadSpec>,
-    ) -> Result<(), OutOfMemory> {
+    fn add(&self, c: f64, held_out: HeldOut, heads: &mut Vec<HeadSpec>) -> Result<(), OutOfMemory> {
         let groups = self.classes.max(2) * self.stride;
         for head in 0..self.heads() {
             let signs = Signs::Against {

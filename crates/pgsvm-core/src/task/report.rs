@@ -78,6 +78,21 @@ pub struct Validation {
     pub auc: Option<f64>,
     /// The primal that training reached on the other rows, summed over the heads.
     pub objective: f64,
+    /// How good they are by the plan's measure; None where the fold's rows have no such score.
+    pub score: Option<f64>,
+    /// The same of all held-out rows at this C: areas as their mean over the folds, all else as if of one fold.
+    pub overall: Option<f64>,
+}
+
+/// What a trainer is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// Training final heads, perhaps held-out ones beside them, or looking at what they make of rows.
+    Final,
+    /// Choosing C among several.
+    Choosing,
+    /// Trying values of C beyond them.
+    Beyond,
 }
 
 /// How well a classifier fits the rows that it was trained on, of many about a hundred thousand of them.

@@ -5,7 +5,9 @@
 //! best is chosen, and the final heads get their sigmoids from its decisions.
 
 use crate::base::interrupts;
+use crate::base::memory::filled;
 use crate::base::zeros::zeros;
+use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedRows;
 use crate::simd::{Isa, Level, Real, Work};
@@ -14,6 +16,7 @@ use crate::solver::Solver;
 use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
 use crate::task::plan::{Layout, Plan, Purpose, MOST_FOLDS};
 use crate::task::report::{HeadReport, Validation};
+use crate::task::scoring::{Counts, Scoring};
 use crate::training::error::TrainError;
 use std::ops::Range;
 
@@ -24,12 +27,15 @@ pub(super) const ROWS_A_STEP: usize = 1 << 16;
 pub(super) struct HeldOut {
     layout: Layout,
     costs: Vec<f64>,
+    scoring: Scoring,
+    /// Of two classes, the one that scores take for positive.
+    positive: usize,
     /// Whether the final heads are to get sigmoids.
     sigmoids: bool,
     /// The first held-out head of the stage; they come by C, fold and class.
     first: usize,
-    /// By fold, its place among those that have rows.
-    places: [usize; MOST_FOLDS as usize],
+    /// By fold, its place among those that have heads of their own.
+    places: [Option<usize>; MOST_FOLDS as usize],
     /// By row.
     groups: Vec<u32>,
     /// By row, C and head of a classifier.
@@ -41,14 +47,17 @@ impl HeldOut {
         plan: &Plan,
         layout: Layout,
         first: usize,
-        rows: usize,
+        facts: &Facts,
     ) -> Result<Self, TrainError> {
-        let mut places = [0; MOST_FOLDS as usize];
+        let rows = facts.rows;
+        let mut places = [None; MOST_FOLDS as usize];
         for (place, &fold) in layout.folds().iter().enumerate() {
-            places[fold as usize] = place;
+            places[fold as usize] = Some(place);
         }
         Ok(Self {
             costs: plan.costs.clone(),
+            scoring: plan.scoring,
+            positive: facts.positive,
             sigmoids: plan.probability && plan.purpose == Purpose::Train,
             first,
             places,
@@ -71,8 +80,10 @@ impl HeldOut {
     #[inline(always)]
     fn decide<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
         let (ordinal, width, heads) = (row.ordinal(), self.width(), self.layout.heads());
-        let place = self.places[self.layout.fold(row.group()) as usize];
         self.groups[ordinal] = row.group() as u32;
+        let Some(place) = self.place(row.group()) else {
+            return;
+        };
         for cost in 0..self.costs.len() {
             interrupts::look();
             let first = self.head(cost, place);
@@ -81,6 +92,11 @@ impl HeldOut {
                     solver.decision::<K>(first + head, row);
             }
         }
+    }
+
+    /// The place of a group's fold; None where it is never held out.
+    fn place(&self, group: usize) -> Option<usize> {
+        self.places[self.layout.fold(group) as usize]
     }
 
     fn class(&self, row: usize) -> usize {
@@ -97,6 +113,27 @@ impl HeldOut {
     fn for_head(&self, row: usize, cost: usize, head: usize) -> (f32, bool) {
         let positive = self.class(row) == self.layout.positive(head);
         (self.of(row, cost)[head], positive)
+    }
+
+    /// The probability of a row's own class at one C, by these sigmoids of the heads.
+    fn probability(&self, row: usize, cost: usize, sigmoids: &[Sigmoid]) -> f64 {
+        let class = self.class(row);
+        let decisions = self.of(row, cost).iter().zip(sigmoids);
+        let mut each = decisions.map(|(decision, it)| it.probability(f64::from(*decision)));
+        if self.layout.heads() == 1 {
+            let positive = each.next().unwrap_or(0.5);
+            return if class == 1 { positive } else { 1.0 - positive };
+        }
+        let (mut own, mut sum) = (0.0, 0.0);
+        for (head, probability) in each.enumerate() {
+            own += if head == class { probability } else { 0.0 };
+            sum += probability;
+        }
+        if sum > 0.0 {
+            own / sum
+        } else {
+            0.0
+        }
     }
 }
 
@@ -135,12 +172,13 @@ impl<T: Real> ReadRows<T> for HeldOut {
 /// What held-out decisions say.
 pub(super) struct Verdict {
     pub(super) validation: Vec<Validation>,
-    /// The best C.
+    /// The best C, its score, and the scores of all in their order.
     pub(super) c: f64,
+    pub(super) score: Option<f64>,
+    pub(super) scores: Vec<Option<f64>>,
     pub(super) sigmoids: Vec<Sigmoid>,
     /// For each head of a classifier, the heads of the stage that were trained at the best C, one a fold.
     pub(super) sources: Vec<Vec<usize>>,
-    pub(super) layout: Layout,
 }
 
 /// The evaluation of held-out decisions, under way.
@@ -151,16 +189,16 @@ pub(super) struct Evaluation {
     /// Rows by fold, and where each fold that has rows ends; while rows are put in order, where its next row goes.
     order: Vec<u32>,
     ends: Vec<usize>,
-    /// Held-out rows that get their own class, by C.
-    correct: Vec<u64>,
     validation: Vec<Validation>,
-    /// Sums over the heads of the C and fold under way: how many have been looked at, had an AUC, and their AUCs.
+    /// Heads of the C and fold under way that have been ranked; what is counted of the fold, and of the C.
     heads: usize,
-    ranked: usize,
-    ranks: f64,
-    /// The best C, once it is known, and the sigmoids at it.
+    fold: Counts,
+    all: Counts,
+    /// By C, as far as they are known.
+    scores: Vec<Option<f64>>,
+    /// The best C, once it is known, and by C the sigmoids of its heads, where they were fitted.
     best: usize,
-    sigmoids: Vec<Sigmoid>,
+    sigmoids: Vec<Vec<Sigmoid>>,
     task: Task,
     /// Rows that the task has gone over.
     gone: usize,
@@ -175,7 +213,7 @@ enum Task {
     /// Rows of a fold are given to a head's ranking, which then works by itself.
     Ranking(Ranking),
     /// Counting the rows of a fold that get their own class.
-    Judging(u64),
+    Judging,
     /// Fitting the sigmoid of the next head.
     Fitting(SigmoidFit),
     Ended,
@@ -184,16 +222,16 @@ enum Task {
 impl Evaluation {
     pub(super) fn new(held_out: HeldOut, reports: Vec<HeadReport>) -> Result<Self, TrainError> {
         Ok(Self {
-            correct: vec![0; held_out.costs.len()],
             reports,
             order: zeros(held_out.groups.len())?,
             ends: vec![0; held_out.layout.folds().len() + 1],
             validation: Vec::new(),
             heads: 0,
-            ranked: 0,
-            ranks: 0.0,
+            fold: Counts::new(held_out.layout.classes())?,
+            all: Counts::new(held_out.layout.classes())?,
+            scores: Vec::new(),
             best: 0,
-            sigmoids: Vec::new(),
+            sigmoids: filled(Vec::new(), held_out.costs.len())?,
             task: Task::Counting,
             gone: 0,
             held_out,
@@ -203,18 +241,18 @@ impl Evaluation {
     /// Does the next bit of it, a few milliseconds' work. True at the end.
     pub(super) fn step(&mut self) -> Result<bool, TrainError> {
         let rows = match self.task {
-            Task::Ranking(_) | Task::Judging(_) => self.fold_under_way(),
+            Task::Ranking(_) | Task::Judging => self.fold_under_way(),
             _ => 0..self.held_out.groups.len(),
         };
         let portion = rows.start + self.gone..rows.end.min(rows.start + self.gone + ROWS_A_STEP);
         self.gone += portion.len();
         let last = portion.end == rows.end;
         let held_out = &self.held_out;
-        let place = |group: u32| held_out.places[held_out.layout.fold(group as usize) as usize];
         match &mut self.task {
             Task::Counting => {
-                for group in &held_out.groups[portion] {
-                    self.ends[place(*group) + 1] += 1;
+                let groups = held_out.groups[portion].iter();
+                for place in groups.filter_map(|group| held_out.place(*group as usize)) {
+                    self.ends[place + 1] += 1;
                 }
                 if last {
                     for fold in 1..self.ends.len() {
@@ -225,14 +263,16 @@ impl Evaluation {
             }
             Task::Ordering => {
                 for row in portion {
-                    let next = &mut self.ends[place(held_out.groups[row])];
-                    self.order[*next] = row as u32;
-                    *next += 1;
+                    if let Some(place) = held_out.place(held_out.groups[row] as usize) {
+                        let next = &mut self.ends[place];
+                        self.order[*next] = row as u32;
+                        *next += 1;
+                    }
                 }
                 if last {
                     // each start has moved to its fold's end
                     self.ends.pop();
-                    self.begin_fold()?;
+                    self.go_on()?;
                 }
             }
             Task::Ranking(ranking) if !portion.is_empty() => {
@@ -246,30 +286,41 @@ impl Evaluation {
                     self.end_ranking(area)?;
                 }
             }
-            Task::Judging(correct) => {
+            Task::Judging => {
                 let cost = self.validation.len() / self.ends.len();
-                let is_right = |row: &&u32| {
+                for row in &self.order[portion] {
                     interrupts::look();
-                    let row = **row as usize;
-                    predicted_class(held_out.of(row, cost)) == held_out.class(row)
-                };
-                *correct += self.order[portion].iter().filter(is_right).count() as u64;
+                    let row = *row as usize;
+                    let predicted = predicted_class(held_out.of(row, cost));
+                    self.fold.add(held_out.class(row), predicted);
+                    if held_out.scoring == Scoring::LogLoss {
+                        let own = held_out.probability(row, cost, &self.sigmoids[cost]);
+                        self.fold.add_probability(own);
+                    }
+                }
                 if last {
-                    let correct = *correct;
-                    self.end_fold(correct)?;
+                    self.end_fold()?;
                 }
             }
             Task::Fitting(fit) => {
-                let (head, cost) = (self.sigmoids.len(), self.best);
-                fit.take(portion.map(|row| {
+                let decided = self.scores.len() == held_out.costs.len();
+                let cost = if decided {
+                    self.best
+                } else {
+                    self.scores.len()
+                };
+                let head = self.sigmoids[cost].len();
+                let held = |row: &usize| held_out.place(held_out.groups[*row] as usize).is_some();
+                fit.take(portion.filter(held).map(|row| {
                     let (decision, positive) = held_out.for_head(row, cost, head);
                     (f64::from(decision), positive)
                 }));
                 if last {
                     self.gone = 0;
                     if fit.end_of_rows() {
-                        self.sigmoids.push(fit.sigmoid);
-                        self.begin_fit();
+                        let sigmoid = fit.sigmoid;
+                        self.sigmoids[cost].push(sigmoid);
+                        self.go_on()?;
                     }
                 }
             }
@@ -290,14 +341,28 @@ impl Evaluation {
         from..self.ends[place]
     }
 
-    /// Begins the next fold of a C, or what follows the last fold of the last C.
-    fn begin_fold(&mut self) -> Result<(), TrainError> {
-        if self.validation.len() < self.correct.len() * self.ends.len() {
-            return self.begin_ranking();
+    /// Begins what comes next: the sigmoids of a C that is scored by probabilities, its folds, and behind the last C the
+    /// sigmoids of the best one where they are wanted.
+    fn go_on(&mut self) -> Result<(), TrainError> {
+        let held_out = &self.held_out;
+        let cost = self.scores.len();
+        let decided = cost == held_out.costs.len();
+        if decided {
+            self.best = self.choose();
         }
-        self.best = self.choose();
-        self.begin_fit();
-        Ok(())
+        let (cost, fits) = match decided {
+            true => (self.best, held_out.sigmoids),
+            false => (cost, held_out.scoring == Scoring::LogLoss),
+        };
+        if fits && self.sigmoids[cost].len() < held_out.layout.heads() {
+            self.begin(Task::Fitting(SigmoidFit::new()));
+            return Ok(());
+        }
+        if decided {
+            self.begin(Task::Ended);
+            return Ok(());
+        }
+        self.begin_ranking()
     }
 
     fn begin_ranking(&mut self) -> Result<(), TrainError> {
@@ -311,62 +376,62 @@ impl Evaluation {
 
     fn end_ranking(&mut self, area: Option<f64>) -> Result<(), TrainError> {
         self.heads += 1;
-        self.ranked += usize::from(area.is_some());
-        self.ranks += area.unwrap_or(0.0);
+        self.fold.add_area(area);
         if self.heads < self.held_out.layout.heads() {
             return self.begin_ranking();
         }
-        self.begin(Task::Judging(0));
+        self.begin(Task::Judging);
         Ok(())
     }
 
-    /// Adds up what is known of a C and fold.
-    fn end_fold(&mut self, correct: u64) -> Result<(), TrainError> {
+    /// Adds up what is known of a C and fold, and behind the last fold of the C.
+    fn end_fold(&mut self) -> Result<(), TrainError> {
+        let held_out = &self.held_out;
         let cost = self.validation.len() / self.ends.len();
         let place = self.validation.len() % self.ends.len();
-        let rows = self.fold_under_way().len();
-        let first = self.held_out.head(cost, place);
+        let first = held_out.head(cost, place);
         let reports = &self.reports[first..first + self.heads];
+        let score = |counts: &Counts| counts.score(held_out.scoring, held_out.positive);
         self.validation.push(Validation {
-            c: self.held_out.costs[cost],
-            fold: self.held_out.layout.folds()[place],
-            rows: rows as u64,
-            accuracy: correct as f64 / rows as f64,
-            auc: (self.ranked > 0).then(|| self.ranks / self.ranked as f64),
+            c: held_out.costs[cost],
+            fold: held_out.layout.folds()[place],
+            rows: self.fold.rows(),
+            accuracy: self.fold.accuracy(),
+            auc: self.fold.area(),
             objective: reports.iter().map(|head| head.certificate.primal).sum(),
+            score: score(&self.fold),
+            overall: None,
         });
-        self.correct[cost] += correct;
-        (self.heads, self.ranked, self.ranks) = (0, 0, 0.0);
-        self.begin_fold()
+        self.all.add_fold(&self.fold);
+        if place + 1 == self.ends.len() {
+            let overall = score(&self.all);
+            let folds = self.validation.len() - self.ends.len()..;
+            for found in &mut self.validation[folds] {
+                found.overall = overall;
+            }
+            self.scores.push(overall);
+            self.all.clear();
+        }
+        self.fold.clear();
+        self.heads = 0;
+        self.go_on()
     }
 
-    /// Begins the sigmoid of the next head that is to have one.
-    fn begin_fit(&mut self) {
-        let wanted = match self.held_out.sigmoids {
-            true => self.held_out.layout.heads(),
-            false => 0,
-        };
-        self.begin(if self.sigmoids.len() < wanted {
-            Task::Fitting(SigmoidFit::new())
-        } else {
-            Task::Ended
-        });
-    }
-
-    /// The C with the most rows right, the smallest of equals.
+    /// The C with the best score, the smallest of equals.
     fn choose(&self) -> usize {
-        let costs = &self.held_out.costs;
+        let HeldOut { costs, scoring, .. } = &self.held_out;
         let mut best = 0;
-        for (cost, &correct) in self.correct.iter().enumerate() {
-            let equal = correct == self.correct[best];
-            if correct > self.correct[best] || (equal && costs[cost] < costs[best]) {
+        for (cost, &score) in self.scores.iter().enumerate() {
+            let equal = score == self.scores[best];
+            let better = scoring.is_better(score, self.scores[best]);
+            if better || (equal && costs[cost] < costs[best]) {
                 best = cost;
             }
         }
         best
     }
 
-    pub(super) fn verdict(self) -> Verdict {
+    pub(super) fn verdict(mut self) -> Verdict {
         let best = self.best;
         let sources = (0..self.held_out.layout.heads()).map(|head| {
             let folds = 0..self.ends.len();
@@ -378,8 +443,12 @@ impl Evaluation {
             sources: sources.collect(),
             validation: self.validation,
             c: self.held_out.costs[best],
-            sigmoids: self.sigmoids,
-            layout: self.held_out.layout,
+            score: self.scores[best],
+            scores: self.scores,
+            sigmoids: match self.held_out.sigmoids {
+                true => std::mem::take(&mut self.sigmoids[best]),
+                false => Vec::new(),
+            },
         }
     }
 }

@@ -204,6 +204,7 @@ mod tests {
             mean_row_words: 5,
             mean_q: 1.0,
             weighed: 0,
+            positive: 1,
         };
         Log::new(Instant::now(), &facts, 1)
     }

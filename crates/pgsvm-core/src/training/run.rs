@@ -18,13 +18,15 @@ use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Goal, Layout, Plan, Purpose};
 use crate::task::problem::Problem;
-use crate::task::report::{Fit, HeadReport, StopReason, TrainerReport, Validation};
+use crate::task::report::{Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
+use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
 use crate::training::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
 use crate::training::log::{Log, LogEntry};
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::{Sample, Survey};
+use crate::training::search::Search;
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
@@ -43,7 +45,15 @@ pub(super) struct Run<T> {
     /// What is to be done when the heads of the stage have ended; None after the last stage.
     plan: Option<Plan>,
     activity: Activity<T>,
-    /// Visits and updates of the stage before.
+    search: Search,
+    stage: Stage,
+    /// Folds held out in the stage.
+    folds: usize,
+    /// By final head, what it begins from: the dual variables of held-out heads at the best C so far.
+    begun: Vec<Vec<f32>>,
+    /// The C whose held-out heads come next, once the dual variables of those there are have gone over.
+    next: Option<f64>,
+    /// Visits and updates of the stages before.
     visits: u64,
     updates: u64,
     validation: Vec<Validation>,
@@ -197,6 +207,19 @@ impl<T: Real> Run<T> {
             problem: *problem,
             specs,
             finals,
+            search: match &plan {
+                Some(plan) => Search::new(plan.scoring, plan.beyond),
+                None => Search::new(Scoring::Accuracy, 0),
+            },
+            stage: match finals {
+                0 => Stage::Choosing,
+                _ => Stage::Final,
+            },
+            folds: plan
+                .as_ref()
+                .map_or(0, |_| facts.folds.count_ones() as usize),
+            begun: Vec::new(),
+            next: None,
             plan,
             activity: Activity::Training,
             visits: 0,
@@ -286,7 +309,7 @@ impl<T: Real> Run<T> {
         };
         let (groups, folds) = (self.facts.groups, self.facts.folds);
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
-        let held_out = HeldOut::new(plan, layout, self.finals, self.facts.rows)?;
+        let held_out = HeldOut::new(plan, layout, self.finals, &self.facts)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
         Ok(Step::Progress)
@@ -373,7 +396,8 @@ impl<T: Real> Run<T> {
         Ok(Step::Progress)
     }
 
-    /// Held-out decisions have been evaluated: the final heads are trained unless they are already, or are not wanted.
+    /// Held-out decisions have been evaluated: other C are tried or the final heads are trained, unless those are already, or
+    /// are not wanted.
     fn end_evaluating(&mut self) -> Result<Step, TrainError> {
         let Activity::Evaluating(evaluation) =
             std::mem::replace(&mut self.activity, Activity::Ended)
@@ -381,43 +405,79 @@ impl<T: Real> Run<T> {
             return Ok(Step::Done);
         };
         let mut verdict = evaluation.verdict();
-        self.validation = std::mem::take(&mut verdict.validation);
-        self.sigmoids = std::mem::take(&mut verdict.sigmoids);
-        self.c = Some(verdict.c);
-        let wanted = self
-            .plan
-            .take()
-            .is_some_and(|plan| plan.purpose == Purpose::Train);
-        if !wanted {
-            return Ok(Step::Done);
+        let more = std::mem::take(&mut verdict.validation);
+        let bytes = size_of_val(&more[..]) as u64;
+        let room = self.validation.try_reserve(more.len());
+        room.map_err(|_| TrainError::OutOfMemory { bytes })?;
+        self.validation.extend(more);
+        let (costs, purpose) = match &self.plan {
+            Some(plan) => (plan.costs.as_slice(), plan.purpose),
+            None => return Ok(Step::Done),
+        };
+        let is_best = self.search.take(costs, &verdict);
+        if is_best {
+            self.sigmoids = std::mem::take(&mut verdict.sigmoids);
+            self.c = Some(verdict.c);
         }
-        if self.finals > 0 {
-            return self.begin_survey();
+        self.next = self.search.next();
+        match (purpose, is_best) {
+            (Purpose::Train, true) if self.finals == 0 => {
+                self.activity = Activity::HandingOver(Box::new(verdict), Vec::new());
+                Ok(Step::Progress)
+            }
+            (Purpose::Train, _) if self.finals > 0 => {
+                self.plan = None;
+                self.begin_survey()
+            }
+            _ => self.begin_next_stage(),
         }
-        self.activity = Activity::HandingOver(Box::new(verdict), Vec::new());
-        Ok(Step::Progress)
     }
 
-    /// The final heads begin where the held-out heads of their C have come to.
+    /// The best held-out heads so far have handed over what the final ones begin from.
     fn end_handing_over(&mut self) -> Result<Step, TrainError> {
-        let Activity::HandingOver(verdict, duals) =
+        if let Activity::HandingOver(_, duals) =
             std::mem::replace(&mut self.activity, Activity::Ended)
-        else {
+        {
+            self.begun = duals;
+        }
+        self.begin_next_stage()
+    }
+
+    /// Begins to try the next C, or to train the final heads.
+    fn begin_next_stage(&mut self) -> Result<Step, TrainError> {
+        let (Some(plan), Some(c)) = (&mut self.plan, self.c) else {
             return Ok(Step::Done);
         };
-        self.visits = self.schedule.solver().visits();
-        self.updates = self.schedule.solver().updates();
+        if self.next.is_none() && plan.purpose == Purpose::Validate {
+            return Ok(Step::Done);
+        }
+        self.visits += self.schedule.solver().visits();
+        self.updates += self.schedule.solver().updates();
         self.schedule.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
         *self.schedule.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
         self.specs.clear();
-        verdict.layout.add_final(verdict.c, &mut self.specs)?;
-        self.finals = self.specs.len();
+        let (groups, folds) = (self.facts.groups, self.facts.folds);
+        let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
+        let mut begun = Vec::new();
+        match self.next.take() {
+            Some(next) => {
+                plan.costs = vec![next];
+                layout.add_held_out(&plan.costs, &self.problem, &mut self.specs)?;
+                self.stage = Stage::Beyond;
+            }
+            None => {
+                layout.add_final(c, &mut self.specs)?;
+                self.finals = self.specs.len();
+                self.plan = None;
+                (self.stage, self.folds) = (Stage::Final, 0);
+                // the lengths of Pegasos' steps are those of a beginning from nothing
+                if self.problem.pegasos().is_none() {
+                    begun = std::mem::take(&mut self.begun);
+                }
+            }
+        }
         let mut solver = Solver::new(&self.problem, &self.specs, &self.facts, self.together)?;
-        let begun = match self.problem.pegasos() {
-            None => duals,
-            Some(_) => Vec::new(),
-        };
         (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
         self.activity = Activity::Starting(Box::new(solver), begun, (0, 0));
         Ok(Step::Progress)
@@ -446,6 +506,12 @@ impl<T: Real> Run<T> {
     pub(super) fn heads(&self) -> Result<(&[HeadSpec], Vec<HeadReport>), OutOfMemory> {
         let reports = gathered(self.solver().reports(self.facts.rows))?;
         Ok((&self.specs, reports))
+    }
+
+    /// What is being trained: the stage, its heads and those that run, its folds.
+    pub(super) fn stage(&self) -> (Stage, usize, usize, usize) {
+        let running = self.solver().running_heads();
+        (self.stage, self.specs.len(), running, self.folds)
     }
 
     pub(super) fn progress(&self) -> (Tallies, u64, u64, f64) {
