@@ -690,7 +690,8 @@ fn c_is_the_best_by_the_measure_asked_for() {
 #[test]
 fn c_goes_on_beyond_those_given_while_scores_rise() {
     let examples = grouped(600, 4, 3, 5);
-    let within = plan(&[1e-9, 1e-8], 5, Purpose::Train);
+    let within = plan(&[1e-6, 1e-4], 5, Purpose::Train);
+    let mut between = Vec::new();
     for cache in [PLENTY, little(&examples)] {
         for (purpose, scoring) in [
             (Purpose::Train, Scoring::LogLoss),
@@ -710,11 +711,10 @@ fn c_goes_on_beyond_those_given_while_scores_rise() {
                 .take_while(|two| two[1].1 < two[0].1)
                 .count();
             // each is tried because the one before was the best so far
-            assert_eq!(
-                tried,
-                [-9.0, -8.0, -7.0, -6.0, -5.0][..(rose + 2).min(5).min(found.len())]
-            );
-            assert!(found.len() > 2, "{found:?}");
+            let all = [-6.0, -4.0, -2.0, 0.0, 2.0];
+            assert_eq!(tried, all[..(rose + 2).min(5)], "{found:?}");
+            assert!(found.len() > rose + 1, "{found:?}");
+            between = found[rose - 1..].iter().map(|(c, _)| *c).collect();
             let report = trained.trainer.report().unwrap();
             assert_eq!(report.c, Some(found[rose].0), "{found:?}");
             assert_eq!(
@@ -725,14 +725,17 @@ fn c_goes_on_beyond_those_given_while_scores_rise() {
         }
     }
     // none beyond where none is wanted, where the best has others on both sides, and where no score is better
-    let inner = plan(&[1e-7, 0.1, 1e4], 5, Purpose::Validate);
+    let inner = Plan {
+        scoring: Scoring::LogLoss,
+        ..plan(&between, 5, Purpose::Validate)
+    };
     let perfect = plan(&[1.0, 10.0], 5, Purpose::Validate);
     let apart: Vec<_> = (0..100u32)
         .map(|k| OwnedExample::dense(5 * (k % 2) + k / 2 % 5, vec![f64::from(k % 2) - 0.5]))
         .collect();
     for (plan, examples) in [(within, &examples), (inner, &examples), (perfect, &apart)] {
         let plan = Plan {
-            beyond: if plan.costs[0] == 1e-9 { 0 } else { 3 },
+            beyond: if plan.costs[0] == 1e-6 { 0 } else { 3 },
             ..plan
         };
         let trained = carry_out(problem(Loss::SquaredHinge), &plan, examples, PLENTY);
