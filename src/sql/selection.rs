@@ -12,6 +12,7 @@ use crate::training::leader::Trained;
 use crate::training::validation;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgsvm_core::Scoring;
 
 /// What a training is called that stores nothing.
 const NAMELESS: &str = "svm_select_features";
