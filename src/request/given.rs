@@ -137,7 +137,7 @@ fn taken_options(
     taken.retain(|name, _| {
         let means_something = match name.as_str() {
             "costs" => chooses,
-            "folds" | "fold_column" => holds_out,
+            "folds" | "fold_column" | "fold_order" => holds_out,
             _ => !OF_ONE_TRAINING.contains(&name.as_str()),
         };
         means_something && !options.contains_key(name)
