@@ -5,24 +5,34 @@
 pub const SMALL_BYTES: usize = 16 << 10;
 /// Most commas: what there may be of items.
 const MOST_COMMAS: usize = 2000;
+/// Most lists and objects within each other.
+const MOST_DEPTH: usize = 128;
 
 /// What is said of JSON that is not small.
 pub const TOO_LARGE: &str = "it holds a text of more than 16 kB, or more than 2000 items";
 
-/// Length of the longest text within it, quotes aside.
-pub fn longest_text(json: &str) -> usize {
-    look(json).0
+/// Whether each of its texts is small; there may be any number of them.
+pub fn has_small_texts(json: &str) -> bool {
+    let found = look(json);
+    found.longest <= SMALL_BYTES && found.depth <= MOST_DEPTH
 }
 
 /// Whether all that is read of it stays small: texts and numbers of them.
 pub fn is_small(json: &str) -> bool {
-    let (longest, commas) = look(json);
-    longest <= SMALL_BYTES && commas <= MOST_COMMAS
+    let found = look(json);
+    found.longest <= SMALL_BYTES && found.commas <= MOST_COMMAS
 }
 
-/// The longest text, and the commas outside texts.
-fn look(json: &str) -> (usize, usize) {
+/// The longest text, quotes aside; the commas outside texts; how many lists and objects are within each other.
+struct Found {
+    longest: usize,
+    commas: usize,
+    depth: usize,
+}
+
+fn look(json: &str) -> Found {
     let (mut longest, mut commas) = (0, 0);
+    let (mut open, mut depth) = (0usize, 0);
     let mut begun = None;
     let mut bytes = json.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -37,8 +47,17 @@ fn look(json: &str) -> (usize, usize) {
                 bytes.next();
             }
             (b',', None) => commas += 1,
+            (b'[' | b'{', None) => {
+                open += 1;
+                depth = depth.max(open);
+            }
+            (b']' | b'}', None) => open = open.saturating_sub(1),
             _ => {}
         }
     }
-    (longest, commas)
+    Found {
+        longest,
+        commas,
+        depth,
+    }
 }

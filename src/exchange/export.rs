@@ -45,7 +45,7 @@ fn svm_export(
         let model = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
         let schema = model::schema_of_call(fcinfo);
         match format {
-            Format::Whole => model::text::write(&model, whole::facts(&schema, &model)?),
+            Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
             Format::Liblinear => write(&model, &Stored::read(&schema, &model.name)?),
         }
     };

@@ -5,12 +5,16 @@
 use crate::base::errors::{Code, Failure};
 use crate::catalog::rights;
 use crate::catalog::whole::StoredRows;
-use crate::model::text::{self, Facts};
+use crate::model::text::{self, Facts, SAID_OF_HEAD, SAID_OF_VERSION};
 use crate::model::Model;
+use crate::pg::json::Jsonb;
+use crate::pg::select::{self, Parameter, Prepared};
 use crate::storing::versions::{self, spi_failure};
 use pgrx::spi::{quote_identifier, SpiClient, SpiError};
-use pgrx::{JsonB, Spi};
-use serde_json::{Map, Value};
+use pgrx::{pg_sys, JsonB, Spi};
+use pgsvm_core::memory::Room;
+use serde_json::{json, Value};
+use std::ffi::CString;
 
 /// Columns of svm_version that do not travel: what the other database gives, and what is about the rows.
 const LEFT_BEHIND: [&str; 7] = [
@@ -31,40 +35,51 @@ fn travels(column: &str) -> bool {
             .any(|beginning| column.starts_with(beginning))
 }
 
-/// What the tables say of a model beside weights.
+/// What the tables say of a model beside weights and what it says itself.
 pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
     let (name, version) = model.name.rsplit_once('@').unwrap_or((&model.name, ""));
     let version: Option<i32> = version.parse().ok();
-    let found = Spi::connect(|client| {
-        let rows = client.select(
-            &format!(
-                "SELECT pg_catalog.to_jsonb(v),
-                     (SELECT pg_catalog.jsonb_agg(pg_catalog.to_jsonb(h) ORDER BY h.head) FROM {schema}.svm_head AS h
-                      WHERE h.version_id OPERATOR(pg_catalog.=) v.id)
-                 FROM {schema}.svm_model AS m
-                 JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
-                 WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
-            ),
-            Some(1),
-            &[name.into(), version.into()],
-        )?;
-        let row = rows.first();
-        Ok::<_, SpiError>((row.get::<JsonB>(1)?, row.get::<JsonB>(2)?))
+    let but = |columns: &[&str]| format!("'{{{}}}'::pg_catalog.text[]", columns.join(","));
+    let begins = LEFT_BEHIND_BY_BEGINNING
+        .map(|beginning| format!("pg_catalog.starts_with(key, '{beginning}')"));
+    let of_version = CString::new(format!(
+        "SELECT (SELECT pg_catalog.jsonb_object_agg(key, value)
+             FROM pg_catalog.jsonb_each(pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) {}) WHERE NOT ({}))::pg_catalog.text
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2",
+        but(&[&LEFT_BEHIND[..], &SAID_OF_VERSION[..]].concat()),
+        begins.join(" OR ")
+    ));
+    let of_heads = CString::new(format!(
+        "SELECT (pg_catalog.to_jsonb(h) OPERATOR(pg_catalog.-) {})::pg_catalog.text
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+         JOIN {schema}.svm_head AS h ON h.version_id OPERATOR(pg_catalog.=) v.id
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2 ORDER BY h.head",
+        but(&[&["version_id"][..], &SAID_OF_HEAD[..]].concat())
+    ));
+    let mut facts = Facts {
+        version: String::new(),
+        heads: Vec::new(),
+    };
+    let mut failed = Ok(());
+    select::connected(|| {
+        let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
+        let given = [Parameter::Text(name), Parameter::Int4(version)];
+        Prepared::once(&of_version.unwrap_or_default(), &types).for_each(&given, |row| {
+            facts.version = row.text(1).unwrap_or_default();
+            false
+        });
+        Prepared::once(&of_heads.unwrap_or_default(), &types).for_each(&given, |row| {
+            failed = facts
+                .heads
+                .room(1)
+                .map(|heads| heads.push(row.text(1).unwrap_or_default()));
+            failed.is_ok()
+        });
     });
-    let (version, heads) = found.map_err(spi_failure)?;
-    let mut facts = text::facts_of(model)?;
-    if let Some(JsonB(Value::Object(version))) = version {
-        facts.version = version;
-        facts.version.retain(|column, _| travels(column));
-    }
-    if let Some(JsonB(Value::Array(heads))) = heads {
-        for (facts, head) in facts.heads.iter_mut().zip(heads) {
-            if let Value::Object(head) = head {
-                *facts = head;
-                facts.retain(|column, _| column != "version_id");
-            }
-        }
-    }
+    failed?;
     Ok(facts)
 }
 
@@ -82,25 +97,28 @@ pub fn import(
         )
         .hint("Leave classes out: svm_import('name', …)."));
     }
-    let (model, facts) = text::read(content)?;
+    let (model, told) = text::read(content)?;
     let name = name.unwrap_or_else(|| model.base_name()).to_owned();
     rights::check_name(&name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
     let stored_rows = stored_rows(&model)?;
     let id = Spi::connect_mut(|client| {
         let (model_id, version) = versions::next_version(client, schema, &name)?;
-        let mut columns = facts.version;
-        columns.retain(|column, _| travels(column));
-        columns.insert("model_id".to_owned(), model_id.into());
-        columns.insert("version".to_owned(), version.into());
-        columns.insert("stored_rows".to_owned(), stored_rows);
         // a training here takes nothing over from it
-        columns.insert("given".to_owned(), Value::Object(Map::new()));
-        let id = insert(client, schema, "svm_version", columns, Some("id"))?;
+        let own = json!({
+            "model_id": model_id, "version": version, "stored_rows": stored_rows, "given": {},
+        });
+        let id = insert(
+            client,
+            schema,
+            "svm_version",
+            (told.version, &own),
+            Some("id"),
+        )?;
         let id = id.expect("id is NOT NULL");
-        for mut head in facts.heads {
-            head.insert("version_id".to_owned(), id.into());
-            insert(client, schema, "svm_head", head, None)?;
+        for head in &told.heads {
+            let own = json!({"version_id": id});
+            insert(client, schema, "svm_head", (head, &own), None)?;
         }
         Ok(id)
     })
@@ -129,40 +147,44 @@ fn stored_rows(model: &Model) -> Result<Value, Failure> {
     ]))
 }
 
-/// Inserts a row that is given by the names of its columns; names that the table here does not have are left
-/// out, as another version of pgsvm may have written them. Returns what the column `returning` got.
+/// Inserts a row that is given by the names of its columns, `told` in the text and `own` ones; names that the table here
+/// does not have are left out, as another version of pgsvm may have written them. Returns what the column `returning` got.
 fn insert(
     client: &mut SpiClient<'_>,
     schema: &str,
     table: &str,
-    columns: Map<String, Value>,
+    (told, own): (&str, &Value),
     returning: Option<&str>,
 ) -> Result<Option<i64>, SpiError> {
     let known = client.select(
         "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
          WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
-             AND NOT attisdropped AND pg_catalog.has_column_privilege(attrelid, attnum, 'INSERT')",
+             AND NOT attisdropped AND pg_catalog.has_column_privilege(attrelid, attnum, 'INSERT')
+             AND pg_catalog.jsonb_exists($2 OPERATOR(pg_catalog.||) $3, attname::pg_catalog.text)",
         None,
-        &[format!("{schema}.{table}").into()],
+        &[
+            format!("{schema}.{table}").into(),
+            Jsonb(told).into(),
+            JsonB(own.clone()).into(),
+        ],
     )?;
     let mut names = Vec::new();
     for row in known {
-        if let Some(name) = row
-            .get::<String>(1)?
-            .filter(|name| columns.contains_key(name))
-        {
+        let name = row.get::<String>(1)?.unwrap_or_default();
+        if own.get(&name).is_some() || travels(&name) {
             names.push(quote_identifier(name));
         }
     }
     let names = names.join(", ");
     let mut insert = format!(
         "INSERT INTO {schema}.{table} ({names})
-         SELECT {names} FROM pg_catalog.jsonb_populate_record(NULL::{schema}.{table}, $1)"
+         SELECT {names} FROM pg_catalog.jsonb_populate_record(NULL::{schema}.{table}, $1 OPERATOR(pg_catalog.||) $2)"
     );
     if let Some(column) = returning {
         insert.push_str(&format!(" RETURNING {column}"));
     }
-    let rows = client.update(&insert, None, &[JsonB(Value::Object(columns)).into()])?;
+    let given = [Jsonb(told).into(), JsonB(own.clone()).into()];
+    let rows = client.update(&insert, None, &given)?;
     match returning {
         Some(_) => rows.first().get_one::<i64>(),
         None => Ok(None),

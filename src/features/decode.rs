@@ -60,7 +60,7 @@ impl Decoder {
         columns: &[Column],
         nulls: Nulls,
     ) -> Result<Self, FeatureError> {
-        let by_name = ByName::new(columns);
+        let by_name = ByName::new(columns)?;
         let mut parts = Vec::new();
         for part in &features.parts {
             let part = Part::new(part, &by_name)?;
@@ -74,7 +74,7 @@ impl Decoder {
         }
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
-            one_hot: OneHot::new(features.parts.len()),
+            one_hot: OneHot::new(features.parts.len())?,
             features: features.copied()?,
             parts,
             width: columns.len(),

@@ -7,7 +7,7 @@ use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
 use pgrx::pg_sys;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -31,11 +31,11 @@ struct Learning {
 
 impl OneHot {
     /// For rows with that many parts.
-    pub fn new(parts: usize) -> Self {
-        Self {
-            enums: vec![HashMap::default(); parts],
+    pub fn new(parts: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            enums: gathered((0..parts).map(|_| HashMap::default()))?,
             learning: None,
-        }
+        })
     }
 
     /// From now on new values get codes, below `end` and behind those that `features` have already.

@@ -8,6 +8,7 @@ use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
 use crate::pg::vector::VectorKind;
 use core::mem::{discriminant, Discriminant};
+use pgsvm_core::memory::{OutOfMemory, Room};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ pub fn resolve(
     columns: &[Column],
     label: &str,
 ) -> Result<(FeatureSet, Vec<SkippedColumn>), FeatureError> {
-    let columns = ByName::new(columns);
+    let columns = ByName::new(columns)?;
     let (parts, skipped) = match entries {
         Some(entries) if entries.len() > MOST_PARTS => {
             return Err(FeatureError::TooMany {
@@ -52,8 +53,8 @@ fn all_parts(
             continue;
         }
         match column_part(column) {
-            Some(part) => parts.push(part),
-            None => skipped.push(SkippedColumn {
+            Some(part) => parts.room(1)?.push(part),
+            None => skipped.room(1)?.push(SkippedColumn {
                 name: column.name.clone(),
                 type_name: type_of(column),
             }),
@@ -75,8 +76,10 @@ fn named_parts(
     columns: &ByName<'_>,
     label: &str,
 ) -> Result<Vec<FeaturePart>, FeatureError> {
-    let mut parts: Vec<FeaturePart> = Vec::with_capacity(entries.len());
+    let mut parts: Vec<FeaturePart> = Vec::new();
+    parts.room(entries.len())?;
     let mut known = HashSet::new();
+    known.room(entries.len())?;
     let mut missing = Vec::new();
     for entry in entries {
         let part = match named_part(entry, columns, label) {
@@ -209,15 +212,16 @@ pub(super) struct ByName<'a> {
 }
 
 impl<'a> ByName<'a> {
-    pub fn new(all: &'a [Column]) -> Self {
-        let mut places = HashMap::with_capacity(all.len());
+    pub fn new(all: &'a [Column]) -> Result<Self, OutOfMemory> {
+        let mut places = HashMap::new();
+        places.room(all.len())?;
         for (at, column) in all.iter().enumerate() {
             places
                 .entry(column.name.as_str())
                 .and_modify(|(_, only)| *only = false)
                 .or_insert((at, true));
         }
-        Self { all, places }
+        Ok(Self { all, places })
     }
 
     fn has(&self, name: &str) -> bool {

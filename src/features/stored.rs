@@ -110,7 +110,7 @@ pub fn is_unknown(spread: &Rc<Spread>) -> bool {
 
 /// Reads the stored form. None when it is none.
 pub fn read(json: &str) -> Result<Option<FeatureSet>, OutOfMemory> {
-    if json::longest_text(json) > json::SMALL_BYTES {
+    if !json::has_small_texts(json) {
         return Ok(None);
     }
     match serde_json::from_str(json) {

@@ -27,6 +27,7 @@ use super::{compat, list};
 use core::ffi::CStr;
 use core::ops::Range;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 use twox_hash::XxHash3_64;
 
 /// The form of what is hashed.
@@ -55,7 +56,8 @@ struct Derivation<'a> {
     /// The table's number in the query.
     scanned: pg_sys::Index,
     ended: &'a Ended,
-    words: Vec<u64>,
+    /// What is hashed.
+    words: Vec<[u8; 8]>,
 }
 
 /// What the rows of a scan have in common as one number; None where they have no origin.
@@ -70,20 +72,27 @@ unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Optio
             table: scan.table,
             scanned: node.scanrelid,
             ended,
-            words: vec![FORM],
+            words: Vec::new(),
         };
+        derivation.add([FORM])?;
         derivation.server()?;
         derivation.table()?;
         let targets = list::elements::<pg_sys::TargetEntry>(node.plan.targetlist);
         for target in targets.skip(columns.start).take(columns.len()) {
             derivation.expression((*target).expr)?;
         }
-        let words: Vec<[u8; 8]> = derivation.words.into_iter().map(u64::to_le_bytes).collect();
-        Some(XxHash3_64::oneshot(words.as_flattened()))
+        Some(XxHash3_64::oneshot(derivation.words.as_flattened()))
     }
 }
 
 impl Derivation<'_> {
+    /// Adds these words; None where there is no memory for them: rows have no origin then.
+    fn add<const N: usize>(&mut self, words: [u64; N]) -> Option<()> {
+        let room = self.words.room(N).ok()?;
+        room.extend(words.map(u64::to_le_bytes));
+        Some(())
+    }
+
     /// Adds what runs here on what.
     ///
     /// # Safety
@@ -100,12 +109,12 @@ impl Derivation<'_> {
                 env!("CARGO_PKG_VERSION").as_bytes(),
                 CStr::from_ptr(version).to_bytes(),
             ];
-            self.words.extend(versions.map(XxHash3_64::oneshot));
-            self.words.extend([
+            self.add(versions.map(XxHash3_64::oneshot))?;
+            self.add([
                 pg_sys::GetSystemIdentifier(),
                 u64::from(pg_sys::GetWALInsertionTimeLine()),
                 u64::from(pg_sys::MyDatabaseId.to_u32()),
-            ]);
+            ])?;
             Some(())
         }
     }
@@ -125,7 +134,7 @@ impl Derivation<'_> {
             if !is_heap || self.table.to_u32() < pg_sys::FirstNormalObjectId {
                 return None;
             }
-            self.words.push(u64::from(file));
+            self.add([u64::from(file)])?;
             self.catalog_row(pg_sys::SysCacheIdentifier::RELOID, self.table, None, |_| {
                 true
             })
@@ -141,21 +150,21 @@ impl Derivation<'_> {
         // SAFETY: as the caller promises; a node's tag says what it is.
         unsafe {
             let tag = (*node).type_;
-            self.words.push(tag as u64);
+            self.add([tag as u64])?;
             match tag {
                 pg_sys::NodeTag::T_Var => self.column(&*node.cast::<pg_sys::Var>()),
                 pg_sys::NodeTag::T_Const => {
                     let constant = &*node.cast::<pg_sys::Const>();
-                    self.words.extend([
+                    self.add([
                         u64::from(constant.consttype.to_u32()),
                         constant.constvalue.value() as u64,
-                    ]);
+                    ])?;
                     (constant.constbyval && !constant.constisnull).then_some(())
                 }
                 pg_sys::NodeTag::T_RelabelType => {
                     let relabelled = &*node.cast::<pg_sys::RelabelType>();
                     self.type_of_value(relabelled.resulttype)?;
-                    self.words.push(u64::from(relabelled.resultcollid.to_u32()));
+                    self.add([u64::from(relabelled.resultcollid.to_u32())])?;
                     self.expression(relabelled.arg)
                 }
                 pg_sys::NodeTag::T_FuncExpr => self.call(&*node.cast::<pg_sys::FuncExpr>()),
@@ -173,11 +182,11 @@ impl Derivation<'_> {
         if column.varno as pg_sys::Index != self.scanned || column.varattno <= 0 {
             return None;
         }
-        self.words.extend([
+        self.add([
             column.varattno as u64,
             column.vartypmod as u32 as u64,
             u64::from(column.varcollid.to_u32()),
-        ]);
+        ])?;
         let number = pg_sys::Datum::from(column.varattno);
         let attributes = pg_sys::SysCacheIdentifier::ATTNUM;
         // SAFETY: as the caller promises.
@@ -225,7 +234,7 @@ impl Derivation<'_> {
                 (*function).prolang.to_u32() == INTERNAL_LANGUAGE
                     && (*function).provolatile as u8 == pg_sys::PROVOLATILE_IMMUTABLE
             })?;
-            self.words.push(arguments().count() as u64);
+            self.add([arguments().count() as u64])?;
             arguments().try_for_each(|argument| self.expression(argument))
         }
     }
@@ -255,7 +264,7 @@ impl Derivation<'_> {
             let will_do = will_do(tuple);
             pg_sys::ReleaseSysCache(tuple);
             let version = self.ended.number_in_catalog(shown).filter(|_| will_do)?;
-            self.words.extend([u64::from(oid.to_u32()), version]);
+            self.add([u64::from(oid.to_u32()), version])?;
             Some(())
         }
     }

@@ -4,8 +4,10 @@
 use super::base_column::BaseColumn;
 use super::pages::{self, Table};
 use super::{list, whole_rows};
+use crate::base::errors::OrRaise;
 use core::ffi::CStr;
 use pgrx::pg_sys;
+use pgsvm_core::memory::gathered;
 use std::ffi::CString;
 
 /// A column of a query's result.
@@ -164,7 +166,7 @@ fn hazard(code: core::ffi::c_char) -> Runs {
 /// `targets` is a target list of PostgreSQL.
 unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
     // SAFETY: every element of a target list is a TargetEntry with an expression.
-    unsafe { list::elements::<pg_sys::TargetEntry>(targets) }
+    let columns = unsafe { list::elements::<pg_sys::TargetEntry>(targets) }
         .map(|target| unsafe { &*target })
         .filter(|target| !target.resjunk)
         .map(|target| {
@@ -185,8 +187,8 @@ unsafe fn columns(targets: *mut pg_sys::List) -> Vec<Column> {
                 typmod,
                 base: BaseColumn::of(target),
             }
-        })
-        .collect()
+        });
+    gathered(columns).or_raise()
 }
 
 /// The base relations of a range table.

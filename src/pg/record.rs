@@ -1,8 +1,10 @@
 //! Row values (`record` and named row types) as columns and values.
 
 use super::query::Column;
+use crate::base::errors::OrRaise;
 use core::ffi::CStr;
 use pgrx::{pg_sys, varlena, PgTupleDesc};
+use pgsvm_core::memory::{filled, gathered};
 
 /// The shape of row values of one type, and room for the values of one row.
 pub struct RowShape {
@@ -77,8 +79,8 @@ impl RowShape {
             type_id,
             typmod,
             descriptor,
-            values: vec![pg_sys::Datum::from(0); columns.len()],
-            nulls: vec![true; columns.len()],
+            values: filled(pg_sys::Datum::from(0), columns.len()).or_raise(),
+            nulls: filled(true, columns.len()).or_raise(),
             columns,
         }
     }
@@ -137,7 +139,7 @@ impl Drop for RowShape {
 unsafe fn columns(descriptor: pg_sys::TupleDesc) -> Vec<Column> {
     // SAFETY: as the caller promises; the names are terminated.
     let descriptor = unsafe { PgTupleDesc::from_pg_unchecked(descriptor) };
-    descriptor
+    let columns = descriptor
         .iter()
         .map(|attribute| match attribute.attisdropped {
             true => Column {
@@ -155,6 +157,6 @@ unsafe fn columns(descriptor: pg_sys::TupleDesc) -> Vec<Column> {
                 typmod: attribute.atttypmod,
                 base: None,
             },
-        })
-        .collect()
+        });
+    gathered(columns).or_raise()
 }

@@ -127,6 +127,14 @@ pub fn for_each_at_once(sql: &CStr, mut visit: impl FnMut(&ResultRow)) {
     }
 }
 
+/// Runs a statement that changes something, with a zero byte behind it.
+pub fn execute(sql: &[u8]) {
+    if let Ok(sql) = CStr::from_bytes_with_nul(sql) {
+        // SAFETY: SPI is connected; an error is left to the abort.
+        connected(|| unsafe { pg_sys::SPI_execute(sql.as_ptr(), false, 0) });
+    }
+}
+
 /// Values and null flags as SPI wants them.
 fn bind(parameters: &[Parameter<'_>]) -> (Vec<pg_sys::Datum>, Vec<c_char>) {
     parameters

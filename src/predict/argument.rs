@@ -19,7 +19,7 @@ use crate::pg::varlena::{self, Varlena};
 use crate::pg::vector::VectorKind;
 use crate::pg::{grow, Patience};
 use pgrx::pg_sys;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{gathered, Room};
 
 /// How to read the argument at one call site.
 pub struct Argument {
@@ -541,7 +541,7 @@ fn decoder_of(
     model: &Model,
     shape: &RowShape,
 ) -> Result<(Decoder, Vec<(usize, FeatureError)>), FeatureError> {
-    let mut columns = shape.columns().to_vec();
+    let mut columns = gathered(shape.columns().iter().cloned())?;
     let mut only_null: Vec<(usize, FeatureError)> = Vec::new();
     loop {
         let error = match Decoder::new(&model.features, &columns, model.nulls) {

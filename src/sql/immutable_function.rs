@@ -7,11 +7,13 @@ use super::function::{place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
 use crate::features::FeaturePart;
 use crate::model::{text, Model};
+use crate::pg::select;
 use crate::pg::types::{type_kind, TypeKind};
 use crate::request::source::quote;
 use crate::targets::labels::qualified_type_name;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
 const MOST_COLUMNS: usize = 90;
@@ -33,33 +35,22 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
     let places: Vec<_> = (1..=parameters.len())
         .map(|place| format!(", ${place}"))
         .collect();
-    let written = text::facts_of(model)
-        .and_then(|facts| text::write(model, facts))
-        .map_err(Problem::Ours)?;
+    let written = text::write(model, None).map_err(Problem::Ours)?;
     check_length(model, &written)?;
-    let call = |function: &str| {
-        format!(
-            "svm_internal.{function}({}::pg_catalog.text{})",
-            quote_literal(written.as_str()),
-            places.concat()
-        )
+    let (result, function) = match kind {
+        Kind::Class => (result_type(model), "svm_constant_class"),
+        Kind::Decision => (FLOAT, "svm_constant_decision"),
+        Kind::Probability => (FLOAT, "svm_constant_probability"),
     };
-    let (result, body) = match kind {
-        Kind::Class => {
-            let result = result_type(model);
-            (
-                result,
-                format!("CAST({} AS {result})", call("svm_constant_class")),
-            )
-        }
-        Kind::Decision => (FLOAT, call("svm_constant_decision")),
-        Kind::Probability => (FLOAT, call("svm_constant_probability")),
-    };
-    Spi::run(&format!(
+    let before = format!(
         "CREATE OR REPLACE FUNCTION {full_name}({}) RETURNS {result}
-         LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN {body}",
+         LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CAST(svm_internal.{function}(",
         declared.join(", ")
-    ))?;
+    );
+    let behind = format!("::pg_catalog.text{}) AS {result})", places.concat());
+    select::execute(
+        &with_literal(&before, &written, &behind).map_err(|error| Problem::Ours(error.into()))?,
+    );
     Spi::run(&format!(
         "COMMENT ON FUNCTION {signature} IS {}",
         quote_literal(format!(
@@ -73,6 +64,26 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
         &[signature.into()],
     )?;
     Ok(oid.expect("the function was just created"))
+}
+
+/// A statement with a text in it as a literal, and a zero byte behind it.
+fn with_literal(before: &str, text: &str, behind: &str) -> Result<Vec<u8>, OutOfMemory> {
+    let mut sql = Vec::new();
+    let special = |byte: &u8| matches!(byte, b'\'' | b'\\');
+    let doubled = text.bytes().filter(special).count();
+    let bytes = before.len() + text.len() + doubled + behind.len();
+    sql.room(bytes + 4)?.extend_from_slice(before.as_bytes());
+    sql.extend_from_slice(b"E'");
+    for byte in text.bytes() {
+        sql.push(byte);
+        if special(&byte) {
+            sql.push(byte);
+        }
+    }
+    sql.push(b'\'');
+    sql.extend_from_slice(behind.as_bytes());
+    sql.push(0);
+    Ok(sql)
 }
 
 /// Names and types of the parameters: the model's columns or, where they are too many, one array.

@@ -29,6 +29,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::admission::{Following, KeyColumn};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgsvm_core::memory::{gathered, Room};
 use pgsvm_core::{Folds, Scale};
 use std::collections::HashSet;
 use std::iter::repeat;
@@ -494,13 +495,12 @@ fn resolve_features(
         .map(String::as_str)
         .chain([request.label.as_str()])
         .collect();
-    let candidates: Vec<_> = columns
-        .iter()
-        .filter(|column| !aside.contains(column.name.as_str()))
-        .cloned()
-        .collect();
+    let candidates = columns.iter();
+    let candidates = candidates.filter(|column| !aside.contains(column.name.as_str()));
+    let candidates = gathered(candidates.cloned())?;
     let mut left_out = LeftOut::default();
-    let mut usable = Vec::with_capacity(candidates.len());
+    let mut usable = Vec::new();
+    usable.room(candidates.len())?;
     for (column, reason) in candidates.iter().zip(identifiers::reasons(&candidates)?) {
         match reason {
             Some(reason) => left_out

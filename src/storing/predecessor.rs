@@ -169,8 +169,7 @@ fn row<const COLUMNS: usize>(
 
 /// A list of texts, as JSON.
 fn names(json: String) -> Option<Names> {
-    let is_short =
-        json.len() <= given::MOST_BYTES && json::longest_text(&json) <= json::SMALL_BYTES;
+    let is_short = json.len() <= given::MOST_BYTES && json::has_small_texts(&json);
     let mut json = serde_json::Deserializer::from_str(&json);
     is_short.then(|| list(&mut json).ok()).flatten()
 }

@@ -107,9 +107,7 @@ impl Stored {
                 .filter(|given| given.len() <= given::MOST_BYTES)
                 .map(JsonText::of_column),
             source_reads: match source_reads {
-                Some(json) if json::longest_text(&json) > json::SMALL_BYTES => {
-                    return Err(too_long())
-                }
+                Some(json) if !json::has_small_texts(&json) => return Err(too_long()),
                 Some(json) => Some(
                     list(&mut serde_json::Deserializer::from_str(&json))
                         .map_err(|reason: serde_json::Error| damaged(&reason.to_string()))?,

@@ -186,3 +186,8 @@ SELECT svm_import('b@d', :'whole');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_export('moving', 'onnx');
 \echo :LAST_ERROR_SQLSTATE
+-- what is read of a text is small, or read with a way to fail
+SELECT svm_import('bad', E'{"pgsvm":1,"name":"m@1"}\n{"version":{"a":' || repeat('[', 200) || repeat(']', 200) || '}}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', E'{"pgsvm":1,"name":"m@1"}\n{"version":{"a":"' || repeat('x', 20000) || '"}}');
+\echo :LAST_ERROR_SQLSTATE

@@ -27,13 +27,14 @@ TESTS = [
     "exchange",
     "explain",
     "follow",
+    "large",
     "models",
     "predict",
     "shared_memory",
     "train",
     "tutorial",
 ]
-QUICK_TESTS = ["categories", "exchange", "follow"]
+QUICK_TESTS = ["categories", "exchange", "follow", "large"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,6 +49,12 @@ def counting(server):
         pytest.skip("the library was built without in-backend tests")
 
 
+def script_of(test):
+    """A test of the regress suite, or one beside this that asks for much of everything."""
+    found = ROOT / "tests" / "sql" / f"{test}.sql"
+    return found if found.exists() else ROOT / "tests" / "torture" / f"{test}.sql"
+
+
 def run(server, test, fails=0):
     """Runs the test in a new database with that allocation failing; what psql says, errors with their SQLSTATE, and the
     number of large allocations."""
@@ -56,7 +63,7 @@ def run(server, test, fails=0):
         connection.execute("CREATE EXTENSION pgsvm")
     where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres", "-d", DATABASE]
     psql = [programs_of(server.version) / "psql", *where, "-X", "-a", "-q", "-v", "VERBOSITY=verbose"]
-    script = (ROOT / "tests" / "sql" / f"{test}.sql").read_text()
+    script = script_of(test).read_text()
     script = f"LOAD 'pgsvm';\nSET pgsvm.fail_allocation = {fails};\n{script}\n\\echo the end\nSHOW pgsvm.large_allocations;\n"
     environment = os.environ | {"PG_ABS_SRCDIR": str(ROOT / "tests")}
     done = subprocess.run(
