@@ -107,8 +107,13 @@ COMMENT ON COLUMN svm_progress.phase IS '''loading'': the query runs; ''training
 COMMENT ON COLUMN svm_progress.rows_loaded IS 'rows read so far, while loading';
 COMMENT ON COLUMN svm_progress.pass IS 'passes begun, while training';
 COMMENT ON COLUMN svm_progress.percent_of_pass IS 'how much of the pass is done';
+COMMENT ON COLUMN svm_progress.stage IS
+    'while training: ''choosing c'', on rows held out in turn; ''trying c beyond the usual''; or ''final''';
+COMMENT ON COLUMN svm_progress.heads IS 'models of two classes that this stage trains at once: by class, c and fold';
+COMMENT ON COLUMN svm_progress.heads_running IS 'those of them that have not arrived';
+COMMENT ON COLUMN svm_progress.folds IS 'parts of the rows held out in turn in this stage; 0: none';
 COMMENT ON COLUMN svm_progress.gap IS 'the smallest relative gap known, once there is one';
-COMMENT ON COLUMN svm_progress.seconds_left IS 'a guess from how the gap has shrunk';
+COMMENT ON COLUMN svm_progress.seconds_left IS 'a guess for the stage that runs, from the length of its first pass and how the gap has shrunk';
 COMMENT ON COLUMN svm_progress.running_for IS 'how long the statement has been running';
 COMMENT ON COLUMN svm_progress.query IS 'the statement';
 

@@ -158,15 +158,19 @@ SELECT
     told.code[2]::bigint AS rows_loaded,
     told.code[3]::int AS pass,
     told.code[4]::int AS percent_of_pass,
-    told.code[5]::float8 AS gap,
-    told.code[6]::bigint AS seconds_left,
+    CASE told.code[5] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final' END AS stage,
+    told.code[7]::int AS heads,
+    told.code[6]::int AS heads_running,
+    told.code[8]::int AS folds,
+    told.code[9]::float8 AS gap,
+    told.code[10]::bigint AS seconds_left,
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
     leader.query
 FROM pg_catalog.pg_stat_activity AS activity
 -- anybody may call his session anything: what is read as numbers are no more than numbers hold
 CROSS JOIN LATERAL pg_catalog.regexp_match(
     activity.application_name,
-    '^pgsvm ([rtl]) (?:n(\d{1,18})|p(\d{1,9}) (\d{1,3})%(?: g(\d\.\de-?\d{1,2})(?: e(\d{1,9}))?)?)$'
+    '^pgsvm ([rtl]) (?:n(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbf])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)$'
 ) AS told (code)
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)

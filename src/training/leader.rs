@@ -38,7 +38,9 @@ use crate::training::worker::{self, job_bytes, key};
 use crate::warm_start::admission::Following;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{Cache, CacheLayout, Certificate, Leeways, Phase, Schedule, Step, StopReason};
+use pgsvm_core::{
+    Cache, CacheLayout, Certificate, HeadReport, Leeways, Phase, Schedule, Step, StopReason,
+};
 use std::iter::repeat_n;
 
 /// A millisecond of folding.
@@ -121,6 +123,7 @@ impl Trained {
         let report = &mut self.trainer.report;
         if let ([1, 0], [head]) = (order.as_slice(), self.heads.as_mut_slice()) {
             head.weights.flip();
+            report.heads.iter_mut().for_each(HeadReport::swap_sides);
             for sigmoid in &mut report.sigmoids {
                 sigmoid.b = -sigmoid.b;
             }

@@ -3,13 +3,15 @@
 //! and numbers stay below the lengths that the view reads.
 
 use pgrx::pg_sys;
-use pgsvm_core::{Cache, Phase, Statistics};
+use pgsvm_core::{Cache, Phase, Stage, Statistics};
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Largest number shown of what could have more digits.
-const MOST_SHOWN: u64 = 999_999_999;
+/// Largest pass shown.
+const MOST_PASSES: u64 = 999_999_999;
+/// Largest number shown of heads, folds and seconds: eleven days of them.
+const MOST_SHOWN: u64 = 999_999;
 
 /// Gaps with an exponent of two digits.
 const SHOWN_GAPS: core::ops::Range<f64> = 1e-99..1e99;
@@ -19,9 +21,7 @@ pub struct Progress {
     role: &'static str,
     next: Instant,
     shown: bool,
-    /// When the first gap was seen, and that gap.
-    first_gap: Option<(Instant, f64)>,
-    tolerance: f64,
+    guess: Guess,
 }
 
 impl Progress {
@@ -31,8 +31,7 @@ impl Progress {
             role,
             next: Instant::now() + INTERVAL,
             shown: false,
-            first_gap: None,
-            tolerance,
+            guess: Guess::new(tolerance),
         }
     }
 
@@ -51,26 +50,110 @@ impl Progress {
     fn line(&mut self, now: Instant, statistics: &Statistics) -> String {
         let role = &self.role[..1];
         if statistics.phase == Phase::Loading {
+            self.guess.before = now;
             return format!("pgsvm {role} n{}", statistics.rows_loaded);
         }
         let percent = (100 * statistics.rows_into_pass / statistics.rows.max(1)).min(100);
-        let pass = u64::from(statistics.pass).min(MOST_SHOWN);
+        let pass = u64::from(statistics.pass).min(MOST_PASSES);
         let mut line = format!("pgsvm {role} p{pass} {percent}%");
+        line += match statistics.stage {
+            Stage::Choosing => " c",
+            Stage::Beyond => " b",
+            Stage::Final => " f",
+        };
+        let counts = [statistics.running_heads, statistics.heads, statistics.folds];
+        let [running, heads, folds] = counts.map(|count| u64::from(count).min(MOST_SHOWN));
+        line += &format!("{running}/{heads}/{folds}");
         if SHOWN_GAPS.contains(&statistics.gap) {
             line += &format!(" g{:.1e}", statistics.gap);
-            if let Some(seconds) = self.seconds_left(now, statistics) {
-                line += &format!(" e{}", seconds.min(MOST_SHOWN));
-            }
+        }
+        if let Some(seconds) = self.guess.seconds_left(now, statistics) {
+            line += &format!(" e{}", (seconds.ceil() as u64).min(MOST_SHOWN));
         }
         line
     }
+}
 
-    /// The gap shrinks about geometrically: the time so far, in proportion to the decades that remain.
-    fn seconds_left(&mut self, now: Instant, statistics: &Statistics) -> Option<u64> {
-        let (start, first) = *self.first_gap.get_or_insert((now, statistics.gap));
-        let done = (first / statistics.gap).ln();
-        let remaining = (statistics.gap / self.tolerance).ln().max(0.0);
-        (done > 0.1).then(|| ((now - start).as_secs_f64() * remaining / done).ceil() as u64)
+/// Passes that a training takes after its gap was first seen to bring it down by a factor of a thousand, in lengths of its
+/// first pass, and what it takes at the end to look at the rows once more. Later passes are shorter: most rows have been
+/// screened by then. Fitted to trainings of one and of several heads, in memory and through files.
+const PASSES_A_THOUSANDTH: f64 = 1.0;
+const PASSES_AT_THE_END: f64 = 0.35;
+/// Passes behind the first gap after which what was seen counts as much as what others take.
+const PASSES_TO_BELIEVE: f64 = 3.0;
+/// Share of the first pass from which its length can be told.
+const SHARE_TO_TELL: f64 = 0.05;
+
+/// How long the stage that runs will take, by the length of its first pass, by what trainings take, and the more passes
+/// there have been, by how its gap has shrunk.
+struct Guess {
+    tolerance: f64,
+    /// When the stage before was last seen.
+    before: Instant,
+    stage: Option<Begun>,
+}
+
+/// A stage that has begun.
+struct Begun {
+    stage: Stage,
+    at: Instant,
+    pass: u32,
+    /// Seconds of its first pass.
+    pass_seconds: Option<f64>,
+    /// When its first gap was seen, in which pass, and the gap.
+    first_gap: Option<(Instant, u32, f64)>,
+    /// The gap last seen, and since when.
+    gap: (f64, Instant),
+}
+
+impl Guess {
+    fn new(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            before: Instant::now(),
+            stage: None,
+        }
+    }
+
+    fn seconds_left(&mut self, now: Instant, statistics: &Statistics) -> Option<f64> {
+        let (stage, pass, gap) = (statistics.stage, statistics.pass, statistics.gap);
+        let known = self.stage.take().filter(|begun| begun.stage == stage);
+        let begun = self.stage.insert(known.unwrap_or(Begun {
+            stage,
+            at: self.before,
+            pass,
+            pass_seconds: None,
+            first_gap: None,
+            gap: (gap, now),
+        }));
+        self.before = now;
+        let elapsed = (now - begun.at).as_secs_f64();
+        if pass == begun.pass {
+            let share = statistics.rows_into_pass as f64 / statistics.rows.max(1) as f64;
+            begun.pass_seconds = (share > SHARE_TO_TELL).then(|| elapsed / share.min(1.0));
+        }
+        let pass_seconds = begun.pass_seconds?;
+        let thousandths = |gap: f64| (gap / self.tolerance).ln().max(0.0) / 1e3_f64.ln();
+        let passes = |gap| PASSES_AT_THE_END + PASSES_A_THOUSANDTH * thousandths(gap);
+        if !SHOWN_GAPS.contains(&gap) || pass == begun.pass {
+            return Some(((1.0 + passes(1.0)) * pass_seconds - elapsed).max(0.0));
+        }
+        if begun.gap.0 != gap {
+            begun.gap = (gap, now);
+        }
+        let waited = (now - begun.gap.1).as_secs_f64();
+        let usual = (passes(gap) * pass_seconds - waited).max(PASSES_AT_THE_END * pass_seconds);
+        let (first_at, first_pass, first) = *begun.first_gap.get_or_insert((now, pass, gap));
+        let shrunk = (first / gap).ln();
+        if shrunk <= 0.1 {
+            return Some(usual);
+        }
+        // the gap shrinks about geometrically: the time so far, in proportion to what remains
+        let remaining = (gap / self.tolerance).ln().max(0.0);
+        let seen = (now - first_at).as_secs_f64() * remaining / shrunk;
+        let since = f64::from(pass - first_pass.min(pass));
+        let belief = since / (since + PASSES_TO_BELIEVE);
+        Some(usual.powf(1.0 - belief) * seen.max(0.1).powf(belief))
     }
 }
 

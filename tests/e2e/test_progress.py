@@ -75,6 +75,22 @@ def test_each_role_shows_pass_and_gap_while_it_trains(connect, train, processes)
     assert progress(watcher, running) == []
 
 
+def test_choosing_c_tells_its_stage_heads_and_folds(connect, train):
+    watcher = connect()
+    running = train(TRAIN.format("noisy").replace("tolerance", "c => NULL, tolerance"), NO_WORKER)
+    names = "stage, heads, heads_running, folds"
+
+    def told():
+        rows = watcher.execute(f"SELECT {names} FROM svm_progress WHERE leader_pid = %s", [running.pid]).fetchall()
+        return rows[0] if rows and rows[0][0] else None
+
+    stage, heads, heads_running, folds = wait_until(told, within_seconds=20, what="the stage")
+    assert stage == "choosing c"
+    # the usual values of C by five folds
+    assert (folds, heads) == (5, 25)
+    assert 0 < heads_running <= heads
+
+
 def test_loading_counts_the_rows(connect, train):
     watcher = connect()
     running = train(TRAIN.format("endless"), TWO_WORKERS)
@@ -122,14 +138,17 @@ def test_a_model_name_with_odd_characters_does_not_disturb_the_view(connect, tra
     [
         "pgsvm x: gap ----",
         "pgsvm t p1 2% g----",
-        "pgsvm t p1 2% g9.9e999",
-        "pgsvm t p99999999999 2%",
-        "pgsvm t p1 99999999999%",
+        "pgsvm t p1 2% f1/1/0 g9.9e999",
+        "pgsvm t p99999999999 2% f1/1/0",
+        "pgsvm t p1 99999999999% f1/1/0",
+        "pgsvm t p1 2% x1/1/0",
+        "pgsvm t p1 2% f1/1234567/0",
+        "pgsvm t p1 2% g1.0e-3",
         "pgsvm l n12345678901234567890",
-        "pgsvm t p1 2% g1.0e-3 e12345678901234567890",
+        "pgsvm t p1 2% f1/1/0 g1.0e-3 e12345678901234567890",
         "pgsvm r n1\nn2",
         "pgsvm reader: loading, 12345678901234567890 rows",
-        "pgsvm t p1 2% g1.0e-3 e1 ",
+        "pgsvm t p1 2% f1/1/0 g1.0e-3 e1 ",
     ],
 )
 def test_a_session_of_any_name_is_no_training(connect, name):
@@ -141,7 +160,12 @@ def test_a_session_of_any_name_is_no_training(connect, name):
 
 def test_what_a_session_calls_itself_is_read_as_a_number_at_most(connect):
     """The largest of what is taken for a training's."""
-    for name in ["pgsvm l n999999999999999999", "pgsvm t p999999999 999% g9.9e-99 e999999999", "pgsvm r p1 2% g9.9e99"]:
+    for name in [
+        "pgsvm l n999999999999999999",
+        "pgsvm t p999999999 999% c999999/999999/999999 g9.9e-9 e999999",
+        "pgsvm r p1 2% f1/1/0 g9.9e99",
+    ]:
+        assert len(name) <= 63
         named = connect(application_name=name)
         named.execute("SELECT 1")
     rows = connect().execute("SELECT role, phase, rows_loaded, pass, gap, seconds_left FROM svm_progress").fetchall()

@@ -138,3 +138,11 @@ DROP TABLE digits, sparse_digits;
 DELETE FROM svm_model WHERE name = 'm';
 SET client_min_messages = error;
 DROP FUNCTION trains;
+
+-- rows at a decision of exactly 0 are of the larger label, whichever label comes first in the table
+CREATE TABLE nothing AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END AS label, ARRAY[0, 0] AS x FROM generate_series(1, 30) AS i;
+ALTER TABLE nothing ADD PRIMARY KEY (id);
+CREATE TABLE nothing_else AS SELECT id, CASE label WHEN 'a' THEN 'b' ELSE 'a' END AS label, x FROM nothing;
+SELECT svm_train(source, 'label', '{x}', scale => 'none', intercept => false, key => 'id') FROM unnest('{nothing,nothing_else}'::regclass[]) AS source;
+SELECT name, training_accuracy::numeric(4, 3), accuracy::numeric(4, 3)
+FROM svm_models, svm_evaluate(name, CASE name WHEN 'nothing_label' THEN 'nothing' ELSE 'nothing_else' END) WHERE name LIKE 'nothing%' ORDER BY name;

@@ -10,6 +10,8 @@ use crate::task::report::{Certificate, HeadReport};
 pub struct Outside {
     rows: u64,
     wrong: u64,
+    /// At a margin of exactly 0, the positive ones less the negative ones.
+    ties: i64,
     /// Losses times costs.
     losses: f64,
 }
@@ -27,6 +29,9 @@ impl Outside {
     pub fn add(&mut self, loss: Loss, margin: f64, y: f64, cost: f32) {
         self.rows += 1;
         self.wrong += u64::from(!right_side(margin, y));
+        if margin == 0.0 {
+            self.ties += y.signum() as i64;
+        }
         self.losses += f64::from(cost) * loss.value(margin);
     }
 
@@ -34,6 +39,7 @@ impl Outside {
     pub fn extend(&mut self, more: &Self) {
         self.rows += more.rows;
         self.wrong += more.wrong;
+        self.ties += more.ties;
         self.losses += more.losses;
     }
 
@@ -52,9 +58,17 @@ impl HeadReport {
     /// Says of `rows` rows trained on and of those outside what it says of those trained on.
     pub fn cover(&mut self, rows: u64, c: f64, outside: &Outside) {
         let right = self.training_accuracy * rows as f64 + (outside.rows - outside.wrong) as f64;
-        self.training_accuracy = right / (rows + outside.rows) as f64;
+        let all = (rows + outside.rows) as f64;
+        self.training_accuracy = right / all;
+        self.ties = (self.ties * rows as f64 + outside.ties as f64) / all;
         let primal = self.certificate.primal + outside.primal(c);
         self.certificate = Certificate::of(primal, self.certificate.dual);
+    }
+
+    /// The sides change places: what lies on the boundary between them counts for the other one.
+    pub fn swap_sides(&mut self) {
+        self.training_accuracy -= self.ties;
+        self.ties = -self.ties;
     }
 }
 
@@ -67,6 +81,7 @@ mod tests {
         HeadReport {
             certificate: Certificate::of(10.0, 9.0),
             training_accuracy: 0.75,
+            ties: 0.0,
             stop: Some(StopReason::Tolerance),
             support_vectors: 4,
             kappa: 1.0,
@@ -84,6 +99,22 @@ mod tests {
         assert_eq!(report.certificate, Certificate::of(20.0, 9.0));
         assert_eq!(report.certificate.gap, 0.55);
         assert_eq!(report.training_accuracy, 6.0 / 8.0);
+    }
+
+    #[test]
+    fn rows_on_the_boundary_change_sides_with_their_head() {
+        let mut outside = Outside::default();
+        for y in [1.0, 1.0, -1.0] {
+            outside.add(Loss::Hinge, 0.0, y, 1.0);
+        }
+        let mut report = report();
+        report.cover(1, 1.0, &outside);
+        let before = report.training_accuracy;
+        report.swap_sides();
+        // two are wrong now and one is right
+        assert!((report.training_accuracy - (before - 1.0 / 4.0)).abs() < 1e-12);
+        report.swap_sides();
+        assert!((report.training_accuracy - before).abs() < 1e-12);
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub struct HeadReport {
     pub certificate: Certificate,
     /// Share of rows on the right side at the reported weights.
     pub training_accuracy: f64,
+    /// Of the rows at a decision of exactly 0 the share of the positive side less that of the negative one, for which they
+    /// are not counted as right.
+    pub ties: f64,
     /// Why it ended; None while it runs.
     pub stop: Option<StopReason>,
     /// Rows whose dual variable is positive.

@@ -60,6 +60,7 @@ enum Beginning {
 struct Best {
     primal: f64,
     correct: u64,
+    ties: i64,
     rows: u64,
 }
 
@@ -131,6 +132,7 @@ impl HeadState {
             best: Best {
                 primal: f64::INFINITY,
                 correct: 0,
+                ties: 0,
                 rows: 0,
             },
             best_dual: 0.0,
@@ -265,6 +267,8 @@ impl HeadState {
             self.best = Best {
                 primal: primal - gain,
                 correct: full.correct.saturating_add_signed(turned),
+                // another intercept moves them off the boundary
+                ties: shifted.map_or(full.ties, |_| 0),
                 rows: full.rows,
             };
         }
@@ -505,6 +509,7 @@ impl HeadState {
                 0 => 0.0,
                 rows => self.best.correct as f64 / rows as f64,
             },
+            ties: self.best.ties as f64 / self.best.rows.max(1) as f64,
             stop: self.stop,
             support_vectors: self.support_vectors,
             kappa: self.rule.kappa(),

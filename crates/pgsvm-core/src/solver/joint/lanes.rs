@@ -44,6 +44,9 @@ struct LaneSums {
     visit_loss: [f64; LANES],
     aq: [f64; LANES],
     correct: [u32; LANES],
+    /// Rows at a margin of exactly 0, and the positive ones of them.
+    ties: [u32; LANES],
+    positive_ties: [u32; LANES],
     rows: [u32; LANES],
     support: [u32; LANES],
     aq_rows: [u32; LANES],
@@ -61,6 +64,8 @@ const ZERO: LaneSums = LaneSums {
     visit_loss: [0.0; LANES],
     aq: [0.0; LANES],
     correct: [0; LANES],
+    ties: [0; LANES],
+    positive_ties: [0; LANES],
     rows: [0; LANES],
     support: [0; LANES],
     aq_rows: [0; LANES],
@@ -143,6 +148,7 @@ impl LaneBlock {
             full: Tally {
                 start_loss: sums.start_loss[k],
                 correct: sums.correct[k].into(),
+                ties: 2 * i64::from(sums.positive_ties[k]) - i64::from(sums.ties[k]),
                 rows: sums.rows[k].into(),
                 visit_loss: sums.visit_loss[k],
                 support: sums.support[k].into(),
@@ -316,6 +322,11 @@ impl LaneBlock {
         lost(y.times(E::load(at_visit))).add_to(&mut sums.visit_loss);
         let right = zero.below(margin).or(zero.at_most(margin).and(positive));
         on.and(right).count_in(&mut sums.correct);
+        let tied = on.and(zero.at_most(margin)).and(margin.at_most(zero));
+        if tied.bits() != 0 {
+            tied.count_in(&mut sums.ties);
+            tied.and(positive).count_in(&mut sums.positive_ties);
+        }
         on.count_in(&mut sums.rows);
         let alpha = E::load(alpha);
         let supports = on.and(zero.below(alpha));

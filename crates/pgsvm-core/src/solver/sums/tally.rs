@@ -11,6 +11,8 @@ pub(in crate::solver) struct Tally {
     pub(in crate::solver) start_loss: f64,
     /// Rows on the right side there.
     pub(in crate::solver) correct: u64,
+    /// Rows at a margin of exactly 0, the positive ones less the negative ones.
+    pub(in crate::solver) ties: i64,
     pub(in crate::solver) rows: u64,
     /// Weighted losses at the weights of each visit.
     pub(in crate::solver) visit_loss: f64,
@@ -25,6 +27,7 @@ impl Tally {
     pub(in crate::solver) const EMPTY: Tally = Tally {
         start_loss: 0.0,
         correct: 0,
+        ties: 0,
         rows: 0,
         visit_loss: 0.0,
         support: 0,
@@ -43,6 +46,9 @@ impl Tally {
         let margin = y * score;
         self.start_loss += cost * loss.value(margin);
         self.correct += u64::from(right_side(margin, y));
+        if margin == 0.0 {
+            self.ties += y.signum() as i64;
+        }
         self.rows += 1;
         if let Some(breakpoints) = breakpoints {
             breakpoints.add(y, cost, score);
@@ -54,6 +60,7 @@ impl Tally {
         Tally {
             start_loss: self.start_loss + more.start_loss,
             correct: self.correct + more.correct,
+            ties: self.ties + more.ties,
             rows: self.rows + more.rows,
             visit_loss: self.visit_loss + more.visit_loss,
             support: self.support + more.support,
