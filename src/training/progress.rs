@@ -142,6 +142,10 @@ impl Guess {
             begun.gap = (gap, now);
         }
         let waited = (now - begun.gap.1).as_secs_f64();
+        if statistics.running_heads == 0 {
+            // what is left is to look at the rows
+            return Some((PASSES_AT_THE_END * pass_seconds - waited).max(0.0));
+        }
         let usual = (passes(gap) * pass_seconds - waited).max(PASSES_AT_THE_END * pass_seconds);
         let (first_at, first_pass, first) = *begun.first_gap.get_or_insert((now, pass, gap));
         let shrunk = (first / gap).ln();
