@@ -158,14 +158,14 @@ SELECT
     told.code[2]::bigint AS rows_loaded,
     told.code[3]::int AS pass,
     told.code[4]::int AS percent_of_pass,
-    CASE told.code[5] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final' END AS stage,
-    told.code[7]::int AS heads,
-    told.code[6]::int AS heads_running,
-    told.code[8]::int AS folds,
     told.code[9]::float8 AS gap,
     told.code[10]::bigint AS seconds_left,
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
-    leader.query
+    leader.query,
+    CASE told.code[5] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final' END AS stage,
+    told.code[7]::int AS heads,
+    told.code[6]::int AS heads_running,
+    told.code[8]::int AS folds
 FROM pg_catalog.pg_stat_activity AS activity
 -- anybody may call his session anything: what is read as numbers are no more than numbers hold
 CROSS JOIN LATERAL pg_catalog.regexp_match(

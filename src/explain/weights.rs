@@ -102,7 +102,10 @@ impl Listing<'_> {
         }
         let features = &self.model.features;
         let deviation = feature.and_then(|feature| features.deviation(feature));
-        let standardized = deviation.map(|deviation| weight * deviation);
+        // what a damaged model holds may be beyond what numbers hold
+        let standardized = deviation
+            .map(|deviation| weight * deviation)
+            .filter(|weight| weight.is_finite());
         let total = self.totals[head];
         let importance = standardized.map(|weight| match total > 0.0 {
             true => weight.abs() / total,
