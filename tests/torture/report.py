@@ -1,7 +1,8 @@
 """What a part of scripts/torture leaves beside its figures, and docs/reliability.md out of all of it.
 
 report.py about FOLDER PART SEED VERSION COMMIT SECONDS    keeps in FOLDER/run.json what ran, on what, for how long
-report.py write FOLDER VERSION                             the document, to standard output, from the parts in FOLDER
+report.py write FOLDER VERSION DOCUMENT                    the document, to standard output, from the parts in FOLDER; what
+                                                           is not there stands as it does in DOCUMENT
 """
 
 import datetime
@@ -311,10 +312,24 @@ SUMMARY = [
 ]
 
 
-def write_summary(runs):
+class Kept:
+    """What a document that was written before says of parts that were run elsewhere."""
+
+    def __init__(self, path):
+        text = path.read_text() if path.exists() else ""
+        head, *sections = text.split("\n## ")
+        self.sections = {section.split("\n", 1)[0]: section.strip() for section in sections}
+        lines = [line for line in head.splitlines() if line.startswith("| [")]
+        self.summary = {line[len("| [") :].split("](", 1)[0]: line for line in lines}
+
+
+def write_summary(runs, kept):
     lines = ["| promise | figure | result |", "|---|---|---|"]
     for promise, part, figure in SUMMARY:
         of_part = runs.get(part, [])
+        if not of_part and promise in kept.summary:
+            lines.append(kept.summary[promise])
+            continue
         results = list(dict.fromkeys(run.result() for run in of_part)) or ["not run yet"]
         found = figure(of_part) if "passed" in results else ""
         link = PARTS[part][0].lower().replace(" ", "-").replace(",", "")
@@ -345,25 +360,24 @@ def write_part(part, runs):
         print("\n" + "\n".join(f"- {words(case)}" for case in held))
 
 
-def write(folder, version):
-    runs = {}
+def write(folder, version, document):
+    runs, kept = {}, Kept(pathlib.Path(document))
     for path in sorted(pathlib.Path(folder).glob("*/run.json")):
         run = Run(path.parent)
         runs.setdefault(run.about["part"], []).append(run)
-    all_runs = [run for of_part in runs.values() for run in of_part]
     print("# Reliability\n")
     print(
         "What `make torture` measured; written by it, never by hand. A short form of these tests (`tests/torture`) is part of"
         " `make test`. Parts run alone with `scripts/torture PART`; each section says when that was, and on which commit.\n"
     )
-    machines = sorted({run.about["machine"] for run in all_runs})
-    print(
-        f"PostgreSQL {version}, {', '.join(machines)}; {sum(run.about['seconds'] for run in all_runs) / 3600:.1f} hours in all.\n"
-    )
-    write_summary(runs)
+    machines = sorted({run.about["machine"] for of_part in runs.values() for run in of_part})
+    print(f"PostgreSQL {version}; what was run last on {', '.join(machines)}.\n")
+    write_summary(runs, kept)
     for part in PARTS:
         if part in runs:
             write_part(part, runs[part])
+        elif PARTS[part][0] in kept.sections:
+            print(f"\n## {kept.sections[PARTS[part][0]]}")
 
 
 if __name__ == "__main__":
