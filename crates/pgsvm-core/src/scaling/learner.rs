@@ -255,8 +255,8 @@ impl ScaleLearner {
             let (mean, variance) = moments(self.sums[j], self.squares[j], present, rows);
             out.push(first + mean, variance)?;
         }
-        self.spread.dense(rows, &self.present, &mut out)?;
-        self.spread.sparse(rows, self.sparse, &mut out)?;
+        self.spread.dense(&self.present, &mut out)?;
+        self.spread.sparse(self.sparse, &mut out)?;
         Ok(out)
     }
 

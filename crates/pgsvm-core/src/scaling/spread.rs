@@ -1,5 +1,6 @@
 //! Mean and standard deviation of features over the rows, by which weights of different features can be compared. Not of
-//! sources with very many features: what is stored with a model is to stay small.
+//! sources with very many features: what is stored with a model is to stay small. Where the scaling sums nothing up, of very
+//! many rows only some are looked at: summing up costs about what packing a row does.
 
 use std::collections::TryReserveError;
 
@@ -11,6 +12,11 @@ use crate::simd::{Isa, Level, Work};
 
 /// Most dense features, and most sparse ones, whose spread is kept.
 pub(super) const MOST_FEATURES: usize = 4096;
+
+/// Rows that are all looked at, and of those behind them one in so many: an odd number, so that tables with a rhythm are
+/// looked at all over.
+const FIRST_ROWS: u64 = 1 << 14;
+const ONE_IN: u64 = 17;
 
 /// By feature id, as far as they are known: the dense features where they are few enough, and behind them the sparse ones
 /// where those are too.
@@ -58,6 +64,10 @@ impl Spread {
 /// Sums over the rows seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
+    /// Rows, those of them that are looked at, and whether the last one is.
+    rows: u64,
+    taken: u64,
+    looks: bool,
     /// Of dense features that the scaling sums nothing up of: the first value, and sums of what values are away from it and
     /// of the squares of that. So large means cost no digits.
     origin: Vec<f64>,
@@ -83,12 +93,19 @@ impl Sums {
         Ok(())
     }
 
+    /// Begins a row, whose dense values are all there.
     pub(super) fn take_dense(&mut self, level: Level, dense: &[f64]) {
-        level.run(Take { dense, sums: self });
+        self.rows += 1;
+        self.looks = self.rows <= FIRST_ROWS || self.rows.is_multiple_of(ONE_IN);
+        if self.looks {
+            self.taken += 1;
+            level.run(Take { dense, sums: self });
+        }
     }
 
-    /// The same where values may be missing.
+    /// The same where values may be missing; each row is looked at.
     pub(super) fn take_present(&mut self, dense: &[f64]) {
+        (self.rows, self.taken, self.looks) = (self.rows + 1, self.taken + 1, true);
         for (j, (x, origin)) in dense.iter().zip(&mut self.origin).enumerate() {
             if x.is_nan() {
                 continue;
@@ -120,6 +137,9 @@ impl Sums {
             self.sparse.try_reserve(end - self.sparse.len())?;
             self.sparse.resize(end, [0.0; 2]);
         }
+        if !self.looks {
+            return Ok(());
+        }
         for (&j, &x) in index.iter().zip(value) {
             let x = f64::from(x);
             let [sum, square] = &mut self.sparse[j as usize];
@@ -129,13 +149,9 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds the dense features: `present` says how many of the `rows` have each; empty: all.
-    pub(super) fn dense(
-        &self,
-        rows: f64,
-        present: &[u64],
-        out: &mut Spread,
-    ) -> Result<(), OutOfMemory> {
+    /// Adds the dense features: `present` says how many of the rows have each; empty: all.
+    pub(super) fn dense(&self, present: &[u64], out: &mut Spread) -> Result<(), OutOfMemory> {
+        let rows = self.taken as f64;
         for (j, origin) in self.origin.iter().enumerate() {
             let present = present.get(j).map_or(rows, |present| *present as f64);
             let (mean, variance) = moments(self.away[j], self.squares[j], present, rows);
@@ -146,12 +162,8 @@ impl Sums {
     }
 
     /// Adds the sparse features, which are `count`.
-    pub(super) fn sparse(
-        &self,
-        rows: f64,
-        count: usize,
-        out: &mut Spread,
-    ) -> Result<(), OutOfMemory> {
+    pub(super) fn sparse(&self, count: usize, out: &mut Spread) -> Result<(), OutOfMemory> {
+        let rows = self.taken as f64;
         if self.too_many || self.sparse.len() != count {
             return Ok(());
         }
