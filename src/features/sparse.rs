@@ -213,8 +213,9 @@ impl SparseScratch {
 /// Pairs taken between two looks for interrupts.
 const PAIRS_AT_ONCE: usize = 1 << 16;
 
-/// Adds one index and value of sparse part `number` of `parts`; gives back the feature's id.
-#[inline]
+/// Adds one index and value of sparse part `number` of `parts`; gives back the feature's id. Inlined, since an error is many
+/// times as large as an id and would be handed back through memory.
+#[inline(always)]
 fn push_pair(
     part: &FeaturePart,
     (index, value): (f64, f64),
@@ -226,17 +227,10 @@ fn push_pair(
     let whole = index as i64;
     let id = whole.saturating_mul(parts).saturating_add(number);
     if whole < 0 || whole as f64 != index || id > i64::from(i32::MAX) {
-        return Err(FeatureError::Index {
-            part: part.name(),
-            index,
-        });
+        return Err(no_index(part, index));
     }
     if !(value as f32).is_finite() {
-        return Err(FeatureError::NotFinite {
-            column: part.name(),
-            element: Some(index as u64),
-            value,
-        });
+        return Err(not_finite(part, index, value));
     }
     if out.sparse_index.len() % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1 {
         check_for_interrupts();
@@ -244,6 +238,23 @@ fn push_pair(
     out.sparse_index.room(1)?.push(id as u32);
     out.sparse_value.room(1)?.push(value as f32);
     Ok(id as u32)
+}
+
+#[cold]
+fn no_index(part: &FeaturePart, index: f64) -> FeatureError {
+    FeatureError::Index {
+        part: part.name(),
+        index,
+    }
+}
+
+#[cold]
+fn not_finite(part: &FeaturePart, index: f64, value: f64) -> FeatureError {
+    FeatureError::NotFinite {
+        column: part.name(),
+        element: Some(index as u64),
+        value,
+    }
 }
 
 /// Refuses a row of more pairs than may be.
