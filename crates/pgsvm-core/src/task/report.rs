@@ -98,7 +98,7 @@ pub enum Stage {
     Beyond,
 }
 
-/// How well a classifier fits the rows that it was trained on, of many about a hundred thousand of them.
+/// How well a classifier fits the rows that it was trained on, of many about thirty thousand of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// Rows looked at.

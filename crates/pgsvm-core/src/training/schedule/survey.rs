@@ -21,7 +21,7 @@ use crate::training::error::TrainError;
 use std::iter::once;
 
 /// Rows looked at, about: a share of them that is 1/2 has a standard error of 0.0014.
-const MOST_ROWS: usize = 1 << 17;
+const MOST_ROWS: usize = 1 << 15;
 const MOST_DECISIONS: usize = 1 << 23;
 /// 8 MB.
 const MOST_WORDS: usize = 1 << 21;
