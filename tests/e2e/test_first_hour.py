@@ -135,7 +135,13 @@ def drawn_adult(ending, seed):
             chance.choice(["Sales", "Craft-repair", "?"]),
         ]
         values += [chance.choice(["Husband", "Wife", "Unmarried"]), chance.choice(["White", "Black"])]
-        values += [chance.choice(["Male", "Female"]), gain, 0, hours, chance.choice(["United-States", "Cuba", "?"])]
+        values += [
+            chance.choice(["Male", "Female"]),
+            gain,
+            chance.choice([0, 0, 1500]),
+            hours,
+            chance.choice(["United-States", "Cuba", "?"]),
+        ]
         lines.append(", ".join(map(str, [*values, (">50K" if rich else "<=50K") + ending])))
     return "\n".join(lines) + "\n"
 
