@@ -85,10 +85,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
                 type_name,
                 length,
             } => {
-                let column = match is_vector(type_name) {
-                    true => format!("(CAST({} AS real[]))", identifier(name)),
-                    false => identifier(name),
-                };
+                let column = array(name, type_name);
                 let length = length.unwrap_or(0) as usize;
                 terms.room(length)?;
                 for place in 0..length {
@@ -114,6 +111,14 @@ fn seconds(column: &str, type_name: &str) -> String {
     match type_name.starts_with("timestamp") && type_name.ends_with("with time zone") {
         true => format!("EXTRACT(EPOCH FROM {column} AT TIME ZONE 'UTC')"),
         false => format!("EXTRACT(EPOCH FROM {column})"),
+    }
+}
+
+/// A column as an array of numbers.
+fn array(name: &str, type_name: &str) -> String {
+    match is_vector(type_name) {
+        true => format!("(CAST({} AS real[]))", identifier(name)),
+        false => identifier(name),
     }
 }
 

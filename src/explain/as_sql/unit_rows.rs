@@ -1,7 +1,7 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{identifier, is_vector, literal, seconds, signed, sum, Written};
+use super::{array, identifier, literal, seconds, signed, sum, Written};
 use crate::features::{Dictionary, FeaturePart, Nulls};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
@@ -42,10 +42,7 @@ pub(super) fn expression(
                 type_name,
                 length,
             } => {
-                let column = match is_vector(type_name) {
-                    true => format!("(CAST({} AS real[]))", identifier(name)),
-                    false => identifier(name),
-                };
+                let column = array(name, type_name);
                 for place in 1..=length.unwrap_or(0) {
                     number(&format!("{column}[{place}]"), false, next)?;
                     next += 1;

@@ -314,11 +314,9 @@ impl ScaleLearner {
         );
         let columns = self.first.iter().zip(&self.sums).zip(&self.squares);
         for (j, ((first, sum), square)) in columns.enumerate() {
-            let present = self.rows_with(j);
-            let shift = sum / present;
             // missing values add nothing: they are at the mean
-            let variance = (square / n - shift * shift * (present / n)).max(0.0);
-            let factor = inverse(variance.sqrt());
+            let (shift, variance) = moments(*sum, *square, self.rows_with(j), n);
+            let factor = inverse(variance.max(0.0).sqrt());
             centre.push(first + shift);
             factors.push(factor);
             learned.occurring += usize::from(factor > 0.0);
