@@ -90,6 +90,9 @@ impl SparseScratch {
                 values,
             });
         }
+        if !index_nulls && self.push_all(number, out) {
+            return Ok(value_nulls.then_some(Null));
+        }
         let mut precision = self.precision.as_mut().filter(|it| it.looks());
         for (index, value) in self.index.iter().zip(&self.value) {
             // NaN stands for a NULL index, as the column's type has none of its own
@@ -101,6 +104,40 @@ impl SparseScratch {
             }
         }
         Ok((index_nulls || value_nulls).then_some(Null))
+    }
+
+    /// Adds all pairs of the two arrays, for which there is room, in loops without a branch; false, and nothing added, where
+    /// one of them is no feature, and where each is looked at.
+    #[inline]
+    fn push_all(&self, number: i64, out: &mut FeatureBuffer) -> bool {
+        if self.precision.as_ref().is_some_and(Precision::looks) {
+            return false;
+        }
+        let start = out.sparse_index.len();
+        let mut bad = false;
+        for indices in self.index.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_index.extend(indices.iter().map(|index| {
+                // a cast clips what is too large, and the comparison then finds it out
+                let whole = *index as i32;
+                let id = i64::from(whole) * self.parts + number;
+                bad |= (whole < 0) | (f64::from(whole) != *index) | (id > i64::from(i32::MAX));
+                id as u32
+            }));
+        }
+        for values in self.value.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_value.extend(values.iter().map(|value| {
+                let value = *value as f32;
+                bad |= !value.is_finite();
+                value
+            }));
+        }
+        if bad {
+            out.sparse_index.truncate(start);
+            out.sparse_value.truncate(start);
+        }
+        !bad
     }
 
     /// # Safety

@@ -43,13 +43,13 @@ impl Costs {
         let Some(column) = &self.column else {
             return Ok(1.0);
         };
-        let place = format!("It is in row {number} of the source.");
+        let place = || format!("It is in row {number} of the source.");
         if row.nulls[column.at] {
             return Err(Failure::new(
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!("weight column \"{}\" contains NULL", column.name),
             )
-            .detail(place)
+            .detail(place())
             .hint("A weight of 0 leaves a row out"));
         }
         let weight = f64::from_bits(row.values[column.at].value() as u64);
@@ -60,7 +60,7 @@ impl Costs {
             Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
             format!("weight column \"{}\" holds {weight}", column.name),
         )
-        .detail(place)
+        .detail(place())
         .hint("Weights are 0 (the row is left out) or positive"))
     }
 

@@ -55,11 +55,21 @@ enum Key {
     Text(Vec<u8>),
 }
 
+/// A value of fixed width, as it lies in a row.
+#[derive(Clone, Copy)]
+enum Fixed {
+    Integer(i64),
+    Number(f64),
+    Enum(u32),
+}
+
 /// The label column of a training, and the classes seen so far.
 pub struct Labels {
     column: String,
     kind: LabelKind,
     classes: Vec<LabelValue>,
+    /// By class, what tells values of fixed width apart.
+    bits: Vec<u64>,
     /// Class ids by value, in use beyond `COMPARED` classes.
     numbers: HashMap<u64, u32>,
     texts: HashMap<Vec<u8>, u32>,
@@ -108,6 +118,7 @@ impl Labels {
             column,
             kind,
             classes: Vec::with_capacity(2),
+            bits: Vec::with_capacity(2),
             numbers: HashMap::new(),
             texts: HashMap::new(),
             digits: Vec::new(),
@@ -142,7 +153,7 @@ impl Labels {
                 self.digits = digits;
                 self.find_bytes(&self.digits)
             }
-            _ => self.find_number(&self.key(datum)?),
+            _ => self.find_number(self.fixed(datum)?.bits()),
         };
         match known {
             Some(class) => Ok(Some(class)),
@@ -161,40 +172,54 @@ impl Labels {
         }
     }
 
-    fn find_number(&self, key: &Key) -> Option<u32> {
-        match self.classes.len() {
+    #[inline]
+    fn find_number(&self, bits: u64) -> Option<u32> {
+        match self.bits.len() {
             0..=COMPARED => {
-                let is = |class: &LabelValue| class.key.bits() == key.bits();
-                self.classes.iter().position(is).map(|class| class as u32)
+                let found = self.bits.iter().position(|class| *class == bits);
+                found.map(|class| class as u32)
             }
-            _ => self.numbers.get(&key.bits()).copied(),
+            _ => self.numbers.get(&bits).copied(),
+        }
+    }
+
+    /// A value that is neither text nor a numeric.
+    #[inline]
+    fn fixed(&self, datum: pg_sys::Datum) -> Result<Fixed, Failure> {
+        let number = match self.kind {
+            LabelKind::Boolean => return Ok(Fixed::Integer((datum.value() as u8 != 0).into())),
+            LabelKind::SmallInt => return Ok(Fixed::Integer((datum.value() as i16).into())),
+            LabelKind::Integer => return Ok(Fixed::Integer((datum.value() as i32).into())),
+            LabelKind::Enum => return Ok(Fixed::Enum(datum.value() as u32)),
+            LabelKind::Real => f64::from(f32::from_bits(datum.value() as u32)),
+            LabelKind::Double => f64::from_bits(datum.value() as u64),
+            _ => return Ok(Fixed::Integer(datum.value() as i64)),
+        };
+        match number.is_nan() {
+            true => Err(self.not_a_number()),
+            false => Ok(Fixed::Number(number)),
         }
     }
 
     fn key(&self, datum: pg_sys::Datum) -> Result<Key, Failure> {
-        let key = match self.kind {
-            LabelKind::Boolean => Key::Integer(i64::from(datum.value() as u8 != 0)),
-            LabelKind::SmallInt => Key::Integer(i64::from(datum.value() as i16)),
-            LabelKind::Integer => Key::Integer(i64::from(datum.value() as i32)),
-            LabelKind::BigInt => Key::Integer(datum.value() as i64),
-            LabelKind::Real => Key::Number(f64::from(f32::from_bits(datum.value() as u32))),
-            LabelKind::Double => Key::Number(f64::from_bits(datum.value() as u64)),
+        Ok(match self.kind {
             LabelKind::Numeric => {
                 let mut digits = Vec::new();
                 Key::Numeric(self.read_numeric(datum, &mut digits)?, digits)
             }
-            LabelKind::Enum => Key::Enum(datum.value() as u32, 0.0),
             LabelKind::Text => with_text(datum, |bytes| {
                 check_length("label", &self.column, bytes.len())?;
                 Ok::<_, Failure>(Key::Text(bytes.to_vec()))
             })?,
-        };
-        match key {
-            Key::Number(number) if number.is_nan() => Err(self.not_a_number()),
-            key => Ok(key),
-        }
+            _ => match self.fixed(datum)? {
+                Fixed::Integer(value) => Key::Integer(value),
+                Fixed::Number(value) => Key::Number(value),
+                Fixed::Enum(oid) => Key::Enum(oid, 0.0),
+            },
+        })
     }
 
+    #[cold]
     fn not_a_number(&self) -> Failure {
         Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
@@ -259,7 +284,11 @@ impl Labels {
             Key::Text(bytes) | Key::Numeric(_, bytes) => {
                 self.texts.room(1)?.insert(bytes.clone(), class)
             }
-            number => self.numbers.room(1)?.insert(number.bits(), class),
+            _ => {
+                let bits = self.fixed(datum)?.bits();
+                self.bits.room(1)?.push(bits);
+                self.numbers.room(1)?.insert(bits, class)
+            }
         };
         self.classes.room(1)?.push(LabelValue { key, text });
         Ok(class)
@@ -280,19 +309,21 @@ impl Labels {
     }
 }
 
-impl Key {
-    /// Tells the values of one column apart that are neither text nor numerics.
-    fn bits(&self) -> u64 {
+impl Fixed {
+    /// Tells the values of one column apart.
+    #[inline]
+    fn bits(self) -> u64 {
         match self {
-            Self::Integer(value) => *value as u64,
+            Self::Integer(value) => value as u64,
             // 0 and -0 are one value
-            Self::Number(value) => (*value + 0.0).to_bits(),
-            Self::Enum(oid, _) => u64::from(*oid),
-            Self::Text(_) | Self::Numeric(..) => 0,
+            Self::Number(value) => (value + 0.0).to_bits(),
+            Self::Enum(oid) => u64::from(oid),
         }
     }
+}
 
-    /// The same for those that are texts or numerics.
+impl Key {
+    /// Tells the values of one column apart that are texts or numerics.
     fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Text(bytes) | Self::Numeric(_, bytes) => Some(bytes),
