@@ -18,6 +18,7 @@ from machine import TARGET, median, spread
 from report import seconds, table
 from solvers import Liblinear, ours
 
+SETS = ["a9a", "ijcnn1", "mnist", "kddcup99", "reuters_moneyfx", "cover_2v4"]
 COSTS = [0.01, 1.0, 100.0]
 TOLERANCES = [1e-2, 1e-3]
 EPSILONS = [10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001]
@@ -29,16 +30,17 @@ REPEATS = 5
 
 
 def all_cells():
-    return [(name, form, c) for name in datasets.FILES for form in datasets.FORMS for c in COSTS]
+    return [(name, form, c) for name in SETS for form in datasets.FORMS for c in COSTS]
 
 
-def measure_ours(problem, c, tolerances, seconds):
+def measure_ours(problem, c, tolerances, seconds, loss="hinge", **options):
     """For each tolerance processor seconds (a spread) and the gap certified; and D recomputed from the last duals."""
     found, duals = [], None
     for tolerance in tolerances:
         runs = []
         while len(runs) < (1 if runs and runs[0][0] > SHORT_SECONDS else REPEATS):
-            usage, _, _, duals, said = ours(problem, c, tolerance, MAX_PASSES, seconds=seconds, seed=len(runs))
+            given = {"loss": loss, "seconds": seconds, "seed": len(runs), **options}
+            usage, _, _, duals, said = ours(problem, c, tolerance, MAX_PASSES, **given)
             runs.append((usage.cpu, said["gap"], said["passes"], said["load_cpu"]))
         cpu, gap, passes, load = zip(*runs)
         # of the repeats the largest gap: all have to be certified
@@ -47,36 +49,40 @@ def measure_ours(problem, c, tolerances, seconds):
         if max(gap) > tolerance:
             # a smaller gap will not be had either
             break
-    return found, problems.dual(problem, c, duals)
+    return found, problems.dual(problem, c, duals, is_squared(loss))
 
 
-def lower_bound(problem, c, seconds):
+def lower_bound(problem, c, seconds, loss="hinge"):
     """A lower bound of the least objective: D recomputed from the dual variables of a long run."""
-    _, _, _, duals, _ = ours(problem, c, REFERENCE_TOLERANCE, MAX_PASSES, seconds=seconds)
-    return problems.dual(problem, c, duals)
+    _, _, _, duals, _ = ours(problem, c, REFERENCE_TOLERANCE, MAX_PASSES, loss=loss, seconds=seconds)
+    return problems.dual(problem, c, duals, is_squared(loss))
 
 
-def measure_peer(problem, peer, c, epsilons, seconds, bound):
-    """LIBLINEAR with one stopping tolerance after the other: (epsilon, cpu, primal, dual, capped) of each, until the gap
+def is_squared(loss):
+    return loss == "squared_hinge"
+
+
+def measure_peer(problem, peer, c, epsilons, seconds, bound, loss="hinge", kind="dual"):
+    """LIBLINEAR's dual or primal solver with one stopping tolerance after the other: (epsilon, cpu, primal, dual, capped) of each, until the gap
     is within the last tolerance, its iteration cap is reached or it takes more than `seconds` (primal is None then)."""
     rungs = []
     for epsilon in epsilons:
-        rung = alone(lambda epsilon=epsilon: _rung(problem, peer, c, epsilon), seconds)
+        rung = alone(lambda epsilon=epsilon: _rung(problem, peer, c, epsilon, loss, kind), seconds)
         rungs.append(rung or {"epsilon": epsilon, "cpu": seconds, "primal": None, "dual": None, "capped": False})
         if not rung or rung["capped"]:
             break
-        if (rung["primal"] - max(bound, rung["dual"])) / rung["primal"] < 0.5 * TOLERANCES[-1]:
+        if (rung["primal"] - max(bound, rung["dual"] or bound)) / rung["primal"] < 0.5 * TOLERANCES[-1]:
             break
     return rungs
 
 
-def _rung(problem, peer, c, epsilon):
+def _rung(problem, peer, c, epsilon, loss, kind):
     runs = []
     while len(runs) < (1 if runs and runs[0][0].cpu > SHORT_SECONDS else REPEATS):
-        runs.append(peer.train(c, epsilon))
+        runs.append(peer.train(c, epsilon, solver=Liblinear.SOLVERS[loss][kind]))
     _, w, b, dual, capped = runs[0]
-    cpu = median([run[0].cpu for run in runs])
-    return {"epsilon": epsilon, "cpu": cpu, "primal": problems.primal(problem, c, w, b), "dual": dual, "capped": capped}
+    cpu, primal = median([run[0].cpu for run in runs]), problems.primal(problem, c, w, b, is_squared(loss))
+    return {"epsilon": epsilon, "cpu": cpu, "primal": primal, "dual": dual, "capped": capped}
 
 
 def alone(work, seconds):
@@ -167,7 +173,7 @@ def summary(cells, tolerance):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("set", nargs="?", choices=list(datasets.FILES))
+    parser.add_argument("set", nargs="?", choices=SETS)
     parser.add_argument("form", nargs="?", choices=datasets.FORMS)
     parser.add_argument("c", nargs="?", type=float)
     parser.add_argument("--tolerance", type=float, nargs="+", default=TOLERANCES)

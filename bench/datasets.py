@@ -28,16 +28,31 @@ def problem(name, form):
 
 
 def classes(name, problem):
-    """The class of each row of a set with several, 0 to 9 for mnist; kept in the problem's folder as CLASS_FILE."""
+    """The class of each row of a set with several, from 0; kept in the problem's folder as CLASS_FILE."""
     path = problem.folder / CLASS_FILE
     if not path.exists():
         with lzma.open(folder() / FILES[name], "rt") as lines:
-            np.array([int(line.split(maxsplit=1)[0]) for line in lines], np.int8).tofile(path)
+            words = [line.split()[CLASS_WORD[name]] for line in lines]
+        # numbered through from 0 in their order
+        np.unique(np.array(words, int), return_inverse=True)[1].astype(np.int8).tofile(path)
     return np.fromfile(path, np.int8)
 
 
 def available(name):
     return (folder() / FILES[name]).exists()
+
+
+def at_hand(run, names):
+    """Those of the sets whose files are there, and those that are missing, which is said."""
+    missing = [name for name in names if not available(name)]
+    for name in missing:
+        run.say(f"  {name}: skipped, no {FILES[name]} in the folder PGSVM_DATA")
+    return [name for name in names if name not in missing], missing
+
+
+def in_each_form(names):
+    """(name, form, problem), made when it is its turn."""
+    return ((name, form, problem(name, form)) for name in names for form in FORMS)
 
 
 def folder():
@@ -104,6 +119,30 @@ def _kddcup():
     return sparse.csr_array(sparse.hstack(parts, format="csr")), np.where(fields[:, -1] == "normal.", 1, -1)
 
 
+def _shuttle():
+    """Nine numbers; class 1, most rows, against the others."""
+    rows = np.loadtxt(lzma.open(folder() / FILES["shuttle"], "rt"))
+    return rows[:, :-1], np.where(rows[:, -1] == 1, 1, -1)
+
+
+def _adult():
+    """Six numbers and one indicator for each value of the eight text columns; incomes above 50,000 against the others."""
+    with lzma.open(folder() / FILES["adult"], "rt") as lines:
+        fields = np.array([[word.strip() for word in line.split(",")] for line in lines if line.strip()])
+    parts = []
+    for column in range(fields.shape[1] - 1):
+        if column in ADULT_NUMBERS:
+            parts.append(sparse.csr_array(fields[:, [column]].astype(np.float64)))
+            continue
+        values, place = np.unique(fields[:, column], return_inverse=True)
+        ones = np.ones(len(fields))
+        parts.append(sparse.csr_array((ones, (np.arange(len(fields)), place)), (len(fields), len(values))))
+    return sparse.csr_array(sparse.hstack(parts, format="csr")), np.where(fields[:, -1] == ">50K", 1, -1)
+
+
+ADULT_NUMBERS = [0, 2, 4, 10, 11, 12]
+# of the sets with several classes: which word of a line is the class
+CLASS_WORD = {"mnist": 0, "shuttle": -1}
 FILES = {
     "a9a": "a9a/a9a.xz",
     "ijcnn1": "ijcnn1/ijcnn1.trn.xz",
@@ -111,6 +150,8 @@ FILES = {
     "kddcup99": "kddcup99/kddcup.data_10_percent.xz",
     "reuters_moneyfx": "reuters_moneyfx/reuters.trn.xz",
     "cover_2v4": "cover_2v4/cover_2v4.csv.xz",
+    "shuttle": "shuttle/shuttle.trn.xz",
+    "adult": "adult/adult.data.xz",
 }
 READERS = {
     "a9a": lambda: _libsvm("a9a", 1),
@@ -120,5 +161,7 @@ READERS = {
     "kddcup99": _kddcup,
     "reuters_moneyfx": lambda: _libsvm("reuters_moneyfx", 1),
     "cover_2v4": _cover,
+    "shuttle": _shuttle,
+    "adult": _adult,
 }
 SCALED_ONLY = ["reuters_moneyfx"]

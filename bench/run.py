@@ -23,6 +23,7 @@ CASES = [
     "solve_only",
     "real",
     "losses",
+    "arrives",
     "bandwidth",
     "profile",
     "heads",

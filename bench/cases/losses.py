@@ -10,73 +10,43 @@ import math
 
 import cells
 import datasets
-import problems
-from machine import median
 from report import seconds, table
-from solvers import Liblinear, ours
+from solvers import Liblinear
 
 TITLE = "Both losses, solver alone"
-TOLERANCE, BOUND_TOLERANCE = 1e-3, 1e-5
+TOLERANCE = 1e-3
 LOSSES = Liblinear.SOLVERS
 COSTS = {"quick": [1.0], "full": cells.COSTS}
 QUICK_SETS = ["a9a", "ijcnn1", "reuters_moneyfx"]
 EPSILONS = [10, 1, 0.1, 0.01, 1e-3, 1e-4]
 OURS_SECONDS, PEER_SECONDS = 30.0, {"quick": 10.0, "full": 60.0}
-REPEATS, SHORT_SECONDS, MAX_PASSES = 5, 0.5, 100_000
 
 
 def measure(run):
     mode = "quick" if run.quick else "full"
-    found, missing = [], []
-    for name in QUICK_SETS if run.quick else datasets.FILES:
-        if not datasets.available(name):
-            run.say(f"  {name}: skipped, no {datasets.FILES[name]} in the folder PGSVM_DATA")
-            missing.append(name)
-            continue
-        for form in datasets.FORMS:
-            problem = datasets.problem(name, form)
-            peer = Liblinear(problem)
-            for c in COSTS[mode]:
-                for loss in LOSSES:
-                    cell = {"set": name, "form": form, "c": c, "loss": loss}
-                    found.append({**cell, **measure_cell(problem, peer, c, loss, PEER_SECONDS[mode])})
-                    run.say("  " + " | ".join(row(found[-1])))
+    found = []
+    names, missing = datasets.at_hand(run, QUICK_SETS if run.quick else datasets.FILES)
+    for name, form, problem in datasets.in_each_form(names):
+        peer = Liblinear(problem)
+        for c in COSTS[mode]:
+            for loss in LOSSES:
+                cell = {"set": name, "form": form, "c": c, "loss": loss}
+                found.append({**cell, **measure_cell(problem, peer, c, loss, PEER_SECONDS[mode])})
+                run.say("  " + " | ".join(row(found[-1])))
     return {"cells": found, "missing": missing}
 
 
-def measure_cell(problem, peer, c, loss, patience):
-    squared = loss == "squared_hinge"
-    runs = []
-    while len(runs) < (1 if runs and runs[0] > SHORT_SECONDS else REPEATS):
-        usage, _, _, _, said = ours(problem, c, TOLERANCE, MAX_PASSES, loss=loss, seconds=OURS_SECONDS, seed=len(runs))
-        if said["gap"] > TOLERANCE:
-            break
-        runs.append(usage.cpu)
-    _, _, _, duals, _ = ours(problem, c, BOUND_TOLERANCE, MAX_PASSES, loss=loss, seconds=OURS_SECONDS)
-    bound = problems.dual(problem, c, duals, squared)
-    ladders = {}
-    for kind, solver in LOSSES[loss].items():
-        ladder = []
-        for epsilon in EPSILONS:
-            rung = cells.alone(lambda e=epsilon, s=solver: rung_of(problem, peer, c, e, s, squared), patience)
-            ladder.append(rung or (patience, None))
-            if not rung or (rung[1] - bound) / rung[1] <= TOLERANCE:
-                break
-        ladders[kind] = [(cpu, primal and (primal - bound) / primal) for cpu, primal in ladder]
-    return {"ours": median(runs) if runs else None, "liblinear": ladders}
-
-
-def rung_of(problem, peer, c, epsilon, solver, squared):
-    runs = []
-    while len(runs) < (1 if runs and runs[0][0].cpu > SHORT_SECONDS else REPEATS):
-        runs.append(peer.train(c, epsilon, solver=solver))
-    _, w, b, _, _ = runs[0]
-    return median([run[0].cpu for run in runs]), problems.primal(problem, c, w, b, squared)
+def measure_cell(problem, peer, c, loss, patience, **options):
+    mine, bound = cells.measure_ours(problem, c, [TOLERANCE], OURS_SECONDS, loss, **options)
+    bound = max(bound, cells.lower_bound(problem, c, OURS_SECONDS, loss))
+    rungs = {kind: cells.measure_peer(problem, peer, c, EPSILONS, patience, bound, loss, kind) for kind in LOSSES[loss]}
+    return {"ours": cells.seconds_of({"ours": mine}, TOLERANCE), "bound": bound, "liblinear": rungs}
 
 
 def theirs(cell, kind):
-    ladder = cell["liblinear"].get(kind)
-    return ladder and cells.interpolated(TOLERANCE, ladder)
+    if kind not in cell["liblinear"]:
+        return None
+    return cells.peer_seconds({"bound": cell["bound"], "liblinear": cell["liblinear"][kind]}, TOLERANCE)
 
 
 def row(cell):
@@ -90,7 +60,9 @@ def row(cell):
     for kind in ("dual", "primal"):
         took = theirs(cell, kind)
         known = kind in cell["liblinear"]
-        shown.append(seconds(took) if took else f"not in {seconds(cell['liblinear'][kind][-1][0])}" if known else "")
+        shown.append(
+            seconds(took) if took else f"not in {seconds(cell['liblinear'][kind][-1]['cpu'])}" if known else ""
+        )
     best = fastest(cell)
     return [*shown, f"{best / cell['ours']:.2f}" if best and cell["ours"] else "-"]
 

@@ -12,6 +12,7 @@ from report import Picture, table
 from solvers import Liblinear
 
 TITLE = "Real data, solver alone"
+SETS = cells.SETS
 # the large ones take minutes
 FULL_ONLY = ["mnist", "kddcup99"]
 OURS_SECONDS = {"quick": 5.0, "full": 60.0}
@@ -23,22 +24,16 @@ EPSILONS = {"quick": [10, 1, 0.1, 0.01, 0.001], "full": cells.EPSILONS}
 
 def measure(run):
     mode = "quick" if run.quick else "full"
-    found, missing = [], []
-    for name in datasets.FILES:
-        if run.quick and name in FULL_ONLY:
-            missing.append(name)
-            continue
-        if not datasets.available(name):
-            run.say(f"  {name}: skipped, no {datasets.FILES[name]} in the folder PGSVM_DATA")
-            missing.append(name)
-            continue
-        for form in datasets.FORMS:
-            problem = datasets.problem(name, form)
-            peer = Liblinear(problem)
-            for c in cells.COSTS:
-                cell = measure_cell(problem, peer, c, mode)
-                found.append({"set": name, "form": form, "c": c, **cell})
-                run.say("  " + " | ".join(cells.row(name, form, c, cell, cells.TOLERANCES)))
+    found = []
+    left_out = FULL_ONLY if run.quick else []
+    names, missing = datasets.at_hand(run, [name for name in SETS if name not in left_out])
+    missing += left_out
+    for name, form, problem in datasets.in_each_form(names):
+        peer = Liblinear(problem)
+        for c in cells.COSTS:
+            cell = measure_cell(problem, peer, c, mode)
+            found.append({"set": name, "form": form, "c": c, **cell})
+            run.say("  " + " | ".join(cells.row(name, form, c, cell, cells.TOLERANCES)))
     return {"cells": found, "missing": missing, "seconds": OURS_SECONDS[mode]}
 
 
