@@ -5,3 +5,14 @@ pub mod children;
 pub mod identifiers;
 pub mod rights;
 pub mod whole;
+
+use crate::base::errors::{Code, Failure};
+use pgrx::spi::SpiError;
+
+/// A failure of SPI itself; errors of a statement are raised by PostgreSQL.
+pub fn spi_failure(error: SpiError) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        format!("could not reach the table of models: {error}"),
+    )
+}

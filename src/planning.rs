@@ -1,4 +1,9 @@
-//! A request and its columns become a job, which leader and workers share. Runs nothing.
+//! A request and its source become a job, which leader and workers share, and the plan of its SELECT. Runs nothing, and does not
+//! know who will.
 
+pub mod columns;
 pub mod job;
 pub mod pieces;
+pub mod prepare;
+mod roles;
+pub mod source_columns;

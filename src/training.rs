@@ -2,9 +2,13 @@
 
 pub mod fit;
 pub mod leader;
-pub mod passed_over;
-pub mod progress;
-pub mod roles;
+pub mod outcome;
+mod processes;
+mod progress;
+mod recheck;
+mod roles;
 pub mod validation;
 pub mod weights;
-pub mod worker;
+mod worker;
+
+pub use recheck::Covers;

@@ -1,6 +1,9 @@
 //! What a version knows of its rows, and which rows of a source it takes again. Does not know who runs the training.
 
 pub mod admission;
+pub mod followed;
+pub mod following;
 pub mod memory;
 pub mod remembered;
+pub mod screening;
 pub mod stored;

@@ -5,9 +5,9 @@
 //! constraints are there before the rows.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::spi_failure;
 use crate::pg::trigger::Fired;
 use crate::pg::{c_function, random, statement};
-use crate::storing::versions::spi_failure;
 use pgrx::{pg_sys, Spi};
 
 c_function!(svm_new_id_wrapper, pg_finfo_svm_new_id_wrapper, svm_new_id);

@@ -1,9 +1,9 @@
 //! Which columns of a table tell its rows apart and say nothing about others: keys, and what counts up by itself.
 
 use crate::base::errors::Failure;
+use crate::catalog::spi_failure;
 use crate::pg::base_column::BaseColumn;
 use crate::pg::query::Column;
-use crate::storing::versions::spi_failure;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
 use std::collections::hash_map::Entry;

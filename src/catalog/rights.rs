@@ -5,10 +5,10 @@
 //! statement of ours runs with the caller's rights, and for roles that no policy binds a trigger on sources.
 
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
+use crate::catalog::spi_failure;
 use crate::pg::statement::{self, ReadOnly};
 use crate::pg::trigger::Fired;
 use crate::pg::{acting, c_function};
-use crate::storing::versions::spi_failure;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
 

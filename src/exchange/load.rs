@@ -4,10 +4,10 @@
 use super::libsvm::{self, Example, Reader};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
+use crate::catalog::spi_failure;
 use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
 use crate::request::required;
-use crate::storing::versions::spi_failure;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use std::io::BufRead;

@@ -4,12 +4,13 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::catalog::rights;
+use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
 use crate::model::text::{self, Facts, SAID_OF_HEAD, SAID_OF_VERSION};
 use crate::model::Model;
 use crate::pg::json::Jsonb;
 use crate::pg::select::{self, Parameter, Prepared};
-use crate::storing::versions::{self, spi_failure};
+use crate::storing::versions;
 use pgrx::spi::{quote_identifier, SpiClient, SpiError};
 use pgrx::{pg_sys, JsonB, Spi};
 use pgsvm_core::memory::Room;

@@ -47,7 +47,8 @@ struct Receiver {
 const ROW_CONTEXT_BYTES: usize = 256 * 1024;
 
 impl Running {
-    /// Starts the query with the active snapshot; checks the caller's rights.
+    /// Starts a copy of the plan with the active snapshot, as what is changed in it is for one run; checks the caller's
+    /// rights.
     pub fn start(planned: &Planned) -> Self {
         Self::begin(planned, None)
     }
@@ -63,10 +64,12 @@ impl Running {
         unsafe {
             let row_context = row_context();
             let snapshot = pg_sys::GetActiveSnapshot();
+            let plan: *mut pg_sys::PlannedStmt =
+                pg_sys::copyObjectImpl(planned.plan.cast_const().cast()).cast();
             let origins = with_origins.map_or_else(Origins::default, |columns| {
-                Origins::of_statement(planned.plan, &columns, snapshot)
+                Origins::of_statement(plan, &columns, snapshot)
             });
-            let places = whole_rows::read_whole_rows(planned.plan);
+            let places = whole_rows::read_whole_rows(plan);
             let mut receiver = Box::new(Receiver {
                 head: pg_sys::DestReceiver {
                     receiveSlot: Some(receive_slot),
@@ -83,8 +86,8 @@ impl Running {
                 closed: false,
             });
             let desc = pg_sys::CreateQueryDesc(
-                planned.plan,
-                planned.text.as_ptr(),
+                plan,
+                planned.text,
                 snapshot,
                 core::ptr::null_mut(),
                 core::ptr::from_mut(&mut receiver.head),

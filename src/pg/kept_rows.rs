@@ -22,7 +22,6 @@ pub struct KeptRows {
 impl KeptRows {
     /// Runs the query with the active snapshot and the current user's rights.
     pub fn of(planned: &Planned) -> Self {
-        // of the plan as it was made: the scan of a table is started for whole rows, of which the wanted columns come
         // SAFETY: a plan has a target list, and the result is made in the current memory context.
         let columns =
             unsafe { pg_sys::ExecCleanTypeFromTL((*(*planned.plan).planTree).targetlist) };

@@ -11,6 +11,7 @@
 //! | the rest | values that are not passed by value, each from a whole word on, detoasted |
 
 use super::executor::{Continue, Row};
+use super::query::Planned;
 use super::varlena::Varlena;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
@@ -31,8 +32,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of columns with these types; None when one of them has values of a form that no table holds.
-    pub fn new(types: impl Iterator<Item = pg_sys::Oid>) -> Option<Self> {
+    /// Of a query's columns; None when one of them has values of a form that no table holds.
+    pub fn of(planned: &Planned) -> Option<Self> {
+        Self::new(planned.columns.iter().map(|column| column.type_oid))
+    }
+
+    /// The same of columns with these types.
+    fn new(types: impl Iterator<Item = pg_sys::Oid>) -> Option<Self> {
         let (mut width, mut elsewhere) = (0, Vec::new());
         for oid in types {
             let (mut length, mut by_value) = (0i16, false);

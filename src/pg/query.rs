@@ -39,10 +39,11 @@ pub enum NotOneSelect {
     NotASelect,
 }
 
-/// A planned SELECT; valid while the memory context in which it was planned is.
+/// A planned SELECT; valid while the memory context in which it was planned is. It may be run any number of times.
 pub struct Planned {
     pub(super) plan: *mut pg_sys::PlannedStmt,
-    pub(super) text: CString,
+    /// In the same memory context, as what runs may outlive this value.
+    pub(super) text: *const core::ffi::c_char,
     pub columns: Vec<Column>,
     pub runs: Runs,
     /// The planner's estimates.
@@ -90,7 +91,7 @@ pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
 /// Plans `text`, which `single_select` accepted or we wrote ourselves. Takes the locks that the
 /// query needs and raises PostgreSQL's own errors (missing table or column, and so on).
 pub fn plan(text: &str) -> Planned {
-    let source = CString::new(text).expect("a parsed query holds no zero byte");
+    let source = terminated(text);
     // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
     // live in the current memory context. `query` is read before the planner scribbles on it.
     unsafe {
@@ -117,7 +118,7 @@ pub fn plan(text: &str) -> Planned {
         let top = (*plan).planTree;
         Planned {
             plan,
-            text: source,
+            text: pg_sys::pstrdup(source.as_ptr()),
             columns,
             runs,
             rows: (*top).plan_rows,
@@ -129,21 +130,44 @@ pub fn plan(text: &str) -> Planned {
     }
 }
 
-/// The relations that the text of a SELECT names, views as such; each once, in the order of their oids. Looks names up and
-/// runs nothing.
-pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
-    let source = CString::new(text).expect("a parsed query holds no zero byte");
-    // SAFETY: parsed and analyzed as `plan` does it; a list of one query takes what PostgreSQL makes of it.
+/// The columns of a SELECT's result. Looks names up, and plans and runs nothing.
+pub fn columns_of(text: &str) -> Vec<Column> {
+    let source = terminated(text);
+    // SAFETY: the query is analyzed, and only read.
+    unsafe { columns((*analyze(&source)).targetList) }
+}
+
+/// The text of a query, which was parsed before or is ours.
+fn terminated(text: &str) -> CString {
+    CString::new(text).expect("a parsed query holds no zero byte")
+}
+
+/// Parses and analyzes the text of a SELECT as PostgreSQL does for a client's statement, and locks what it names.
+///
+/// # Safety
+/// Inside a transaction; the result is valid while the current memory context and the text are.
+unsafe fn analyze(source: &CStr) -> *mut pg_sys::Query {
+    // SAFETY: as the caller promises.
     unsafe {
         let raw = list::nth(pg_sys::pg_parse_query(source.as_ptr()), 0)
             .expect("a SELECT is one statement, and stays one");
-        let query = pg_sys::parse_analyze_fixedparams(
+        pg_sys::parse_analyze_fixedparams(
             raw,
             source.as_ptr(),
             core::ptr::null(),
             0,
             core::ptr::null_mut(),
-        );
+        )
+    }
+}
+
+/// The relations that the text of a SELECT names, views as such; each once, in the order of their oids. Looks names up and
+/// runs nothing.
+pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
+    let source = terminated(text);
+    // SAFETY: the query is analyzed; a list of one query takes what PostgreSQL makes of it.
+    unsafe {
+        let query = analyze(&source);
         let (mut oids, mut others) = (core::ptr::null_mut(), core::ptr::null_mut());
         let mut row_security = false;
         pg_sys::extract_query_dependencies(query.cast(), &mut oids, &mut others, &mut row_security);

@@ -121,3 +121,13 @@ unsafe fn long_payload<'a>(pointer: *const pg_sys::varlena) -> &'a [u8] {
         core::slice::from_raw_parts(pointer.cast::<u8>().add(pg_sys::VARHDRSZ), length)
     }
 }
+
+/// Reads a text that a SELECT of ours cast to text, without copying it.
+pub fn with_text<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
+    // SAFETY: the datum is a non-null text-like varlena (name columns are cast to text by our
+    // SELECT); the detoasted copy lives in the current row's memory context.
+    unsafe {
+        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        read(pgrx::varlena::varlena_to_byte_slice(varlena))
+    }
+}

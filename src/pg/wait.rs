@@ -1,6 +1,7 @@
 //! One condition variable in shared memory on which reader, trainer and leader wait for each
 //! other. It is a hint to look again, never the carrier of a fact: facts are in the cache.
 
+use crate::base::errors::{Code, Failure};
 use pgrx::pg_sys;
 
 /// A condition variable at a fixed address in shared memory.
@@ -11,7 +12,7 @@ pub struct WakeUp(*mut pg_sys::ConditionVariable);
 const TIMEOUT_MS: core::ffi::c_long = 100;
 
 /// Sleeps until an interrupt raises an ERROR; returns after ten seconds without one.
-pub fn for_interrupt() {
+fn for_interrupt() {
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     for _ in 0..10_000 / TIMEOUT_MS {
         // SAFETY: the latch of this process.
@@ -26,6 +27,13 @@ pub fn for_interrupt() {
         }
         super::check_for_interrupts();
     }
+}
+
+/// Another process has raised the error that the user is to see: it arrives as an interrupt. The message is for when none
+/// does.
+pub fn failed_elsewhere(message: &str) -> ! {
+    for_interrupt();
+    Failure::new(Code::ERRCODE_INTERNAL_ERROR, message).raise()
 }
 
 impl WakeUp {

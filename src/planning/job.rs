@@ -1,11 +1,11 @@
 //! What the leader tells the workers, and what they tell the leader: plain values, encoded for the
 //! way between processes of one and the same library and stored nowhere.
 
-use crate::features::{CategoryLimits, Nulls};
+use crate::features::{CategoryLimits, FeatureSet, Nulls};
+use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
 use crate::request::Terms;
-use crate::targets::labels::{LabelKind, LabelValue};
-use crate::warm_start::admission::KeyColumn;
+use crate::targets::labels::LabelValue;
 use bincode::enc::write::Writer;
 use bincode::error::EncodeError;
 use pgsvm_core::leeway::Metric;
@@ -15,7 +15,6 @@ use pgsvm_core::{
     Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
-use std::rc::Rc;
 
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,17 +26,16 @@ pub enum Role {
 }
 
 /// One training, complete.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// The SELECT whose column 0 is the label; behind the features stand weight, fold and key, if there are
-    /// such columns.
-    #[serde(deserialize_with = "shared_text")]
-    pub select: Rc<String>,
-    pub label: String,
-    pub label_kind: LabelKind,
-    /// The feature set, in the form in which models store it.
-    #[serde(deserialize_with = "shared_text")]
-    pub features: Rc<String>,
+    /// The SELECT that yields the rows.
+    #[serde(deserialize_with = "text")]
+    pub select: String,
+    /// What they hold.
+    pub columns: Columns,
+    /// How feature columns become features.
+    #[serde(with = "sent")]
+    pub features: FeatureSet,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub scale: Scale,
@@ -45,13 +43,8 @@ pub struct Job {
     pub unit_rows: bool,
     pub terms: Terms,
     pub plan: Plan,
-    pub fold_column: Option<String>,
-    pub fold_order: Option<String>,
-    pub weight_column: Option<String>,
-    /// The key stands behind weight and fold.
-    pub key: Option<KeyColumn>,
-    /// Whether rows are to get leeways, so that trainings that continue this one can pass them over.
-    pub leeways: bool,
+    /// Whether each row's margin slack is measured, so that trainings that continue this one can screen rows.
+    pub slacks: bool,
     /// Whether each class counts as much as every other.
     pub balance: Balance,
     /// Weights of classes by label.
@@ -78,15 +71,15 @@ pub struct ReaderOutcome {
     /// Values of the fold column by fold; none without such a column.
     pub fold_values: Vec<String>,
     /// The feature set with everything learned (array lengths).
-    #[serde(deserialize_with = "text")]
-    pub features: String,
+    #[serde(with = "sent")]
+    pub features: FeatureSet,
     /// Dense features that were read and are none of these, ascending: columns of one value.
     #[serde(deserialize_with = "list")]
     pub dropped: Vec<u64>,
     pub rows_skipped: u64,
     /// Chunks of keys, which follow.
     pub key_chunks: u64,
-    /// Versions of rows, which follow behind; None where rows get no leeways.
+    /// Versions of rows, which follow behind; None where no slack is measured.
     pub versions: Option<u64>,
 }
 
@@ -104,7 +97,7 @@ pub struct TrainerOutcome {
     pub weights: u64,
     /// Number of dual variables of each head: one for each row, or none when they are not kept.
     pub duals: u64,
-    /// The metrics of leeways, by class, which follow behind all heads, one for each row; None where rows get none.
+    /// The metrics of margin slacks, by class, which follow behind all heads, one for each row; None where none are measured.
     pub metrics: Option<Vec<Metric>>,
 }
 
@@ -115,29 +108,42 @@ impl Job {
         self.roles.iter().filter(plays).count()
     }
 
+    /// The C of a training of one; the first of several.
+    pub fn cost(&self) -> f64 {
+        self.plan.costs.first().copied().unwrap_or(1.0)
+    }
+
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
         let terms = &self.terms;
-        Problem::new(
-            terms.loss,
-            self.plan.costs.first().copied().unwrap_or(1.0),
-            terms.tolerance,
-        )?
-        .with_max_passes(terms.max_passes)?
-        .with_intercept(terms.intercept)
-        .with_seed(terms.seed)
-        .with_schedule(self.schedule)
-        .with_policy(terms.policy)
-        .with_inner_rounds(terms.inner_rounds)?
-        .with_inner(terms.inner)?
-        .with_proximal(terms.proximal)
-        .with_trainers(self.trainers)
+        Problem::new(terms.loss, self.cost(), terms.tolerance)?
+            .with_max_passes(terms.max_passes)?
+            .with_intercept(terms.intercept)
+            .with_seed(terms.seed)
+            .with_schedule(self.schedule)
+            .with_policy(terms.policy)
+            .with_inner_rounds(terms.inner_rounds)?
+            .with_inner(terms.inner)?
+            .with_proximal(terms.proximal)
+            .with_trainers(self.trainers)
     }
 }
 
-#[allow(clippy::rc_buffer)]
-fn shared_text<'de, D: Deserializer<'de>>(from: D) -> Result<Rc<String>, D::Error> {
-    text(from).map(Rc::new)
+/// A feature set on its way between processes: in the form in which models store it, as it has fields that are left out and
+/// parts that are told apart by a field, which a format without names does not know.
+mod sent {
+    use super::{text, Deserializer, FeatureSet};
+    use serde::{de, ser, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(features: &FeatureSet, to: S) -> Result<S::Ok, S::Error> {
+        let json = features.to_json().map_err(ser::Error::custom)?;
+        json.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FeatureSet, D::Error> {
+        let features = FeatureSet::from_json(&text(from)?).map_err(de::Error::custom)?;
+        features.ok_or_else(|| de::Error::custom("no feature set"))
+    }
 }
 
 /// The bytes of a message.

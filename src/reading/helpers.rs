@@ -8,54 +8,19 @@
 //! queue is full.
 
 use crate::base::errors::OrRaise;
-use crate::base::settings;
 use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
-use crate::pg::query::{self, Column, Planned, Runs};
+use crate::pg::query::{self, Planned};
 use crate::pg::queue::{Receiver, Sender};
-use crate::pg::types::{type_kind, NumberKind, TypeKind};
+use crate::pg::wait::failed_elsewhere;
 use crate::planning::job::{Job, Role};
-use crate::planning::pieces::{Cut, Fetcher, Pieces};
-use crate::training::roles::failed_elsewhere;
-use pgrx::pg_sys;
+use crate::planning::pieces::{Fetcher, Pieces};
 use std::cell::Cell;
 
 /// Size of a helper's queue: more than a piece of most tables.
 pub const QUEUE_BYTES: usize = 2 << 20;
 /// Rows after which a helper's query pauses at the latest.
 const MANY_ROWS: u64 = 1 << 20;
-
-/// Bytes of the tables, out-of-line values included, from which on helpers are worth their start.
-const LEAST_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
-
-/// How many helpers to start for the rows of a query.
-pub fn wanted(planned: &Planned) -> usize {
-    let possible =
-        planned.runs == Runs::Anywhere && Cut::of(planned).is_some() && shape(planned).is_some();
-    let worth_it = match settings::min_parallel_bytes() {
-        Some(least) => planned.relation_bytes >= least,
-        None => planned.relation_bytes >= LEAST_BYTES && is_dear(planned),
-    };
-    match possible && worth_it {
-        true => settings::helpers(),
-        false => 0,
-    }
-}
-
-/// Whether fetching a row costs more than handing it over. Numbers and arrays that lie in their row as they are do not.
-fn is_dear(planned: &Planned) -> bool {
-    let pages = planned.tables.iter().flatten();
-    let pages: f64 = pages.map(|table| f64::from(table.pages)).sum();
-    let in_line = pages * f64::from(pg_sys::BLCKSZ);
-    let is_cheap = |column: &Column| match type_kind(column.type_oid) {
-        TypeKind::Number(number) => number != NumberKind::Numeric,
-        TypeKind::Array(_) | TypeKind::Vector(_) => true,
-        _ => false,
-    };
-    !planned.is_plain
-        || planned.relation_bytes > 2.0 * in_line
-        || !planned.columns.iter().all(is_cheap)
-}
 
 /// What the reader has of its helpers.
 pub struct Helpers {
@@ -108,7 +73,7 @@ impl Rows {
         let Some(helpers) = helpers else {
             return Self::Alone(running);
         };
-        match shape(planned).filter(|_| helpers.pieces.cut.fits(planned)) {
+        match Shape::of(planned).filter(|_| helpers.pieces.cut.fits(planned)) {
             Some(shape) => Self::Together(Box::new(Together::start(running, helpers, shape))),
             // the plan is another one than it was
             None => {
@@ -250,7 +215,7 @@ impl Together {
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
     let planned = query::plan(&job.select);
     let mut running = running(&planned, job);
-    if let Some(shape) = shape(&planned).filter(|_| pieces.cut.fits(&planned)) {
+    if let Some(shape) = Shape::of(&planned).filter(|_| pieces.cut.fits(&planned)) {
         let mut packer = Packer::new(shape);
         for piece in 0..pieces.cut.count() {
             if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
@@ -268,13 +233,9 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
 
 /// Starts the query of a job in this process.
 pub fn running(planned: &Planned, job: &Job) -> Running {
-    match &job.key {
-        // label and key are looked at in any case
-        Some(key) if job.leeways => {
-            let behind = 1 + usize::from(key.marks_added);
-            Running::start_with_origins(planned, 1..planned.columns.len() - behind)
-        }
-        _ => Running::start(planned),
+    match job.slacks {
+        true => Running::start_with_origins(planned, job.columns.decoded.clone()),
+        false => Running::start(planned),
     }
 }
 
@@ -301,9 +262,4 @@ fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -
             return sent && ending == Ending::Piece;
         }
     }
-}
-
-/// The columns of a query, unless they are of a form that cannot be sent.
-fn shape(planned: &Planned) -> Option<Shape> {
-    Shape::new(planned.columns.iter().map(|column| column.type_oid))
 }

@@ -15,7 +15,8 @@ use crate::reading::helpers::{Helpers, Rows};
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
 use crate::targets::labels::{self, LabelValue};
-use crate::warm_start::admission::{Admitted, Following, Keys};
+use crate::warm_start::admission::{Admitted, Keys};
+use crate::warm_start::following::Following;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
 use pgsvm_core::{Cache, Example, ReaderReport, RowError, Source};
 use std::cell::RefCell;
@@ -67,34 +68,26 @@ impl RowSource {
         mut following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
-        let features = FeatureSet::from_json(&job.features)?
-            .expect("the leader sent a feature set that it made itself");
-        // label, features, then what says the weight and the fold
-        let feature_columns = 1 + features.columns().len();
-        let columns = &planned.columns[..feature_columns];
-        let decoder = Decoder::learning(&features, columns, job.nulls, job.categories)?
+        let (features, columns) = (&job.features, &job.columns);
+        let read = &planned.columns[..columns.features.end];
+        let decoder = Decoder::learning(features, read, job.nulls, job.categories)?
             .with_rows_up_to(job.cache_bytes / size_of::<f32>());
-        let fold_at = feature_columns + usize::from(job.weight_column.is_some());
-        let folds = job.fold_column.is_some() || job.fold_order.is_some();
-        let key_at = fold_at + usize::from(folds);
         let continues = following.is_some();
         let added = following.as_mut().and_then(|it| it.added.take());
         if let Some(added) = &added {
             added.borrow_mut().rewind();
         }
-        let (keys, begins) = match job.key.clone() {
-            Some(column) => (
-                Some(Keys::new(column, key_at, following, job.leeways)),
-                None,
-            ),
+        let (keys, begins) = match columns.key.clone() {
+            Some(column) => (Some(Keys::new(column, following, job.slacks)), None),
             None => (None, following),
         };
+        let fold = columns.fold.as_ref();
         Ok(Self {
             rows: Some(Rows::start(planned, job, helpers)),
             added,
             decode: RowDecoder {
-                groups: Groups::new(job, fold_at),
-                costs: Costs::new(job, feature_columns),
+                groups: Groups::new(&columns.label, fold, &job.plan, job.terms.seed),
+                costs: Costs::new(columns.weight.as_ref(), &job.class_weights),
                 null_counts: vec![0; features.parts.len()],
                 decoder,
                 buffer: FeatureBuffer::default(),
@@ -104,7 +97,7 @@ impl RowSource {
                 keys,
                 continues,
                 cache_bytes: job.cache_bytes,
-                constants: Constants::new(!job.categories.named && job.key.is_none()),
+                constants: Constants::new(!job.categories.named && columns.key.is_none()),
                 unit_rows: job.unit_rows,
             },
             begins,
@@ -126,16 +119,16 @@ impl RowSource {
         self.decode.groups.fold_values()
     }
 
-    /// The feature set with all that was learned, as models store it, and the dense features that were read and are none of
+    /// The feature set with all that was learned, and the dense features that were read and are none of
     /// its. Means stand for NULL, where that is the rule. The spread is that of the rows that were looked at: where others
-    /// were passed over, what was known before stays.
-    pub fn features(&self, report: &ReaderReport) -> Result<(String, Vec<u64>), OutOfMemory> {
+    /// were screened, what was known before stays.
+    pub fn features(&self, report: &ReaderReport) -> Result<(FeatureSet, Vec<u64>), OutOfMemory> {
         let decode = &self.decode;
         let mut features = decode.decoder.learned().without_data()?;
         features.nulls = copied(&decode.null_counts)?;
         features.means = Rc::new(copied(&report.means)?);
-        let passing = self.following().and_then(|it| it.passing.as_ref());
-        if passing.is_none_or(|passing| passing.rows.is_empty()) {
+        let screening = self.following().and_then(|it| it.screening.as_ref());
+        if screening.is_none_or(|screening| screening.rows.is_empty()) {
             features.spread = Rc::new(report.spread.copied()?);
         }
         if decode.unit_rows {
@@ -153,7 +146,7 @@ impl RowSource {
         )?;
         let dropped = features.leave_out_constants(&constant)?;
         features.leave_out(&uuids)?;
-        Ok((features.to_json()?, dropped))
+        Ok((features, dropped))
     }
 
     /// The dense features that were read and are none of the model's.
@@ -178,7 +171,7 @@ impl RowSource {
         keys.map_or_else(Vec::new, Keys::take_chunks)
     }
 
-    /// What versions of rows are known by, row after row, where rows are to get leeways.
+    /// What versions of rows are known by, row after row, where those are wanted.
     pub fn versions(&self) -> Option<&[u64]> {
         self.decode.keys.as_ref().and_then(Keys::versions)
     }
@@ -296,11 +289,11 @@ impl RowDecoder {
     ) -> Result<(), Failure> {
         let mut class = None;
         if let (Some(keys), Some(admitted)) = (&mut self.keys, &key) {
-            if keys.may_pass_over(admitted) {
+            if keys.may_screen(admitted) {
                 let Some(found) = self.groups.of(row)? else {
                     return Ok(());
                 };
-                if keys.pass_over(admitted, found.0, self.groups.classes(), self.rows_seen)? {
+                if keys.screen(admitted, found.0, self.groups.classes(), self.rows_seen)? {
                     return Ok(());
                 }
                 class = Some(found);

@@ -2,9 +2,9 @@
 //! that continues it, with the rights of the model's owner, must find as it was.
 
 use crate::base::errors::{Code, Failure};
+use crate::catalog::spi_failure;
 use crate::pg::query;
 use crate::request::source::Source;
-use crate::storing::versions::spi_failure;
 use pgrx::{pg_sys, Spi};
 use serde::{Deserialize, Serialize};
 

@@ -1,17 +1,13 @@
-//! Where a training's rows come from: a relation or a query becomes one SELECT of the label and the
-//! feature columns, planned in the leader to learn its types, its size and who may run it.
+//! Where a training's rows come from: a relation or a query, which one SELECT of wanted columns reads.
 //!
 //! The executor runs that SELECT, so rights, row-level security, views and partitions are
 //! PostgreSQL's own.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{FeaturePart, FeatureSet};
 use crate::pg::positions;
-use crate::pg::query::{self, Column, NotOneSelect, Planned};
+use crate::pg::query::{self, Column, NotOneSelect};
 use crate::pg::statement;
-use crate::targets::labels::LabelKind;
 use pgrx::pg_sys;
-use pgsvm_core::CacheLayout;
 use std::ffi::CStr;
 
 /// What the user named as the source of rows.
@@ -44,12 +40,12 @@ impl Source {
                 positions::in_text(text, || query::single_select(text)).map_err(not_one_select)?
             }
         };
-        Ok(positions::in_text(&select, || query::plan(&select)).columns)
+        Ok(positions::in_text(&select, || query::columns_of(&select)))
     }
 
-    /// `SELECT label, features…, weight, fold, key, mark FROM source`, where there are such columns.
-    pub fn select(&self, columns: &Selected<'_>) -> Result<String, Failure> {
-        let list = columns.list().join(", ");
+    /// The SELECT of these expressions.
+    pub fn select(&self, list: &[String]) -> Result<String, Failure> {
+        let list = list.join(", ");
         Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
     }
 
@@ -65,81 +61,6 @@ impl Source {
             )
             .hint("svm_train_query('SELECT …', 'label', model => 'name')")),
         }
-    }
-}
-
-/// The columns that a training reads.
-pub struct Selected<'a> {
-    pub label: &'a str,
-    pub label_kind: LabelKind,
-    pub features: Vec<&'a str>,
-    pub weight: Option<&'a str>,
-    pub fold: Option<&'a str>,
-    /// The column in whose order folds go forward, and how many pieces there are.
-    pub order: Option<(&'a str, u32)>,
-    /// With the type to cast it to.
-    pub key: Option<(&'a str, &'static str)>,
-    /// Whether rows are marked, and as added to those of the model's source.
-    pub added: Option<bool>,
-}
-
-impl Selected<'_> {
-    /// As SQL: first the label, text-like ones cast to text; the weight as float8 and the fold as text.
-    fn list(&self) -> Vec<String> {
-        let label = match self.label_kind {
-            LabelKind::Text => format!("{}::pg_catalog.text", quote(self.label)),
-            _ => quote(self.label),
-        };
-        let features = self.features.iter().map(|name| quote(name));
-        let weight = self
-            .weight
-            .map(|name| format!("{}::pg_catalog.float8", quote(name)));
-        let fold = self
-            .fold
-            .map(|name| format!("{}::pg_catalog.text", quote(name)));
-        let order = self.order.map(|(name, pieces)| piece(&quote(name), pieces));
-        let key = self
-            .key
-            .map(|(name, cast)| format!("{}::{cast}", quote(name)));
-        let all = core::iter::once(label).chain(features);
-        let mark = self.added.map(|added| i32::from(added).to_string());
-        all.chain(weight)
-            .chain(fold)
-            .chain(order)
-            .chain(key)
-            .chain(mark)
-            .collect()
-    }
-}
-
-/// As SQL: in which of so many pieces of equal length a row is in the order of a column, from 0; rows of one value are in the
-/// same. NULL where the column is.
-fn piece(column: &str, pieces: u32) -> String {
-    let rank = format!("pg_catalog.percent_rank() OVER (ORDER BY {column})");
-    let piece =
-        format!("pg_catalog.floor({rank} OPERATOR(pg_catalog.*) {pieces}::pg_catalog.float8)");
-    let last = pieces - 1;
-    format!("CASE WHEN {column} IS NOT NULL THEN LEAST({piece}, {last})::pg_catalog.int4 END")
-}
-
-/// Bytes the source may come to: what the planner expects, or what the relations it scans take on
-/// disk, whichever is larger (wide arrays live out of line, where the planner does not look).
-pub fn estimated_bytes(planned: &Planned) -> f64 {
-    (planned.rows * planned.width_bytes).max(planned.relation_bytes)
-}
-
-/// Bytes of cache that the rows may take: what the source may come to, but for plain columns and
-/// categories what they take when packed, whatever else the relations hold.
-pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
-    let numbers = features.parts.iter().try_fold(0, |sum, part| match part {
-        FeaturePart::Column { .. } => Some(sum + 1),
-        // the feature's number and its value
-        FeaturePart::Category { .. } => Some(sum + 2),
-        _ => None,
-    });
-    match numbers {
-        Some(numbers) => planned.rows * CacheLayout::dense_row_bytes(numbers) as f64,
-        None => estimated_bytes(planned),
     }
 }
 

@@ -1,14 +1,14 @@
 //! What is said when a model has been stored: one NOTICE with how good it is on its own rows, all else as its DETAIL; and a
 //! WARNING for each thing that is the matter.
 
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Code, Failure};
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
+use crate::planning::source_columns::LeftOut;
 use crate::request::{scoring_words, ClassWeight, Request};
-use crate::sql::train::LeftOut;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::versions::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
-use crate::training::leader::Trained;
+use crate::training::outcome::Trained;
 use crate::training::validation;
 use pgsvm_core::{Loss, StopReason};
 
@@ -118,7 +118,7 @@ impl Announcement<'_> {
             self.labelled.scale,
             terms.solver(),
             counted(report.passes.into(), "pass"),
-            self.trained.summary().gap,
+            self.trained.trainer.report.summary().gap,
             memory(self.trained, self.labelled.cache_bytes),
             processes(self.trained, self.trainers),
             self.labelled.seconds,
@@ -139,9 +139,7 @@ impl Announcement<'_> {
 
     /// What became of columns that nobody named.
     fn about_columns(&self) -> Vec<String> {
-        let features = FeatureSet::from_json(&self.trained.reader.features)
-            .or_raise()
-            .unwrap_or_default();
+        let features = &self.trained.reader.features;
         let categories = |holds: fn(&Dictionary) -> bool| -> Vec<String> {
             let such = features.categories().filter(|(_, values)| holds(values));
             such.map(|(name, _)| name.to_owned()).collect()
@@ -164,7 +162,7 @@ impl Announcement<'_> {
                 categories(Dictionary::is_hashed),
             ),
             ("Of one value", features.of_one_value()),
-            ("Text that looks like numbers", number_columns(&features)),
+            ("Text that looks like numbers", number_columns(features)),
         ];
         let said = all.into_iter().filter(|(_, columns)| !columns.is_empty());
         said.map(|(what, columns)| format!("{what}: {}.", columns.join(", ")))
@@ -174,19 +172,17 @@ impl Announcement<'_> {
     /// What the training began from, and how its rows compare.
     fn followed(&self) -> Option<String> {
         let followed = self.trained.followed.as_ref()?;
-        let mut text = format!(
-            "Begun from {}",
-            followed["model"].as_str().unwrap_or_default()
-        );
-        if let Some(rows) = followed["rows"].as_object() {
-            let counts = ["unchanged", "changed", "new", "gone", "left_out"];
-            let counts = counts.map(|name| format!("{} {}", rows[name], name.replace('_', " ")));
-            text += &format!("; rows: {}", counts.join(", "));
-            if let Some(passed) = followed["passed_over"].as_u64() {
-                text += &format!("; {passed} passed over");
+        let mut text = format!("Begun from {}", followed.model);
+        if let Some(rows) = &followed.rows {
+            text += &format!(
+                "; rows: {} unchanged, {} changed, {} new, {} gone, {} left out",
+                rows.unchanged, rows.changed, rows.added, rows.gone, rows.unused
+            );
+            if let Some(screened) = followed.screened {
+                text += &format!("; {screened} passed over");
             }
-            if let Some(again) = followed["looked_at_again"].as_u64() {
-                text += &format!(", {again} of them looked at again");
+            if let Some(rechecked) = followed.rechecked {
+                text += &format!(", {rechecked} of them looked at again");
             }
         }
         Some(text + ".")
@@ -194,7 +190,7 @@ impl Announcement<'_> {
 
     /// What is said of a training that did not come to its tolerance.
     fn unfinished(&self) -> Option<Failure> {
-        let sum = self.trained.summary();
+        let sum = self.trained.trainer.report.summary();
         if sum.stop == Some(StopReason::Tolerance) {
             return None;
         }
@@ -303,6 +299,32 @@ impl Announcement<'_> {
     }
 }
 
+/// A WARNING where what was trained on is not what the table holds.
+pub fn warn_of_lost_digits(trained: &Trained) {
+    let report = &trained.reader.report;
+    if report.imprecise.is_empty() {
+        return;
+    }
+    let features = &trained.reader.features;
+    let named = report.imprecise.iter();
+    let named: Vec<_> = named.map(|id| features.feature_name(*id)).collect();
+    let mut named = named.join(", ");
+    let more = report.imprecise_features - report.imprecise.len() as u64;
+    if more > 0 {
+        named += &format!(" and {more} more");
+    }
+    let what = format!(
+        "the values of {named} differ by less than 32-bit numbers of their size can tell apart"
+    );
+    Failure::new(Code::ERRCODE_WARNING, what)
+        .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the certificate is about the rows as kept.")
+        .hint(match report.imprecise.iter().any(|id| *id < report.dense_features) {
+            true => "Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')",
+            false => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.",
+        })
+        .warn();
+}
+
 /// So many of them; the plural by s, or es behind an s.
 fn counted(count: u64, noun: &str) -> String {
     match (count, noun.ends_with('s')) {
@@ -330,12 +352,12 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
 }
 
 fn processes(trained: &Trained, trainers: usize) -> String {
-    let mut text = match trained.workers {
+    let mut text = match trained.processes.workers {
         0 => "no workers".to_owned(),
         1 => "1 worker".to_owned(),
         many => format!("{many} workers"),
     };
-    match trained.helpers {
+    match trained.processes.helpers {
         0 => {}
         1 => text += ", 1 helper",
         many => text += &format!(", {many} helpers"),

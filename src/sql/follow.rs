@@ -5,12 +5,13 @@
 //! that continues it reads all rows again, since its certificate is over all of them; it finds each row's dual variable
 //! by the key, and begins with them and with the version's weights. Then it goes on as any other training does.
 //!
-//! What a version remembers of its rows is in `warm_start`, the rows passed over in `training::passed_over`.
+//! What a version remembers of its rows is in `warm_start`, and which of them are screened too.
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
+use crate::keys::column::{check_kind, null_key};
 use crate::model;
 use crate::pg::acting::Acting;
 use crate::pg::call::Call;
@@ -20,15 +21,17 @@ use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::{self, Planned};
 use crate::pg::snapshot::with_latest;
 use crate::pg::{check_for_interrupts, statement};
+use crate::planning::prepare::{prepare, prepare_added, Continuing, Prepared};
+use crate::planning::source_columns;
 use crate::request::reads::Reads;
 use crate::request::source::{quote, Source};
 use crate::request::{required, Request};
 use crate::sql::life::Owned;
-use crate::sql::train::{self, Continuing, Prepared};
+use crate::sql::train;
 use crate::storing::deployment;
-use crate::training::leader::Trained;
-use crate::training::passed_over::Covers;
-use crate::warm_start::admission::{self, Following, Rows};
+use crate::training::outcome::Trained;
+use crate::training::Covers;
+use crate::warm_start::following::{Following, Rows};
 use crate::warm_start::memory::Memory;
 use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
@@ -116,18 +119,15 @@ fn follow(
                 let now = Reads::of(&request.source)?;
                 now.check(before, &owned.name, &owned.owner_name())?;
             }
-            let prepared = train::prepare(&request, Some(&continuing))?;
+            let prepared = prepare(&request, Some(&continuing))?;
             Ok::<_, Failure>((request, prepared))
         })?;
         deployment::check(&owned.schema, &owned.name, &request.deploy)?;
         let planned = match &change {
             Change::Refresh => None,
-            Change::Update(source) => Some(train::prepare_added(
-                &request,
-                &continuing,
-                &prepared,
-                source,
-            )?),
+            Change::Update(source) => {
+                Some(prepare_added(&request, &continuing, &prepared, source)?)
+            }
             Change::Forget(source) => Some(plan_keys(&owned.name, source, column, kind)?),
         };
         let trained = with_latest(|| {
@@ -151,37 +151,37 @@ fn follow(
                 following.added = given.clone().filter(|_| continuing.adds);
                 Ok(following)
             };
-            let may_pass = prepared.keeps_leeways() && (keeps_scaling || !prepared.scales());
+            let may_screen = prepared.job.slacks && (keeps_scaling || !prepared.scales());
             let tolerance = request.terms.tolerance;
-            run(&acting, &mut prepared, may_pass, |pass| {
+            run(&acting, &mut prepared, may_screen, |screen| {
                 let mut following = begin()?;
-                if pass {
-                    following.pass_over(&owned.schema, stored.id, tolerance)?;
+                if screen {
+                    following.plan_screening(&owned.schema, stored.id, tolerance)?;
                 }
                 Ok(following)
             })
         })?;
-        train::store(&owned.schema, request, &prepared, trained, started)
+        train::store(&owned.schema, request, &prepared, None, trained, started)
     })
 }
 
-/// Trains, and passes over rows where that may and does do; `begin` reads what the training begins from,
-/// and whether rows may be passed over.
+/// Trains, and screens rows where that may and does do; `begin` reads what the training begins from,
+/// and whether rows may be screened.
 fn run(
     acting: &Acting,
     prepared: &mut Prepared,
-    may_pass: bool,
+    may_screen: bool,
     begin: impl Fn(bool) -> Result<Following, Failure>,
 ) -> Result<Trained, Failure> {
     let train = |prepared: &Prepared, following| acting.run(|| train::run(prepared, following));
-    // the shares of the tolerance to which rows are passed over: where the first is too much, one that should do
-    let mut share = may_pass.then_some(1.0);
+    // the shares of the tolerance to which rows are screened: where the first is too much, one that should do
+    let mut share = may_screen.then_some(1.0);
     loop {
         let following = begin(share.is_some())?;
-        let (Some(tried), Some(_)) = (share, &following.passing) else {
+        let (Some(tried), Some(_)) = (share, &following.screening) else {
             return Ok(train(prepared, Some(following)));
         };
-        let trained = prepared.passing_over(tried, |prepared| train(prepared, Some(following)));
+        let trained = prepared.screening(tried, |prepared| train(prepared, Some(following)));
         share = match trained.covers {
             Covers::AllRows => return Ok(trained),
             Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),
@@ -198,7 +198,7 @@ fn plan_keys(
     kind: KeyKind,
 ) -> Result<Planned, Failure> {
     let columns = source.columns()?;
-    let key = train::column("key", column, &columns)?;
+    let key = source_columns::named("key", column, &columns)?;
     check_kind(model, column, KeyKind::of_column(key)?, kind)?;
     Ok(query::plan(&format!(
         "SELECT {}::{} FROM {}",
@@ -224,7 +224,7 @@ fn forget(
         more = given.run(KEYS_AT_A_TIME, &mut |row| {
             keys += 1;
             if row.nulls[0] {
-                failure = Some(admission::null_key(column, keys));
+                failure = Some(null_key(column, keys));
                 return Continue::No;
             }
             match memory.rows.forget(kind.known_by(row.values[0])) {
@@ -250,22 +250,6 @@ fn forget(
     .detail(format!("Keys given in column \"{column}\": {keys}.")))
 }
 
-/// Refuses a key column that has become of another kind.
-pub fn check_kind(model: &str, column: &str, found: KeyKind, kind: KeyKind) -> Result<(), Failure> {
-    if found == kind {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Code::ERRCODE_DATATYPE_MISMATCH,
-        format!(
-            "key column \"{column}\" is of type {} now, model \"{model}\" was trained when it was {}",
-            found.word(),
-            kind.word()
-        ),
-    )
-    .hint("Train the model anew: svm_train(…, model => '…', key => '…')"))
-}
-
 fn without_key(model: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -281,9 +265,9 @@ pub fn warm_start(
     fcinfo: pg_sys::FunctionCallInfo,
     schema: &str,
     request: &Request,
-    features: &FeatureSet,
-    key: Option<KeyKind>,
+    prepared: &Prepared,
 ) -> Result<Option<(Following, FeatureSet)>, Failure> {
+    let (features, key) = (&prepared.job.features, prepared.key());
     let Some(name) = &request.warm_start else {
         return Ok(None);
     };

@@ -7,12 +7,12 @@
 
 use crate::base::errors::{notice, Code, Failure, OrRaise};
 use crate::catalog::rights;
+use crate::catalog::spi_failure;
 use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::pg::statement;
 use crate::request::source::quote;
 use crate::sql::immutable_function;
-use crate::storing::versions::spi_failure;
 use crate::targets::labels::{self, qualified_type_name};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};

@@ -6,11 +6,12 @@
 
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
+use crate::catalog::spi_failure;
 use crate::model;
 use crate::pg::acting::{self, Acting};
 use crate::request::required;
 use crate::request::source::quote;
-use crate::storing::versions::{self, spi_failure};
+use crate::storing::versions;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::{pg_sys, Spi};

@@ -3,8 +3,8 @@
 
 use crate::base::errors::{Failure, OrRaise};
 use crate::catalog::rights;
+use crate::catalog::spi_failure;
 use crate::model;
-use crate::storing::versions::spi_failure;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 

@@ -5,10 +5,11 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{FeaturePart, FeatureSet};
 use crate::pg::call::Call;
 use crate::pg::snapshot::with_latest;
+use crate::planning::prepare::prepare;
 use crate::request::source::Source;
 use crate::request::{self, Arguments};
 use crate::sql::train;
-use crate::training::leader::Trained;
+use crate::training::outcome::Trained;
 use crate::training::validation;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -68,7 +69,7 @@ fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
     let (mut left, mut removed) = (None, None);
     loop {
         let (trained, scoring) = train_on(call, left.take())?;
-        let features = FeatureSet::from_json(&trained.reader.features)?.unwrap_or_default();
+        let features = &trained.reader.features;
         let names: Vec<String> = features.parts.iter().map(FeaturePart::name).collect();
         steps.push(Step {
             removed: removed.take(),
@@ -80,7 +81,7 @@ fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
             return Ok((steps, scoring));
         }
         let mut order: Vec<usize> = (0..names.len()).collect();
-        let importance = importance(&trained, &features);
+        let importance = importance(&trained, features);
         // of equals the last ones go first
         order.sort_by(|a, b| importance[*a].total_cmp(&importance[*b]).then(b.cmp(a)));
         let (gone, staying) = order.split_at_mut(going);
@@ -128,7 +129,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
         },
     };
     let request = arguments.check()?;
-    let prepared = train::prepare(&request, None)?;
+    let prepared = prepare(&request, None)?;
     let trained = with_latest(|| train::run(&prepared, None));
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),

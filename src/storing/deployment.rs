@@ -2,10 +2,10 @@
 //! current one, nor where it was to be better on rows held out and is not. Runs in the calling backend.
 
 use crate::base::errors::{shortened, Code, Failure};
+use crate::catalog::spi_failure;
 use crate::request::deploy::{Deploy, Metric};
-use crate::storing::versions::spi_failure;
 use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
-use crate::training::leader::Trained;
+use crate::training::outcome::Trained;
 use pgrx::spi::{quote_literal, SpiClient, SpiError};
 use pgrx::Spi;
 use pgsvm_core::StopReason;
@@ -44,7 +44,7 @@ enum Fault {
 
 impl Outcome {
     pub fn of(trained: &Trained) -> Self {
-        let summary = trained.summary();
+        let summary = trained.trainer.report.summary();
         Self {
             arrived: summary.stop == Some(StopReason::Tolerance),
             gap: Some(summary.gap),

@@ -3,9 +3,9 @@
 //! calling backend.
 
 use crate::base::errors::{Code, Failure};
+use crate::catalog::spi_failure;
 use crate::request::source::{self, Source};
 use crate::request::Request;
-use crate::storing::versions::spi_failure;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::Spi;
 

@@ -1,8 +1,9 @@
 //! Storing a trained model: rows of svm_model, svm_version and svm_weight, written in the caller's
 //! transaction and with the caller's rights, so that a model is there whole or not at all.
 
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{Failure, OrRaise};
 use crate::base::settings;
+use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
@@ -15,10 +16,11 @@ use crate::request::Request;
 use crate::storing::deployment::{self, Deployment, Outcome};
 use crate::storing::{provenance, training_log};
 use crate::training::fit::OnTrainingRows;
-use crate::training::leader::{Trained, TrainedHead};
-use crate::training::passed_over::RowLeeways;
+use crate::training::outcome::{Trained, TrainedHead};
 use crate::training::validation;
 use crate::training::weights::StoredWeights;
+use crate::warm_start::followed::{Counts, Followed};
+use crate::warm_start::screening::RowSlacks;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{JsonB, Spi};
@@ -67,8 +69,8 @@ pub fn store(
         insert_states(schema, id, number, head).map_err(spi_failure)?;
     }
     insert_keys(schema, id, &trained.keys).map_err(spi_failure)?;
-    if let Some(leeways) = &trained.leeways {
-        insert_leeways(schema, id, leeways).map_err(spi_failure)?;
+    if let Some(slacks) = &trained.slacks {
+        insert_slacks(schema, id, slacks).map_err(spi_failure)?;
     }
     if let (Deploy::IfBetter { relation, metric }, Some(current)) = (&request.deploy, current) {
         let [new, current] = [version, current].map(|it| format!("{}@{it}", request.model));
@@ -137,14 +139,6 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
     removed.map_err(spi_failure)
 }
 
-/// A failure of SPI itself; errors of a statement are raised by PostgreSQL.
-pub fn spi_failure(error: SpiError) -> Failure {
-    Failure::new(
-        Code::ERRCODE_INTERNAL_ERROR,
-        format!("could not reach the table of models: {error}"),
-    )
-}
-
 /// The model's row, made or moved on to its next version, which is deployed, and that version's number; locks the row until
 /// the transaction ends.
 pub fn next_version(
@@ -206,7 +200,9 @@ fn insert_version(
     let terms = &request.terms;
     let reader = &trained.reader;
     let report = &trained.trainer.report;
-    let summary = trained.summary();
+    let summary = report.summary();
+    let features = reader.features.to_json().or_raise();
+    let followed = trained.followed.as_ref().map(followed_json);
     let intercept = trained
         .heads
         .first()
@@ -220,7 +216,7 @@ fn insert_version(
     let columns: Vec<(&str, DatumWithOid<'_>)> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
-        ("features", Jsonb(&reader.features).into()),
+        ("features", Jsonb(&features).into()),
         ("label_column", request.label.as_str().into()),
         ("label_type", labelled.label_type.into()),
         ("label_values", labelled.values.to_vec().into()),
@@ -245,7 +241,7 @@ fn insert_version(
         ("decision_deviation", deployment::deviation(trained).into()),
         ("seconds", labelled.seconds.into()),
         ("cache_bytes", (labelled.cache_bytes as i64).into()),
-        ("workers", trained.workers.into()),
+        ("workers", trained.processes.workers.into()),
         ("stop_reason", stop_word(summary.stop).into()),
         ("options", JsonB(request.options.clone()).into()),
         (
@@ -268,7 +264,7 @@ fn insert_version(
         ("key_column", request.key.clone().into()),
         ("key_type", labelled.key_type.into()),
         ("max_passes", request.max_passes.into()),
-        ("followed", trained.followed.clone().map(JsonB).into()),
+        ("followed", followed.map(JsonB).into()),
         ("validation", validation.as_deref().map(Jsonb).into()),
         ("stored_rows", JsonB(stored_rows(request, trained)).into()),
         (
@@ -290,6 +286,30 @@ fn insert_version(
         &values,
     )?;
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+/// As svm_version keeps it.
+fn followed_json(followed: &Followed) -> serde_json::Value {
+    let mut json = serde_json::json!({ "model": followed.model });
+    if let Some(rows) = followed.rows {
+        let Counts {
+            unchanged,
+            changed,
+            added,
+            gone,
+            unused,
+        } = rows;
+        json["rows"] = serde_json::json!({
+            "unchanged": unchanged, "changed": changed, "new": added, "gone": gone, "left_out": unused,
+        });
+    }
+    if let Some(screened) = followed.screened {
+        json["passed_over"] = screened.into();
+    }
+    if let Some(rechecked) = followed.rechecked {
+        json["looked_at_again"] = rechecked.into();
+    }
+    json
 }
 
 /// How many rows the version gets in each table without which it is not whole.
@@ -459,12 +479,12 @@ fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), S
     Ok(())
 }
 
-fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result<(), SpiError> {
+fn insert_slacks(schema: &str, version_id: i64, slacks: &RowSlacks) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_key_scaling (version_id, as_of, dense, centre, factor, sparse_factor)
          VALUES ($1, $2, $3, $4, $5, $6)"
     );
-    let scaling = &leeways.scaling;
+    let scaling = &slacks.scaling;
     insert_chunk(&insert, || {
         vec![
             version_id.into(),
@@ -479,7 +499,7 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
         "INSERT INTO {schema}.svm_key_metric (version_id, class, centre, spread, constant)
          VALUES ($1, $2, $3, $4, $5)"
     );
-    for (class, metric) in &leeways.metrics {
+    for (class, metric) in &slacks.metrics {
         insert_chunk(&insert, || {
             vec![
                 version_id.into(),
@@ -494,8 +514,8 @@ fn insert_leeways(schema: &str, version_id: i64, leeways: &RowLeeways) -> Result
         "INSERT INTO {schema}.svm_key_leeway (version_id, first_row, versions, leeways)
          VALUES ($1, $2, $3, $4)"
     );
-    let chunks = leeways.versions.chunks(CHUNK_ROWS);
-    for (chunk, (versions, codes)) in chunks.zip(leeways.codes.chunks(CHUNK_ROWS)).enumerate() {
+    let chunks = slacks.versions.chunks(CHUNK_ROWS);
+    for (chunk, (versions, codes)) in chunks.zip(slacks.codes.chunks(CHUNK_ROWS)).enumerate() {
         insert_chunk(&insert, || {
             let mut bytes = Vec::new();
             let room = bytes.room(size_of_val(versions)).or_raise();

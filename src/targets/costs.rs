@@ -3,8 +3,8 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::deform::Row;
-use crate::planning::job::Job;
 use crate::targets::labels::LabelValue;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// The costs of a training's rows.
@@ -15,22 +15,20 @@ pub struct Costs {
     by_class: Vec<f64>,
 }
 
-struct WeightColumn {
-    name: String,
+/// The column that says how much each row counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeightColumn {
+    pub name: String,
     /// Its place in the row, as float8.
-    at: usize,
+    pub at: usize,
 }
 
 impl Costs {
-    /// For the rows of `job`, whose weight column, if there is one, stands at `weight_at`.
-    pub fn new(job: &Job, weight_at: usize) -> Self {
-        let column = job.weight_column.clone();
+    /// For rows with such a column, if any, and these weights of classes by label.
+    pub fn new(column: Option<&WeightColumn>, class_weights: &[(String, f64)]) -> Self {
         Self {
-            column: column.map(|name| WeightColumn {
-                name,
-                at: weight_at,
-            }),
-            by_label: job.class_weights.iter().cloned().collect(),
+            column: column.cloned(),
+            by_label: class_weights.iter().cloned().collect(),
             by_class: Vec::new(),
         }
     }

@@ -4,15 +4,27 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::utf8;
 use crate::pg::deform::Row;
-use crate::planning::job::Job;
-use crate::targets::labels::{check_length, with_text, LabelValue, Labels};
+use crate::pg::varlena::with_text;
+use crate::targets::labels::{check_length, LabelColumn, LabelValue, Labels};
 use pgrx::pg_sys;
-use pgsvm_core::plan::{drawn_fold, Folds, MOST_FOLDS};
+use pgsvm_core::plan::{drawn_fold, Folds, Plan, MOST_FOLDS};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+/// The column that says each row's fold: a value of the user's own as text, or where folds go forward the number of the piece
+/// as an integer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoldColumn {
+    pub name: String,
+    /// Its place in the row.
+    pub at: usize,
+}
 
 /// The classes and folds met so far.
 pub struct Groups {
     pub labels: Labels,
+    /// The label's place in the row.
+    label_at: usize,
     folds: Known,
     stride: u32,
 }
@@ -22,7 +34,7 @@ enum Known {
     /// No row is held out.
     None,
     Drawn(Draw),
-    Column(FoldColumn),
+    ByValue(FoldValues),
     Forward(Pieces),
 }
 
@@ -36,45 +48,38 @@ struct Draw {
 
 /// Folds that the source numbers, in the order of a column.
 struct Pieces {
-    name: String,
-    /// The place of the number in the row, an integer.
-    at: usize,
+    column: FoldColumn,
     count: u32,
 }
 
-struct FoldColumn {
-    name: String,
-    /// Its place in the row, as text.
-    at: usize,
+/// Folds that are values of a column.
+struct FoldValues {
+    column: FoldColumn,
     /// Folds by value, in order of first appearance.
     folds: HashMap<String, u32>,
 }
 
 impl Groups {
-    /// For the rows of `job`, whose fold column, if there is one, stands at `fold_at`.
-    pub fn new(job: &Job, fold_at: usize) -> Self {
-        let folds = match job.plan.folds {
-            None => Known::None,
-            Some(Folds::Count(folds)) => Known::Drawn(Draw {
+    /// For rows with these columns, of a training by this plan, whose folds are drawn by `seed`.
+    pub fn new(label: &LabelColumn, fold: Option<&FoldColumn>, plan: &Plan, seed: u64) -> Self {
+        let folds = match (plan.folds, fold.cloned()) {
+            (Some(Folds::Count(folds)), _) => Known::Drawn(Draw {
                 folds,
-                seed: job.terms.seed,
+                seed,
                 rows: Vec::new(),
             }),
-            Some(Folds::Forward(count)) => Known::Forward(Pieces {
-                name: job.fold_order.clone().unwrap_or_default(),
-                at: fold_at,
-                count,
-            }),
-            Some(Folds::Column) => Known::Column(FoldColumn {
-                name: job.fold_column.clone().unwrap_or_default(),
-                at: fold_at,
+            (Some(Folds::Forward(count)), Some(column)) => Known::Forward(Pieces { column, count }),
+            (Some(Folds::Column), Some(column)) => Known::ByValue(FoldValues {
+                column,
                 folds: HashMap::new(),
             }),
+            (None | Some(Folds::Forward(_) | Folds::Column), _) => Known::None,
         };
         Self {
-            labels: Labels::new(job.label.clone(), job.label_kind),
+            labels: Labels::new(label.name.clone(), label.kind),
+            label_at: label.at,
             folds,
-            stride: job.plan.stride(),
+            stride: plan.stride(),
         }
     }
 
@@ -83,14 +88,21 @@ impl Groups {
     /// # Errors
     /// Too many classes or folds, a label that is NaN, a NULL fold.
     pub fn of(&mut self, row: &Row<'_>) -> Result<Option<(u32, u32)>, Failure> {
-        let Some(class) = self.labels.class_of(row.values[0], row.nulls[0])? else {
+        let (datum, null) = (row.values[self.label_at], row.nulls[self.label_at]);
+        let Some(class) = self.labels.class_of(datum, null)? else {
             return Ok(None);
         };
         let fold = match &mut self.folds {
             Known::None => 0,
             Known::Drawn(draw) => draw.fold(class),
-            Known::Column(column) => column.fold(row.values[column.at], row.nulls[column.at])?,
-            Known::Forward(pieces) => pieces.fold(row.values[pieces.at], row.nulls[pieces.at])?,
+            Known::ByValue(values) => {
+                let at = values.column.at;
+                values.fold(row.values[at], row.nulls[at])?
+            }
+            Known::Forward(pieces) => {
+                let at = pieces.column.at;
+                pieces.fold(row.values[at], row.nulls[at])?
+            }
         };
         Ok(Some((class, class * self.stride + fold)))
     }
@@ -104,7 +116,7 @@ impl Groups {
     /// none where folds are drawn.
     pub fn fold_values(&self) -> Vec<String> {
         let column = match &self.folds {
-            Known::Column(column) => column,
+            Known::ByValue(column) => column,
             Known::Forward(pieces) => return (0..pieces.count).map(|n| n.to_string()).collect(),
             Known::None | Known::Drawn(_) => return Vec::new(),
         };
@@ -134,7 +146,7 @@ impl Pieces {
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!(
                     "column \"{}\", in whose order folds go forward, contains NULL",
-                    self.name
+                    self.column.name
                 ),
             )
             .hint("Every row needs a place in the order, or use folds => 5 without a fold_order"));
@@ -143,26 +155,27 @@ impl Pieces {
     }
 }
 
-impl FoldColumn {
+impl FoldValues {
     fn fold(&mut self, datum: pg_sys::Datum, null: bool) -> Result<u32, Failure> {
         if null {
             return Err(Failure::new(
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                format!("fold column \"{}\" contains NULL", self.name),
+                format!("fold column \"{}\" contains NULL", self.column.name),
             )
             .hint("Every row needs a fold, or use folds => 5 without a fold_column"));
         }
         with_text(datum, |value| {
-            let value = utf8(&self.name, value)?;
+            let name = &self.column.name;
+            let value = utf8(name, value)?;
             if let Some(fold) = self.folds.get(value) {
                 return Ok(*fold);
             }
-            check_length("fold", &self.name, value.len())?;
+            check_length("fold", name, value.len())?;
             let fold = self.folds.len() as u32;
             if fold == MOST_FOLDS {
                 return Err(Failure::new(
                     Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-                    format!("fold column \"{}\" has more than {MOST_FOLDS} values", self.name),
+                    format!("fold column \"{name}\" has more than {MOST_FOLDS} values"),
                 )
                 .hint("Make fewer of them, mod(id, 5) for one, or use folds => 5 without a fold_column"));
             }

@@ -8,7 +8,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
-use crate::pg::varlena::Varlena;
+use crate::pg::varlena::{with_text, Varlena};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use pgsvm_core::memory::Room;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,15 @@ enum Fixed {
     Integer(i64),
     Number(f64),
     Enum(u32),
+}
+
+/// The label column of a training.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelColumn {
+    pub name: String,
+    pub kind: LabelKind,
+    /// Its place in the row; text-like ones are cast to text.
+    pub at: usize,
 }
 
 /// The label column of a training, and the classes seen so far.
@@ -439,15 +448,5 @@ fn float_text(value: f64, kind: LabelKind) -> String {
     match kind {
         LabelKind::Real => (value as f32).to_string(),
         _ => value.to_string(),
-    }
-}
-
-/// Reads a text value without copying it.
-pub fn with_text<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
-    // SAFETY: the datum is a non-null text-like varlena (name columns are cast to text by our
-    // SELECT); the detoasted copy lives in the current row's memory context.
-    unsafe {
-        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        read(pgrx::varlena::varlena_to_byte_slice(varlena))
     }
 }

@@ -1,6 +1,6 @@
 //! What a model makes of the rows that it was trained on, and whether that looks as if it had learned nothing.
 
-use crate::training::leader::Trained;
+use crate::training::outcome::Trained;
 use pgsvm_core::Fit;
 
 /// Below these areas under the ROC curve a model ranks hardly better than chance; and too badly to excuse an accuracy that is

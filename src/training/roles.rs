@@ -8,15 +8,15 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::Nulls;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
-use crate::pg::query;
+use crate::pg::query::Planned;
 use crate::pg::signals;
 use crate::pg::tempfile::TempFile;
-use crate::pg::wait;
+use crate::pg::wait::failed_elsewhere;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
-use crate::training::passed_over::Passing;
-use crate::warm_start::admission::Following;
+use crate::training::outcome::Read;
+use crate::warm_start::following::Following;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
@@ -74,18 +74,18 @@ impl Spool for SpoolFile {
 }
 
 impl ReaderRole {
-    /// Plans and starts the source query in this process. `following`: what the training begins from; `helpers`: who
+    /// Starts the source query, planned in this process. `following`: what the training begins from; `helpers`: who
     /// fetches rows too.
     pub fn start(
         cache: Cache,
         job: &Job,
+        planned: &Planned,
         following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Self {
-        let planned = query::plan(&job.select);
-        let passing = following.as_ref().and_then(|it| it.passing.as_ref());
-        let kept = passing.map(|passing| passing.scaling().copied().or_raise());
-        let source = RowSource::start(&planned, job, following, helpers).or_raise();
+        let screening = following.as_ref().and_then(|it| it.screening.as_ref());
+        let kept = screening.map(|screening| screening.scaling().copied().or_raise());
+        let source = RowSource::start(planned, job, following, helpers).or_raise();
         let reader_job = ReaderJob {
             scale: job.scale,
             seed: job.terms.seed,
@@ -152,37 +152,33 @@ impl ReaderRole {
         self.reader.source().key_chunks()
     }
 
-    /// Gives keys and digests away.
-    pub fn take_key_chunks(&mut self) -> Vec<KeyChunk> {
-        self.reader.source_mut().take_key_chunks()
-    }
-
-    /// What versions of rows are known by, where rows are to get leeways.
+    /// What versions of rows are known by, where those are wanted.
     pub fn versions(&self) -> &[u64] {
         self.reader.source().versions().unwrap_or_default()
     }
 
-    /// Gives them away.
-    pub fn take_versions(&mut self) -> Option<Vec<u64>> {
-        self.reader.source_mut().take_versions()
+    /// Gives away all that was read; once the role is done.
+    pub fn leave(mut self) -> Read {
+        let outcome = self.outcome();
+        let source = self.reader.source_mut();
+        Read {
+            outcome,
+            keys: source.take_key_chunks(),
+            versions: source.take_versions(),
+            followed: source.following().map(Following::followed),
+            screening: source
+                .following_mut()
+                .and_then(|following| following.screening.take()),
+        }
     }
 
-    /// The metrics in which leeways are to be measured; none where they are to be learned. Once every row was read.
+    /// The metrics in which margin slacks are to be measured; none where they are to be learned. Once every row was read.
     pub fn metrics(&self) -> Vec<Metric> {
         let source = self.reader.source();
-        let passing = source.following().and_then(|it| it.passing.as_ref());
-        passing.map_or_else(Vec::new, |passing| passing.metrics(source.known_classes()))
-    }
-
-    /// Gives away which rows were passed over, where that was allowed.
-    pub fn take_passing(&mut self) -> Option<Passing> {
-        let following = self.reader.source_mut().following_mut();
-        following.and_then(|following| following.passing.take())
-    }
-
-    /// What the training begins from, and how that compares with the rows.
-    pub fn following(&self) -> Option<&Following> {
-        self.reader.source().following()
+        let screening = source.following().and_then(|it| it.screening.as_ref());
+        screening.map_or_else(Vec::new, |screening| {
+            screening.metrics(source.known_classes())
+        })
     }
 
     /// By final head, where it begins; for a training that begins from something, once every row was read.
@@ -220,24 +216,24 @@ impl TrainerRole {
         let mut trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
             .map_err(train_failure)
             .or_raise();
-        if job.leeways {
+        if job.slacks {
             trainer.measure_leeways(Vec::new());
         }
         Self {
             trainer,
             threads: job.trainers > 1,
-            keep_duals: job.terms.keep_duals || job.key.is_some(),
+            keep_duals: job.terms.keep_duals || job.columns.key.is_some(),
         }
     }
 
-    /// Has the rows given leeways in these metrics, by class, and not in some that are learned; to be called before the first
+    /// Has margin slacks measured in these metrics, by class, and not in some that are learned; to be called before the first
     /// step behind loading.
-    pub fn measure_leeways(&mut self, metrics: Vec<Metric>) {
+    pub fn measure_slacks(&mut self, metrics: Vec<Metric>) {
         self.trainer.measure_leeways(metrics);
     }
 
-    /// The leeways of the rows, where they get some.
-    pub fn leeways(&self) -> Option<&Leeways> {
+    /// The margin slacks of the rows, where those are measured.
+    pub fn slacks(&self) -> Option<&Leeways> {
         self.trainer.leeways()
     }
 
@@ -270,7 +266,7 @@ impl TrainerRole {
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
             log: self.trainer.log().or_raise(),
-            metrics: self.leeways().map(|leeways| leeways.metrics.clone()),
+            metrics: self.slacks().map(|slacks| slacks.metrics.clone()),
         }
     }
 
@@ -291,13 +287,6 @@ impl TrainerRole {
 
 fn other_role_failed() -> ! {
     failed_elsewhere("the other role of the training failed without an error")
-}
-
-/// Another process has raised the error that the user is to see: it arrives as an interrupt. The message is for when none
-/// does.
-pub fn failed_elsewhere(message: &str) -> ! {
-    wait::for_interrupt();
-    Failure::new(Code::ERRCODE_INTERNAL_ERROR, message).raise()
 }
 
 /// A cache that cannot be laid out.

@@ -1,7 +1,7 @@
 //! What a cross-validation found, in the words of the table. In the calling backend.
 
 use crate::request::scoring_words;
-use crate::training::leader::Trained;
+use crate::training::outcome::Trained;
 use pgsvm_core::memory::{gathered, OutOfMemory, Written};
 use pgsvm_core::{Scoring, TrainerReport};
 use serde::Serialize;

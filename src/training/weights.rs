@@ -160,7 +160,7 @@ impl KeptDuals {
     pub fn new(job: &Job) -> Self {
         Self {
             listed: job.terms.keep_duals.then(DualChunks::default),
-            by_key: job.key.is_some().then(StateChunks::default),
+            by_key: job.columns.key.is_some().then(StateChunks::default),
         }
     }
 

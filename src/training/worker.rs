@@ -5,6 +5,7 @@
 //! leader. It writes to no table.
 
 use crate::base::errors::OrRaise;
+use crate::pg::query;
 use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
@@ -63,7 +64,8 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
             let queue = |worker| unsafe { queue::attach_receiver(queue_at(worker), segment) };
             let cut = job.cut.as_ref();
             let helpers = cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
-            let mut reader = ReaderRole::start(cache.clone(), &job, None, helpers);
+            let planned = query::plan(&job.select);
+            let mut reader = ReaderRole::start(cache.clone(), &job, &planned, None, helpers);
             play(&job, "reader", &cache, wake_up, || reader.step());
             sender.send(&job::encode(&reader.outcome()).or_raise());
             for chunk in reader.key_chunks() {
@@ -119,7 +121,7 @@ pub fn play(
     wake_up.notify();
 }
 
-/// The outcome, then the weights and the dual variables of each head, and leeways; stops when the leader is gone.
+/// The outcome, then the weights and the dual variables of each head, and margin slacks; stops when the leader is gone.
 fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let outcome = trainer.outcome();
     let heads = 0..outcome.intercepts.len();
@@ -129,8 +131,8 @@ fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
             send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())
                 && send_numbers(sender, duals.len(), |i| duals.get(i).to_ne_bytes())
         })
-        && trainer.leeways().is_none_or(|leeways| {
-            let codes = &leeways.codes;
+        && trainer.slacks().is_none_or(|slacks| {
+            let codes = &slacks.codes;
             send_numbers(sender, codes.len(), |i| [codes[i]])
         })
 }

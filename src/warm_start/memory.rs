@@ -3,14 +3,14 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::keys::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
+use crate::keys::out_of_memory;
 use crate::model::Model;
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::select::{self, Parameter, Prepared, ResultRow};
 use crate::pg::types::NumberKind;
 use crate::pg::{check_for_interrupts, transactions};
-use crate::training::passed_over::RowLeeways;
-use crate::warm_start::admission::out_of_memory;
 use crate::warm_start::remembered::Remembered;
+use crate::warm_start::screening::RowSlacks;
 use pgrx::pg_sys;
 use pgsvm_core::leeway::{Metric, MOST_FEATURES};
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
@@ -123,11 +123,11 @@ impl Memory {
         stored_rows.check(name, "svm_key_dual", chunks)
     }
 
-    /// What is known of the rows' leeways; None where nothing is, or it is not what a training stored here: a row says which
+    /// What is known of the rows' margin slacks; None where nothing is, or it is not what a training stored here: a row says which
     /// transaction inserted it, so one that was changed, or brought from elsewhere, is told.
-    pub fn load_leeways(&self, schema: &str, id: i64) -> Result<Option<RowLeeways>, Failure> {
+    pub fn load_slacks(&self, schema: &str, id: i64) -> Result<Option<RowSlacks>, Failure> {
         let damaged = || damaged(&self.model.name);
-        let mut found = RowLeeways {
+        let mut found = RowSlacks {
             metrics: Vec::new(),
             versions: Vec::new(),
             codes: Vec::new(),

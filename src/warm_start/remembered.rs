@@ -5,8 +5,8 @@
 
 use crate::base::errors::Failure;
 use crate::base::keyed_hash::NumberHash;
+use crate::keys::out_of_memory;
 use crate::pg::check_for_interrupts;
-use crate::warm_start::admission::out_of_memory;
 
 /// A millisecond of filling the index.
 const ROWS_BETWEEN_INTERRUPTS: usize = 1 << 16;

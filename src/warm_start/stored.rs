@@ -2,6 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::json;
+use crate::catalog::spi_failure;
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::model::Model;
@@ -11,7 +12,6 @@ use crate::request::given;
 use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request};
-use crate::storing::versions::spi_failure;
 use pgrx::{pg_sys, Spi};
 use pgsvm_core::memory::list;
 use serde::Deserialize;

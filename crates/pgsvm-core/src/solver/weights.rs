@@ -103,6 +103,14 @@ impl<'a> Weights<'a> {
     pub fn intercept(&self) -> f64 {
         self.intercept
     }
+
+    /// The decision about a scaled row of these features, in 64 bits; features beyond the last one count nothing.
+    pub fn decision(&self, row: impl Iterator<Item = (u32, f32)>) -> f64 {
+        let known = row.filter(|(feature, _)| (*feature as usize) < self.len());
+        known.fold(self.intercept, |sum, (feature, value)| {
+            sum + self.get(feature as usize) * f64::from(value)
+        })
+    }
 }
 
 impl<'a> Weights<'a> {

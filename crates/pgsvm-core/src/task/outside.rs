@@ -3,7 +3,7 @@
 
 use crate::task::evaluation::right_side;
 use crate::task::loss::Loss;
-use crate::task::report::{Certificate, HeadReport};
+use crate::task::report::{Certificate, HeadReport, TrainerReport};
 
 /// What rows come to that were not trained on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,12 +35,15 @@ impl Outside {
         self.losses += f64::from(cost) * loss.value(margin);
     }
 
-    /// Several more.
-    pub fn extend(&mut self, more: &Self) {
-        self.rows += more.rows;
-        self.wrong += more.wrong;
-        self.ties += more.ties;
-        self.losses += more.losses;
+    /// These rows and several more.
+    #[must_use]
+    pub fn with(self, more: &Self) -> Self {
+        Self {
+            rows: self.rows + more.rows,
+            wrong: self.wrong + more.wrong,
+            ties: self.ties + more.ties,
+            losses: self.losses + more.losses,
+        }
     }
 
     /// The rows.
@@ -54,9 +57,22 @@ impl Outside {
     }
 }
 
+impl TrainerReport {
+    /// Says of the rows trained on and of those outside what it says of those trained on, at cost `c`. How well the heads fit
+    /// is not known of the rows outside, and is left out.
+    pub fn cover(&mut self, c: f64, outside: &Outside) {
+        let trained_on = self.rows;
+        self.rows += outside.rows;
+        self.fit = None;
+        for head in &mut self.heads {
+            head.cover(trained_on, c, outside);
+        }
+    }
+}
+
 impl HeadReport {
     /// Says of `rows` rows trained on and of those outside what it says of those trained on.
-    pub fn cover(&mut self, rows: u64, c: f64, outside: &Outside) {
+    fn cover(&mut self, rows: u64, c: f64, outside: &Outside) {
         let right = self.training_accuracy * rows as f64 + (outside.rows - outside.wrong) as f64;
         let all = (rows + outside.rows) as f64;
         self.training_accuracy = right / all;
@@ -123,8 +139,7 @@ mod tests {
         outside.add(Loss::Hinge, 0.0, 1.0, 1.0);
         outside.add(Loss::Hinge, -0.0, 1.0, 1.0);
         outside.add(Loss::Hinge, 0.0, -1.0, 1.0);
-        let mut more = Outside::default();
-        more.extend(&outside);
+        let more = Outside::default().with(&outside);
         let mut report = report();
         report.cover(4, 1.0, &more);
         assert_eq!(report.training_accuracy, (3.0 + 2.0) / 7.0);

@@ -174,3 +174,30 @@ pub struct TrainerReport {
     /// Rows dropped from the working set to make room.
     pub replaced: u64,
 }
+
+/// The certificates of all heads in one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Primal and dual objectives, summed up.
+    pub primal: f64,
+    pub dual: f64,
+    /// The largest relative gap of a head.
+    pub gap: f64,
+    /// How the last of them ended.
+    pub stop: Option<StopReason>,
+}
+
+impl TrainerReport {
+    /// The certificates of all heads in one.
+    pub fn summary(&self) -> Summary {
+        let certificates = self.heads.iter().map(|head| head.certificate);
+        let mut heads = self.heads.iter();
+        let behind = heads.find(|head| head.stop != Some(StopReason::Tolerance));
+        Summary {
+            primal: certificates.clone().map(|it| it.primal).sum(),
+            dual: certificates.clone().map(|it| it.dual).sum(),
+            gap: certificates.map(|it| it.gap).fold(0.0, f64::max),
+            stop: behind.or(self.heads.first()).and_then(|head| head.stop),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A request becomes a job: looks at the columns of its source, makes the SELECT and plans it, once.
+
+use crate::base::errors::{Code, Failure};
+use crate::base::settings;
+use crate::features::{CategoryLimits, FeatureSet, Nulls};
+use crate::keys::chunks::KeyKind;
+use crate::keys::column::check_kind;
+use crate::pg::query::{self, Planned};
+use crate::pg::types::type_name;
+use crate::planning::columns::{Columns, Wanted};
+use crate::planning::job::{Job, Role};
+use crate::planning::pieces::Cut;
+use crate::planning::roles;
+use crate::planning::source_columns::{self, Checked, LeftOut};
+use crate::request::reads::Reads;
+use crate::request::source::Source;
+use crate::request::{ClassWeight, Request};
+use crate::targets::labels;
+use pgrx::pg_sys;
+use pgsvm_core::{Folds, Purpose, Scale};
+use std::mem::take;
+
+/// A training that can start, and what is said about it.
+pub struct Prepared {
+    pub job: Job,
+    /// The plan of the job's SELECT, by which this process reads.
+    pub planned: Planned,
+    pub label_type: pg_sys::Oid,
+    pub left_out: LeftOut,
+    /// Of a training with a key.
+    pub reads: Option<Reads>,
+}
+
+impl Prepared {
+    /// What the keys of its rows are, where they have some.
+    pub fn key(&self) -> Option<KeyKind> {
+        self.job.columns.key.as_ref().map(|key| key.kind)
+    }
+
+    /// Whether features are scaled by what all rows are like.
+    pub fn scales(&self) -> bool {
+        self.job.scale != Scale::None
+    }
+
+    /// Has `train` run the same training for most rows to be screened: by this process, which alone knows which those are, and
+    /// to this share of the tolerance.
+    pub fn screening<T>(&mut self, share: f64, train: impl FnOnce(&Self) -> T) -> T {
+        let (roles, cut) = (take(&mut self.job.roles), self.job.cut.take());
+        let tolerance = self.job.terms.tolerance;
+        self.job.terms.tolerance *= share;
+        let trained = train(self);
+        self.job.terms.tolerance = tolerance;
+        (self.job.roles, self.job.cut) = (roles, cut);
+        trained
+    }
+}
+
+/// What a training that continues a version takes over.
+pub struct Continuing {
+    /// With the categories that it knows.
+    pub features: FeatureSet,
+    pub label_type: String,
+    pub key: KeyKind,
+    /// Whether there are to be rows besides those of the source.
+    pub adds: bool,
+}
+
+/// Looks at the source and plans the training.
+pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
+    let mut checked = source_columns::check(request, &request.source)?;
+    if let Some(continuing) = continuing {
+        continuing.check(request, &checked)?;
+        continuing.check_features(request, &checked)?;
+        checked.features = continuing.features.copied()?;
+        checked.left_out = LeftOut::default();
+    }
+    let adds = continuing.is_some_and(|continuing| continuing.adds);
+    let (list, columns) = wanted(request, &checked, adds.then_some(false)).list();
+    let select = request.source.select(&list)?;
+    let planned = query::plan(&select);
+    let mut roles = roles::assign(&planned, &checked.features);
+    if continuing.is_some() || request.warm_start.is_some() {
+        roles.retain(|role| *role == Role::Helper);
+    }
+    let statement = Statement {
+        select,
+        columns,
+        cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
+    };
+    let named = continuing.is_some() || request.features.is_some();
+    Ok(Prepared {
+        job: job(request, statement, checked.features, named, roles),
+        planned,
+        label_type: checked.label_type,
+        left_out: checked.left_out,
+        reads: match &request.key {
+            Some(_) => Some(Reads::of(&request.source)?),
+            None => None,
+        },
+    })
+}
+
+/// Looks at rows to be added to those of the source of such a training, and plans the query for them.
+pub fn prepare_added(
+    request: &Request,
+    continuing: &Continuing,
+    prepared: &Prepared,
+    source: &Source,
+) -> Result<Planned, Failure> {
+    let found = source_columns::check(request, source)?;
+    continuing.check(request, &found)?;
+    let checked = Checked {
+        features: prepared.job.features.copied()?,
+        ..found
+    };
+    let (list, places) = wanted(request, &checked, Some(true)).list();
+    let planned = query::plan(&source.select(&list)?);
+    for (at, name) in places.features.zip(checked.features.columns()) {
+        let both = [&planned, &prepared.planned].map(|it| &it.columns[at]);
+        if both[0].type_oid != both[1].type_oid {
+            let types = both.map(|column| type_name(column.type_oid, column.typmod));
+            return Err(changed(request, "feature", name, types));
+        }
+    }
+    Ok(planned)
+}
+
+impl Continuing {
+    /// Refuses a label or key that has become something else.
+    fn check(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+        let label_type = labels::qualified_type_name(found.label_type);
+        if label_type != self.label_type {
+            let types = [label_type, self.label_type.clone()];
+            return Err(changed(request, "label", &request.label, types));
+        }
+        match (found.key, &request.key) {
+            (Some(kind), Some(name)) => check_kind(&request.model, name, kind, self.key),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same of features; their types are compared as the search path of the training writes them.
+    fn check_features(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+        let mut parts = self.features.parts.iter().zip(&found.features.parts);
+        match parts.find(|(before, now)| !before.same_as(now)) {
+            None => Ok(()),
+            Some((before, now)) => {
+                let types = [now, before].map(|part| part.type_name().to_owned());
+                Err(changed(request, "feature", &before.name(), types))
+            }
+        }
+    }
+}
+
+/// A column that has this type now and had that one.
+fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "{what} column \"{name}\" has type {now}, model \"{}\" was trained on {before}",
+            request.model
+        ),
+    )
+    .hint("Convert it to that type, or train the model anew with svm_train")
+}
+
+/// What is read of a source whose columns turned out to be these.
+fn wanted<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -> Wanted<'a> {
+    Wanted {
+        label: &request.label,
+        label_kind: checked.label_kind,
+        features: checked.features.columns(),
+        weight: request.weight_column.as_deref(),
+        fold: request.fold_column.as_deref(),
+        order: match (&request.fold_order, request.plan.folds) {
+            (Some(name), Some(Folds::Forward(pieces))) => Some((name, pieces)),
+            _ => None,
+        },
+        key: request.key.as_deref().zip(checked.key),
+        added,
+    }
+}
+
+/// The SELECT of a training.
+struct Statement {
+    select: String,
+    columns: Columns,
+    /// Where helpers share it.
+    cut: Option<Cut>,
+}
+
+/// `named`: whether somebody named the features.
+fn job(
+    request: &Request,
+    statement: Statement,
+    features: FeatureSet,
+    named: bool,
+    roles: Vec<Role>,
+) -> Job {
+    Job {
+        select: statement.select,
+        columns: statement.columns,
+        nulls: request.nulls,
+        categories: CategoryLimits {
+            named,
+            ..request.categories
+        },
+        scale: request.scale.resolve(features.dense_parts() > 0),
+        unit_rows: request.unit_rows,
+        terms: request.terms.clone(),
+        plan: request.plan.clone(),
+        slacks: measures_slacks(request, &features),
+        features,
+        balance: request.class_weight.balance(),
+        class_weights: match &request.class_weight {
+            ClassWeight::ByLabel(weights) => weights.clone(),
+            _ => Vec::new(),
+        },
+        schedule: roles::schedule(&roles),
+        cut: statement.cut,
+        trainers: settings::trainers(),
+        roles,
+        cache_bytes: settings::cache_bytes(),
+        spool_rate: settings::spool_rate(),
+    }
+}
+
+/// Whether a training measures the margin slack of its rows: it keeps their keys, and neither how they are decoded nor how much they
+/// count depends on what the other rows are like.
+fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
+    request.key.is_some()
+        && matches!(request.nulls, Nulls::Error | Nulls::Skip)
+        && !request.class_weight.is_balanced()
+        && features.categories().next().is_none()
+        && request.plan.costs.len() == 1
+        && request.plan.purpose == Purpose::Train
+        && request.plan.folds.is_none()
+        && !request.plan.probability
+        && !request.unit_rows
+}

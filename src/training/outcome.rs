@@ -1,0 +1,172 @@
+//! What comes out of a training: what its reader and its trainer leave behind, put together once, when both are done.
+
+use crate::base::errors::OrRaise;
+use crate::keys::chunks::KeyChunk;
+use crate::planning::job::{ReaderOutcome, TrainerOutcome};
+use crate::targets::labels;
+use crate::training::recheck::{Covers, Rechecked};
+use crate::training::weights::{KeptDuals, StoredWeights};
+use crate::warm_start::followed::Followed;
+use crate::warm_start::screening::{merge, RowSlacks, Screening};
+use pgsvm_core::memory::gathered;
+use pgsvm_core::{HeadReport, Leeways};
+
+/// A finished training.
+pub struct Trained {
+    pub reader: ReaderOutcome,
+    pub trainer: TrainerOutcome,
+    /// The final heads, as in `trainer.report.heads`; none after a cross-validation.
+    pub heads: Vec<TrainedHead>,
+    /// Keys and digests of the rows, of a training with a key.
+    pub keys: Vec<KeyChunk>,
+    /// What the training began from, and how its rows compare with those known.
+    pub followed: Option<Followed>,
+    /// What versions of rows are known by, and their margin slacks, where those were measured.
+    pub slacks: Option<RowSlacks>,
+    /// Whether the certificate covers all rows, those screened too.
+    pub covers: Covers,
+    pub processes: Processes,
+}
+
+/// What a head has learned.
+pub struct TrainedHead {
+    pub weights: StoredWeights,
+    pub duals: KeptDuals,
+}
+
+/// What a reader leaves behind.
+pub struct Read {
+    pub outcome: ReaderOutcome,
+    pub keys: Vec<KeyChunk>,
+    /// What versions of rows are known by.
+    pub versions: Option<Vec<u64>>,
+    /// What the training began from.
+    pub followed: Option<Followed>,
+    /// Which rows were screened, where that was allowed.
+    pub screening: Option<Screening>,
+}
+
+/// What a trainer leaves behind, its weights folded for raw rows.
+pub struct Fitted {
+    pub outcome: TrainerOutcome,
+    pub heads: Vec<TrainedHead>,
+    /// Of the rows trained on, where they were measured.
+    pub slacks: Option<Leeways>,
+}
+
+/// The workers of a training.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Processes {
+    /// Those that played a role.
+    pub workers: i32,
+    /// Those that fetched rows.
+    pub helpers: i32,
+}
+
+impl Trained {
+    /// Of a training at cost `c`; `rechecked` is what is known of the rows that it screened.
+    pub fn assemble(
+        c: f64,
+        read: Read,
+        fitted: Fitted,
+        rechecked: Rechecked,
+        processes: Processes,
+    ) -> Self {
+        let (mut reader, mut trainer) = (read.outcome, fitted.outcome);
+        if let Some(outside) = &rechecked.outside {
+            reader.report.rows += outside.rows();
+            trainer.report.cover(c, outside);
+        }
+        let covers = rechecked.covers(c, &trainer.report);
+        let slacks = match (covers, fitted.slacks, read.versions) {
+            (Covers::AllRows, Some(slacks), Some(versions)) => {
+                row_slacks(&reader, slacks, versions, &rechecked)
+            }
+            _ => None,
+        };
+        Self {
+            heads: fitted.heads,
+            keys: read.keys,
+            followed: read.followed.map(|followed| Followed {
+                rechecked: rechecked.looked_at,
+                ..followed
+            }),
+            slacks,
+            covers,
+            reader,
+            trainer,
+            processes,
+        }
+    }
+
+    /// Whether no weight and no part of a certificate has grown beyond what numbers hold.
+    pub fn is_finite(&self) -> bool {
+        let certificates = self.trainer.report.heads.iter().all(|head| {
+            let certificate = head.certificate;
+            let parts = [certificate.primal, certificate.dual, certificate.gap];
+            parts.iter().all(|part| part.is_finite())
+        });
+        certificates
+            && self.heads.iter().all(|head| {
+                let mut chunks = head.weights.chunks.iter();
+                head.weights.intercept.is_finite()
+                    && chunks.all(|chunk| chunk.weights.iter().all(|weight| weight.is_finite()))
+            })
+    }
+
+    /// Brings the classes into ascending order, and the heads with them: of two classes the larger one becomes the
+    /// positive one. Returns the labels.
+    pub fn order_classes(&mut self) -> Vec<String> {
+        let order = labels::ascending(&self.reader.classes);
+        let report = &mut self.trainer.report;
+        if let ([1, 0], [head]) = (order.as_slice(), self.heads.as_mut_slice()) {
+            head.weights.flip();
+            report.heads.iter_mut().for_each(HeadReport::swap_sides);
+            for sigmoid in &mut report.sigmoids {
+                sigmoid.b = -sigmoid.b;
+            }
+        }
+        permute(&mut self.heads, &order);
+        permute(&mut report.heads, &order);
+        permute(&mut report.sigmoids, &order);
+        if let Some(fit) = &mut report.fit {
+            permute(&mut fit.actual, &order);
+            permute(&mut fit.predicted, &order);
+            permute(&mut fit.right, &order);
+        }
+        let classes = &self.reader.classes;
+        order
+            .iter()
+            .map(|class| classes[*class].text.clone())
+            .collect()
+    }
+}
+
+/// The margin slacks of all rows, those screened among them; None where some row is not known by a version.
+fn row_slacks(
+    reader: &ReaderOutcome,
+    slacks: Leeways,
+    versions: Vec<u64>,
+    rechecked: &Rechecked,
+) -> Option<RowSlacks> {
+    if versions.len() as u64 != reader.report.rows {
+        return None;
+    }
+    let screened = |row: usize| rechecked.codes[row];
+    let all = merge(slacks.codes.into_iter(), &rechecked.rows, screened);
+    let labels = reader.classes.iter().map(|class| class.text.clone());
+    Some(RowSlacks {
+        metrics: labels.zip(slacks.metrics).collect(),
+        versions,
+        codes: gathered(all).or_raise(),
+        scaling: reader.report.scaling.copied().or_raise(),
+    })
+}
+
+/// Puts `items[order[0]]` first, and so on; leaves what has another length as it is.
+fn permute<T>(items: &mut Vec<T>, order: &[usize]) {
+    if items.len() == order.len() {
+        let mut taken: Vec<Option<T>> = gathered(items.drain(..).map(Some)).or_raise();
+        items.extend(order.iter().filter_map(|at| taken[*at].take()));
+    }
+}

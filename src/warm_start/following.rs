@@ -1,0 +1,210 @@
+//! A training that begins from what a version knows: which rows it takes, how they compare with those remembered, and where each
+//! row's dual variable begins. In the leader only.
+
+use crate::base::errors::{Code, Failure};
+use crate::keys::out_of_memory;
+use crate::pg::check_for_interrupts;
+use crate::pg::kept_rows::KeptRows;
+use crate::targets::labels::LabelValue;
+use crate::warm_start::followed::{Counts, Followed};
+use crate::warm_start::memory::Memory;
+use crate::warm_start::screening::Screening;
+use pgsvm_core::{Scaling, Start};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A training that begins from what a model knows.
+pub struct Following {
+    /// Name of that model.
+    pub model: String,
+    pub memory: Memory,
+    pub rows: Rows,
+    /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
+    starts: Vec<u32>,
+    counts: Counts,
+    by_key: bool,
+    /// Which rows need not be looked at, where there are such.
+    pub screening: Option<Screening>,
+    /// Rows to be read behind those of the source.
+    pub added: Option<Rc<RefCell<KeptRows>>>,
+}
+
+/// Which rows of the source are trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    All,
+    /// Those that the memory knows, and those marked as added, which it must not know.
+    Known,
+}
+
+/// No row of the memory.
+const NOTHING: u32 = u32::MAX;
+/// About a millisecond of copying.
+const ROWS_BETWEEN_INTERRUPTS: usize = 1 << 18;
+
+impl Following {
+    pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
+        Self {
+            model,
+            by_key: memory.rows.len() > 0,
+            memory,
+            rows,
+            starts: Vec::new(),
+            counts: Counts::default(),
+            screening: None,
+            added: None,
+        }
+    }
+
+    /// Lets rows be screened where that is worth it; what is known of them stands in `schema` under the version's `id`.
+    pub fn plan_screening(&mut self, schema: &str, id: i64, tolerance: f64) -> Result<(), Failure> {
+        let slacks = self.memory.load_slacks(schema, id)?;
+        self.screening =
+            slacks.and_then(|it| Screening::plan(it, self.memory.support_vectors(), tolerance));
+        Ok(())
+    }
+
+    /// The version begun from, and with a key how its rows compare.
+    pub fn followed(&self) -> Followed {
+        Followed {
+            model: self.memory.name().to_owned(),
+            rows: self.by_key.then_some(self.counts),
+            screened: self.screening.as_ref().map(|it| it.rows.len() as u64),
+            rechecked: None,
+        }
+    }
+
+    /// Whether a row is trained on.
+    pub(super) fn wants(&mut self, known: bool, added: bool) -> Result<bool, ()> {
+        if self.rows == Rows::All {
+            return Ok(true);
+        }
+        match (known, added) {
+            (true, true) => Err(()),
+            (false, false) => {
+                self.counts.unused += 1;
+                Ok(false)
+            }
+            (true, false) | (false, true) => Ok(true),
+        }
+    }
+
+    /// Takes row `number` of the source without a look at its features, if it is that version of a row of the memory.
+    pub(super) fn screen(
+        &mut self,
+        known: u32,
+        version: u64,
+        class: u32,
+        number: u64,
+    ) -> Result<bool, Failure> {
+        let place = self.counts.taken();
+        let screened = match &mut self.screening {
+            Some(screening) => screening.screen(known, version, class, number, place)?,
+            None => false,
+        };
+        self.counts.unchanged += u64::from(screened);
+        Ok(screened)
+    }
+
+    /// Takes a row whose features were looked at.
+    pub(super) fn take(
+        &mut self,
+        known: Option<u32>,
+        class: u32,
+        digest: u64,
+    ) -> Result<(), Failure> {
+        if let Some(screening) = &mut self.screening {
+            screening.looked_at(class);
+        }
+        let start = match known {
+            Some(row) if self.memory.rows.digest(row) == digest => {
+                self.counts.unchanged += 1;
+                row
+            }
+            Some(_) => {
+                self.counts.changed += 1;
+                NOTHING
+            }
+            None => {
+                self.counts.added += 1;
+                NOTHING
+            }
+        };
+        self.starts.try_reserve(1).map_err(|_| out_of_memory())?;
+        self.starts.push(start);
+        Ok(())
+    }
+
+    /// What can be said only after the last row.
+    pub(super) fn complete(&mut self) -> Result<(), Failure> {
+        let found = self.counts.unchanged + self.counts.changed;
+        self.counts.gone = self.memory.rows.len() as u64 - found;
+        if self.rows == Rows::All || self.counts.gone == 0 {
+            return Ok(());
+        }
+        let rows = match self.counts.gone {
+            1 => "1 row".to_owned(),
+            many => format!("{many} rows"),
+        };
+        Err(Failure::new(
+            Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "{rows} that model \"{}\" was trained on cannot be found in its source any more",
+                self.model
+            ),
+        )
+        .detail("The certificate is over all rows, so they are all read again.")
+        .hint("svm_refresh(model) trains the model on the rows that its source has now"))
+    }
+
+    /// By head of the training, where it begins: of these classes in order of first appearance, with so many features,
+    /// the dense ones first. What is known of the rows is given up.
+    pub fn take_starts(
+        &mut self,
+        rows: usize,
+        classes: &[LabelValue],
+        scaling: &Scaling,
+        features: (usize, usize),
+        dropped: &[u64],
+    ) -> Result<Vec<Start>, Failure> {
+        let heads = match classes {
+            [_, positive] => std::slice::from_ref(positive),
+            all => all,
+        };
+        let of_head = |class: &LabelValue| {
+            Ok(Start {
+                duals: self.duals(&class.text, rows)?,
+                weights: self
+                    .memory
+                    .weights_of(&class.text, scaling, features, dropped)?,
+            })
+        };
+        let starts = heads.iter().map(of_head).collect();
+        if let (Some(screening), [positive]) = (&mut self.screening, heads) {
+            let all = (features.0, screening.features());
+            screening.before = self
+                .memory
+                .weights_of(&positive.text, scaling, all, dropped)?;
+        }
+        self.memory.forget_rows();
+        self.starts = Vec::new();
+        starts
+    }
+
+    /// The dual variables with which the rows begin in the head of a class.
+    fn duals(&self, class: &str, rows: usize) -> Result<Vec<f32>, Failure> {
+        let mut duals: Vec<f32> = Vec::new();
+        duals
+            .try_reserve_exact(rows.max(self.starts.len()))
+            .map_err(|_| out_of_memory())?;
+        let known = self.memory.duals_of(class);
+        for starts in self.starts.chunks(ROWS_BETWEEN_INTERRUPTS) {
+            check_for_interrupts();
+            let begin = |row: &u32| known.get(*row as usize).copied().unwrap_or(0.0);
+            duals.extend(starts.iter().map(begin));
+        }
+        // without a key nothing is known of the rows
+        duals.resize(rows, 0.0);
+        Ok(duals)
+    }
+}
