@@ -10,135 +10,17 @@ mod classes;
 mod heads;
 mod load;
 pub mod text;
+mod version;
 pub mod weights;
 
 pub use cache::{check_length, find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
-pub use heads::{side, Head, Sigmoid};
+pub use heads::{side, Sigmoid};
+pub use version::Model;
 
-use crate::catalog::whole::StoredRows;
-use crate::features::{FeatureBuffer, FeatureSet, Nulls};
-use crate::pg::{check_for_interrupts, statement};
+use crate::pg::statement;
 use pgrx::pg_sys;
-use weights::SparseWeights;
-
-/// One version of a model.
-pub struct Model {
-    /// `name@version`.
-    pub name: String,
-    pub features: FeatureSet,
-    pub nulls: Nulls,
-    pub label_column: String,
-    /// The label column's type, as SQL writes it.
-    pub label_type: String,
-    /// The classes: labels as text, ascending, two or more.
-    pub labels: Vec<String>,
-    /// The labels as numbers, where their type is a number or boolean.
-    pub numbers: Option<Vec<f64>>,
-    /// One where there are two classes, else one a class.
-    pub heads: Vec<Head>,
-    /// Head 0's, for raw rows, as are all weights.
-    pub intercept: f64,
-    /// How many rows of it must be there.
-    pub stored_rows: StoredRows,
-    /// Number of dense features.
-    pub dense_count: usize,
-    /// A weight per dense feature, head after head.
-    pub dense: Vec<f64>,
-    pub sparse: SparseWeights,
-}
-
-impl Model {
-    /// Weights times features plus intercept; there is one head. `row` holds as many dense features
-    /// as there are dense weights; sparse ids that the training did not see count nothing.
-    pub fn decision(&self, row: &FeatureBuffer) -> f64 {
-        let sparse: f64 = row
-            .sparse_index
-            .iter()
-            .zip(&row.sparse_value)
-            .map(|(id, value)| self.sparse.weight(*id) * f64::from(*value))
-            .sum();
-        dot(&self.dense, &row.dense) + sparse + self.intercept
-    }
-
-    /// The decision of each head.
-    pub fn decisions(&self, row: &FeatureBuffer, out: &mut Vec<f64>) {
-        out.clear();
-        if self.heads.len() == 1 {
-            out.push(self.decision(row));
-            return;
-        }
-        out.extend((0..self.heads.len()).map(|head| dot(self.dense_of(head), &row.dense)));
-        for (id, value) in row.sparse_index.iter().zip(&row.sparse_value) {
-            let weights = self.sparse.of_heads(*id).unwrap_or_default();
-            for (decision, weight) in out.iter_mut().zip(weights) {
-                *decision += weight * f64::from(*value);
-            }
-        }
-        for (decision, head) in out.iter_mut().zip(&self.heads) {
-            *decision += head.intercept;
-        }
-    }
-
-    /// Makes a row one that weights are for: divided by its length, where the model was trained on such rows.
-    #[inline]
-    pub fn prepare(&self, row: &mut FeatureBuffer) {
-        if let Some(scaling) = &self.features.unit_rows {
-            scaling.scale_to_unit(&mut row.dense, &row.sparse_index, &mut row.sparse_value);
-        }
-    }
-
-    /// A head's weights of the dense features.
-    #[inline]
-    pub fn dense_of(&self, head: usize) -> &[f64] {
-        &self.dense[head * self.dense_count..][..self.dense_count]
-    }
-
-    /// The class that a head's positive side stands for.
-    pub fn class_of_head(&self, head: usize) -> usize {
-        match self.heads.len() {
-            1 => 1,
-            _ => head,
-        }
-    }
-
-    /// The head that decides about a class, and the sign of its decision for it.
-    pub fn head_of_class(&self, class: usize) -> (usize, f64) {
-        match (self.heads.len(), class) {
-            (1, 0) => (0, -1.0),
-            (1, _) => (0, 1.0),
-            _ => (class, 1.0),
-        }
-    }
-
-    /// The name without the version.
-    pub fn base_name(&self) -> &str {
-        self.name.rsplit_once('@').map_or("", |(name, _)| name)
-    }
-
-    /// Bytes it takes, about.
-    fn bytes(&self) -> usize {
-        let fixed = 4096;
-        let labels: usize = self.labels.iter().map(|label| label.len() + 64).sum();
-        let weights = self.dense.len() * size_of::<f64>() + self.sparse.bytes();
-        fixed + labels + self.features.bytes() + weights
-    }
-}
-
-/// Products summed up between two looks for interrupts: a millisecond's.
-const DOT_AT_ONCE: usize = 1 << 19;
-
-fn dot(weights: &[f64], values: &[f64]) -> f64 {
-    let pieces = weights.chunks(DOT_AT_ONCE).zip(values.chunks(DOT_AT_ONCE));
-    pieces.fold(-0.0, |sum, (weights, values)| {
-        if weights.len() == DOT_AT_ONCE {
-            check_for_interrupts();
-        }
-        let products = weights.iter().zip(values);
-        products.fold(sum, |sum, (weight, value)| sum + weight * value)
-    })
-}
 
 /// The extension's schema, quoted: that of the function that was called, whatever the search path.
 pub fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> String {

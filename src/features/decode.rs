@@ -6,14 +6,16 @@
 //! copy is freed before `decode` returns, and for the label of an enum value that was not met before.
 //! The caller need not reset a memory context for our sake.
 
+use super::buffer::{FeatureBuffer, Nulls};
 use super::category::CategoryLimits;
 use super::dense::columns;
+use super::error::FeatureError;
 use super::one_hot::OneHot;
 use super::part::Part;
 use super::precision::Precision;
 use super::resolve::ByName;
+use super::set::{FeaturePart, FeatureSet};
 use super::sparse::SparseScratch;
-use super::{FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::prefetch;
 use crate::pg::query::Column;

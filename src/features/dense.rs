@@ -1,7 +1,8 @@
 //! Columns that are one number each. Called by the decoder.
 
+use super::buffer::FeatureBuffer;
 use super::decode::Row;
-use super::{FeatureBuffer, FeatureError};
+use super::error::FeatureError;
 use crate::pg::numeric;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;

@@ -1,7 +1,7 @@
 //! Everything that can be wrong with features, and how it is said.
 
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
-use super::MOST_PARTS;
+use super::set::MOST_PARTS;
 use crate::base::errors::{Code, Failure};
 use crate::base::near;
 use pgrx::spi::quote_identifier as quote;

@@ -1,6 +1,6 @@
 //! Columns that were read and are no features after all: what goes with them of what a training has learned.
 
-use super::{FeaturePart, FeatureSet};
+use super::set::{FeaturePart, FeatureSet};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
 use std::rc::Rc;
 

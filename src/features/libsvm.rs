@@ -1,7 +1,7 @@
 //! LIBSVM notation: `3:0.5 17:1`, index and value of each feature that is not zero. Pure; called for
 //! each row of a `libsvm(column)` part and for each string given to a prediction.
 
-use super::FeatureError;
+use super::error::FeatureError;
 
 /// Longest piece of the input that an error quotes.
 const QUOTED_CHARACTERS: usize = 40;

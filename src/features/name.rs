@@ -1,7 +1,7 @@
 //! Features by name: what a feature id stands for. For listings, messages and explanations.
 
 use super::category::Category;
-use super::{FeaturePart, FeatureSet};
+use super::set::{FeaturePart, FeatureSet};
 use core::fmt;
 
 /// What a feature is, in the words of the table it was trained on.

@@ -1,9 +1,11 @@
 //! The category columns of a row: from a value to its code, which a training learns on the way. Called
 //! by the decoder.
 
+use super::buffer::Nulls;
 use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
 use super::error::utf8;
-use super::{FeatureError, FeaturePart, FeatureSet, Nulls};
+use super::error::FeatureError;
+use super::set::{FeaturePart, FeatureSet};
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
 use pgrx::pg_sys;

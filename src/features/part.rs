@@ -1,8 +1,9 @@
 //! Where the values of a feature part stand in a row: its columns found by name, their types checked.
 //! Called when a decoder is made, and when `features` is resolved.
 
+use super::error::FeatureError;
 use super::resolve::{wrong_type, ByName};
-use super::{FeatureError, FeaturePart};
+use super::set::FeaturePart;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
 use crate::pg::vector::VectorKind;

@@ -1,9 +1,11 @@
 //! pgvector's types as features: `vector` and `halfvec` are arrays of numbers, `sparsevec` is a sparse
 //! part whose indices are those that pgvector prints, from 1. Called by the decoder.
 
+use super::buffer::FeatureBuffer;
 use super::decode::{check_length, Decoded, Decoder, Null, Row};
+use super::error::FeatureError;
+use super::set::FeaturePart;
 use super::sparse::SparseScratch;
-use super::{FeatureBuffer, FeatureError, FeaturePart};
 use crate::pg::varlena::Varlena;
 use crate::pg::vector;
 

@@ -1,8 +1,9 @@
 //! From the `features` argument and the source's columns to a `FeatureSet`. Called once per training,
 //! in the leader.
 
+use super::error::FeatureError;
 use super::part::{array_kind, check_category, check_text, index_kind};
-use super::{FeatureError, FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
+use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
 use crate::base::near;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
@@ -319,14 +320,5 @@ fn unquoted(name: &str) -> String {
     {
         Some(inside) => inside.replace("\"\"", "\""),
         None => name.to_owned(),
-    }
-}
-
-/// A name as the forms take it: in double quotes where it would not be read as it is.
-pub(super) fn quoted(name: &str) -> String {
-    let plain = name.trim() == name && !name.contains(['"', ',', '(', ')']);
-    match plain {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }

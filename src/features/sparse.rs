@@ -1,9 +1,12 @@
 //! The sparse parts of a row: index and value arrays, texts in LIBSVM notation, and the order of
 //! their ids. Called by the decoder.
 
+use super::buffer::FeatureBuffer;
 use super::decode::{Decoded, Null, Row};
+use super::error::FeatureError;
+use super::name::Feature;
 use super::precision::Precision;
-use super::{Feature, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
+use super::set::{FeaturePart, FeatureSet};
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
@@ -156,7 +159,7 @@ impl SparseScratch {
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
         let mut precision = self.precision.as_mut().filter(|it| it.looks());
-        super::parse_libsvm(value.payload(), |index, value| {
+        super::libsvm::parse(value.payload(), |index, value| {
             let id = push_pair(part, (index as f64, value), self.parts, number, out)?;
             if let Some(precision) = &mut precision {
                 precision.take(id, value)?;

@@ -3,7 +3,7 @@
 //! a field, does not do.
 
 use super::category::{Dictionary, Hashed};
-use super::{FeaturePart, FeatureSet, MOST_PARTS};
+use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
 use pgsvm_core::Spread;

@@ -2,8 +2,9 @@
 //! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
 
 use super::classes::is_number;
+use super::heads::{Head, Sigmoid};
+use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
-use super::{Head, Model, Sigmoid};
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureSet, Nulls};
 use crate::pg::memory;

@@ -3,8 +3,9 @@
 //! The name is looked up in the tables each time, under the statement's snapshot, so rights and
 //! versions are always right; only what hangs on a version, which never changes, is kept.
 
-use super::load::{self, Plans, VersionRow};
-use super::{changes, Model};
+use super::changes;
+use super::load::{self, Key, Plans, VersionRow};
+use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
 use crate::pg::{select, statement};
@@ -20,14 +21,6 @@ const CACHE_BYTES: usize = 256 << 20;
 
 /// Longer than any name of a model with its version.
 const LONGEST_NAME_BYTES: usize = 1000;
-
-/// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub models: pg_sys::Oid,
-    pub version: i64,
-    pub xmin: u32,
-}
 
 thread_local! {
     static CACHE: RefCell<Kept> = RefCell::new(Kept::default());

@@ -1,6 +1,6 @@
 //! The `class` argument, of any type: which class of the model its text names.
 
-use super::Model;
+use super::version::Model;
 use crate::base::errors::Failure;
 use crate::pg::types::{category_kind, CategoryKind};
 use crate::pg::value;

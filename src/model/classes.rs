@@ -1,6 +1,6 @@
 //! Classes by name: what a user calls a class, and what to answer when there is none of that name.
 
-use super::Model;
+use super::version::Model;
 use crate::base::errors::{Code, Failure};
 
 /// A number as it is written, whatever zeros and exponent it is written with: exact, as the labels may differ where double

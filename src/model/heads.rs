@@ -1,7 +1,7 @@
 //! The heads of a model: the binary problems whose decisions make its answer. Two classes need one
 //! head, whose positive side is the second class; more need one a class, against the rest. Pure.
 
-use super::Model;
+use super::version::Model;
 use core::cmp::Ordering;
 
 /// One binary problem, besides its weights.

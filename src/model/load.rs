@@ -2,8 +2,7 @@
 //! written by anybody who owns a model, so nothing is taken for granted: nonsense is an error.
 
 use super::assemble::{self, Bad, Header, Loading};
-use super::cache::Key;
-use super::Model;
+use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
 use crate::features::FeatureSet;
@@ -15,6 +14,14 @@ use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::ffi::CString;
+
+/// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub models: pg_sys::Oid,
+    pub version: i64,
+    pub xmin: u32,
+}
 
 /// The SELECTs, planned once per session.
 #[derive(Clone)]

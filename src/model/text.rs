@@ -3,7 +3,7 @@
 //! number and the model's name, the version, each head, the weights in chunks, and how many lines there were.
 
 use super::assemble::{self, Bad, Header, Loading};
-use super::Model;
+use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::base::json;
 use crate::features::FeatureSet;

@@ -1,0 +1,73 @@
+//! One row as numbers, and what a NULL in it counts as.
+
+use serde::{Deserialize, Serialize};
+
+/// What a NULL among the features means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Nulls {
+    /// Training and prediction end with an error.
+    Error,
+    /// Training leaves the row out, prediction answers NULL.
+    Skip,
+    /// It counts as 0, and as none of the categories.
+    Zero,
+    /// It counts as the mean of the training's rows that have a value, and as a category of its own;
+    /// in a sparse part as 0.
+    Mean,
+}
+
+/// One decoded row, reused from row to row. The vectors are those of `pgsvm_core::Example`.
+#[derive(Debug, Default)]
+pub struct FeatureBuffer {
+    pub dense: Vec<f64>,
+    /// Relative to the sparse space; strictly ascending.
+    pub sparse_index: Vec<u32>,
+    pub sparse_value: Vec<f32>,
+    /// The parts (by position in `FeatureSet::parts`, ascending) that held a NULL. Empty for a complete
+    /// row.
+    pub null_parts: Vec<usize>,
+    /// Dense features that were NULL.
+    pub missing: Vec<usize>,
+}
+
+impl FeatureBuffer {
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let dense = self.dense.capacity() * size_of::<f64>();
+        let sparse = self.sparse_index.capacity() * size_of::<u32>()
+            + self.sparse_value.capacity() * size_of::<f32>();
+        let nulls = (self.null_parts.capacity() + self.missing.capacity()) * size_of::<usize>();
+        dense + sparse + nulls
+    }
+
+    pub fn clear(&mut self) {
+        self.dense.clear();
+        self.sparse_index.clear();
+        self.sparse_value.clear();
+        self.null_parts.clear();
+        self.missing.clear();
+    }
+}
+
+impl Nulls {
+    /// Reads the word that the `nulls` argument takes and the model table stores.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "error" => Self::Error,
+            "skip" => Self::Skip,
+            "zero" => Self::Zero,
+            "mean" => Self::Mean,
+            _ => return None,
+        })
+    }
+
+    /// The word that `from_word` reads.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Skip => "skip",
+            Self::Zero => "zero",
+            Self::Mean => "mean",
+        }
+    }
+}

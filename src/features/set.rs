@@ -1,0 +1,330 @@
+//! Which columns a model reads, and what training learned of them. Stored with the model.
+
+use super::category::Dictionary;
+use super::stored;
+use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
+use pgsvm_core::{Scaling, Spread};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
+pub const MOST_PARTS: usize = 10_000;
+
+/// Bytes that a part takes, with its names, about.
+const PART_BYTES: usize = size_of::<FeaturePart>() + 64;
+
+/// One source of features, as the model remembers it. Types are those of the training, by SQL name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", try_from = "stored::Part")]
+pub enum FeaturePart {
+    /// A number: one dense feature.
+    Column {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        /// A date or timestamp, as seconds since 1970-01-01 00:00 UTC.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        time: bool,
+    },
+    /// An array of numbers: as many dense features as it is long, which the first row tells.
+    Array {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        length: Option<u32>,
+    },
+    /// Two arrays of equal length: indices and values.
+    Sparse {
+        index: String,
+        index_type: String,
+        value: String,
+        value_type: String,
+    },
+    /// Text in LIBSVM notation.
+    Libsvm {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+    },
+    /// pgvector's `sparsevec`, whose indices count from 1.
+    Sparsevec {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+    },
+    /// Categories: a feature each, 1 where a row has it.
+    Category {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        /// Whether `features` must ask for categories, as the column alone would be a number.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        asked: bool,
+        #[serde(flatten)]
+        dictionary: Rc<Dictionary>,
+    },
+}
+
+/// Everything a model reads, in order.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FeatureSet {
+    #[serde(deserialize_with = "stored::parts")]
+    pub parts: Vec<FeaturePart>,
+    /// NULLs that training met in each part; empty where nobody counted.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub nulls: Vec<u64>,
+    /// With `Nulls::Mean` what stands for NULL in each dense feature; else empty.
+    #[serde(
+        default,
+        skip_serializing_if = "stored::is_empty",
+        deserialize_with = "stored::means"
+    )]
+    pub means: Rc<Vec<f64>>,
+    /// Mean and deviation in the rows trained on, by feature id, as far as they are known.
+    #[serde(default, skip_serializing_if = "stored::is_unknown")]
+    pub spread: Rc<Spread>,
+    /// Columns that nobody named, which training left out for what their values are.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub left_out: Vec<String>,
+    /// The same of those that had one value only.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub constant: Vec<String>,
+    /// Where rows are divided by their length, how they are scaled before that: then weights are for such rows, and not for
+    /// those that come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_rows: Option<Rc<Scaling>>,
+}
+
+/// A column that training leaves out because its type is none that features come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedColumn {
+    pub name: String,
+    pub type_name: String,
+}
+
+impl FeaturePart {
+    /// Whether its features have dense ids.
+    pub fn is_dense(&self) -> bool {
+        matches!(self, Self::Column { .. } | Self::Array { .. })
+    }
+
+    /// How the user names it in `features`: the column, or a form such as `sparse(idx, val)`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Column { name, .. } | Self::Array { name, .. } | Self::Sparsevec { name, .. } => {
+                name.clone()
+            }
+            Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
+            Self::Libsvm { name, .. } => format!("libsvm({name})"),
+            Self::Category { name, asked, .. } => match asked {
+                true => format!("category({})", quoted(name)),
+                false => name.clone(),
+            },
+        }
+    }
+
+    /// The columns it reads.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Column { name, .. }
+            | Self::Array { name, .. }
+            | Self::Libsvm { name, .. }
+            | Self::Sparsevec { name, .. }
+            | Self::Category { name, .. } => (name, None),
+            Self::Sparse { index, value, .. } => (index, Some(value)),
+        };
+        core::iter::once(first.as_str()).chain(second.map(String::as_str))
+    }
+
+    /// The SQL type of its first column.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Column { type_name, .. }
+            | Self::Array { type_name, .. }
+            | Self::Libsvm { type_name, .. }
+            | Self::Sparsevec { type_name, .. }
+            | Self::Category { type_name, .. } => type_name,
+            Self::Sparse { value_type, .. } => value_type,
+        }
+    }
+
+    /// The part as it is before the first row.
+    fn unlearned(&self) -> Self {
+        let mut part = self.clone();
+        match &mut part {
+            Self::Array { length, .. } => *length = None,
+            Self::Category { dictionary, .. } => *dictionary = Rc::default(),
+            Self::Column { .. }
+            | Self::Sparse { .. }
+            | Self::Sparsevec { .. }
+            | Self::Libsvm { .. } => {}
+        }
+        part
+    }
+
+    /// Whether another part reads the same columns in the same way, whatever rows have taught.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.unlearned() == other.unlearned()
+    }
+
+    /// The codes of its values, where it is a category column.
+    pub fn dictionary(&self) -> Option<&Dictionary> {
+        match self {
+            Self::Category { dictionary, .. } => Some(dictionary),
+            _ => None,
+        }
+    }
+}
+
+impl FeatureSet {
+    /// A copy.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            nulls: copied(&self.nulls)?,
+            means: self.means.clone(),
+            constant: gathered(self.constant.iter().cloned())?,
+            unit_rows: self.unit_rows.clone(),
+            ..self.without_data()?
+        })
+    }
+
+    /// A copy without what is counted of the rows.
+    pub fn without_data(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            parts: gathered(self.parts.iter().cloned())?,
+            left_out: gathered(self.left_out.iter().cloned())?,
+            spread: self.spread.clone(),
+            ..Self::default()
+        })
+    }
+
+    /// Reads the stored form. None when it is none.
+    pub fn from_json(json: &str) -> Result<Option<Self>, OutOfMemory> {
+        let set: Option<Self> = stored::read(json)?;
+        Ok(set.filter(|set| set.parts.len() <= MOST_PARTS))
+    }
+
+    /// The form in which models store it.
+    pub fn to_json(&self) -> Result<String, OutOfMemory> {
+        stored::write(self)
+    }
+
+    /// Columns that had one value in the rows trained on, as far as that is known.
+    pub fn of_one_value(&self) -> Vec<String> {
+        let mut dense = 0;
+        let constant = |part: &&FeaturePart| match part {
+            FeaturePart::Column { .. } => {
+                dense += 1;
+                self.deviation(dense - 1) == Some(0.0)
+            }
+            FeaturePart::Array { length, .. } => {
+                dense += length.map_or(0, u64::from);
+                false
+            }
+            other => other.dictionary().is_some_and(|values| values.len() == 1),
+        };
+        self.parts
+            .iter()
+            .filter(constant)
+            .map(FeaturePart::name)
+            .collect()
+    }
+
+    /// The columns it reads, each once, in order of first use: what a source query must select.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut known = HashSet::new();
+        let all = self.parts.iter().flat_map(FeaturePart::columns);
+        all.filter(|column| known.insert(*column)).collect()
+    }
+
+    /// Whether the other set reads the same columns, of the same types and in the same way; what was learned from rows
+    /// may differ.
+    pub fn same_columns(&self, other: &Self) -> bool {
+        let same = |(one, other): (&FeaturePart, &FeaturePart)| one.same_as(other);
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
+    }
+
+    /// The parts as the user names them.
+    pub fn names(&self) -> String {
+        let names: Vec<_> = self.parts.iter().map(FeaturePart::name).collect();
+        names.join(", ")
+    }
+
+    /// Number of dense features; None while the length of an array is unknown.
+    pub fn dense_count(&self) -> Option<usize> {
+        self.parts.iter().try_fold(0usize, |sum, part| match part {
+            FeaturePart::Column { .. } => Some(sum + 1),
+            FeaturePart::Array { length, .. } => length.map(|length| sum + length as usize),
+            _ => Some(sum),
+        })
+    }
+
+    /// Number of parts with dense features.
+    pub fn dense_parts(&self) -> usize {
+        self.parts.iter().filter(|part| part.is_dense()).count()
+    }
+
+    /// Number of sparse parts, all category columns together being one: the S of the feature ids.
+    pub fn sparse_parts(&self) -> usize {
+        let categories = self.categories().count();
+        self.parts.len() - self.dense_parts() - categories + usize::from(categories > 0)
+    }
+
+    /// The category columns and the codes of their values.
+    pub fn categories(&self) -> impl Iterator<Item = (&str, &Dictionary)> {
+        self.parts.iter().filter_map(|part| match part {
+            FeaturePart::Category {
+                name, dictionary, ..
+            } => Some((name.as_str(), &**dictionary)),
+            _ => None,
+        })
+    }
+
+    /// The mean of a feature in the rows trained on, where it is known.
+    pub fn mean(&self, feature: u64) -> Option<f64> {
+        self.spread
+            .mean
+            .get(usize::try_from(feature).ok()?)
+            .copied()
+    }
+
+    /// The same of its standard deviation.
+    pub fn deviation(&self, feature: u64) -> Option<f64> {
+        let known = &self.spread.deviation;
+        known.get(usize::try_from(feature).ok()?).copied()
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let parts = self.parts.len() * PART_BYTES;
+        let dictionaries = self.categories().map(|(_, dictionary)| dictionary.bytes());
+        let scaling = self
+            .unit_rows
+            .as_ref()
+            .map_or(0, |scaling| 2 * scaling.dense + scaling.sparse_factor.len());
+        let numbers = self.means.len() + 2 * self.spread.deviation.len() + scaling;
+        parts + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
+    }
+}
+
+/// A name as the forms take it: in double quotes where it would not be read as it is.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.trim() == name && !name.contains(['"', ',', '(', ')']);
+    match plain {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
