@@ -15,6 +15,7 @@ pub mod executor;
 pub mod insert;
 pub mod json;
 pub mod kept_rows;
+pub mod kept_statement;
 pub mod list;
 pub mod memory;
 pub mod numeric;

@@ -6,9 +6,10 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
+use crate::pg::kept_statement::Kept;
 use crate::pg::trigger::Fired;
 use crate::pg::{c_function, random, statement};
-use pgrx::{pg_sys, Spi};
+use pgrx::pg_sys;
 
 c_function!(svm_new_id_wrapper, pg_finfo_svm_new_id_wrapper, svm_new_id);
 c_function!(
@@ -59,11 +60,11 @@ unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
         for table in tables {
             let all = format!("DELETE FROM {schema}.{table}");
             match fired.bigint(c"id") {
-                Some(id) => Spi::run_with_args(
-                    &format!("{all} WHERE {column} OPERATOR(pg_catalog.=) $1"),
-                    &[id.into()],
-                ),
-                None => Spi::run(&all),
+                Some(id) => {
+                    let of_one = format!("{all} WHERE {column} OPERATOR(pg_catalog.=) $1");
+                    Kept(&of_one).run(&[id.into()])
+                }
+                None => Kept(&all).run(&[]),
             }
             .map_err(spi_failure)
             .or_raise();
@@ -81,13 +82,11 @@ unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
         let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
         if let (Some(id), Some(owner)) = (fired.bigint(c"id"), fired.new_name(c"owner")) {
-            Spi::run_with_args(
-                &format!(
-                    "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name
+            Kept(&format!(
+                "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name
                      WHERE model_id OPERATOR(pg_catalog.=) $1"
-                ),
-                &[id.into(), owner.into()],
-            )
+            ))
+            .run(&[id.into(), owner.into()])
             .map_err(spi_failure)
             .or_raise();
         }
@@ -104,8 +103,7 @@ unsafe fn svm_query_moves(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
         let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
         if let Some(id) = fired.bigint(c"id") {
-            Spi::run_with_args(
-                &format!(
+            Kept(&format!(
                     "WITH moved AS (
                          INSERT INTO {schema}.svm_source (version_id, query)
                          SELECT id, source_query FROM {schema}.svm_version
@@ -114,9 +112,8 @@ unsafe fn svm_query_moves(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
                      UPDATE {schema}.svm_version AS version SET source_query = NULL,
                          stored_rows = version.stored_rows OPERATOR(pg_catalog.||) '{{\"svm_source\": 1}}'::pg_catalog.jsonb
                      FROM moved WHERE version.id OPERATOR(pg_catalog.=) moved.version_id"
-                ),
-                &[id.into()],
-            )
+                ))
+            .run(&[id.into()])
             .map_err(spi_failure)
             .or_raise();
         }

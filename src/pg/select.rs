@@ -8,10 +8,18 @@ use crate::base::errors::OrRaise;
 use core::ffi::{c_char, CStr};
 use pgrx::pg_sys;
 use pgsvm_core::memory::lossy;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::CString;
 
 /// A plan that outlives the transaction; PostgreSQL plans it anew when a table or the role changes.
 #[derive(Clone, Copy)]
 pub struct Prepared(pg_sys::SPIPlanPtr);
+
+thread_local! {
+    /// By text: as many as the extension has statements of this kind, for each schema that it was in.
+    static KEPT: RefCell<HashMap<String, Prepared>> = RefCell::new(HashMap::new());
+}
 
 /// One row of a result, valid while it is visited.
 pub struct ResultRow {
@@ -51,19 +59,42 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
 impl Prepared {
     /// Plans `sql`, one SELECT with parameters of these types, inside `connected`.
     pub fn new(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
-        let this = Self::once(sql, types);
+        Self::once(sql, types).keep()
+    }
+
+    fn keep(self) -> Self {
         // SAFETY: SPI is connected as the caller promises; a plan that is kept moves to memory of
         // its own, which nothing frees.
-        unsafe { pg_sys::SPI_keepplan(this.0) };
-        this
+        unsafe { pg_sys::SPI_keepplan(self.0) };
+        self
+    }
+
+    /// The same, made once in this backend, and planned once for any values. Parameter types follow from the text.
+    pub fn kept(sql: &str, types: &[pg_sys::Oid]) -> Self {
+        if let Some(known) = KEPT.with_borrow(|kept| kept.get(sql).copied()) {
+            return known;
+        }
+        let made = Self::prepare(
+            &CString::new(sql).unwrap_or_default(),
+            types,
+            pg_sys::CURSOR_OPT_GENERIC_PLAN,
+        )
+        .keep();
+        KEPT.with_borrow_mut(|kept| kept.insert(sql.to_owned(), made));
+        made
     }
 
     /// The same for use inside this `connected` only.
     pub fn once(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
+        Self::prepare(sql, types, 0)
+    }
+
+    fn prepare(sql: &CStr, types: &[pg_sys::Oid], options: u32) -> Self {
         let mut types = types.to_vec();
+        let (count, options) = (types.len() as _, options as _);
         // SAFETY: SPI is connected as the caller promises.
         unsafe {
-            let plan = pg_sys::SPI_prepare(sql.as_ptr(), types.len() as _, types.as_mut_ptr());
+            let plan = pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types.as_mut_ptr(), options);
             assert!(!plan.is_null(), "a SELECT of ours parses");
             Self(plan)
         }

@@ -3,6 +3,7 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
+use crate::pg::kept_statement::Kept;
 use crate::request::deploy::{Deploy, Metric};
 use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
 use crate::training::outcome::Trained;
@@ -116,12 +117,12 @@ pub fn current(
     model: i64,
 ) -> Result<Option<(i32, Outcome)>, SpiError> {
     let rows = client.select(
-        &format!(
+        Kept(&format!(
             "SELECT v.version, v.stop_reason, v.gap, v.training_auc, v.decision_deviation
              FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
                  ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
              WHERE m.id OPERATOR(pg_catalog.=) $1"
-        ),
+        )),
         Some(1),
         &[model.into()],
     )?;

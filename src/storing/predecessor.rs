@@ -16,7 +16,6 @@ use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, list};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::ffi::CString;
 
 /// What was taken over.
 pub struct TakenOver {
@@ -150,7 +149,6 @@ fn row<const COLUMNS: usize>(
     sql: &str,
     parameters: &[Parameter<'_>],
 ) -> Option<[Option<String>; COLUMNS]> {
-    let sql = CString::new(sql).unwrap_or_default();
     let types = parameters.iter().map(|parameter| match parameter {
         Parameter::Text(_) => pg_sys::TEXTOID,
         Parameter::Int4(_) => pg_sys::INT4OID,
@@ -159,7 +157,7 @@ fn row<const COLUMNS: usize>(
     let types: Vec<_> = types.collect();
     let mut found = None;
     select::connected(|| {
-        Prepared::once(&sql, &types).for_each(parameters, |row| {
+        Prepared::kept(sql, &types).for_each(parameters, |row| {
             found = Some(core::array::from_fn(|at| row.text(at as i32 + 1)));
             false
         });

@@ -4,6 +4,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::catalog::spi_failure;
+use crate::pg::kept_statement::Kept;
 use crate::request::source::{self, Source};
 use crate::request::Request;
 use pgrx::spi::{SpiClient, SpiError};
@@ -41,7 +42,9 @@ pub fn insert_query(
 ) -> Result<(), SpiError> {
     if let Source::Query(text) = source {
         client.update(
-            &format!("INSERT INTO {schema}.svm_source (version_id, query) VALUES ($1, $2)"),
+            Kept(&format!(
+                "INSERT INTO {schema}.svm_source (version_id, query) VALUES ($1, $2)"
+            )),
             None,
             &[version_id.into(), text.as_str().into()],
         )?;
@@ -58,7 +61,7 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
     };
     let found = Spi::connect(|client| {
         let rows = client.select(
-            &format!(
+            Kept(&format!(
                 "SELECT v.source_relation, v.source_query IS NOT NULL OR EXISTS (
                      SELECT FROM {schema}.svm_source AS s WHERE s.version_id OPERATOR(pg_catalog.=) v.id)
                  FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
@@ -66,7 +69,7 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
                  WHERE m.name OPERATOR(pg_catalog.=) $1
                  -- the deployed one; while a version is being stored, the one before
                  ORDER BY v.version OPERATOR(pg_catalog.=) m.current_version DESC, v.version DESC"
-            ),
+            )),
             Some(1),
             &[request.model.as_str().into()],
         )?;

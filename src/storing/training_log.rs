@@ -3,6 +3,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::model;
+use crate::pg::kept_statement::Kept;
 use crate::pg::statement;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
@@ -44,11 +45,11 @@ pub fn insert(
         all(log, |entry| entry.evictions as i64).into(),
     ];
     client.update(
-        &format!(
+        Kept(&format!(
             "INSERT INTO {schema}.svm_log (version_id, event, seconds, pass, block, heads, rows_read, visits, updates,
                  dual, primal, gap, cache_rows, evictions)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
-        ),
+        )),
         None,
         &values,
     )?;

@@ -8,6 +8,7 @@ use crate::catalog::whole::StoredRows;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::Chunk;
 use crate::pg::json::Jsonb;
+use crate::pg::kept_statement::Kept;
 use crate::pg::transactions;
 use crate::request::deploy::Deploy;
 use crate::request::reads::Reads;
@@ -108,12 +109,10 @@ fn first_sight(
 }
 
 fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
-    Spi::run_with_args(
-        &format!(
-            "UPDATE {schema}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1"
-        ),
-        &[model.into(), version.into()],
-    )
+    Kept(&format!(
+        "UPDATE {schema}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1"
+    ))
+    .run(&[model.into(), version.into()])
     .map_err(spi_failure)
 }
 
@@ -122,7 +121,7 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
     let removed = Spi::connect_mut(|client| {
         client
             .update(
-                &format!(
+                Kept(&format!(
                     "DELETE FROM {schema}.svm_version AS v USING {schema}.svm_model AS m
                      WHERE m.id OPERATOR(pg_catalog.=) $1 AND v.model_id OPERATOR(pg_catalog.=) $1
                          AND v.version OPERATOR(pg_catalog.<>) m.current_version
@@ -130,7 +129,7 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
                              SELECT newest.version FROM {schema}.svm_version AS newest
                              WHERE newest.model_id OPERATOR(pg_catalog.=) $1
                              ORDER BY newest.version DESC LIMIT $2)"
-                ),
+                )),
                 None,
                 &[model.into(), i64::from(keep).into()],
             )
@@ -154,10 +153,10 @@ pub fn next_version(
 /// next statements see what they stored.
 fn lock_model(client: &mut SpiClient<'_>, schema: &str, name: &str) -> Result<i64, SpiError> {
     let row = client.update(
-        &format!(
+        Kept(&format!(
             "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
              ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"
-        ),
+        )),
         None,
         &[name.into()],
     )?;
@@ -172,7 +171,7 @@ fn number_version(
     deploy: bool,
 ) -> Result<i32, SpiError> {
     let row = client.update(
-        &format!(
+        Kept(&format!(
             "WITH next AS (
                  SELECT coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
                  FROM {schema}.svm_version AS v WHERE v.model_id OPERATOR(pg_catalog.=) $1)
@@ -180,7 +179,7 @@ fn number_version(
                  CASE WHEN $2 OR m.current_version OPERATOR(pg_catalog.=) 0 THEN next.version ELSE m.current_version END
              FROM next WHERE m.id OPERATOR(pg_catalog.=) $1
              RETURNING next.version"
-        ),
+        )),
         None,
         &[model.into(), deploy.into()],
     )?;
@@ -276,12 +275,12 @@ fn insert_version(
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
     let row = client.update(
-        &format!(
+        Kept(&format!(
             "INSERT INTO {schema}.svm_version ({}, trained_by, server_version)
              VALUES ({}, current_user, pg_catalog.current_setting('server_version')) RETURNING id",
             names.join(", "),
             places.join(", ")
-        ),
+        )),
         None,
         &values,
     )?;
@@ -363,7 +362,7 @@ fn insert_heads(
             sigmoid.map(|sigmoid| sigmoid.a).into(),
             sigmoid.map(|sigmoid| sigmoid.b).into(),
         ];
-        client.update(&insert, None, &values)?;
+        client.update(Kept(&insert), None, &values)?;
     }
     Ok(())
 }
@@ -537,7 +536,7 @@ fn insert_chunk<'a>(
     values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
 ) -> Result<(), SpiError> {
     crate::pg::check_for_interrupts();
-    Spi::connect_mut(|client| client.update(insert, None, &values()).map(|_| ()))
+    Kept(insert).run(&values())
 }
 
 pub fn loss_word(loss: Loss) -> &'static str {
