@@ -1,5 +1,7 @@
 //! Rows come out of PostgreSQL, alone or with helpers, and become examples. Does not know the trainer.
 
+mod complaints;
 mod constants;
 pub mod helpers;
+mod row_decoder;
 pub mod rows;

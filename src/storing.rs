@@ -1,7 +1,9 @@
 //! The outcome of a training becomes rows of the extension's tables. Knows no processes.
 
+pub mod chunks;
 pub mod deployment;
 pub mod predecessor;
 pub mod provenance;
 pub mod training_log;
+pub mod version_row;
 pub mod versions;

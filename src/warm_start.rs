@@ -7,3 +7,5 @@ pub mod memory;
 pub mod remembered;
 pub mod screening;
 pub mod stored;
+mod stored_rows;
+mod stored_slacks;

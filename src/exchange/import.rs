@@ -13,7 +13,7 @@ use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
 use crate::request::required;
-use crate::storing::versions;
+use crate::storing::{chunks, versions};
 use crate::training::weights::{Folding, StoredWeights};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
@@ -238,7 +238,7 @@ fn store(
     })
     .map_err(spi_failure)?;
     for (number, weights) in (0..).zip(heads) {
-        versions::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
+        chunks::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::model::text::{self, Facts, SAID_OF_HEAD, SAID_OF_VERSION};
 use crate::model::Model;
 use crate::pg::json::Jsonb;
 use crate::pg::select::{self, Parameter, Prepared};
-use crate::storing::versions;
+use crate::storing::{chunks, versions};
 use pgrx::spi::{quote_identifier, SpiClient, SpiError};
 use pgrx::{pg_sys, JsonB, Spi};
 use pgsvm_core::memory::Room;
@@ -126,7 +126,7 @@ pub fn import(
     .map_err(spi_failure)?;
     for head in 0..model.heads.len() {
         text::chunks(&model, head, |chunk| {
-            versions::insert_weight_chunk(schema, id, &chunk).map_err(spi_failure)
+            chunks::insert_weight_chunk(schema, id, &chunk).map_err(spi_failure)
         })?;
     }
     Ok(name)

@@ -1,10 +1,8 @@
 //! Examples out of PostgreSQL: runs the source's SELECT a piece at a time, decodes each row and
 //! hands it to the pure reader. Runs in the process that plays the reader role.
-//!
-//! NULLs do not end the scan: they are counted, so that the error can say how many there are.
 
-use crate::base::errors::{Code, Failure};
-use crate::features::{Decoder, FeatureBuffer, FeatureError, FeatureSet, Nulls};
+use crate::base::errors::Failure;
+use crate::features::{Decoder, FeatureBuffer, FeatureSet};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
@@ -12,13 +10,14 @@ use crate::pg::query::Planned;
 use crate::planning::job::Job;
 use crate::reading::constants::Constants;
 use crate::reading::helpers::{Helpers, Rows};
+use crate::reading::row_decoder::RowDecoder;
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
 use crate::targets::labels::{self, LabelValue};
-use crate::warm_start::admission::{Admitted, Keys};
+use crate::warm_start::admission::Keys;
 use crate::warm_start::following::Following;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
-use pgsvm_core::{Cache, Example, ReaderReport, RowError, Source};
+use pgsvm_core::{Example, ReaderReport, RowError, Source};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -30,33 +29,6 @@ pub struct RowSource {
     decode: RowDecoder,
     /// What a training without a key begins from.
     begins: Option<Following>,
-}
-
-/// Turns a row into an example.
-struct RowDecoder {
-    groups: Groups,
-    costs: Costs,
-    decoder: Decoder,
-    buffer: FeatureBuffer,
-    nulls: Nulls,
-    /// NULLs met in each feature part.
-    null_counts: Vec<u64>,
-    rows_seen: u64,
-    rows_skipped: u64,
-    keys: Option<Keys>,
-    /// Whether categories go on from those of a model.
-    continues: bool,
-    cache_bytes: usize,
-    /// Columns of one value.
-    constants: Constants,
-    /// Whether rows are divided by their length.
-    unit_rows: bool,
-}
-
-/// What a row turned out to be.
-enum Decoded {
-    Example { group: u32, cost: f32 },
-    Skipped,
 }
 
 impl RowSource {
@@ -255,270 +227,5 @@ impl Source for RowSource {
             [_, greater] => *greater,
             _ => 1,
         }
-    }
-}
-
-impl RowDecoder {
-    fn visit(
-        &mut self,
-        row: &Row<'_>,
-        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
-    ) -> Result<(), Failure> {
-        self.rows_seen += 1;
-        let admitted = match &mut self.keys {
-            None => None,
-            Some(keys) => match keys.admit(row, self.rows_seen)? {
-                None => return Ok(()),
-                admitted => admitted,
-            },
-        };
-        self.take(row, admitted, sink)
-            .map_err(|failure| match &self.keys {
-                // rows come in no order of the table's own: the key tells which one it is
-                Some(keys) => failure.in_detail(&format!("Its key: {}.", keys.name(row))),
-                None => failure,
-            })
-    }
-
-    /// Takes a row that is known by `key`, where there is one.
-    fn take(
-        &mut self,
-        row: &Row<'_>,
-        key: Option<Admitted>,
-        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
-    ) -> Result<(), Failure> {
-        let mut class = None;
-        if let (Some(keys), Some(admitted)) = (&mut self.keys, &key) {
-            if keys.may_screen(admitted) {
-                let Some(found) = self.groups.of(row)? else {
-                    return Ok(());
-                };
-                if keys.screen(admitted, found.0, self.groups.classes(), self.rows_seen)? {
-                    return Ok(());
-                }
-                class = Some(found);
-            }
-        }
-        match self.decode(row, key, class)? {
-            Decoded::Skipped => Ok(()),
-            Decoded::Example { group, cost } => sink(&Example {
-                group,
-                cost,
-                dense: &self.buffer.dense,
-                sparse_index: &self.buffer.sparse_index,
-                sparse_value: &self.buffer.sparse_value,
-            })
-            .map_err(|error| self.row_failure(error)),
-        }
-    }
-
-    /// `known`: the row's class and group where they are known already.
-    fn decode(
-        &mut self,
-        row: &Row<'_>,
-        key: Option<Admitted>,
-        known: Option<(u32, u32)>,
-    ) -> Result<Decoded, Failure> {
-        // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
-        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
-            .map_err(|error| self.decode_failure(error))?;
-        let nulls = &self.buffer.null_parts;
-        for part in nulls {
-            self.null_counts[*part] += 1;
-        }
-        let usable = nulls.is_empty() || matches!(self.nulls, Nulls::Zero | Nulls::Mean);
-        if !usable {
-            self.rows_skipped += 1;
-            return Ok(Decoded::Skipped);
-        }
-        let weight = self.costs.weight(row, self.rows_seen)?;
-        if weight == 0.0 {
-            self.rows_skipped += 1;
-            return Ok(Decoded::Skipped);
-        }
-        let found = match known {
-            None => self.groups.of(row)?,
-            known => known,
-        };
-        let Some((class, group)) = found else {
-            return Ok(Decoded::Skipped);
-        };
-        let cost = self.costs.of(weight, class, self.groups.classes())?;
-        self.constants.take(self.decoder.learned(), &self.buffer)?;
-        if let (Some(keys), Some(key)) = (&mut self.keys, key) {
-            keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
-        }
-        Ok(Decoded::Example { group, cost })
-    }
-
-    /// By part, whether it had one value in all rows and is left out for it.
-    fn constant_parts(&self) -> Result<Vec<bool>, OutOfMemory> {
-        self.constants.parts(&self.decoder, &self.null_counts)
-    }
-
-    /// The features of these parts, by id.
-    fn constant_features(&self) -> Result<Vec<u32>, OutOfMemory> {
-        let (parts, features) = (self.constant_parts()?, self.decoder.learned());
-        let dense = features.dense_of(&parts)?;
-        let numbers = parts.iter().enumerate().filter(|(_, out)| **out);
-        let categories = numbers.filter_map(|(number, _)| features.only_category(number));
-        let all = dense.iter().copied().chain(categories);
-        gathered(all.filter_map(|id| u32::try_from(id).ok()))
-    }
-
-    fn decode_failure(&self, error: FeatureError) -> Failure {
-        match error {
-            FeatureError::LongRow { values, .. } => {
-                let (row_bytes, needed_cache_bytes) = Cache::bytes_for(values);
-                self.row_failure(RowError::CacheTooSmall {
-                    ordinal: self.rows_seen - 1,
-                    row_bytes: row_bytes as u64,
-                    cache_bytes: self.cache_bytes as u64,
-                    needed_cache_bytes: needed_cache_bytes as u64,
-                })
-            }
-            error => error.in_row(self.rows_seen).into(),
-        }
-    }
-
-    /// What can be said only after the last row.
-    fn check_complete(&self) -> Result<(), Failure> {
-        let labels = &self.groups.labels;
-        if self.rows_seen == 0 {
-            return Err(
-                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
-                    .hint("Two rows, one of each class, are the least a training needs"),
-            );
-        }
-        let mut complaints = Vec::new();
-        if labels.nulls > 0 {
-            complaints.push(
-            Failure::new(
-                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                format!(
-                    "label column \"{}\" contains {}",
-                    labels.column(),
-                    counted(labels.nulls, "NULL value")
-                ),
-            )
-            .hint(format!(
-                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {} IS NOT NULL', {}, model => '…')",
-                pgrx::spi::quote_identifier(labels.column()),
-                pgrx::spi::quote_literal(labels.column())
-            )));
-        }
-        if self.nulls == Nulls::Error {
-            complaints.extend(self.check_nulls().err());
-        }
-        if !self.continues {
-            complaints.extend(self.decoder.check_keys().err().map(Failure::from));
-        }
-        if let Some(complaints) = Failure::join(complaints) {
-            return Err(complaints);
-        }
-        match labels.classes() {
-            [] => Err(Failure::new(
-                Code::ERRCODE_NO_DATA,
-                format!(
-                    "no row is left after skipping {} with NULL features or weight 0",
-                    counted(self.rows_skipped, "row")
-                ),
-            )
-            .hint("nulls => 'mean' and nulls => 'zero' keep rows with NULL features")),
-            [only] => Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!(
-                    "label column \"{}\" holds only one value, \"{}\"",
-                    labels.column(),
-                    only.text
-                ),
-            )
-            .hint("A training needs rows of two classes")),
-            classes => self.costs.check_complete(classes),
-        }
-    }
-
-    fn check_nulls(&self) -> Result<(), Failure> {
-        let counts: Vec<(String, u64)> = self
-            .decoder
-            .learned()
-            .parts
-            .iter()
-            .zip(&self.null_counts)
-            .enumerate()
-            .filter(|(number, (_, count))| **count > 0 && !self.decoder.is_left_out(*number))
-            .map(|(_, (part, count))| (part.name(), *count))
-            .collect();
-        let Some((name, count)) = counts.first() else {
-            return Ok(());
-        };
-        let mut failure = Failure::new(
-            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!(
-                "feature column \"{name}\" contains {}",
-                counted(*count, "NULL value")
-            ),
-        )
-        .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
-        if counts.len() > 1 {
-            let all: Vec<_> = counts
-                .iter()
-                .map(|(name, count)| format!("\"{name}\" ({count})"))
-                .collect();
-            failure = failure.detail(format!("Columns with NULL values: {}.", all.join(", ")));
-        }
-        Err(failure)
-    }
-
-    /// The pure reader's complaint in the words of the table.
-    fn row_failure(&self, error: RowError) -> Failure {
-        match error {
-            RowError::NonFinite { feature, value, .. } => Failure::new(
-                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                format!(
-                    "feature {} holds {value:e}, which is out of range for training",
-                    self.decoder.learned().feature_name(feature)
-                ),
-            )
-            .detail(format!("It is in row {} of the source.", self.rows_seen))
-            .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
-            RowError::CacheTooSmall {
-                row_bytes,
-                cache_bytes,
-                needed_cache_bytes,
-                ..
-            } => Failure::new(
-                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-                format!(
-                    "the cache of {cache_bytes} bytes is too small for a row of {row_bytes} bytes"
-                ),
-            )
-            .detail(format!("It is row {} of the source.", self.rows_seen))
-            .hint(format!(
-                "SET pgsvm.cache_size = '{}kB'",
-                needed_cache_bytes.div_ceil(1024)
-            )),
-            other => Failure::from(other),
-        }
-    }
-}
-
-impl From<RowError> for Failure {
-    fn from(error: RowError) -> Self {
-        let code = match error {
-            RowError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
-            RowError::TooManyRows { .. } | RowError::FeatureTooLarge { .. } => {
-                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
-            }
-            _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
-        };
-        Failure::new(code, error.to_string())
-    }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
     }
 }

@@ -6,7 +6,7 @@ use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::planning::source_columns::LeftOut;
 use crate::request::{scoring_words, ClassWeight, Request};
 use crate::storing::predecessor::TakenOver;
-use crate::storing::versions::{self, Labelled};
+use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::Trained;
 use crate::training::validation;
@@ -113,7 +113,7 @@ impl Announcement<'_> {
         let terms = &self.request.terms;
         let mut sentences = vec![format!(
             "Loss {}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
-            versions::loss_word(terms.loss),
+            version_row::loss_word(terms.loss),
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver(),
@@ -203,7 +203,7 @@ impl Announcement<'_> {
         );
         let warning = Failure::new(Code::ERRCODE_WARNING, text).detail(format!(
             "Stopped by {} after {}.",
-            versions::stop_word(sum.stop),
+            version_row::stop_word(sum.stop),
             counted(passes.into(), "pass")
         ));
         Some(match self.labelled.scale {

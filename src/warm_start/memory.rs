@@ -1,21 +1,16 @@
 //! What a version knows: its weights, and with a key its rows and their dual variables, read from its tables by the
 //! leader. What is stored may have been written by anybody who owns a model: nonsense is an error.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
 use crate::keys::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
 use crate::keys::out_of_memory;
 use crate::model::Model;
-use crate::pg::array::{ArrayProblem, NumberArray};
-use crate::pg::select::{self, Parameter, Prepared, ResultRow};
-use crate::pg::types::NumberKind;
-use crate::pg::{check_for_interrupts, transactions};
+use crate::pg::check_for_interrupts;
 use crate::warm_start::remembered::Remembered;
 use crate::warm_start::screening::RowSlacks;
-use pgrx::pg_sys;
-use pgsvm_core::leeway::{Metric, MOST_FEATURES};
-use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use crate::warm_start::stored_rows::{damaged, each_row, numbers};
+use crate::warm_start::stored_slacks;
 use pgsvm_core::Scaling;
-use std::ffi::CString;
 use std::rc::Rc;
 
 /// A millisecond of scaling.
@@ -123,101 +118,9 @@ impl Memory {
         stored_rows.check(name, "svm_key_dual", chunks)
     }
 
-    /// What is known of the rows' margin slacks; None where nothing is, or it is not what a training stored here: a row says which
-    /// transaction inserted it, so one that was changed, or brought from elsewhere, is told.
+    /// What is known of the rows' margin slacks; None where nothing is, or it is not what a training stored here.
     pub fn load_slacks(&self, schema: &str, id: i64) -> Result<Option<RowSlacks>, Failure> {
-        let damaged = || damaged(&self.model.name);
-        let mut found = RowSlacks {
-            metrics: Vec::new(),
-            versions: Vec::new(),
-            codes: Vec::new(),
-            scaling: Scaling::default(),
-        };
-        let mut stored_here = false;
-        let scaling = format!(
-            "SELECT as_of, dense, centre, factor, sparse_factor, xmin::pg_catalog.text::pg_catalog.int8
-             FROM {schema}.svm_key_scaling WHERE version_id OPERATOR(pg_catalog.=) $1"
-        );
-        each_row(&scaling, id, |row| {
-            let (as_of, inserted_by) = (row.int8(1), row.int8(6));
-            stored_here = as_of.zip(inserted_by).is_some_and(|(as_of, inserted_by)| {
-                transactions::shows_as(as_of as u64, inserted_by as u32)
-            });
-            let dense = row.int4(2).and_then(|dense| usize::try_from(dense).ok());
-            let wide = |column| wide_numbers(row, column, NumberKind::Float8);
-            let (centre, factor) = (wide(3)?, wide(4)?);
-            let (Some(dense), Some(centre), Some(factor), Some(sparse_factor)) =
-                (dense, centre, factor, numbers(row, 5)?)
-            else {
-                return Err(damaged());
-            };
-            found.scaling = Scaling {
-                centre,
-                factor,
-                sparse_factor,
-                dense,
-            };
-            match found.scaling.is_sound() {
-                true => Ok(()),
-                false => Err(damaged()),
-            }
-        })?;
-        if !stored_here {
-            return Ok(None);
-        }
-        let metrics = format!(
-            "SELECT class, centre, spread, constant FROM {schema}.svm_key_metric
-             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY class"
-        );
-        each_row(&metrics, id, |row| {
-            let constant = row.datum(4);
-            let constant = constant.map(|datum| f32::from_bits(datum.value() as u32));
-            let class = row.text(1);
-            let numbers = (numbers(row, 2)?, numbers(row, 3)?);
-            let (Some(class), (Some(centre), Some(spread)), Some(constant)) =
-                (class, numbers, constant)
-            else {
-                return Err(damaged());
-            };
-            let metric = Metric {
-                centre,
-                spread,
-                constant,
-            };
-            let features = self.model.dense_count..=MOST_FEATURES;
-            if !metric.is_sound() || !features.contains(&metric.centre.len()) {
-                return Err(damaged());
-            }
-            found.metrics.room(1)?.push((class, metric));
-            Ok(())
-        })?;
-        if found.metrics.len() != 2 {
-            return Ok(None);
-        }
-        let rows = format!(
-            "SELECT first_row, versions, leeways FROM {schema}.svm_key_leeway
-             WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
-        );
-        each_row(&rows, id, |row| {
-            let first = row.int8(1);
-            let (Some(versions), Some(leeways)) = (row.varlena(2), row.varlena(3)) else {
-                return Err(damaged());
-            };
-            let (leeways, (versions, rest)) = (leeways.payload(), versions.payload().as_chunks());
-            let fits = rest.is_empty() && versions.len() == leeways.len();
-            if first != Some(found.codes.len() as i64) || !fits || leeways.len() > CHUNK_ROWS {
-                return Err(damaged());
-            }
-            let known = found.versions.room(versions.len())?;
-            known.extend(versions.iter().map(|bytes| u64::from_le_bytes(*bytes)));
-            let codes = found.codes.room(leeways.len())?;
-            codes.extend_from_slice(leeways);
-            Ok(())
-        })?;
-        match found.codes.len() == self.rows.all() {
-            true => Ok(Some(found)),
-            false => Err(damaged()),
-        }
+        stored_slacks::load(schema, id, &self.model, self.rows.all())
     }
 
     /// Rows whose dual variable is positive in the first head.
@@ -303,54 +206,4 @@ impl Memory {
             *dual = (f64::from(*dual) * ratio) as f32;
         }
     }
-}
-
-fn damaged(model: &str) -> Failure {
-    Failure::new(
-        Code::ERRCODE_DATA_CORRUPTED,
-        format!("what model \"{model}\" remembers of its rows cannot be read"),
-    )
-    .hint("Train it again: svm_train(…, key => '…')")
-}
-
-/// A column's array of numbers; None where it is NULL or holds one.
-fn numbers(row: &ResultRow, column: i32) -> Result<Option<Vec<f32>>, OutOfMemory> {
-    let wide = wide_numbers(row, column, NumberKind::Float4)?;
-    wide.map(|all| gathered(all.iter().map(|number| *number as f32)))
-        .transpose()
-}
-
-fn wide_numbers(
-    row: &ResultRow,
-    column: i32,
-    kind: NumberKind,
-) -> Result<Option<Vec<f64>>, OutOfMemory> {
-    let Some(value) = row.varlena(column) else {
-        return Ok(None);
-    };
-    let mut numbers = Vec::new();
-    let array = NumberArray::new(value.payload(), kind);
-    match array.and_then(|array| array.append_to(&mut numbers)) {
-        Ok(any_null) => Ok((!any_null).then_some(numbers)),
-        Err(ArrayProblem::Memory(error)) => Err(error),
-        Err(ArrayProblem::Dimensions(_) | ArrayProblem::Damaged) => Ok(None),
-    }
-}
-
-/// Calls `visit` with each row of a SELECT whose parameter is a version's id.
-fn each_row(
-    sql: &str,
-    id: i64,
-    mut visit: impl FnMut(&ResultRow) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let sql = CString::new(sql).unwrap_or_default();
-    let mut outcome = Ok(());
-    select::connected(|| {
-        let plan = Prepared::once(&sql, &[pg_sys::INT8OID]);
-        plan.for_each(&[Parameter::Int8(id)], |row| {
-            outcome = visit(row);
-            outcome.is_ok()
-        });
-    });
-    outcome
 }

@@ -1,0 +1,180 @@
+//! What is wrong with the rows of a source, in the words of its table: with one row, or with all of them together, which only
+//! the end of the source tells. NULLs do not end the scan: they are counted, so that the error can say how many there are.
+
+use super::row_decoder::RowDecoder;
+use crate::base::errors::{Code, Failure};
+use crate::features::{FeatureError, Nulls};
+use pgsvm_core::{Cache, RowError};
+
+impl RowDecoder {
+    /// What can be said only after the last row.
+    pub(super) fn check_complete(&self) -> Result<(), Failure> {
+        if self.rows_seen == 0 {
+            return Err(
+                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
+                    .hint("Two rows, one of each class, are the least a training needs"),
+            );
+        }
+        let mut complaints = Vec::from_iter(self.null_labels());
+        if self.nulls == Nulls::Error {
+            complaints.extend(self.check_nulls().err());
+        }
+        if !self.continues {
+            complaints.extend(self.decoder.check_keys().err().map(Failure::from));
+        }
+        if let Some(complaints) = Failure::join(complaints) {
+            return Err(complaints);
+        }
+        self.check_classes()
+    }
+
+    /// What is wrong with rows whose label is NULL, where there are such.
+    fn null_labels(&self) -> Option<Failure> {
+        let labels = &self.groups.labels;
+        if labels.nulls == 0 {
+            return None;
+        }
+        let [identifier, literal] = [
+            pgrx::spi::quote_identifier(labels.column()),
+            pgrx::spi::quote_literal(labels.column()),
+        ];
+        Some(
+            Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!(
+                    "label column \"{}\" contains {}",
+                    labels.column(),
+                    counted(labels.nulls, "NULL value")
+                ),
+            )
+            .hint(format!(
+                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {identifier} IS NOT NULL', {literal}, model => '…')"
+            )),
+        )
+    }
+
+    /// Refuses rows of fewer than two classes, and weights of classes that there are not.
+    fn check_classes(&self) -> Result<(), Failure> {
+        let labels = &self.groups.labels;
+        match labels.classes() {
+            [] => Err(Failure::new(
+                Code::ERRCODE_NO_DATA,
+                format!(
+                    "no row is left after skipping {} with NULL features or weight 0",
+                    counted(self.rows_skipped, "row")
+                ),
+            )
+            .hint("nulls => 'mean' and nulls => 'zero' keep rows with NULL features")),
+            [only] => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!(
+                    "label column \"{}\" holds only one value, \"{}\"",
+                    labels.column(),
+                    only.text
+                ),
+            )
+            .hint("A training needs rows of two classes")),
+            classes => self.costs.check_complete(classes),
+        }
+    }
+
+    fn check_nulls(&self) -> Result<(), Failure> {
+        let counts: Vec<(String, u64)> = self
+            .decoder
+            .learned()
+            .parts
+            .iter()
+            .zip(&self.null_counts)
+            .enumerate()
+            .filter(|(number, (_, count))| **count > 0 && !self.decoder.is_left_out(*number))
+            .map(|(_, (part, count))| (part.name(), *count))
+            .collect();
+        let Some((name, count)) = counts.first() else {
+            return Ok(());
+        };
+        let mut failure = Failure::new(
+            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!(
+                "feature column \"{name}\" contains {}",
+                counted(*count, "NULL value")
+            ),
+        )
+        .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
+        if counts.len() > 1 {
+            let all: Vec<_> = counts
+                .iter()
+                .map(|(name, count)| format!("\"{name}\" ({count})"))
+                .collect();
+            failure = failure.detail(format!("Columns with NULL values: {}.", all.join(", ")));
+        }
+        Err(failure)
+    }
+
+    /// The pure reader's complaint in the words of the table.
+    pub(super) fn row_failure(&self, error: RowError) -> Failure {
+        match error {
+            RowError::NonFinite { feature, value, .. } => Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "feature {} holds {value:e}, which is out of range for training",
+                    self.decoder.learned().feature_name(feature)
+                ),
+            )
+            .detail(format!("It is in row {} of the source.", self.rows_seen))
+            .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
+            RowError::CacheTooSmall {
+                row_bytes,
+                cache_bytes,
+                needed_cache_bytes,
+                ..
+            } => Failure::new(
+                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                format!(
+                    "the cache of {cache_bytes} bytes is too small for a row of {row_bytes} bytes"
+                ),
+            )
+            .detail(format!("It is row {} of the source.", self.rows_seen))
+            .hint(format!(
+                "SET pgsvm.cache_size = '{}kB'",
+                needed_cache_bytes.div_ceil(1024)
+            )),
+            other => Failure::from(other),
+        }
+    }
+
+    /// What is wrong with the features of the last row.
+    pub(super) fn decode_failure(&self, error: FeatureError) -> Failure {
+        match error {
+            FeatureError::LongRow { values, .. } => {
+                let (row_bytes, needed_cache_bytes) = Cache::bytes_for(values);
+                self.row_failure(RowError::CacheTooSmall {
+                    ordinal: self.rows_seen - 1,
+                    row_bytes: row_bytes as u64,
+                    cache_bytes: self.cache_bytes as u64,
+                    needed_cache_bytes: needed_cache_bytes as u64,
+                })
+            }
+            error => error.in_row(self.rows_seen).into(),
+        }
+    }
+}
+
+impl From<RowError> for Failure {
+    fn from(error: RowError) -> Self {
+        let code = match error {
+            RowError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            RowError::TooManyRows { .. } | RowError::FeatureTooLarge { .. } => {
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+            }
+            _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}

@@ -1,0 +1,199 @@
+//! What grows with features or rows becomes rows of the tables, a chunk each: weights, dual variables, keys and margin slacks.
+
+use crate::base::errors::OrRaise;
+use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
+use crate::model::text::Chunk;
+use crate::pg::kept_statement::Kept;
+use crate::pg::{check_for_interrupts, transactions};
+use crate::training::outcome::{Trained, TrainedHead};
+use crate::training::weights::StoredWeights;
+use crate::warm_start::screening::RowSlacks;
+use pgrx::datum::DatumWithOid;
+use pgrx::spi::SpiError;
+use pgsvm_core::memory::Room;
+
+/// Stores all of these that a training has.
+pub fn insert_all(schema: &str, version_id: i64, trained: &mut Trained) -> Result<(), SpiError> {
+    for (number, head) in (0..).zip(&mut trained.heads) {
+        insert_weights(schema, version_id, number, &head.weights)?;
+        insert_duals(schema, version_id, number, head)?;
+        insert_states(schema, version_id, number, head)?;
+    }
+    insert_keys(schema, version_id, &trained.keys)?;
+    match &trained.slacks {
+        Some(slacks) => insert_slacks(schema, version_id, slacks),
+        None => Ok(()),
+    }
+}
+
+/// Stores the weights of head `number`.
+pub fn insert_weights(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    weights: &StoredWeights,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in &weights.chunks {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_feature.into(),
+                chunk.offsets.as_deref().into(),
+                chunk.weights.as_slice().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Stores a chunk of weights as a model's text has it.
+pub fn insert_weight_chunk(schema: &str, version_id: i64, chunk: &Chunk) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    insert_chunk(&insert, || {
+        vec![
+            version_id.into(),
+            chunk.head.into(),
+            chunk.first.into(),
+            chunk.features.clone().into(),
+            chunk.weights.clone().into(),
+        ]
+    })
+}
+
+fn insert_duals(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &TrainedHead,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_dual (version_id, head, first_row, rows, duals)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in head.duals.listed() {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_row.into(),
+                chunk.offsets.as_slice().into(),
+                chunk.duals.as_slice().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts the dual variables of a training with a key.
+fn insert_states(
+    schema: &str,
+    version_id: i64,
+    number: i32,
+    head: &mut TrainedHead,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_dual (version_id, head, first_row, states, common, duals)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    for chunk in head.duals.by_key() {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                number.into(),
+                chunk.first_row.into(),
+                chunk.states.into(),
+                chunk.common.into(),
+                chunk.duals.into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_keys(schema: &str, version_id: i64, keys: &[KeyChunk]) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key (version_id, first_row, rows, keys, digests)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for chunk in keys {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                chunk.first_row.into(),
+                chunk.rows.into(),
+                chunk.keys.as_slice().into(),
+                chunk.digests.as_slice().into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_slacks(schema: &str, version_id: i64, slacks: &RowSlacks) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_scaling (version_id, as_of, dense, centre, factor, sparse_factor)
+         VALUES ($1, $2, $3, $4, $5, $6)"
+    );
+    let scaling = &slacks.scaling;
+    insert_chunk(&insert, || {
+        vec![
+            version_id.into(),
+            (transactions::current() as i64).into(),
+            (scaling.dense as i32).into(),
+            scaling.centre.as_slice().into(),
+            scaling.factor.as_slice().into(),
+            scaling.sparse_factor.as_slice().into(),
+        ]
+    })?;
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_metric (version_id, class, centre, spread, constant)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for (class, metric) in &slacks.metrics {
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                class.as_str().into(),
+                metric.centre.as_slice().into(),
+                metric.spread.as_slice().into(),
+                metric.constant.into(),
+            ]
+        })?;
+    }
+    let insert = format!(
+        "INSERT INTO {schema}.svm_key_leeway (version_id, first_row, versions, leeways)
+         VALUES ($1, $2, $3, $4)"
+    );
+    let chunks = slacks.versions.chunks(CHUNK_ROWS);
+    for (chunk, (versions, codes)) in chunks.zip(slacks.codes.chunks(CHUNK_ROWS)).enumerate() {
+        insert_chunk(&insert, || {
+            let mut bytes = Vec::new();
+            let room = bytes.room(size_of_val(versions)).or_raise();
+            room.extend(versions.iter().flat_map(|it| it.to_le_bytes()));
+            vec![
+                version_id.into(),
+                ((chunk * CHUNK_ROWS) as i64).into(),
+                bytes.into(),
+                codes.into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Inserts one row in an SPI connection of its own, whose end frees what its values took.
+fn insert_chunk<'a>(
+    insert: &str,
+    values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
+) -> Result<(), SpiError> {
+    check_for_interrupts();
+    Kept(insert).run(&values())
+}

@@ -1,0 +1,245 @@
+//! The row of svm_version, and those of its heads: what was asked for, and what came out.
+
+use crate::base::errors::OrRaise;
+use crate::catalog::whole::StoredRows;
+use crate::pg::json::Jsonb;
+use crate::pg::kept_statement::Kept;
+use crate::request::reads::Reads;
+use crate::request::source::Source;
+use crate::request::Request;
+use crate::storing::{deployment, provenance};
+use crate::training::fit::OnTrainingRows;
+use crate::training::outcome::{Trained, TrainedHead};
+use crate::training::validation;
+use crate::warm_start::followed::{Counts, Followed};
+use pgrx::datum::DatumWithOid;
+use pgrx::spi::{SpiClient, SpiError};
+use pgrx::JsonB;
+use pgsvm_core::{Loss, StopReason};
+
+/// What is stored besides the outcome of the training.
+pub struct Labelled<'a> {
+    /// Type of the label column, as SQL writes it.
+    pub label_type: &'a str,
+    /// The labels, ascending.
+    pub values: &'a [String],
+    pub scale: &'a str,
+    /// Of a training with a key.
+    pub key_type: Option<&'a str>,
+    pub reads: Option<&'a Reads>,
+    pub cache_bytes: usize,
+    pub seconds: f64,
+}
+
+/// A column of svm_version and its value.
+type Column<'a> = (&'static str, DatumWithOid<'a>);
+
+/// Inserts the row of a version; returns its id.
+pub fn insert(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    (model, version): (i64, i32),
+    request: &Request,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<i64, SpiError> {
+    let features = trained.reader.features.to_json().or_raise();
+    let followed = trained.followed.as_ref().map(followed_json);
+    let validated = !trained.trainer.report.validation.is_empty();
+    let validation = validated.then(|| validation::json(trained, request.plan.scoring).or_raise());
+    let reads = labelled
+        .reads
+        .map(|reads| serde_json::json!(reads.relations));
+    let mut columns: Vec<Column<'_>> = vec![
+        ("model_id", model.into()),
+        ("version", version.into()),
+        ("features", Jsonb(&features).into()),
+        ("followed", followed.map(JsonB).into()),
+        ("validation", validation.as_deref().map(Jsonb).into()),
+        ("stored_rows", JsonB(stored_rows(request, trained)).into()),
+        ("source_reads", reads.map(JsonB).into()),
+    ];
+    columns.extend(asked(request, labelled));
+    columns.extend(found(trained, labelled));
+    let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
+    let row = client.update(
+        Kept(&format!(
+            "INSERT INTO {schema}.svm_version ({}, trained_by, server_version)
+             VALUES ({}, current_user, pg_catalog.current_setting('server_version')) RETURNING id",
+            names.join(", "),
+            places.join(", ")
+        )),
+        None,
+        &values,
+    )?;
+    Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+/// What was asked for.
+fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>> {
+    let terms = &request.terms;
+    vec![
+        ("label_column", request.label.as_str().into()),
+        ("label_type", labelled.label_type.into()),
+        ("label_values", labelled.values.to_vec().into()),
+        ("nulls", request.nulls.word().into()),
+        ("loss", loss_word(terms.loss).into()),
+        ("scale", labelled.scale.into()),
+        ("solver", terms.solver().into()),
+        ("intercept_used", terms.intercept.into()),
+        ("tolerance", terms.tolerance.into()),
+        ("seed", (terms.seed as u32 as i32).into()),
+        ("options", JsonB(request.options.clone()).into()),
+        (
+            "given",
+            request
+                .given
+                .as_ref()
+                .map(|given| Jsonb(given.as_str()))
+                .into(),
+        ),
+        (
+            "class_weight",
+            request.class_weight.json().map(JsonB).into(),
+        ),
+        ("weight_column", request.weight_column.clone().into()),
+        (
+            "source_relation",
+            provenance::relation(&request.source).into(),
+        ),
+        ("key_column", request.key.clone().into()),
+        ("key_type", labelled.key_type.into()),
+        ("max_passes", request.max_passes.into()),
+        (
+            "search_path",
+            labelled.reads.map(|reads| reads.search_path.clone()).into(),
+        ),
+    ]
+}
+
+/// What came out.
+fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Column<'a>> {
+    let (reader, report) = (&trained.reader, &trained.trainer.report);
+    let summary = report.summary();
+    let on_rows = OnTrainingRows::of(trained);
+    let intercept = trained
+        .heads
+        .first()
+        .map_or(0.0, |head| head.weights.intercept);
+    vec![
+        ("c", report.c.into()),
+        ("intercept", intercept.into()),
+        ("feature_count", (reader.report.features as i64).into()),
+        ("rows_used", (reader.report.rows as i64).into()),
+        ("rows_skipped", (reader.rows_skipped as i64).into()),
+        ("passes", (report.passes as i32).into()),
+        ("primal", summary.primal.into()),
+        ("dual", summary.dual.into()),
+        ("gap", summary.gap.into()),
+        ("training_accuracy", on_rows.accuracy.into()),
+        ("training_auc", on_rows.auc.into()),
+        ("decision_deviation", deployment::deviation(trained).into()),
+        ("seconds", labelled.seconds.into()),
+        ("cache_bytes", (labelled.cache_bytes as i64).into()),
+        ("workers", trained.processes.workers.into()),
+        ("stop_reason", stop_word(summary.stop).into()),
+    ]
+}
+
+/// As svm_version keeps it.
+fn followed_json(followed: &Followed) -> serde_json::Value {
+    let mut json = serde_json::json!({ "model": followed.model });
+    if let Some(rows) = followed.rows {
+        let Counts {
+            unchanged,
+            changed,
+            added,
+            gone,
+            unused,
+        } = rows;
+        json["rows"] = serde_json::json!({
+            "unchanged": unchanged, "changed": changed, "new": added, "gone": gone, "left_out": unused,
+        });
+    }
+    if let Some(screened) = followed.screened {
+        json["passed_over"] = screened.into();
+    }
+    if let Some(rechecked) = followed.rechecked {
+        json["looked_at_again"] = rechecked.into();
+    }
+    json
+}
+
+/// How many rows the version gets in each table without which it is not whole.
+fn stored_rows(request: &Request, trained: &Trained) -> serde_json::Value {
+    let sum = |count: fn(&TrainedHead) -> usize| trained.heads.iter().map(count).sum();
+    StoredRows::to_json(&[
+        ("svm_head", trained.trainer.report.heads.len()),
+        ("svm_weight", sum(|head| head.weights.chunks.len())),
+        ("svm_dual", sum(|head| head.duals.listed().len())),
+        ("svm_key", trained.keys.len()),
+        ("svm_key_dual", sum(|head| head.duals.by_key_count())),
+        ("svm_log", 1),
+        (
+            "svm_source",
+            usize::from(matches!(request.source, Source::Query(_))),
+        ),
+    ])
+}
+
+/// Inserts the rows of a version's heads.
+pub fn insert_heads(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    version_id: i64,
+    trained: &Trained,
+    labelled: &Labelled<'_>,
+) -> Result<(), SpiError> {
+    let report = &trained.trainer.report;
+    // of two classes the one head's positive class is the second
+    let classes = match labelled.values {
+        [_, positive] => std::slice::from_ref(positive),
+        all => all,
+    };
+    let insert = format!(
+        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
+    for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
+        let sigmoid = report.sigmoids.get(number);
+        let values: [DatumWithOid<'_>; 12] = [
+            version_id.into(),
+            (number as i32).into(),
+            class.as_str().into(),
+            trained.heads[number].weights.intercept.into(),
+            head.certificate.primal.into(),
+            head.certificate.dual.into(),
+            head.certificate.gap.into(),
+            head.training_accuracy.into(),
+            (head.support_vectors as i64).into(),
+            stop_word(head.stop).into(),
+            sigmoid.map(|sigmoid| sigmoid.a).into(),
+            sigmoid.map(|sigmoid| sigmoid.b).into(),
+        ];
+        client.update(Kept(&insert), None, &values)?;
+    }
+    Ok(())
+}
+
+pub fn loss_word(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Hinge => "hinge",
+        Loss::SquaredHinge => "squared_hinge",
+    }
+}
+
+/// How a training ended, as svm_models shows it.
+pub fn stop_word(stop: Option<StopReason>) -> &'static str {
+    match stop {
+        Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::MaxPasses) => "max_passes",
+        Some(StopReason::Requested) | None => "requested",
+    }
+}
