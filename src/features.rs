@@ -15,6 +15,7 @@ mod category;
 mod decode;
 mod dense;
 mod error;
+mod error_words;
 mod hash;
 mod leaving_out;
 mod libsvm;

@@ -1,18 +1,18 @@
 //! pgsvm: support vector machines trained inside PostgreSQL.
 //!
-//! A module knows those above it in this list and none below it:
+//! A module knows those above it in this list and none below it, which `scripts/layers` looks after:
 //!
 //! | module | holds | runs in |
 //! |---|---|---|
 //! | `base` | errors, settings, hashes of tables in memory | everywhere |
 //! | `pg` | PostgreSQL's C interface in small wrappers | everywhere |
-//! | `catalog` | who may do what with the extension's tables | the calling backend |
+//! | `catalog` | the extension's own tables and who may do what with them; what the catalog says of columns | the calling backend |
 //! | `features` | columns become numbers | whoever reads, whoever predicts |
 //! | `targets`, `keys` | labels, folds and weights of rows; keys and digests of rows | whoever reads |
 //! | `model` | models in memory | any backend or parallel worker |
 //! | `request` | arguments become a request; the source's SELECT | the calling backend |
 //! | `predict` | SQL face of prediction | any backend or parallel worker |
-//! | `planning` | a request becomes a job | the calling backend |
+//! | `planning` | a request and its source become a job, and the plan of its SELECT | the calling backend |
 //! | `warm_start` | models that follow their table: what a version remembers of its rows | whoever reads, the calling backend |
 //! | `evaluation` | how good predictions are: aggregates, and queries made of them | any backend or parallel worker |
 //! | `explain` | what a model has learned | the calling backend |

@@ -19,8 +19,17 @@ pub use class_argument::ClassArgument;
 pub use heads::{side, Sigmoid};
 pub use version::Model;
 
+use crate::base::errors::Failure;
 use crate::pg::statement;
 use pgrx::pg_sys;
+use std::rc::Rc;
+
+/// The model called `name`, or `name@3`, for a function of the extension that was called with `fcinfo`: in its schema, whatever
+/// the search path.
+pub fn of_call(fcinfo: pg_sys::FunctionCallInfo, name: &str) -> Result<Rc<Model>, Failure> {
+    // SAFETY: every caller passes the argument that PostgreSQL called it with.
+    find(unsafe { statement::schema_of_call(fcinfo) }, name)
+}
 
 /// The extension's schema, quoted: that of the function that was called, whatever the search path.
 pub fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> String {

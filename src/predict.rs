@@ -3,12 +3,15 @@
 //! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
 mod argument;
+mod complaints;
 mod constant;
 mod contributions;
 mod document;
+mod forms;
 pub mod held;
 mod ranked;
 pub mod row_name;
+mod row_reader;
 mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};

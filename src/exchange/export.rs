@@ -9,7 +9,7 @@ use super::whole;
 use crate::base::errors::{notice, Code, Failure, OrRaise};
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
-use crate::pg::{check_for_interrupts, statement};
+use crate::pg::check_for_interrupts;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -41,8 +41,7 @@ fn svm_export(
     let export = || {
         let name = required(model, "model")?;
         let format = Format::of(required(format, "format")?)?;
-        // SAFETY: PostgreSQL called with it.
-        let model = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
+        let model = model::of_call(fcinfo, name)?;
         let schema = model::schema_of_call(fcinfo);
         match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),

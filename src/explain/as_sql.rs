@@ -8,7 +8,6 @@ use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
 use crate::model::{self, ClassArgument, Model};
 use crate::pg::c_function;
 use crate::pg::select::text_datum;
-use crate::pg::statement;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{all_of, OutOfMemory, Room};
@@ -37,7 +36,7 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         }
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
-        let model = model::find(statement::schema_of_call(fcinfo), &name).or_raise();
+        let model = model::of_call(fcinfo, &name).or_raise();
         let class = match (class.isnull, model.heads.len()) {
             (true, 1) => 1,
             (true, _) => model
@@ -62,47 +61,73 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         return Ok(unit_rows::expression(&written, scaling, intercept)?);
     }
     let mut terms = Vec::new();
-    terms.room(1 + model.features.parts.len())?;
-    terms.push(format!("+ CAST({intercept:?} AS double precision)"));
-    let mut next = 0;
-    for part in &model.features.parts {
-        match part {
-            FeaturePart::Column {
-                name,
-                type_name,
-                time,
-            } => {
-                let column = identifier(name);
-                terms.room(1)?.extend(match (time, type_name.as_str()) {
-                    (true, type_name) => written.number(next, &seconds(&column, type_name)),
-                    (false, "boolean") => written.truth(next, &column),
-                    (false, _) => written.number(next, &column),
-                });
-                next += 1;
-            }
-            FeaturePart::Array {
-                name,
-                type_name,
-                length,
-            } => {
-                let column = array(name, type_name);
-                let length = length.unwrap_or(0) as usize;
-                terms.room(length)?;
-                for place in 0..length {
-                    let element = format!("{column}[{}]", place + 1);
-                    terms.extend(written.number(next + place, &element));
+    terms
+        .room(1)?
+        .push(format!("+ CAST({intercept:?} AS double precision)"));
+    let mut feature = 0;
+    for read in read(&model.features.parts) {
+        terms.room(1)?.extend(match read {
+            Read::Category(name, type_name, _) => Some(written.category(name, type_name)?),
+            Read::Number(column, is_truth) => {
+                feature += 1;
+                match is_truth {
+                    true => written.truth(feature - 1, &column),
+                    false => written.number(feature - 1, &column),
                 }
-                next += length;
             }
-            FeaturePart::Category {
-                name, type_name, ..
-            } => terms.room(1)?.push(written.category(name, type_name)?),
-            FeaturePart::Sparse { .. }
-            | FeaturePart::Libsvm { .. }
-            | FeaturePart::Sparsevec { .. } => {}
-        }
+        });
     }
     Ok(sum(terms)?)
+}
+
+/// What a model reads, one after the other.
+enum Read<'a> {
+    /// A dense feature, as SQL, and whether it is a boolean.
+    Number(String, bool),
+    /// A column of categories, its type and their codes.
+    Category(&'a str, &'a str, &'a Dictionary),
+}
+
+/// What these parts read; those of sparse features nothing.
+fn read(parts: &[FeaturePart]) -> impl Iterator<Item = Read<'_>> {
+    parts
+        .iter()
+        .flat_map(|part| -> Box<dyn Iterator<Item = Read<'_>>> {
+            match part {
+                FeaturePart::Column {
+                    name,
+                    type_name,
+                    time,
+                } => {
+                    let column = match time {
+                        true => seconds(&identifier(name), type_name),
+                        false => identifier(name),
+                    };
+                    let is_truth = !time && type_name == "boolean";
+                    Box::new(core::iter::once(Read::Number(column, is_truth)))
+                }
+                FeaturePart::Array {
+                    name,
+                    type_name,
+                    length,
+                } => {
+                    let column = array(name, type_name);
+                    let places = 1..=length.unwrap_or(0);
+                    Box::new(places.map(move |at| Read::Number(format!("{column}[{at}]"), false)))
+                }
+                FeaturePart::Category {
+                    name,
+                    type_name,
+                    dictionary,
+                    ..
+                } => Box::new(core::iter::once(Read::Category(
+                    name, type_name, dictionary,
+                ))),
+                FeaturePart::Sparse { .. }
+                | FeaturePart::Libsvm { .. }
+                | FeaturePart::Sparsevec { .. } => Box::new(core::iter::empty()),
+            }
+        })
 }
 
 /// A time as seconds. Of a time with time zone PostgreSQL calls them immutable, as an index wants it, only where the zone

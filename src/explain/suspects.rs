@@ -6,7 +6,6 @@ use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
-use crate::pg::statement;
 use crate::pg::varlena::Varlena;
 use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
@@ -35,8 +34,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         }
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
-        let schema = statement::schema_of_call(fcinfo);
-        let model = model::find(schema, &name).or_raise();
+        let model = model::of_call(fcinfo, &name).or_raise();
         let source = Source::Relation(pg_sys::Oid::from(relation.value.value() as u32));
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);

@@ -3,7 +3,6 @@
 use crate::base::errors::OrRaise;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::model;
-use crate::pg::statement;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
 
@@ -36,9 +35,7 @@ fn svm_features(
         name!(mean, Option<f64>),
     ),
 > {
-    // SAFETY: PostgreSQL called with this argument.
-    let schema = unsafe { statement::schema_of_call(fcinfo) };
-    let model = model::find(schema, model).or_raise();
+    let model = model::of_call(fcinfo, model).or_raise();
     let set = &model.features;
     let rows = set.parts.iter().zip(column_means(set)).enumerate();
     let rows = rows.map(|(at, (part, mean))| {

@@ -10,7 +10,6 @@ use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::model::{self, Model};
 use crate::pg::call::Call;
-use crate::pg::statement;
 use crate::request::source::quote;
 use crate::sql::immutable_function;
 use crate::targets::labels::{self, qualified_type_name};
@@ -30,9 +29,7 @@ fn svm_create_function(
             .raise()
     };
     rights::check_writable("svm_create_function()").or_raise();
-    // SAFETY: PostgreSQL's own call.
-    let schema = unsafe { statement::schema_of_call(fcinfo) };
-    let found = model::find(schema, model).or_raise();
+    let found = model::of_call(fcinfo, model).or_raise();
     let extension = model::schema_of_call(fcinfo);
     // SAFETY: PostgreSQL's own call; the arguments are of these types where the declaration has them.
     let (kind, immutable) = unsafe {

@@ -1,8 +1,8 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{array, identifier, literal, seconds, signed, sum, Written};
-use crate::features::{Dictionary, FeaturePart, Nulls};
+use super::{identifier, literal, read, signed, sum, Read, Written};
+use crate::features::{Dictionary, Nulls};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 
@@ -13,57 +13,27 @@ pub(super) fn expression(
     intercept: f64,
 ) -> Result<String, OutOfMemory> {
     let (mut products, mut squares) = (Vec::new(), Vec::new());
-    let mut next = 0;
-    let mut number = |column: &str, is_truth: bool, feature: usize| {
-        let value = scaled(written, scaling, column, is_truth, feature);
-        let product = format!("{} * {value}", signed(written.weight(feature)));
-        products.room(1)?.push(product);
-        squares.room(1)?.push(format!("+ {value} * {value}"));
-        Ok::<_, OutOfMemory>(())
-    };
-    for part in &written.model.features.parts {
-        match part {
-            FeaturePart::Column {
-                name,
-                type_name,
-                time,
-            } => {
-                let column = identifier(name);
-                let column = if *time {
-                    seconds(&column, type_name)
-                } else {
-                    column
-                };
-                number(&column, type_name == "boolean", next)?;
-                next += 1;
+    let mut feature = 0;
+    // numbers first
+    let mut categories = Vec::new();
+    for read in read(&written.model.features.parts) {
+        match read {
+            Read::Category(name, type_name, known) => {
+                categories.room(1)?.push((name, type_name, known));
             }
-            FeaturePart::Array {
-                name,
-                type_name,
-                length,
-            } => {
-                let column = array(name, type_name);
-                for place in 1..=length.unwrap_or(0) {
-                    number(&format!("{column}[{place}]"), false, next)?;
-                    next += 1;
-                }
+            Read::Number(column, is_truth) => {
+                let value = scaled(written, scaling, &column, is_truth, feature);
+                let product = format!("{} * {value}", signed(written.weight(feature)));
+                products.room(1)?.push(product);
+                squares.room(1)?.push(format!("+ {value} * {value}"));
+                feature += 1;
             }
-            _ => {}
         }
     }
-    for part in &written.model.features.parts {
-        if let FeaturePart::Category {
-            name,
-            type_name,
-            dictionary,
-            ..
-        } = part
-        {
-            let product = written.category(name, type_name)?;
-            products.room(1)?.push(product);
-            let square = is_known(written.model.nulls, name, type_name, dictionary)?;
-            squares.room(1)?.push(square);
-        }
+    for (name, type_name, known) in categories {
+        products.room(1)?.push(written.category(name, type_name)?);
+        let square = is_known(written.model.nulls, name, type_name, known)?;
+        squares.room(1)?.push(square);
     }
     let (products, squares) = (sum(products)?, sum(squares)?);
     let pieces = [

@@ -1,0 +1,305 @@
+//! How what is wrong with features is said.
+
+use super::category::LONGEST_VALUE_BYTES;
+use super::error::FeatureError;
+use super::set::MOST_PARTS;
+use crate::base::near;
+use pgrx::spi::quote_identifier as quote;
+
+impl FeatureError {
+    /// What is wrong.
+    pub(super) fn message(&self) -> String {
+        self.about_list().unwrap_or_else(|| self.about_values())
+    }
+
+    /// What is wrong with the list of features or the columns that it names.
+    fn about_list(&self) -> Option<String> {
+        Some(match self {
+            Self::MissingColumn { column, .. } => format!("column \"{column}\" does not exist"),
+            Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
+            Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
+            Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
+            Self::TooMany { entries } => {
+                format!("features has {entries} entries, more than {MOST_PARTS}")
+            }
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().map(Self::message).collect();
+                all.join("; ")
+            }
+            Self::Excluded { column } => {
+                format!("column \"{column}\" is both in features and in exclude")
+            }
+            Self::Numbers { column, .. } => {
+                format!("text column \"{column}\" looks like numbers")
+            }
+            Self::Label { column } => {
+                format!("label column \"{column}\" cannot be among the features")
+            }
+            Self::Keys { keys, .. } => match keys.as_slice() {
+                [(column, _)] => format!("column \"{column}\" looks like a key"),
+                _ => {
+                    let names: Vec<_> = keys
+                        .iter()
+                        .map(|(column, _)| format!("\"{column}\""))
+                        .collect();
+                    format!("columns {} look like keys", names.join(", "))
+                }
+            },
+            Self::Type {
+                column, type_name, ..
+            } => format!("column \"{column}\" of type {type_name} cannot be used here"),
+            Self::Nothing | Self::AllLeftOut { .. } => "there is no feature to train on".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// What is wrong with values.
+    fn about_values(&self) -> String {
+        match self {
+            Self::LongCategory { column, bytes } => {
+                format!(
+                    "column \"{column}\" holds a text of {bytes} bytes, too long for a category"
+                )
+            }
+            Self::NotUtf8 { column, bytes } => {
+                format!(
+                    "column \"{column}\" holds a text that is no UTF-8: {}",
+                    bytes.escape_ascii()
+                )
+            }
+            Self::TooManyCategories { column } => {
+                format!("the categories of column \"{column}\" do not fit in")
+            }
+            Self::Length {
+                column,
+                length,
+                expected,
+            } => format!("array \"{column}\" has {length} elements, not {expected}"),
+            Self::Empty { column } => format!("array \"{column}\" is empty"),
+            Self::Dimensions { column, dimensions } => {
+                format!("array \"{column}\" has {dimensions} dimensions, not 1")
+            }
+            Self::UnknownLength { column } => {
+                format!("array \"{column}\" is NULL in the first row")
+            }
+            Self::SparseLength {
+                part,
+                indices,
+                values,
+            } => format!("{part} has {indices} indices and {values} values"),
+            Self::Index { part, index } => {
+                format!("{part} has index {index}, outside 0 to {}", i32::MAX)
+            }
+            Self::Position { index, features } => {
+                format!("position {index} lies outside 1 to {features}")
+            }
+            Self::DuplicateIndex { part, index } => format!("{part} has index {index} twice"),
+            Self::NotFinite {
+                column,
+                element: None,
+                value,
+            } => format!("column \"{column}\" is {}", sql_float(*value)),
+            Self::NotFinite {
+                column,
+                element: Some(element),
+                value,
+            } => format!("element {element} of \"{column}\" is {}", sql_float(*value)),
+            Self::LibsvmSyntax { token } => {
+                format!("\"{token}\" is no index:value pair of LIBSVM notation")
+            }
+            Self::LibsvmLabel { token } => {
+                format!("\"{token}\" in front of the index:value pairs is a label, not a feature")
+            }
+            Self::Damaged { column } => format!("the value of column \"{column}\" is damaged"),
+            Self::OutOfMemory(error) => error.to_string(),
+            Self::LongRow { values, most } => {
+                format!("a row of {values} values, of which there may be {most}")
+            }
+            Self::InRow { error, .. } => error.message(),
+            Self::MissingColumn { .. }
+            | Self::Several(_)
+            | Self::Excluded { .. }
+            | Self::AmbiguousColumn { .. }
+            | Self::Entry { .. }
+            | Self::Duplicate { .. }
+            | Self::TooMany { .. }
+            | Self::Label { .. }
+            | Self::Keys { .. }
+            | Self::Numbers { .. }
+            | Self::Type { .. }
+            | Self::Nothing
+            | Self::AllLeftOut { .. } => String::new(),
+        }
+    }
+
+    /// What else there is to know.
+    pub(super) fn detail(&self) -> Option<String> {
+        Some(match self {
+            Self::Entry { .. } => {
+                "A feature is the name of a column, category(column), \
+                 sparse(index_column, value_column) or libsvm(text_column)."
+                    .to_owned()
+            }
+            Self::Keys { keys, .. } => {
+                let counts: Vec<_> = keys
+                    .iter()
+                    .map(|(column, count)| {
+                        let about = if count.estimated { "about " } else { "" };
+                        format!("\"{column}\" has {about}{} values in {} rows", count.values, count.rows)
+                    })
+                    .collect();
+                format!("{}: what most rows have alone says nothing about others.", counts.join(", "))
+            }
+            Self::LongCategory { .. } => {
+                format!("A category has up to {LONGEST_VALUE_BYTES} bytes.")
+            }
+            Self::TooManyCategories { .. } => format!(
+                "Categories, hashed ones included, share feature numbers up to {} with sparse features.",
+                i32::MAX
+            ),
+            Self::Type { expected, .. } => format!("It must be {expected}."),
+            Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
+                              enum or an array of numbers."
+                .to_owned(),
+            Self::AllLeftOut { columns } => format!("Left out: {}.", columns.join(", ")),
+            Self::Numbers { column, others } => {
+                let shown = |value: &String| format!("'{value}'");
+                match others.as_slice() {
+                    [] => format!("The values of \"{column}\" are numbers."),
+                    others => format!(
+                        "The values of \"{column}\" are numbers but for {}.",
+                        others.iter().map(shown).collect::<Vec<_>>().join(", ")
+                    ),
+                }
+            }
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().filter_map(Self::detail).collect();
+                return (!all.is_empty()).then(|| all.join(" "));
+            }
+            Self::Length { .. } => "All rows must have arrays of one length.".to_owned(),
+            Self::UnknownLength { .. } => {
+                "Before NULL can be replaced the length must be known.".to_owned()
+            }
+            Self::SparseLength { .. } => "Each index needs its value.".to_owned(),
+            Self::NotFinite { value, .. } if value.is_finite() => {
+                "Sparse values are kept as type real, which it does not fit.".to_owned()
+            }
+            Self::NotFinite { .. } => "Features must be finite numbers.".to_owned(),
+            Self::LibsvmSyntax { .. } | Self::LibsvmLabel { .. } => {
+                "Expected is a text such as '3:0.5 17:1'.".to_owned()
+            }
+            Self::InRow { row, error } => {
+                let place = format!("It is in row {row} of the source.");
+                match error.detail() {
+                    Some(detail) => format!("{detail} {place}"),
+                    None => place,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// What to do.
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::MissingColumn { near, .. } => return near::hint(near),
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().filter_map(Self::hint).collect();
+                return (!all.is_empty()).then(|| all.join(" "));
+            }
+            Self::Excluded { .. } => "Name it in one of them.".to_owned(),
+            Self::AllLeftOut { .. } => {
+                "features => '{…}' names the columns to train on, whatever they are.".to_owned()
+            }
+            Self::AmbiguousColumn { column } => format!(
+                "Give the columns different names: SELECT … AS {}.",
+                quote(format!("{column}_2"))
+            ),
+            Self::Numbers { column, others } => format!(
+                "Make it a number: svm_train_query($$SELECT …, {}::float8 AS {} FROM …$$, …).",
+                as_number(column, others),
+                quote(column)
+            ),
+            Self::Keys { named: true, .. } => {
+                format!("Leave it out of features. {HASH_HINT}.")
+            }
+            Self::Keys { keys, .. } => {
+                let names: Vec<_> = keys.iter().map(|(name, _)| array_element(name)).collect();
+                format!("Leave out what is a key: exclude => {}. {HASH_HINT}.", sql_text(&format!("{{{}}}", names.join(","))))
+            }
+            Self::LongCategory { .. } => {
+                format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
+            }
+            Self::NotUtf8 { .. } => {
+                "Categories, classes and folds are kept as UTF-8: use a database of that encoding, or numbers in their place."
+                    .to_owned()
+            }
+            Self::TooManyCategories { .. } => {
+                "Hash into fewer features: options => '{\"hash_bits\": 12}'.".to_owned()
+            }
+            Self::Label { .. } => {
+                "Leave it out, or leave features out to use every other column.".to_owned()
+            }
+            Self::TooMany { .. } => {
+                "Keep sparse features in two array columns: features => ARRAY['sparse(idx, val)'].".to_owned()
+            }
+            Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
+            Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),
+            Self::UnknownLength { .. } => {
+                "Use nulls => 'skip', or replace NULL with zeros in svm_train_query.".to_owned()
+            }
+            Self::InRow { error, .. } => match **error {
+                Self::NotFinite { .. } => {
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
+                }
+                _ => return error.hint(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// How columns that would be refused are taken all the same.
+const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
+
+/// A text as an SQL literal.
+fn sql_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name as an element of an array literal.
+fn array_element(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match !name.is_empty() && name != "null" && name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+/// SQL that makes NULL of a text column's values that are no numbers.
+fn as_number(column: &str, others: &[String]) -> String {
+    let trimmed = format!("trim({})", quote(column));
+    match others {
+        [] => trimmed,
+        [other] => format!("nullif({trimmed}, {})", sql_text(other.trim())),
+        others => {
+            let all: Vec<_> = others.iter().map(|other| sql_text(other.trim())).collect();
+            format!(
+                "CASE WHEN {trimmed} NOT IN ({}) THEN {trimmed} END",
+                all.join(", ")
+            )
+        }
+    }
+}
+
+/// A float as PostgreSQL prints it.
+fn sql_float(value: f64) -> String {
+    if value.is_nan() {
+        "NaN".to_owned()
+    } else if value.is_infinite() {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}Infinity")
+    } else {
+        format!("{value:e}")
+    }
+}

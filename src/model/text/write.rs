@@ -1,0 +1,196 @@
+//! Writes a version as text, a piece at a time.
+
+use super::{out_of_memory, Chunk, Facts, FORM};
+use crate::base::errors::{Code, Failure};
+use crate::features::FeatureSet;
+use crate::model::version::Model;
+use crate::pg::check_for_interrupts;
+use core::fmt::{self, Display};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use std::rc::Rc;
+
+/// Most bytes that a text can have, less room for the last lines.
+const MOST_BYTES: usize = (1 << 30) - (1 << 20);
+/// Features in a chunk, as in svm_weight.
+const CHUNK: u64 = 16_384;
+/// Writes the model, with these facts where there are some.
+pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
+    let mut out = Lines::default();
+    let features = match facts {
+        Some(_) => model.features.to_json(),
+        None => model.features.copied().and_then(|features| {
+            FeatureSet {
+                spread: Rc::default(),
+                ..features
+            }
+            .to_json()
+        }),
+    };
+    let features = features.map_err(|_| out_of_memory())?;
+    let count = model.dense_count as u64
+        + model
+            .sparse
+            .iter()
+            .last()
+            .map_or(0, |(id, _)| u64::from(id) + 1);
+    // the form's number stands first
+    out.put(format_args!(
+        "{{\"pgsvm\":{FORM},\"name\":{}}}",
+        serde_json::json!(model.name)
+    ))?;
+    // numbers as they are, whatever extra_float_digits has made of them
+    out.part(format_args!(
+        "{{\"version\":{{\"features\":{features},\"nulls\":{},\"label_type\":{},\"label_column\":{},\"label_values\":[",
+        serde_json::json!(model.nulls.word()),
+        serde_json::json!(model.label_type),
+        serde_json::json!(model.label_column),
+    ))?;
+    for (place, label) in model.labels.iter().enumerate() {
+        let comma = if place > 0 { "," } else { "" };
+        out.part(format_args!("{comma}{}", serde_json::json!(label)))?;
+    }
+    out.put(format_args!(
+        "],\"intercept\":{},\"feature_count\":{count}{}}}",
+        serde_json::json!(model.intercept),
+        Behind(facts.map(|facts| facts.version.as_str()))
+    ))?;
+    for (place, head) in model.heads.iter().enumerate() {
+        out.put(format_args!(
+            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{}}}",
+            serde_json::json!(model.labels[model.class_of_head(place)]),
+            serde_json::json!(head.intercept),
+            serde_json::json!(head.sigmoid.map(|it| it.slope)),
+            serde_json::json!(head.sigmoid.map(|it| it.offset)),
+            Behind(facts.and_then(|facts| facts.heads.get(place)).map(String::as_str))
+        ))?;
+    }
+    for head in 0..model.heads.len() {
+        chunks(model, head, |chunk| out.put_chunk(&chunk))?;
+    }
+    let lines = out.lines + 1;
+    out.put(format_args!("{{\"lines\":{lines}}}"))?;
+    Ok(out.text)
+}
+
+/// The rest of a JSON object, its fields behind others.
+struct Behind<'a>(Option<&'a str>);
+
+impl Display for Behind<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.and_then(|object| object.trim().strip_prefix('{')) {
+            None | Some("}") => f.write_str("}"),
+            Some(fields) => write!(f, ",{fields}"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lines {
+    text: String,
+    lines: usize,
+    /// A line was refused, as a text cannot be as long.
+    is_full: bool,
+}
+
+impl Lines {
+    /// Adds the rest of a line.
+    fn put(&mut self, line: impl Display) -> Result<(), Failure> {
+        self.part(format_args!("{line}\n"))?;
+        self.lines += 1;
+        Ok(())
+    }
+
+    /// Adds a part of a line.
+    fn part(&mut self, part: fmt::Arguments<'_>) -> Result<(), Failure> {
+        fmt::Write::write_fmt(self, part).map_err(|_| self.refused())
+    }
+
+    /// Adds a line of weights.
+    fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.part(format_args!("{{\"chunk\":"))?;
+        serde_json::to_writer(&mut *self, chunk).map_err(|_| self.refused())?;
+        self.put("}")
+    }
+
+    fn refused(&self) -> Failure {
+        match self.is_full {
+            true => Failure::new(
+                Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                "the model as text is longer than 1 GB, the most that a text can have",
+            ),
+            false => out_of_memory(),
+        }
+    }
+}
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let part = core::str::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData)?;
+        fmt::Write::write_str(self, part).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Write for Lines {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.is_full = self.text.len() + part.len() > MOST_BYTES;
+        if self.is_full || self.text.try_reserve(part.len()).is_err() {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
+/// Calls `take` with a head's weights that are not zero, chunk after chunk.
+pub fn chunks(
+    model: &Model,
+    head: usize,
+    mut take: impl FnMut(Chunk) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let dense = (0..).zip(model.dense_of(head).iter().copied());
+    let sparse = model
+        .sparse
+        .iter()
+        .map(|(id, weights)| (model.dense_count as u64 + u64::from(id), weights[head]));
+    let mut waiting: Vec<(u64, f64)> = Vec::new();
+    let mut give = |waiting: &mut Vec<(u64, f64)>| {
+        check_for_interrupts();
+        match waiting.is_empty() {
+            true => Ok(()),
+            false => take(chunk(head, core::mem::take(waiting))?),
+        }
+    };
+    for (id, weight) in dense.chain(sparse).filter(|(_, weight)| *weight != 0.0) {
+        if waiting
+            .first()
+            .is_some_and(|(first, _)| id / CHUNK != first / CHUNK)
+        {
+            give(&mut waiting)?;
+        }
+        waiting.room(1)?.push((id, weight));
+    }
+    give(&mut waiting)
+}
+
+fn chunk(head: usize, weights: Vec<(u64, f64)>) -> Result<Chunk, OutOfMemory> {
+    let first = weights[0].0;
+    let follow = weights
+        .iter()
+        .zip(first..)
+        .all(|((id, _), next)| *id == next);
+    let offsets = weights.iter().map(|(id, _)| (id - first) as i32);
+    Ok(Chunk {
+        head: head as i32,
+        first: first as i64,
+        features: match follow {
+            true => None,
+            false => Some(gathered(offsets)?),
+        },
+        weights: gathered(weights.iter().map(|(_, weight)| *weight))?,
+    })
+}
