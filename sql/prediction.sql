@@ -90,17 +90,14 @@ CREATE OR REPLACE FUNCTION svm_row_class(model text, features record) RETURNS te
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_decision(model text, features record) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_decision(model text, features record, class text) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_for_wrapper';
+CREATE OR REPLACE FUNCTION svm_row_answers(model text, features record) RETURNS float8[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_answers_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_margin(model text, features record, class text) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_probability(model text, features record, class text) RETURNS float8
-    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_probability_for_wrapper';
 COMMENT ON FUNCTION svm_row_class(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_decision(text, record) IS 'part of svm_evaluate';
-COMMENT ON FUNCTION svm_row_decision(text, record, text) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_row_answers(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_margin(text, record, text) IS 'part of svm_suspects';
-COMMENT ON FUNCTION svm_row_probability(text, record, text) IS 'part of svm_evaluate';
 
 CREATE OR REPLACE FUNCTION svm_predict_set(
     model text, features anyelement, top_n int DEFAULT NULL,

@@ -19,9 +19,10 @@ use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
 use crate::pg::types::type_name;
-use crate::pg::{c_function, value};
+use crate::pg::{array, c_function, value};
 use crate::targets::labels::own_type;
 use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
@@ -87,6 +88,11 @@ c_function!(
     pg_finfo_svm_decision_for_wrapper,
     svm_decision_for
 );
+c_function!(
+    svm_answers_wrapper,
+    pg_finfo_svm_answers_wrapper,
+    svm_answers
+);
 c_function!(svm_margin_wrapper, pg_finfo_svm_margin_wrapper, svm_margin);
 c_function!(
     svm_probability_wrapper,
@@ -144,6 +150,28 @@ unsafe fn svm_decision_for(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn svm_margin(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe { about_class(fcinfo, |model, class, all| model.margin(class, all)) }
+}
+
+/// `svm_answers(model, features) -> float8[]`, of a model with several classes: the number of the predicted class from 1, then the
+/// decision for each, then, where there are probabilities, the probability of each.
+///
+/// # Safety
+/// As for `svm_decision`.
+unsafe fn svm_answers(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        let Some(decisions) = used.decisions(features).or_raise() else {
+            return null(fcinfo);
+        };
+        let mut answers = Vec::new();
+        let room = answers.room(1 + 2 * decisions.len()).or_raise();
+        room.push(1.0 + model.class(decisions) as f64);
+        room.extend_from_slice(decisions);
+        model.put_probabilities(decisions, room);
+        array::made(&answers, pg_sys::FLOAT8OID)
+    }
 }
 
 /// A number that follows from a class and the decisions of all heads.

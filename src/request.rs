@@ -8,14 +8,15 @@ pub mod given;
 pub mod reads;
 pub mod source;
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, shown, Code, Failure};
 use crate::base::json;
+use crate::base::text::written;
 use crate::catalog::rights;
 use crate::features::{CategoryLimits, Nulls};
 use crate::pg::json::JsonText;
 use crate::request::deploy::{Deploy, DeployChoice};
 use crate::request::source::Source;
-use pgsvm_core::memory::{gathered, OutOfMemory};
+use pgsvm_core::memory::{all_of, gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
     Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Scoring, Spooling,
@@ -222,9 +223,10 @@ impl ScaleWord {
 }
 
 impl Arguments {
-    /// The same once more; lists of features may be long.
+    /// The same once more; what may be long is copied with a way to fail, or shared.
     pub fn copied(&mut self) -> Result<Self, OutOfMemory> {
         let lists = [self.features.take(), self.exclude.take()];
+        let class_weight = self.class_weight.take();
         let copy = |list: &Option<given::Names>| {
             let names = list.as_ref().map(|list| gathered(list.iter().cloned()));
             names.transpose()
@@ -233,9 +235,11 @@ impl Arguments {
         let copied = Self {
             features,
             exclude,
+            class_weight: class_weight.as_deref().map(owned).transpose()?,
             ..self.clone()
         };
         [self.features, self.exclude] = lists;
+        self.class_weight = class_weight;
         Ok(copied)
     }
 
@@ -391,7 +395,7 @@ pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result
         .map(|(_, choice)| *choice)
         .ok_or_else(|| {
             let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
-            invalid(format!("unknown {argument} '{given}'"))
+            invalid(format!("unknown {argument} '{}'", shortened(given)))
                 .hint(format!("{argument} => {}", names.join(" or ")))
         })
 }
@@ -529,19 +533,24 @@ fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
         );
     }
     let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given)
-        .map_err(|_| invalid(format!("class_weight '{given}' is not understood")).hint(hint))?;
+        .map_err(|_| invalid(format!(
+                "class_weight '{}' is not understood",
+                shortened(given)
+            )).hint(hint))?;
     let weight = |(label, weight): (String, serde_json::Value)| {
         let number = weight
             .as_f64()
             .filter(|weight| *weight > 0.0 && weight.is_finite());
         number.map(|number| (label.clone(), number)).ok_or_else(|| {
             invalid(format!(
-                "the class weight of \"{label}\" must be a positive number, not {weight}"
+                "the class weight of \"{}\" must be a positive number, not {}",
+                shortened(&label),
+                shown(&weight)
             ))
             .hint(hint)
         })
     };
-    let weights = map.into_iter().map(weight).collect::<Result<_, _>>()?;
+    let weights = all_of(map.into_iter().map(weight))?;
     Ok(ClassWeight::ByLabel(weights))
 }
 
@@ -582,16 +591,17 @@ fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
         return Err(invalid("features is an empty array")
             .hint("features => NULL uses every usable column but the label"));
     }
-    features
-        .into_iter()
-        .map(|entry| required(entry, "features[…]"))
-        .collect()
+    all_of(
+        features
+            .into_iter()
+            .map(|entry| required(entry, "features[…]")),
+    )
 }
 
 fn excluded(columns: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
     let names = columns.into_iter();
     let names = names.map(|name| required(name, "exclude[…]"));
-    names.collect::<Result<_, _>>().map_err(|failure: Failure| {
+    all_of(names).map_err(|failure: Failure| {
         failure.hint("exclude => '{column, …}' names columns that are to be no features")
     })
 }
@@ -759,9 +769,10 @@ impl Choices {
     }
 
     fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<(), Failure> {
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
+        let text = match value.as_str() {
+            Some(text) => owned(text)?,
+            None => written(format_args!("{value}"))?,
+        };
         match key {
             "policy" => {
                 let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
@@ -823,20 +834,27 @@ impl Choices {
                     .and_then(|all| all.iter().map(|c| c.as_f64()).collect());
                 let hint = "options => '{\"costs\": [0.01, 0.1, 1, 10]}'";
                 let refused = || {
-                    invalid(format!("costs must be an array of numbers, not {value}")).hint(hint)
+                    invalid(format!(
+                        "costs must be an array of numbers, not {}",
+                        shown(value)
+                    ))
+                    .hint(hint)
                 };
                 self.costs = Some(numbers.ok_or_else(refused)?);
             }
             "folds" => {
                 let count = value.as_i64().and_then(|count| i32::try_from(count).ok());
-                let refused = || invalid(format!("folds must be a whole number, not {value}"));
+                let refused = || invalid(format!(
+                        "folds must be a whole number, not {}",
+                        shown(value)
+                    ));
                 self.folds = Some(count.ok_or_else(refused)?);
             }
             "fold_column" => self.fold_column = Some(text),
             "fold_order" => self.fold_order = Some(text),
             "warm_start" => self.warm_start = Some(text),
             _ => {
-                return Err(invalid(format!("unknown option \"{key}\"")).hint(
+                return Err(invalid(format!("unknown option \"{}\"", shortened(key))).hint(
                     "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
                      \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \"fold_order\", \
                      \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
@@ -861,7 +879,8 @@ fn whole_number(
         .ok_or_else(|| {
             let (least, most) = range.into_inner();
             invalid(format!(
-                "{key} must be a whole number from {least} to {most}, not {given}"
+                "{key} must be a whole number from {least} to {most}, not {}",
+                shown(given)
             ))
             .hint(format!("options => '{{\"{key}\": {usual}}}'"))
         })

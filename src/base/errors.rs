@@ -6,6 +6,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::elog::PgLogLevel;
 use pgrx::pg_sys::panic::ErrorReport;
 pub use pgrx::PgSqlErrorCode as Code;
+use std::fmt::{self, Write};
 
 /// An error of the user's making, before it is raised; or what is said without ending anything.
 #[derive(Debug)]
@@ -137,6 +138,24 @@ impl From<pgsvm_core::OutOfMemory> for Failure {
 
 /// Most bytes of a value that an error shows.
 const SHOWN_BYTES: usize = 100;
+
+/// A value as an error shows it, whose text may be of any length.
+pub fn shown(value: &impl fmt::Display) -> String {
+    struct Beginning(String);
+    impl fmt::Write for Beginning {
+        fn write_str(&mut self, piece: &str) -> fmt::Result {
+            self.0.push_str(&shortened(piece));
+            match self.0.len() > SHOWN_BYTES {
+                true => Err(fmt::Error),
+                false => Ok(()),
+            }
+        }
+    }
+    let mut beginning = Beginning(String::new());
+    // it ends with an error where it is long
+    let _ = write!(beginning, "{value}");
+    shortened(&beginning.0)
+}
 
 /// A text as an error shows it, which may be of any length.
 pub fn shortened(text: &str) -> String {

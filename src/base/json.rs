@@ -4,12 +4,12 @@
 /// Bytes of a text within JSON, or items of a list, that need no way to fail.
 pub const SMALL_BYTES: usize = 16 << 10;
 /// Most commas: what there may be of items.
-const MOST_COMMAS: usize = 2000;
+const MOST_COMMAS: usize = 1000;
 /// Most lists and objects within each other.
 const MOST_DEPTH: usize = 128;
 
 /// What is said of JSON that is not small.
-pub const TOO_LARGE: &str = "it holds a text of more than 16 kB, or more than 2000 items";
+pub const TOO_LARGE: &str = "it holds a text of more than 16 kB, or more than 1000 items";
 
 /// Whether each of its texts is small; there may be any number of them.
 pub fn has_small_texts(json: &str) -> bool {

@@ -2,12 +2,14 @@
 //! its rows and feeds the aggregates. It runs through SPI with the caller's rights, in parallel where
 //! PostgreSQL finds that worth it. A row whose label or prediction is NULL is left out.
 
-use super::subject::{literal, Subject};
+use super::subject::{literal, Says, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::text::{joined, terminated, written};
 use crate::request::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
+use pgsvm_core::memory::{owned, Room};
 
 /// Most classes whose areas are averaged: each row takes as many decisions again.
 const MOST_AREAS: usize = 32;
@@ -35,7 +37,7 @@ fn svm_evaluate(
     ),
 > {
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
-    let rows = rows_of(&evaluation(&subject), |row| {
+    let rows = rows_of(evaluation(&subject), |row| {
         Ok((
             row.get(1)?,
             row.get(2)?,
@@ -67,8 +69,12 @@ fn svm_confusion(
     ),
 > {
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
-    let rows = rows_of(&confusion(&subject), |row| {
-        Ok((row.get(1)?, row.get(2)?, row.get(3)?))
+    let rows = rows_of(confusion(&subject), |row| {
+        let text = |at: usize| {
+            let text = row.get::<&str>(at)?;
+            Ok::<_, SpiError>(text.map(|text| owned(text).or_raise()))
+        };
+        Ok((text(1)?, text(2)?, row.get(3)?))
     });
     TableIterator::new(rows.or_raise())
 }
@@ -89,20 +95,22 @@ fn svm_roc(
     ),
 > {
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
-    let rows = roc(&subject)
-        .and_then(|query| rows_of(&query, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?))));
+    let rows = rows_of(roc(&subject), |row| {
+        Ok((row.get(1)?, row.get(2)?, row.get(3)?))
+    });
     TableIterator::new(rows.or_raise())
 }
 
 /// The rows of a query of ours.
 fn rows_of<T>(
-    query: &str,
+    query: Result<String, Failure>,
     read: impl Fn(&SpiHeapTupleData<'_>) -> Result<T, SpiError>,
 ) -> Result<Vec<T>, Failure> {
+    let query = terminated(&query?)?;
     Spi::connect(|client| {
         let mut rows = Vec::new();
-        for row in client.select(query, None, &[])? {
-            rows.push(read(&row)?);
+        for row in client.select(&query, None, &[])? {
+            rows.room(1).or_raise().push(read(&row)?);
         }
         Ok(rows)
     })
@@ -115,73 +123,68 @@ fn rows_of<T>(
 }
 
 /// The query of `svm_evaluate`: one row.
-fn evaluation(subject: &Subject) -> String {
+fn evaluation(subject: &Subject) -> Result<String, Failure> {
     let schema = &subject.schema;
-    let predicted = subject.predicted();
+    let labels = subject.model.labels.as_slice();
+    let areas = labels.len() <= MOST_AREAS;
+    let says = match subject.says_class() {
+        Says::Class if areas || subject.has_probabilities() => Says::Everything,
+        enough => enough,
+    };
+    let predicted = subject.predicted(says)?;
     let none = || "NULL::pg_catalog.float8".to_owned();
     let log_loss = |probability: Option<String>, truth: &str| match probability {
-        Some(probability) => format!("{schema}.svm_log_loss({probability}, {truth})"),
-        None => none(),
+        Some(probability) => written(format_args!("{schema}.svm_log_loss({probability}, {truth})")),
+        None => Ok(none()),
     };
-    let (metrics, area, loss, columns) = match subject.model.labels.as_slice() {
+    let (metrics, area, loss) = match labels {
         [_, positive] => {
             let positive = literal(positive);
             let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
             (
                 format!("{schema}.svm_label_metrics(row.actual, {predicted}, {positive})"),
                 format!("{schema}.svm_auc(row.decision, {truth})"),
-                log_loss(subject.probability(), &truth),
-                Vec::new(),
+                log_loss(subject.probability(), &truth)?,
             )
         }
         labels => {
-            let areas = labels.iter().enumerate().map(|(at, label)| {
-                let label = literal(label);
-                format!("{schema}.svm_auc(row.decision_{at}, row.actual OPERATOR(pg_catalog.=) {label})")
-            });
-            let area = match labels.len() <= MOST_AREAS {
+            let area_of = |(at, label): (usize, &String)| {
+                let (decision, label) = (subject.decision_of(at), literal(label));
+                format!("{schema}.svm_auc({decision}, row.actual OPERATOR(pg_catalog.=) {label})")
+            };
+            let area = match areas {
                 // a class without rows has no area and does not count
-                true => format!(
+                true => written(format_args!(
                     "(SELECT pg_catalog.avg(area) FROM pg_catalog.unnest(ARRAY[{}]) AS area)",
-                    areas.collect::<Vec<_>>().join(", ")
-                ),
+                    joined(labels.iter().enumerate().map(area_of), ", ")?
+                ))?,
                 false => none(),
             };
-            let probability = subject.probability_of_actual();
-            let mut columns = Vec::new();
-            if let Some(probability) = &probability {
-                columns.push(format!("{probability} AS probability"));
-            }
-            if labels.len() <= MOST_AREAS {
-                columns.extend(
-                    labels.iter().enumerate().map(|(at, label)| {
-                        format!("{} AS decision_{at}", subject.decision_of(label))
-                    }),
-                );
-            }
             (
-                format!("{schema}.svm_label_metrics(row.actual, {predicted})"),
+                written(format_args!(
+                    "{schema}.svm_label_metrics(row.actual, {predicted})"
+                ))?,
                 area,
-                log_loss(probability.map(|_| "row.probability".to_owned()), "true"),
-                columns,
+                log_loss(subject.probability_of_actual()?, "true")?,
             )
         }
     };
-    format!(
+    Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
              found.rows OPERATOR(pg_catalog.-) (found.metrics).rows
          FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows
                FROM {} AS row) AS found",
-        subject.rows(&columns)
-    )
+        subject.rows(says)?
+    ))?)
 }
 
 /// The query of `svm_confusion`: each pair of the model's classes, and those that occur beside, in the
 /// order of the classes.
-fn confusion(subject: &Subject) -> String {
-    let labels = subject.label_array();
-    format!(
+fn confusion(subject: &Subject) -> Result<String, Failure> {
+    let labels = subject.label_array()?;
+    let says = subject.says_class();
+    Ok(written(format_args!(
         "WITH counted AS (
              SELECT row.actual, {} AS predicted, pg_catalog.count(*) AS rows FROM {} AS row
              WHERE row.actual IS NOT NULL
@@ -198,9 +201,9 @@ fn confusion(subject: &Subject) -> String {
          ORDER BY pg_catalog.array_position({labels}, coalesce(counted.actual, known.actual)),
              coalesce(counted.actual, known.actual),
              pg_catalog.array_position({labels}, coalesce(counted.predicted, known.predicted))",
-        subject.predicted(),
-        subject.rows(&[])
-    )
+        subject.predicted(says)?,
+        subject.rows(says)?
+    ))?)
 }
 
 /// The query of `svm_roc`: points of the curve in their order.
@@ -222,7 +225,7 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
             quote(&subject.label_column)
         )));
     };
-    Ok(format!(
+    Ok(written(format_args!(
         "SELECT point.threshold, point.false_positive_rate, point.true_positive_rate
          FROM pg_catalog.unnest((
              SELECT {}.svm_roc_points(row.decision, row.actual OPERATOR(pg_catalog.=) {})
@@ -230,6 +233,6 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
          )) AS point",
         subject.schema,
         literal(positive),
-        subject.rows(&[])
-    ))
+        subject.rows(Says::Decision)?
+    ))?)
 }

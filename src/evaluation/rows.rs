@@ -3,6 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings::{self, PredictNulls};
+use crate::base::text::{joined, written};
 use crate::features::{FeaturePart, Nulls};
 use crate::model::Model;
 use crate::pg::query::Column;
@@ -76,7 +77,7 @@ pub fn of(
         list.push(quote(label));
     }
     Ok(Rows {
-        from: format!("(SELECT {} FROM {from})", list.join(", ")),
+        from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
         label: label_sql,
         label_type: find(label).map_or(pg_sys::TEXTOID, |column| column.type_oid),
     })

@@ -4,6 +4,7 @@
 
 use super::rows;
 use crate::base::errors::Failure;
+use crate::base::text::{joined, written};
 use crate::model::{self, Model, Sigmoid};
 use crate::pg::call::Call;
 use crate::pg::statement;
@@ -11,6 +12,7 @@ use crate::request::required;
 use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
+use pgsvm_core::OutOfMemory;
 use std::rc::Rc;
 
 /// A model's version and the relation to evaluate it on.
@@ -25,6 +27,17 @@ pub struct Subject {
     compared_type: &'static str,
     /// The relation's columns that are needed, and no others: a FROM item that is called `ROW`.
     from: String,
+}
+
+/// What the model is asked about a row. A row, one of a subquery, is a `record`, as the argument of the functions is then: it
+/// matches exactly, and no function that somebody puts beside them can match better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// Of two classes.
+    Decision,
+    Class,
+    /// The number of the class, from 1, then all decisions, then all probabilities if there are some.
+    Everything,
 }
 
 /// The name under which the queries see a row of the relation.
@@ -46,7 +59,7 @@ impl Subject {
         let (schema, features) = unsafe {
             (
                 statement::schema_of_call(fcinfo),
-                Call::of(fcinfo).get::<String>("features"),
+                Call::of(fcinfo).text("features"),
             )
         };
         let model = model::find(schema, model)?;
@@ -64,20 +77,31 @@ impl Subject {
         })
     }
 
-    /// A FROM item of the relation's rows: `actual`, what `predicted` needs, and the given columns. OFFSET keeps
+    /// A FROM item of the relation's rows: `actual`, and what the model says, all of it at once. OFFSET keeps
     /// PostgreSQL from computing a column once for each place that it is used at; a plain 0 would be cast, and keep it
     /// from planning for parallel workers.
-    pub fn rows(&self, columns: &[String]) -> String {
-        let answer = match self.is_binary() {
-            true => format!("{} AS decision", self.call("decision", &[])),
-            false => format!("{} AS predicted", self.call("class", &[])),
+    pub fn rows(&self, says: Says) -> Result<String, OutOfMemory> {
+        let (function, column) = match says {
+            Says::Decision => ("decision", "decision"),
+            Says::Class => ("class", "predicted"),
+            Says::Everything => ("answers", "answers"),
         };
-        let columns: String = columns.iter().map(|column| format!(", {column}")).collect();
-        format!(
-            "(SELECT {} AS actual, {answer}{columns} FROM {} AS {ROW} OFFSET '0'::pg_catalog.int8)",
-            self.actual(),
+        written(format_args!(
+            "(SELECT {} AS actual, {}.svm_row_{function}({}, {ROW}) AS {column}
+              FROM {} AS {ROW} OFFSET '0'::pg_catalog.int8)",
+            self.actual()?,
+            self.schema,
+            literal(&self.model.name),
             self.from
-        )
+        ))
+    }
+
+    /// What of its answers is the least that says the class.
+    pub fn says_class(&self) -> Says {
+        match self.is_binary() {
+            true => Says::Decision,
+            false => Says::Class,
+        }
     }
 
     fn is_binary(&self) -> bool {
@@ -85,55 +109,52 @@ impl Subject {
     }
 
     /// The class predicted for a row of `rows`, called `row`.
-    pub fn predicted(&self) -> String {
-        match (self.is_binary(), self.model.labels.as_slice()) {
-            (true, [negative, positive]) => format!(
+    pub fn predicted(&self, says: Says) -> Result<String, OutOfMemory> {
+        match (says, self.model.labels.as_slice()) {
+            (Says::Decision, [negative, positive]) => written(format_args!(
                 "CASE WHEN row.decision OPERATOR(pg_catalog.>=) 0::pg_catalog.float8 THEN {}
                  WHEN row.decision OPERATOR(pg_catalog.<) 0::pg_catalog.float8 THEN {} END",
                 literal(positive),
                 literal(negative)
-            ),
-            _ => "row.predicted".to_owned(),
+            )),
+            (Says::Everything, _) => written(format_args!(
+                "({})[row.answers[1]::pg_catalog.int4]",
+                self.label_array()?
+            )),
+            _ => Ok("row.predicted".to_owned()),
         }
     }
 
     /// The label as the model writes it; values are compared in the label's type.
-    fn actual(&self) -> String {
+    fn actual(&self) -> Result<String, OutOfMemory> {
         let (value, name) = (&self.value, self.compared_type);
         let labels = &self.model.labels;
         if labels.len() <= MOST_COMPARED {
-            let cases: String = labels
-                .iter()
-                .map(|label| {
-                    let label = literal(label);
-                    format!(
-                        "WHEN {value} OPERATOR(pg_catalog.=) CAST({label} AS {name}) THEN {label} "
-                    )
-                })
-                .collect();
-            return format!("CASE {cases}ELSE CAST({value} AS pg_catalog.text) END");
+            let cases = labels.iter().map(|label| {
+                let label = literal(label);
+                format!("WHEN {value} OPERATOR(pg_catalog.=) CAST({label} AS {name}) THEN {label} ")
+            });
+            let cases = joined(cases, "")?;
+            return written(format_args!(
+                "CASE {cases}ELSE CAST({value} AS pg_catalog.text) END"
+            ));
         }
-        let labels = self.label_array();
-        format!(
+        let labels = self.label_array()?;
+        written(format_args!(
             "coalesce(({labels})[pg_catalog.array_position(({labels})::{name}[], {value})],
                  CAST({value} AS pg_catalog.text))"
-        )
+        ))
     }
 
     /// The labels as an array of text.
-    pub fn label_array(&self) -> String {
-        let labels: Vec<_> = self
-            .model
-            .labels
-            .iter()
-            .map(|label| literal(label))
-            .collect();
-        format!("ARRAY[{}]::pg_catalog.text[]", labels.join(", "))
+    pub fn label_array(&self) -> Result<String, OutOfMemory> {
+        let labels = joined(self.model.labels.iter().map(|label| literal(label)), ", ")?;
+        written(format_args!("ARRAY[{labels}]::pg_catalog.text[]"))
     }
 
-    /// The decision for one class against the rest.
-    pub fn decision_of(&self, class: &str) -> String {
-        self.call("decision", &[literal(class)])
+    /// The decision for class number `class` against the rest, of a row of `rows`.
+    pub fn decision_of(&self, class: usize) -> String {
+        format!("row.answers[{}]", 2 + class)
     }
 
     /// Of two classes the probability of the positive one, from the decision of a row of `rows`; None where the model
@@ -155,32 +176,22 @@ impl Subject {
         ))
     }
 
-    /// Of more classes the probability of the actual one, as a column of `rows`; NULL where the model does not know
+    /// Of more classes the probability of the actual one, of a row of `rows`; NULL where the model does not know
     /// the class, None where it has no probabilities.
-    pub fn probability_of_actual(&self) -> Option<String> {
-        let known = self.model.heads.iter().all(|head| head.sigmoid.is_some());
-        known.then(|| {
-            format!(
-                "CASE WHEN {0} OPERATOR(pg_catalog.=) ANY ({1}) THEN {2} END",
-                self.actual(),
-                self.label_array(),
-                self.call("probability", &[self.actual()])
-            )
-        })
+    pub fn probability_of_actual(&self) -> Result<Option<String>, OutOfMemory> {
+        if !self.has_probabilities() {
+            return Ok(None);
+        }
+        let (before, labels) = (1 + self.model.labels.len(), self.label_array()?);
+        written(format_args!(
+            "row.answers[{before} OPERATOR(pg_catalog.+) pg_catalog.array_position({labels}, row.actual)]"
+        ))
+        .map(Some)
     }
 
-    /// A call of a function of ours. A row, one of a subquery, is a `record`, as the function's argument is then: it matches
-    /// exactly, and no function that somebody puts beside it can match better.
-    fn call(&self, function: &str, more: &[String]) -> String {
-        let more: String = more
-            .iter()
-            .map(|argument| format!(", {argument}"))
-            .collect();
-        format!(
-            "{}.svm_row_{function}({}, {ROW}{more})",
-            self.schema,
-            literal(&self.model.name)
-        )
+    /// Whether each class has a probability.
+    pub fn has_probabilities(&self) -> bool {
+        self.model.heads.iter().all(|head| head.sigmoid.is_some())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::version::Model;
 use crate::base::errors::Failure;
+use crate::features::LONGEST_VALUE_BYTES;
 use crate::pg::types::{category_kind, CategoryKind};
 use crate::pg::value;
 use crate::pg::word::with_text;
@@ -61,9 +62,12 @@ impl ClassArgument {
         if let Some((_, class)) = self.last.as_ref().filter(|(last, _)| last == text) {
             return Ok(*class);
         }
-        let name = String::from_utf8_lossy(text);
-        let class = model
-            .class_named(&name)
+        let beginning = &text[..text.len().min(LONGEST_VALUE_BYTES)];
+        let name = String::from_utf8_lossy(beginning);
+        // no label is longer
+        let class = (text.len() <= LONGEST_VALUE_BYTES)
+            .then(|| model.class_named(&name))
+            .flatten()
             .ok_or_else(|| model.unknown_class(&name))?;
         self.last = Some((text.to_vec(), class));
         Ok(class)

@@ -1,7 +1,7 @@
 //! Classes by name: what a user calls a class, and what to answer when there is none of that name.
 
 use super::version::Model;
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 
 /// A number as it is written, whatever zeros and exponent it is written with: exact, as the labels may differ where double
 /// precision has one number for them.
@@ -80,6 +80,7 @@ impl Model {
 
     /// There is no class of this name.
     pub fn unknown_class(&self, name: &str) -> Failure {
+        let name = &shortened(name);
         let mut labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
         labels.sort_by_cached_key(|label| {
             crate::pg::check_for_interrupts();

@@ -88,6 +88,25 @@ impl Model {
         classes
     }
 
+    /// Appends the probability of each class, of more than two as `probability` has them; nothing where the model was trained
+    /// without.
+    pub fn put_probabilities(&self, decisions: &[f64], out: &mut Vec<f64>) {
+        let (heads, start) = (self.heads.iter().zip(decisions), out.len());
+        out.extend(heads.map_while(|(head, decision)| {
+            let sigmoid = head.sigmoid.as_ref()?;
+            Some(sigmoid.probabilities(*decision).0)
+        }));
+        let own = &mut out[start..];
+        let sum: f64 = own.iter().sum();
+        let equal = 1.0 / own.len() as f64;
+        for probability in own {
+            *probability = match sum > 0.0 {
+                true => *probability / sum,
+                false => equal,
+            };
+        }
+    }
+
     /// The probability of a class; None where the model was trained without.
     ///
     /// Of more than two classes the sigmoids' answers are made to sum to 1 (Zadrozny and Elkan 2002).

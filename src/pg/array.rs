@@ -1,5 +1,5 @@
 //! Reads arrays of numbers from PostgreSQL's array bytes (`ArrayType`), where they lie and at any
-//! alignment: no copy, no call into the server, no allocation. Any process.
+//! alignment: no copy, no call into the server, no allocation. And makes some. Any process.
 
 use super::numeric;
 use super::types::NumberKind;
@@ -183,6 +183,36 @@ impl<'a> NumberArray<'a> {
     fn words<const WIDTH: usize>(&self) -> &'a [[u8; WIDTH]] {
         let words = self.data.as_chunks::<WIDTH>().0;
         &words[..words.len().min(self.length)]
+    }
+}
+
+/// A type whose values PostgreSQL's arrays hold as they are.
+pub trait Element: Copy {}
+impl Element for i32 {}
+impl Element for f32 {}
+impl Element for f64 {}
+
+/// An array in the current memory context; `element` is the type of `elements`.
+pub fn made<T: Element>(elements: &[T], element: pg_sys::Oid) -> pg_sys::Datum {
+    if elements.is_empty() {
+        // SAFETY: makes a value in the current memory context.
+        return pg_sys::Datum::from(unsafe { pg_sys::construct_empty_array(element) });
+    }
+    let header = DATA + pg_sys::VARHDRSZ;
+    let bytes = header + size_of_val(elements);
+    // SAFETY: header, length, lower bound and elements fill the bytes; palloc aligns for all of
+    // them, and raises an error for more than 1 GB.
+    unsafe {
+        let array = pg_sys::palloc0(bytes).cast::<pg_sys::ArrayType>();
+        pgrx::varlena::set_varsize_4b(array.cast(), bytes as i32);
+        (*array).ndim = 1;
+        (*array).elemtype = element;
+        let dimension = array.add(1).cast::<i32>();
+        *dimension = elements.len() as i32;
+        *dimension.add(1) = 1;
+        let data = array.cast::<u8>().add(header).cast::<T>();
+        core::ptr::copy_nonoverlapping(elements.as_ptr(), data, elements.len());
+        pg_sys::Datum::from(array)
     }
 }
 

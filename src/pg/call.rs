@@ -1,9 +1,12 @@
 //! The arguments of a call by the names that its SQL declaration gives them, so that one body serves
 //! functions whose arguments differ: those of an older version of the extension among them.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::json::SMALL_BYTES;
 use core::ffi::{c_char, CStr};
+use pgrx::datum::Array;
 use pgrx::{pg_sys, FromDatum};
+use pgsvm_core::memory::{all_of, gathered, owned};
 
 /// Longest argument, a query's text or an array for instance.
 const MOST_BYTES: usize = 1 << 20;
@@ -38,31 +41,89 @@ impl Call {
         }
     }
 
-    /// The value of the argument called `name`; None where it is NULL, or where the declaration has none.
+    /// The value of the argument called `name`; None where it is NULL, or where the declaration has none. For what is
+    /// of fixed size, or asks for memory with a way to fail.
     ///
     /// # Safety
     /// Where the SQL declaration has this argument, it is of the SQL type that `T` is read from.
     pub unsafe fn get<T: FromDatum>(&self, name: &str) -> Option<T> {
+        // SAFETY: as the caller promises.
+        unsafe { self.limited(name, MOST_BYTES) }
+    }
+
+    /// A short text: a name, or a word.
+    ///
+    /// # Safety
+    /// Where the SQL declaration has this argument, it is a text.
+    pub unsafe fn text(&self, name: &str) -> Option<String> {
+        // SAFETY: as the caller promises; the value lives as long as the call.
+        let text: Option<&str> = unsafe { self.limited(name, SMALL_BYTES) };
+        text.map(str::to_owned)
+    }
+
+    /// A text that may be long.
+    ///
+    /// # Safety
+    /// As for `text`.
+    pub unsafe fn long_text(&self, name: &str) -> Option<String> {
+        // SAFETY: as for `text`.
+        let text: Option<&str> = unsafe { self.limited(name, MOST_BYTES) };
+        text.map(|text| owned(text).or_raise())
+    }
+
+    /// A list of short texts.
+    ///
+    /// # Safety
+    /// Where the SQL declaration has this argument, it is an array of texts.
+    pub unsafe fn texts(&self, name: &str) -> Option<Vec<Option<String>>> {
+        // SAFETY: as for `text`.
+        let list: Option<Array<'_, &str>> = unsafe { self.limited(name, MOST_BYTES) };
+        let texts = |list: Array<'_, &str>| {
+            let texts = list.iter().map(|text| {
+                let text = text.inspect(|text| check_length(name, text.len(), SMALL_BYTES));
+                text.map(owned).transpose()
+            });
+            all_of(texts).or_raise()
+        };
+        list.map(texts)
+    }
+
+    /// A list of numbers.
+    ///
+    /// # Safety
+    /// Where the SQL declaration has this argument, it is an array of double precision.
+    pub unsafe fn numbers(&self, name: &str) -> Option<Vec<Option<f64>>> {
+        // SAFETY: as for `text`.
+        let list: Option<Array<'_, f64>> = unsafe { self.limited(name, MOST_BYTES) };
+        list.map(|list| gathered(list.iter()).or_raise())
+    }
+
+    /// # Safety
+    /// As for `get`.
+    unsafe fn limited<T: FromDatum>(&self, name: &str, most: usize) -> Option<T> {
         let at = self.names.iter().position(|(known, _)| known == name)?;
         let value = self.values.get(at)?;
         // SAFETY: as the caller promises; the type is that of the declaration.
         unsafe {
             if !value.isnull && pg_sys::get_typlen(self.names[at].1) == -1 {
-                check_length(name, pg_sys::toast_raw_datum_size(value.value));
+                check_length(name, pg_sys::toast_raw_datum_size(value.value), most);
             }
             T::from_datum(value.value, value.isnull)
         }
     }
 }
 
-/// Refuses an argument that would take much memory, of which what reads it asks for without a way to fail.
-fn check_length(name: &str, bytes: usize) {
-    if bytes > MOST_BYTES {
-        Failure::new(
+/// Refuses an argument that is too long for what it says, or would take much memory.
+fn check_length(name: &str, bytes: usize, most: usize) {
+    if bytes > most {
+        let failure = Failure::new(
             Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("argument \"{name}\" has {bytes} bytes, more than {MOST_BYTES}"),
-        )
-        .hint("Keep it short: a view may stand for a long query")
+            format!("argument \"{name}\" has {bytes} bytes, more than {most}"),
+        );
+        match most {
+            MOST_BYTES => failure.hint("Keep it short: a view may stand for a long query"),
+            _ => failure.hint("Names of columns have at most 63 bytes, those of models too"),
+        }
         .raise()
     }
 }

@@ -7,10 +7,11 @@ use pgrx::{pg_sys, FromDatum, IntoDatum};
 use pgsvm_core::memory::{lossy, OutOfMemory, Written};
 use serde::Serialize;
 use serde_json::Value;
+use std::rc::Rc;
 
 /// A jsonb value as it prints.
 #[derive(Debug, Clone)]
-pub struct JsonText(String);
+pub struct JsonText(Rc<String>);
 
 impl JsonText {
     /// A value as it prints.
@@ -19,12 +20,12 @@ impl JsonText {
         // nothing else can go wrong with plain values
         let done = serde_json::to_writer(&mut written, value).ok();
         let text = done.and_then(|()| String::from_utf8(written.0).ok());
-        text.map(Self).ok_or(OutOfMemory { bytes: 0 })
+        text.map(|text| Self(Rc::new(text))).ok_or(OutOfMemory { bytes: 0 })
     }
 
     /// What a column of type jsonb printed.
     pub fn of_column(printed: String) -> Self {
-        Self(printed)
+        Self(Rc::new(printed))
     }
 
     pub fn as_str(&self) -> &str {
@@ -76,7 +77,7 @@ impl FromDatum for JsonText {
         unsafe {
             let printed = pgrx::direct_function_call_as_datum(pg_sys::jsonb_out, &[Some(datum)])?;
             let text = core::ffi::CStr::from_ptr(printed.cast_mut_ptr());
-            Some(Self(lossy(text.to_bytes()).or_raise()))
+            Some(Self(Rc::new(lossy(text.to_bytes()).or_raise())))
         }
     }
 }

@@ -8,7 +8,6 @@
 use core::ffi::{c_int, c_void};
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
-use std::ffi::CString;
 
 /// Lives until the transaction ends.
 struct Text {
@@ -21,15 +20,14 @@ struct Text {
 
 /// Runs `body`, in which PostgreSQL looks at `text` and at no other; an error then says where in it.
 pub fn in_text<T>(text: &str, body: impl FnOnce() -> T) -> T {
-    let Ok(text) = CString::new(text) else {
-        return body();
-    };
     // SAFETY: what is put on the stack lives as long as the transaction, and is taken off here, or by
     // whoever ends the statement after an error.
     unsafe {
         let transaction = pg_sys::TopTransactionContext;
         let site = pg_sys::MemoryContextAllocZero(transaction, size_of::<Text>()).cast::<Text>();
-        (*site).text = pg_sys::MemoryContextStrdup(transaction, text.as_ptr());
+        let context = pg_sys::MemoryContextSwitchTo(transaction);
+        (*site).text = pg_sys::pnstrdup(text.as_ptr().cast(), text.len());
+        pg_sys::MemoryContextSwitchTo(context);
         (*site).callback = pg_sys::ErrorContextCallback {
             previous: pg_sys::error_context_stack,
             callback: Some(on_error),

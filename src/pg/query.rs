@@ -5,9 +5,10 @@ use super::base_column::BaseColumn;
 use super::pages::{self, Table};
 use super::{list, whole_rows};
 use crate::base::errors::OrRaise;
+use crate::base::text::terminated;
 use core::ffi::CStr;
 use pgrx::pg_sys;
-use pgsvm_core::memory::gathered;
+use pgsvm_core::memory::{gathered, owned};
 use std::ffi::CString;
 
 /// A column of a query's result.
@@ -60,9 +61,7 @@ pub struct Planned {
 /// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own
 /// error where the text does not parse.
 pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
-    let Ok(source) = CString::new(text) else {
-        return Err(NotOneSelect::Empty);
-    };
+    let source = terminated(text).or_raise();
     // SAFETY: a terminated string; the list and its nodes are PostgreSQL's and only read.
     unsafe {
         let list = pg_sys::pg_parse_query(source.as_ptr());
@@ -84,14 +83,14 @@ pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
             0 => text.len(),
             length => start + length as usize,
         };
-        Ok(text[start..end].trim().to_owned())
+        Ok(owned(text[start..end].trim()).or_raise())
     }
 }
 
 /// Plans `text`, which `single_select` accepted or we wrote ourselves. Takes the locks that the
 /// query needs and raises PostgreSQL's own errors (missing table or column, and so on).
 pub fn plan(text: &str) -> Planned {
-    let source = terminated(text);
+    let source = terminated(text).or_raise();
     // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
     // live in the current memory context. `query` is read before the planner scribbles on it.
     unsafe {
@@ -132,14 +131,9 @@ pub fn plan(text: &str) -> Planned {
 
 /// The columns of a SELECT's result. Looks names up, and plans and runs nothing.
 pub fn columns_of(text: &str) -> Vec<Column> {
-    let source = terminated(text);
+    let source = terminated(text).or_raise();
     // SAFETY: the query is analyzed, and only read.
     unsafe { columns((*analyze(&source)).targetList) }
-}
-
-/// The text of a query, which was parsed before or is ours.
-fn terminated(text: &str) -> CString {
-    CString::new(text).expect("a parsed query holds no zero byte")
 }
 
 /// Parses and analyzes the text of a SELECT as PostgreSQL does for a client's statement, and locks what it names.
@@ -171,7 +165,7 @@ pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
         let (mut oids, mut others) = (core::ptr::null_mut(), core::ptr::null_mut());
         let mut row_security = false;
         pg_sys::extract_query_dependencies(query.cast(), &mut oids, &mut others, &mut row_security);
-        let mut oids: Vec<_> = list::oids(oids).collect();
+        let mut oids = gathered(list::oids(oids)).or_raise();
         oids.sort_by_key(|oid| oid.to_u32());
         oids.dedup();
         oids

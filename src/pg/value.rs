@@ -1,10 +1,12 @@
 //! Values of any type from and to text, by the type's own functions. Any process; each call looks the
 //! type up, so nothing here is for every row of a scan that can do without.
 
+use crate::base::errors::OrRaise;
+use crate::base::text::terminated;
 use core::ffi::CStr;
 use core::panic::AssertUnwindSafe;
 use pgrx::{pg_sys, PgTryBuilder};
-use std::ffi::CString;
+use pgsvm_core::memory::lossy;
 
 /// The value as its type prints it.
 ///
@@ -16,7 +18,7 @@ pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
         let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
         pg_sys::getTypeOutputInfo(type_id, &mut output, &mut is_varlena);
         let text = pg_sys::OidOutputFunctionCall(output, datum);
-        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
+        let copy = lossy(CStr::from_ptr(text).to_bytes()).or_raise();
         pg_sys::pfree(text.cast());
         copy
     }
@@ -25,7 +27,7 @@ pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
 /// The value of the type that the text stands for, in the current memory context; the message of the
 /// type's own complaint when it stands for none, after which the statement must end with an ERROR.
 pub fn read(text: &str, type_id: pg_sys::Oid) -> Result<pg_sys::Datum, String> {
-    let text = CString::new(text).map_err(|error| error.to_string())?;
+    let text = terminated(text).map_err(|error| error.to_string())?;
     // SAFETY: a terminated string; the caller ends the statement if the type's function complains.
     PgTryBuilder::new(AssertUnwindSafe(|| unsafe {
         let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);

@@ -3,9 +3,11 @@
 //!
 //! How the problem is solved, as tolerance, passes, solver and seed say it, is each training's own.
 
-use crate::base::errors::{shortened, Failure};
+use crate::base::errors::{shortened, shown, Failure};
+use crate::base::text::written;
 use crate::pg::json::JsonText;
 use crate::request::{read_options, Arguments};
+use pgsvm_core::memory::owned;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -88,8 +90,8 @@ pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<Str
     let options = taken_options(arguments, &now, &mut before.others)?;
     for name in OTHERS {
         if let Some(value) = before.others.get(name).filter(|_| !now.contains_key(name)) {
-            set(arguments, name, value);
-            told.push(format!("{name} => {}", shortened(&words(value))));
+            set(arguments, name, value)?;
+            told.push(format!("{name} => {}", words(value)));
         }
     }
     told.extend(options);
@@ -144,7 +146,7 @@ fn taken_options(
     });
     let told = taken
         .iter()
-        .map(|(name, value)| format!("option \"{name}\": {}", shortened(&value.to_string())));
+        .map(|(name, value)| format!("option \"{name}\": {}", shown(value)));
     let told = told.collect();
     if !taken.is_empty() {
         options.extend(taken);
@@ -161,8 +163,8 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "weight" => text(&arguments.weight),
         "class_weight" => arguments.class_weight.as_ref().map(|given| {
             let read = JsonText::read(given).ok();
-            read.unwrap_or_else(|| given.clone().into())
-        }),
+            read.map_or_else(|| owned(given).map(Value::from), Ok)
+        }).transpose()?,
         "probability" => arguments.probability.map(Value::from),
         "key" => text(&arguments.key),
         "loss" => text(&arguments.loss),
@@ -181,12 +183,17 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
 }
 
 /// Sets a setting; of a kind that it has not, it stays not given.
-fn set(arguments: &mut Arguments, name: &str, value: &Value) {
+fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failure> {
     let text = || value.as_str().map(str::to_owned);
     match name {
         "nulls" => arguments.nulls = text(),
         "weight" => arguments.weight = text(),
-        "class_weight" => arguments.class_weight = text().or_else(|| Some(value.to_string())),
+        "class_weight" => {
+            arguments.class_weight = Some(match value.as_str() {
+                Some(text) => owned(text)?,
+                None => written(format_args!("{value}"))?,
+            });
+        }
         "probability" => arguments.probability = value.as_bool(),
         "key" => arguments.key = text(),
         "loss" => arguments.loss = text(),
@@ -196,15 +203,16 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) {
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// A setting as SQL would give it.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
-        Value::String(text) => format!("'{}'", text.replace('\'', "''")),
-        Value::Object(_) => format!("'{value}'"),
-        other => other.to_string(),
+        Value::String(text) => format!("'{}'", shortened(text).replace('\'', "''")),
+        Value::Object(_) => shown(&format_args!("'{value}'")),
+        other => shown(other),
     }
 }
 

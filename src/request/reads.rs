@@ -2,10 +2,12 @@
 //! that continues it, with the rights of the model's owner, must find as it was.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::text::written;
 use crate::catalog::spi_failure;
 use crate::pg::query;
 use crate::request::source::Source;
 use pgrx::{pg_sys, Spi};
+use pgsvm_core::memory::{list, OutOfMemory};
 use serde::{Deserialize, Serialize};
 
 /// A relation that a source names.
@@ -29,27 +31,26 @@ pub struct Reads {
 impl Reads {
     /// What the source reads now, with the current user's rights and search path.
     pub fn of(source: &Source) -> Result<Self, Failure> {
-        let named = query::relations_named(&format!("SELECT FROM {}", source.table_expression()?));
-        let relations = Spi::get_one_with_args::<String>(
-            "SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+        let source = source.table_expression()?;
+        let named = query::relations_named(&written(format_args!("SELECT FROM {source}"))?);
+        let relations = Spi::connect(|client| {
+            let sql = "SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
                  'relation', pg_catalog.concat(CASE c.relpersistence WHEN 't' THEN 'pg_temp'
                      ELSE pg_catalog.quote_ident(n.nspname) END, '.', pg_catalog.quote_ident(c.relname)),
                  'kind', c.relkind, 'owner', pg_catalog.pg_get_userbyid(c.relowner)))::pg_catalog.text
              FROM pg_catalog.pg_class AS c
              JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-             WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1)",
-            &[named.into()],
-        );
+             WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1)";
+            let rows = client.select(sql, Some(1), &[named.into()])?.first();
+            Ok(rows.get::<&str>(1)?.map(read))
+        });
         let search_path = Spi::get_one::<String>(
             "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(name), ', ' ORDER BY place)
              FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS path (name, place)
              WHERE NOT pg_catalog.starts_with(name::pg_catalog.text, 'pg_temp_')",
         );
-        let relations = relations.map_err(spi_failure)?;
         Ok(Self {
-            relations: relations
-                .and_then(|json| serde_json::from_str(&json).ok())
-                .unwrap_or_default(),
+            relations: relations.map_err(spi_failure)?.unwrap_or(Ok(Vec::new()))?,
             search_path: search_path.map_err(spi_failure)?.unwrap_or_default(),
         })
     }
@@ -86,6 +87,12 @@ impl Reads {
             ))),
         }
     }
+}
+
+/// A list of relations as JSON.
+fn read(json: &str) -> Result<Vec<Read>, OutOfMemory> {
+    // our own query wrote it: nothing else can go wrong
+    list(&mut serde_json::Deserializer::from_str(json)).map_err(|_| OutOfMemory { bytes: 0 })
 }
 
 impl Read {

@@ -4,28 +4,37 @@
 //! PostgreSQL's own.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::text::{joined, written};
 use crate::pg::positions;
 use crate::pg::query::{self, Column, NotOneSelect};
 use crate::pg::statement;
 use pgrx::pg_sys;
 use std::ffi::CStr;
+use std::rc::Rc;
 
 /// What the user named as the source of rows.
 #[derive(Debug, Clone)]
 pub enum Source {
     Relation(pg_sys::Oid),
-    Query(String),
+    Query(Rc<String>),
 }
 
 impl Source {
+    /// A query's text.
+    pub fn query(text: String) -> Self {
+        Self::Query(Rc::new(text))
+    }
+
     /// The FROM item that yields the source's rows, every name in it quoted and qualified.
     pub fn table_expression(&self) -> Result<String, Failure> {
         match self {
             Self::Relation(oid) => qualified_relation(*oid).ok_or_else(|| missing(*oid)),
-            Self::Query(text) => positions::in_text(text, || query::single_select(text))
+            Self::Query(text) => {
+                let select = positions::in_text(text, || query::single_select(text))
+                    .map_err(not_one_select)?;
                 // the line break ends a comment that the user's query may end with
-                .map(|select| format!("({select}\n) AS pgsvm_source"))
-                .map_err(not_one_select),
+                Ok(written(format_args!("({select}\n) AS pgsvm_source"))?)
+            }
         }
     }
 
@@ -45,8 +54,9 @@ impl Source {
 
     /// The SELECT of these expressions.
     pub fn select(&self, list: &[String]) -> Result<String, Failure> {
-        let list = list.join(", ");
-        Ok(format!("SELECT {list} FROM {}", self.table_expression()?))
+        let list = joined(list, ", ")?;
+        let source = self.table_expression()?;
+        Ok(written(format_args!("SELECT {list} FROM {source}"))?)
     }
 
     /// The name a model gets when the user gives none: relation_label.

@@ -8,6 +8,7 @@
 //! What a version remembers of its rows is in `warm_start`, and which of them are screened too.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::text::written;
 use crate::catalog::rights;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
@@ -77,9 +78,9 @@ fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// The rows that the call names.
 fn given(call: &Call) -> Result<Source, Failure> {
     // SAFETY: the arguments have the types that sql/ gives them.
-    let (relation, query) = unsafe { (call.get("relation"), call.get("query")) };
+    let (relation, query) = unsafe { (call.get("relation"), call.long_text("query")) };
     let relation = relation.map(Source::Relation);
-    required(relation.or(query.map(Source::Query)), "relation")
+    required(relation.or(query.map(Source::query)), "relation")
 }
 
 fn follow(
@@ -91,7 +92,7 @@ fn follow(
     // SAFETY: PostgreSQL calls the functions above by their SQL declarations, with arguments of these types.
     let (call, name, options) = unsafe {
         let call = Call::of(fcinfo);
-        let (name, options) = (call.get::<String>("model"), call.get::<JsonText>("options"));
+        let (name, options) = (call.text("model"), call.get::<JsonText>("options"));
         (call, name, options)
     };
     // from here on nobody else changes the model, and what is read is what others had committed before
@@ -200,12 +201,9 @@ fn plan_keys(
     let columns = source.columns()?;
     let key = source_columns::named("key", column, &columns)?;
     check_kind(model, column, KeyKind::of_column(key)?, kind)?;
-    Ok(query::plan(&format!(
-        "SELECT {}::{} FROM {}",
-        quote(column),
-        kind.cast(),
-        source.table_expression()?
-    )))
+    let (name, cast, source) = (quote(column), kind.cast(), source.table_expression()?);
+    let select = written(format_args!("SELECT {name}::{cast} FROM {source}"))?;
+    Ok(query::plan(&select))
 }
 
 /// Removes the keys given from what is known.

@@ -34,7 +34,7 @@ fn svm_create_function(
     // SAFETY: PostgreSQL's own call; the arguments are of these types where the declaration has them.
     let (kind, immutable) = unsafe {
         let call = Call::of(fcinfo);
-        (call.get::<String>("kind"), call.get::<bool>("immutable"))
+        (call.text("kind"), call.get::<bool>("immutable"))
     };
     let kind = Kind::of(kind.as_deref(), &found).or_raise();
     let name = name.map_or_else(

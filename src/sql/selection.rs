@@ -13,6 +13,7 @@ use crate::training::outcome::Trained;
 use crate::training::validation;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgsvm_core::memory::{filled, gathered, OutOfMemory};
 use pgsvm_core::Scoring;
 
 /// What a training is called that stores nothing.
@@ -70,24 +71,24 @@ fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
     loop {
         let (trained, scoring) = train_on(call, left.take())?;
         let features = &trained.reader.features;
-        let names: Vec<String> = features.parts.iter().map(FeaturePart::name).collect();
+        let names = gathered(features.parts.iter().map(FeaturePart::name))?;
         steps.push(Step {
             removed: removed.take(),
-            features: names.clone(),
+            features: gathered(names.iter().cloned())?,
             score: validation::best_score(&trained.trainer.report),
         });
         let going = remove.min(names.len().saturating_sub(keep));
         if going == 0 {
             return Ok((steps, scoring));
         }
-        let mut order: Vec<usize> = (0..names.len()).collect();
-        let importance = importance(&trained, features);
+        let mut order = gathered(0..names.len())?;
+        let importance = importance(&trained, features)?;
         // of equals the last ones go first
         order.sort_by(|a, b| importance[*a].total_cmp(&importance[*b]).then(b.cmp(a)));
         let (gone, staying) = order.split_at_mut(going);
         staying.sort_unstable();
-        let named = |places: &[usize]| places.iter().map(|at| names[*at].clone()).collect();
-        (removed, left) = (Some(named(gone)), Some(named(staying)));
+        let named = |places: &[usize]| gathered(places.iter().map(|at| names[*at].clone()));
+        (removed, left) = (Some(named(gone)?), Some(named(staying)?));
     }
 }
 
@@ -113,7 +114,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
             source: call.get("relation").map(Source::Relation),
             c: request::cost(call.get("c")),
             folds: call.get("folds"),
-            fold_column: call.get("fold_column"),
+            fold_column: call.text("fold_column"),
             model: Some(NAMELESS.to_owned()),
             // which holds rows out beside the training on all of them
             probability: Some(true),
@@ -123,7 +124,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
     let arguments = match features {
         None => given,
         Some(features) => Arguments {
-            features: Some(features.into_iter().map(Some).collect()),
+            features: Some(gathered(features.into_iter().map(Some))?),
             exclude: None,
             ..given
         },
@@ -138,8 +139,8 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
 }
 
 /// By part the sum of the squares of its features' standardized weights; as they are where deviations are not known.
-fn importance(trained: &Trained, features: &FeatureSet) -> Vec<f64> {
-    let mut importance = vec![0.0; features.parts.len()];
+fn importance(trained: &Trained, features: &FeatureSet) -> Result<Vec<f64>, OutOfMemory> {
+    let mut importance = filled(0.0, features.parts.len())?;
     for chunk in trained.heads.iter().flat_map(|head| &head.weights.chunks) {
         for (at, weight) in chunk.weights.iter().enumerate() {
             crate::pg::check_for_interrupts();
@@ -156,5 +157,5 @@ fn importance(trained: &Trained, features: &FeatureSet) -> Vec<f64> {
             }
         }
     }
-    importance
+    Ok(importance)
 }

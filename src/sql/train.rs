@@ -47,7 +47,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
         Arguments {
-            source: call.get("query").map(Source::Query),
+            source: call.long_text("query").map(Source::query),
             ..costed(&call)
         }
     };
@@ -78,10 +78,10 @@ fn svm_cross_validate(
     let arguments = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            c: call.get("c"),
+            c: call.numbers("c"),
             folds: call.get("folds"),
-            fold_column: call.get("fold_column"),
-            fold_order: call.get("fold_order"),
+            fold_column: call.text("fold_column"),
+            fold_order: call.text("fold_order"),
             ..arguments(&call)
         }
     };
@@ -118,24 +118,24 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
     // SAFETY: as the caller promises.
     unsafe {
         Arguments {
-            label: call.get("label"),
-            features: call.get("features"),
-            model: call.get("model"),
-            loss: call.get("loss"),
+            label: call.text("label"),
+            features: call.texts("features"),
+            model: call.text("model"),
+            loss: call.text("loss"),
             intercept: call.get("intercept"),
-            scale: call.get("scale"),
-            nulls: call.get("nulls"),
+            scale: call.text("scale"),
+            nulls: call.text("nulls"),
             tolerance: call.get("tolerance"),
             max_passes: call.get("max_passes"),
-            solver: call.get("solver"),
+            solver: call.text("solver"),
             seed: call.get("seed"),
-            class_weight: call.get("class_weight"),
-            weight: call.get("weight"),
+            class_weight: call.long_text("class_weight"),
+            weight: call.text("weight"),
             probability: call.get("probability"),
-            key: call.get("key"),
+            key: call.text("key"),
             options: call.get("options"),
-            exclude: call.get("exclude"),
-            metric: call.get("metric"),
+            exclude: call.texts("exclude"),
+            metric: call.text("metric"),
             ..Arguments::default()
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::catalog::whole::StoredRows;
-use crate::pg::json::Jsonb;
+use crate::pg::json::{JsonText, Jsonb};
 use crate::pg::kept_statement::Kept;
 use crate::request::reads::Reads;
 use crate::request::source::Source;
@@ -49,7 +49,7 @@ pub fn insert(
     let validation = validated.then(|| validation::json(trained, request.plan.scoring).or_raise());
     let reads = labelled
         .reads
-        .map(|reads| serde_json::json!(reads.relations));
+        .map(|reads| JsonText::of(&reads.relations).or_raise());
     let mut columns: Vec<Column<'_>> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
@@ -57,7 +57,10 @@ pub fn insert(
         ("followed", followed.map(JsonB).into()),
         ("validation", validation.as_deref().map(Jsonb).into()),
         ("stored_rows", JsonB(stored_rows(request, trained)).into()),
-        ("source_reads", reads.map(JsonB).into()),
+        (
+            "source_reads",
+            reads.as_ref().map(|it| Jsonb(it.as_str())).into(),
+        ),
     ];
     columns.extend(asked(request, labelled));
     columns.extend(found(trained, labelled));
@@ -79,6 +82,9 @@ pub fn insert(
 /// What was asked for.
 fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>> {
     let terms = &request.terms;
+    let options = JsonText::of(&request.options).or_raise();
+    let class_weight = request.class_weight.json();
+    let class_weight = class_weight.map(|it| JsonText::of(&it).or_raise());
     vec![
         ("label_column", request.label.as_str().into()),
         ("label_type", labelled.label_type.into()),
@@ -90,7 +96,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>
         ("intercept_used", terms.intercept.into()),
         ("tolerance", terms.tolerance.into()),
         ("seed", (terms.seed as u32 as i32).into()),
-        ("options", JsonB(request.options.clone()).into()),
+        ("options", Jsonb(options.as_str()).into()),
         (
             "given",
             request
@@ -101,7 +107,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>
         ),
         (
             "class_weight",
-            request.class_weight.json().map(JsonB).into(),
+            class_weight.as_ref().map(|it| Jsonb(it.as_str())).into(),
         ),
         ("weight_column", request.weight_column.clone().into()),
         (

@@ -13,10 +13,11 @@ use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request};
 use pgrx::{pg_sys, Spi};
-use pgsvm_core::memory::list;
+use pgsvm_core::memory::{gathered, list, owned};
 use serde::Deserialize;
 use serde_json::Value;
 use std::ffi::CString;
+use std::rc::Rc;
 
 /// The option that has a follow-up keep the scaling of the model.
 const KEEP_SCALING: &str = "keep_scaling";
@@ -53,7 +54,7 @@ pub struct Stored {
     weight_column: Option<String>,
     source_relation: Option<String>,
     #[serde(skip)]
-    source_query: Option<String>,
+    source_query: Option<Rc<String>>,
     /// Rows of `svm_source`.
     source_rows: usize,
     pub key_column: Option<String>,
@@ -102,7 +103,7 @@ impl Stored {
         Ok(Self {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
-            source_query,
+            source_query: source_query.map(Rc::new),
             given: given
                 .filter(|given| given.len() <= given::MOST_BYTES)
                 .map(JsonText::of_column),
@@ -162,7 +163,7 @@ impl Stored {
         let arguments = Arguments {
             source: Some(self.source(model)?),
             label: Some(self.label_column.clone()),
-            features: Some(entries.collect()),
+            features: Some(gathered(entries)?),
             model: Some(model.to_owned()),
             c: Some(vec![Some(self.c)]),
             c_given: true,
@@ -178,7 +179,8 @@ impl Stored {
                 .class_weight
                 .as_deref()
                 .map(ClassWeight::argument)
-                .map(str::to_owned),
+                .map(owned)
+                .transpose()?,
             weight: self.weight_column.clone(),
             probability: Some(self.probabilities),
             key: self.key_column.clone(),

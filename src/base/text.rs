@@ -1,0 +1,68 @@
+//! Texts of any length, asked for with a way to fail, as `format!`, `join` and `CString` have none.
+
+use pgsvm_core::memory::{OutOfMemory, Room};
+use std::ffi::CString;
+use std::fmt::{self, Write};
+
+/// `format!` with a way to fail: `written(format_args!("…"))`.
+pub fn written(text: fmt::Arguments<'_>) -> Result<String, OutOfMemory> {
+    let mut all = Growing::default();
+    all.add(text)?;
+    Ok(all.text)
+}
+
+/// The items one after the other with `between` between them.
+pub fn joined<T: fmt::Display>(
+    items: impl IntoIterator<Item = T>,
+    between: &str,
+) -> Result<String, OutOfMemory> {
+    let mut all = Growing::default();
+    for (at, item) in items.into_iter().enumerate() {
+        match at {
+            0 => all.add(format_args!("{item}"))?,
+            _ => all.add(format_args!("{between}{item}"))?,
+        }
+    }
+    Ok(all.text)
+}
+
+/// A text as C has it; up to a zero byte, which no text of PostgreSQL's holds.
+pub fn terminated(text: &str) -> Result<CString, OutOfMemory> {
+    let end = text.bytes().position(|byte| byte == 0);
+    let text = &text.as_bytes()[..end.unwrap_or(text.len())];
+    let mut bytes = Vec::new();
+    bytes.room(text.len() + 1)?.extend_from_slice(text);
+    bytes.push(0);
+    // the one zero byte is the last
+    Ok(CString::from_vec_with_nul(bytes).unwrap_or_default())
+}
+
+/// What text is written to, as far as there is memory.
+#[derive(Default)]
+struct Growing {
+    text: String,
+    refused: Option<OutOfMemory>,
+}
+
+impl Growing {
+    fn add(&mut self, text: fmt::Arguments<'_>) -> Result<(), OutOfMemory> {
+        // what is written may refuse too, of which there is none here
+        match (self.write_fmt(text), self.refused) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), refused) => Err(refused.unwrap_or(OutOfMemory { bytes: 0 })),
+        }
+    }
+}
+
+impl Write for Growing {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        match self.text.room(piece.len()) {
+            Ok(room) => room.push_str(piece),
+            Err(refused) => {
+                self.refused = Some(refused);
+                return Err(fmt::Error);
+            }
+        }
+        Ok(())
+    }
+}
