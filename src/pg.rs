@@ -17,6 +17,7 @@ pub mod json;
 pub mod kept_rows;
 pub mod kept_statement;
 pub mod list;
+pub mod long_errors;
 pub mod memory;
 pub mod numeric;
 pub mod origin;

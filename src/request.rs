@@ -532,11 +532,14 @@ fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
             invalid(format!("class_weight cannot be read: {}", json::TOO_LARGE)).hint(hint),
         );
     }
-    let map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given)
-        .map_err(|_| invalid(format!(
+    let map: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(given).map_err(|_| {
+            invalid(format!(
                 "class_weight '{}' is not understood",
                 shortened(given)
-            )).hint(hint))?;
+            ))
+            .hint(hint)
+        })?;
     let weight = |(label, weight): (String, serde_json::Value)| {
         let number = weight
             .as_f64()
@@ -844,10 +847,12 @@ impl Choices {
             }
             "folds" => {
                 let count = value.as_i64().and_then(|count| i32::try_from(count).ok());
-                let refused = || invalid(format!(
+                let refused = || {
+                    invalid(format!(
                         "folds must be a whole number, not {}",
                         shown(value)
-                    ));
+                    ))
+                };
                 self.folds = Some(count.ok_or_else(refused)?);
             }
             "fold_column" => self.fold_column = Some(text),

@@ -15,6 +15,8 @@ pub struct Failure {
     pub message: String,
     pub detail: Option<String>,
     pub hint: Option<String>,
+    /// Whether it is about the row of the source that was read last.
+    pub row: bool,
 }
 
 impl Failure {
@@ -25,6 +27,7 @@ impl Failure {
             message: message.into(),
             detail: None,
             hint: None,
+            row: false,
         }
     }
 
@@ -49,12 +52,18 @@ impl Failure {
         self
     }
 
+    /// The same as one about the row that was read last, whose number is told.
+    pub fn about_row(self) -> Self {
+        Self { row: true, ..self }
+    }
+
     /// Several as one, with the code of the first; None where there is none.
-    pub fn join(all: Vec<Self>) -> Option<Self> {
+    pub fn join(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|mut joined, next| {
             joined.message += "; ";
             joined.message += &next.message;
             let both = |one: Option<String>, other: Option<String>| match (one, other) {
+                (Some(one), Some(other)) if one.contains(&other) => Some(one),
                 (Some(one), Some(other)) => Some(format!("{}. {other}", one.trim_end_matches('.'))),
                 (one, other) => one.or(other),
             };

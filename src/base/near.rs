@@ -8,13 +8,18 @@ const SHOWN: usize = 3;
 /// The names most like `name`, the nearest first: those that differ in case alone, or else in so few characters that it may
 /// have been meant.
 pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let lower: Vec<char> = name.to_lowercase().chars().take(LONGEST + 1).collect();
+    let lower: Vec<char> = name
+        .chars()
+        .flat_map(char::to_lowercase)
+        .take(LONGEST + 1)
+        .collect();
     if lower.is_empty() || lower.len() > LONGEST {
         return Vec::new();
     }
     let most = lower.len() / 3;
     let mut near: Vec<(usize, &str)> = known
         .filter_map(|known| {
+            pgrx::check_for_interrupts!();
             let other: Vec<char> = known.to_lowercase().chars().take(LONGEST).collect();
             let far = lower.len().abs_diff(other.len()) > most;
             let away = if far {

@@ -26,6 +26,19 @@ pub fn joined<T: fmt::Display>(
     Ok(all.text)
 }
 
+/// Names that a message lists.
+const MOST_LISTED: usize = 100;
+
+/// Names one after the other; of very many the first ones, and how many more there are.
+pub fn listed<T: fmt::Display>(names: &[T]) -> String {
+    let shown = &names[..names.len().min(MOST_LISTED)];
+    let shown: Vec<String> = shown.iter().map(T::to_string).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// A text as C has it; up to a zero byte, which no text of PostgreSQL's holds.
 pub fn terminated(text: &str) -> Result<CString, OutOfMemory> {
     let end = text.bytes().position(|byte| byte == 0);

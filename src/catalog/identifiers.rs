@@ -1,6 +1,6 @@
 //! Which columns of a table tell its rows apart and say nothing about others: keys, and what counts up by itself.
 
-use crate::base::errors::Failure;
+use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
 use crate::pg::base_column::BaseColumn;
 use crate::pg::kept_statement::Kept;
@@ -9,6 +9,21 @@ use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
+
+/// Longest name of an object: schema and name, each of up to 63 bytes, which may all be quoted.
+const MOST_NAME_BYTES: usize = 300;
+
+/// Refuses what is longer than any name of an object, and too long for a message.
+pub fn check_length(name: &str) -> Result<(), Failure> {
+    match name.len() <= MOST_NAME_BYTES {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Code::ERRCODE_NAME_TOO_LONG,
+            format!("\"{}\" is too long for a name", shortened(name)),
+        )
+        .detail("A schema and a name have up to 63 bytes each.")),
+    }
+}
 
 /// The columns of table $1 that are identifiers, and why. A column of a composite key is none by that; one that is
 /// generated from identifiers alone is one.

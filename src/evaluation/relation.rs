@@ -5,6 +5,7 @@
 use super::subject::{literal, Says, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::{joined, terminated, written};
+use crate::pg::long_errors::cut_off;
 use crate::request::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -107,14 +108,16 @@ fn rows_of<T>(
     read: impl Fn(&SpiHeapTupleData<'_>) -> Result<T, SpiError>,
 ) -> Result<Vec<T>, Failure> {
     let query = terminated(&query?)?;
-    Spi::connect(|client| {
-        let mut rows = Vec::new();
-        for row in client.select(&query, None, &[])? {
-            rows.room(1).or_raise().push(read(&row)?);
-        }
-        Ok(rows)
-    })
-    .map_err(|error: SpiError| {
+    let rows = || {
+        Spi::connect(|client| {
+            let mut rows = Vec::new();
+            for row in client.select(&query, None, &[])? {
+                rows.room(1).or_raise().push(read(&row)?);
+            }
+            Ok(rows)
+        })
+    };
+    cut_off(rows).map_err(|error: SpiError| {
         Failure::new(
             Code::ERRCODE_INTERNAL_ERROR,
             format!("could not evaluate: {error}"),
@@ -134,7 +137,9 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
     let predicted = subject.predicted(says)?;
     let none = || "NULL::pg_catalog.float8".to_owned();
     let log_loss = |probability: Option<String>, truth: &str| match probability {
-        Some(probability) => written(format_args!("{schema}.svm_log_loss({probability}, {truth})")),
+        Some(probability) => written(format_args!(
+            "{schema}.svm_log_loss({probability}, {truth})"
+        )),
         None => Ok(none()),
     };
     let (metrics, area, loss) = match labels {

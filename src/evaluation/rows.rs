@@ -1,7 +1,7 @@
 //! Which of a relation's columns an evaluation reads, and as what predictions are given them: the caller needs
 //! no right on any other, and no other is fetched.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::base::settings::{self, PredictNulls};
 use crate::base::text::{joined, written};
 use crate::features::{FeaturePart, Nulls};
@@ -122,6 +122,6 @@ fn known_by(relation: pg_sys::Oid) -> Result<Vec<String>, Failure> {
 fn missing(column: &str, from: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
-        format!("column \"{column}\" does not exist in {from}"),
+        format!("column \"{}\" does not exist in {from}", shortened(column)),
     )
 }

@@ -12,7 +12,7 @@ use crate::request::required;
 use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
-use pgsvm_core::OutOfMemory;
+use pgsvm_core::memory::{owned, OutOfMemory};
 use std::rc::Rc;
 
 /// A model's version and the relation to evaluate it on.
@@ -63,7 +63,7 @@ impl Subject {
             )
         };
         let model = model::find(schema, model)?;
-        let label_column = label.unwrap_or(&model.label_column).to_owned();
+        let label_column = owned(label.unwrap_or(&model.label_column))?;
         let features = features.as_deref();
         let rows = rows::of(relation, &model, &label_column, features)?;
         let compared_type = compared_type(&model.label_type, rows.label_type);

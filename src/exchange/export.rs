@@ -6,7 +6,8 @@
 
 use super::liblinear::{self, Header};
 use super::whole;
-use crate::base::errors::{notice, Code, Failure, OrRaise};
+use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
+use crate::base::text::listed;
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::check_for_interrupts;
@@ -66,7 +67,7 @@ impl Format {
             "pgsvm" => Ok(Self::Whole),
             _ => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("unknown format '{word}'"),
+                format!("unknown format '{}'", shortened(word)),
             )
             .hint("format => 'pgsvm' writes all of the model for another database, 'libsvm' LIBLINEAR's model format")),
         }
@@ -233,9 +234,9 @@ fn labels(model: &Model, stored: &Stored) -> (Vec<i32>, Vec<usize>) {
                 .labels
                 .iter()
                 .zip(1..)
-                .map(|(label, number)| format!("{number} is \"{label}\""))
+                .map(|(label, number)| format!("{number} is \"{}\"", shortened(label)))
                 .collect();
-            notice(format!("labels of the file: {}", named.join(", ")));
+            notice(format!("labels of the file: {}", listed(&named)));
             (order.iter().map(|class| *class as i32 + 1).collect(), order)
         }
     }

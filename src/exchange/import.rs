@@ -4,7 +4,7 @@
 use super::export::Origin;
 use super::liblinear::{Header, Reader};
 use super::whole;
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
@@ -77,7 +77,7 @@ impl Form {
             "array" => Ok(Self::Array),
             _ => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("unknown features '{word}'"),
+                format!("unknown features '{}'", shortened(word)),
             )
             .hint("features => 'sparse' or 'libsvm' or 'array'")),
         }

@@ -1,7 +1,7 @@
 //! LIBSVM data files: a line an example, the label and then `index:value` pairs in ascending order; what
 //! follows a `#` is a comment. Lines are read one at a time from a text or a file of any length.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::features::{parse_libsvm, FeatureError};
 use std::io::{BufRead, BufReader};
 
@@ -102,6 +102,9 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
+/// Bytes that no path has, as the kernel takes them.
+const MOST_PATH_BYTES: usize = 4096;
+
 /// A file, opened for reading.
 pub fn open(path: &str) -> Result<BufReader<std::fs::File>, Failure> {
     let failure = |error: std::io::Error| {
@@ -110,14 +113,21 @@ pub fn open(path: &str) -> Result<BufReader<std::fs::File>, Failure> {
             std::io::ErrorKind::PermissionDenied => Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
             _ => Code::ERRCODE_IO_ERROR,
         };
-        Failure::new(code, format!("could not open file \"{path}\" for reading: {}", reason(&error)))
+        Failure::new(code, format!(
+            "could not open file \"{}\" for reading: {}",
+            shortened(path),
+            reason(&error)
+        ))
             .hint("The server reads the file itself; one of the client's comes as text: content => :'content'")
     };
+    if path.len() >= MOST_PATH_BYTES {
+        return Err(failure(std::io::ErrorKind::InvalidFilename.into()));
+    }
     // before it is opened: to open a pipe waits for somebody who writes
     if !std::fs::metadata(path).map_err(failure)?.is_file() {
         return Err(Failure::new(
             Code::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("\"{path}\" is not a regular file"),
+            format!("\"{}\" is not a regular file", shortened(path)),
         ));
     }
     let file = std::fs::File::open(path).map_err(failure)?;

@@ -2,9 +2,9 @@
 //! parsing text again.
 
 use super::libsvm::{self, Example, Reader};
-use crate::base::errors::{Code, Failure, OrRaise};
-use crate::catalog::rights;
+use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
+use crate::catalog::{identifiers, rights};
 use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
 use crate::request::required;
@@ -43,7 +43,10 @@ fn check_may_read_files(path: &str) -> Result<(), Failure> {
         Some(true) => Ok(()),
         _ => Err(Failure::new(
             Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
-            format!("permission denied to read the server's file \"{path}\""),
+            format!(
+                "permission denied to read the server's file \"{}\"",
+                shortened(path)
+            ),
         )
         .detail("That takes the rights of role pg_read_server_files.")
         .hint("Pass what it holds as text: content => :'content'")),
@@ -52,6 +55,7 @@ fn check_may_read_files(path: &str) -> Result<(), Failure> {
 
 /// Makes the table and puts the examples in.
 fn fill(relation: &str, mut reader: Reader<impl BufRead>) -> Result<i64, Failure> {
+    identifiers::check_length(relation)?;
     let name = quoted_name(relation)?;
     let create = format!(
         "CREATE TABLE {name} (

@@ -169,6 +169,7 @@ impl From<FeatureError> for Failure {
             message: error.message(),
             detail: error.detail(),
             hint: error.hint(),
+            row: matches!(error, FeatureError::InRow { .. }),
         }
     }
 }

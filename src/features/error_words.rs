@@ -4,7 +4,11 @@ use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
 use super::set::MOST_PARTS;
 use crate::base::near;
+use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
+
+/// Columns that a hint excludes at once.
+const MOST_EXCLUDED: usize = 100;
 
 impl FeatureError {
     /// What is wrong.
@@ -42,7 +46,7 @@ impl FeatureError {
                         .iter()
                         .map(|(column, _)| format!("\"{column}\""))
                         .collect();
-                    format!("columns {} look like keys", names.join(", "))
+                    format!("columns {} look like keys", listed(&names))
                 }
             },
             Self::Type {
@@ -148,7 +152,7 @@ impl FeatureError {
                         format!("\"{column}\" has {about}{} values in {} rows", count.values, count.rows)
                     })
                     .collect();
-                format!("{}: what most rows have alone says nothing about others.", counts.join(", "))
+                format!("{}: what most rows have alone says nothing about others.", listed(&counts))
             }
             Self::LongCategory { .. } => {
                 format!("A category has up to {LONGEST_VALUE_BYTES} bytes.")
@@ -161,7 +165,7 @@ impl FeatureError {
             Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
                               enum or an array of numbers."
                 .to_owned(),
-            Self::AllLeftOut { columns } => format!("Left out: {}.", columns.join(", ")),
+            Self::AllLeftOut { columns } => format!("Left out: {}.", listed(columns)),
             Self::Numbers { column, others } => {
                 let shown = |value: &String| format!("'{value}'");
                 match others.as_slice() {
@@ -224,7 +228,8 @@ impl FeatureError {
                 format!("Leave it out of features. {HASH_HINT}.")
             }
             Self::Keys { keys, .. } => {
-                let names: Vec<_> = keys.iter().map(|(name, _)| array_element(name)).collect();
+                let names = keys.iter().take(MOST_EXCLUDED);
+                let names: Vec<_> = names.map(|(name, _)| array_element(name)).collect();
                 format!("Leave out what is a key: exclude => {}. {HASH_HINT}.", sql_text(&format!("{{{}}}", names.join(","))))
             }
             Self::LongCategory { .. } => {

@@ -1,5 +1,6 @@
 //! Which columns a model reads, and what training learned of them. Stored with the model.
 
+use crate::base::text::listed;
 use super::category::Dictionary;
 use super::stored;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
@@ -260,7 +261,7 @@ impl FeatureSet {
     /// The parts as the user names them.
     pub fn names(&self) -> String {
         let names: Vec<_> = self.parts.iter().map(FeaturePart::name).collect();
-        names.join(", ")
+        listed(&names)
     }
 
     /// Number of dense features; None while the length of an array is unknown.

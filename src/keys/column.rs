@@ -78,12 +78,18 @@ impl KeyKind {
         match self {
             Self::Integer => (datum.value() as i64).to_string(),
             Self::Text => {
-                let text = with_text(datum, |bytes| String::from_utf8_lossy(bytes).into_owned());
-                format!("\"{text}\"")
+                // more than an error shows of it
+                let beginning = |bytes: &[u8]| {
+                    String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]).into_owned()
+                };
+                format!("\"{}\"", with_text(datum, beginning))
             }
         }
     }
 }
+
+/// Bytes of a key that are looked at to show it.
+const SHOWN_BYTES: usize = 1000;
 
 /// A key that is NULL, in row `number` of the source.
 pub fn null_key(column: &str, number: u64) -> Failure {
@@ -92,6 +98,7 @@ pub fn null_key(column: &str, number: u64) -> Failure {
         format!("key column \"{column}\" contains NULL"),
     )
     .detail(format!("It is in row {number} of the source."))
+    .about_row()
     .hint("A key says which row is which: no row may lack it")
 }
 

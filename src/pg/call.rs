@@ -2,12 +2,13 @@
 //! functions whose arguments differ: those of an older version of the extension among them.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::base::json::SMALL_BYTES;
 use core::ffi::{c_char, CStr};
 use pgrx::datum::Array;
 use pgrx::{pg_sys, FromDatum};
 use pgsvm_core::memory::{all_of, gathered, owned};
 
+/// Longest name, or word.
+const MOST_NAME_BYTES: usize = 1000;
 /// Longest argument, a query's text or an array for instance.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -57,7 +58,7 @@ impl Call {
     /// Where the SQL declaration has this argument, it is a text.
     pub unsafe fn text(&self, name: &str) -> Option<String> {
         // SAFETY: as the caller promises; the value lives as long as the call.
-        let text: Option<&str> = unsafe { self.limited(name, SMALL_BYTES) };
+        let text: Option<&str> = unsafe { self.limited(name, MOST_NAME_BYTES) };
         text.map(str::to_owned)
     }
 
@@ -80,7 +81,7 @@ impl Call {
         let list: Option<Array<'_, &str>> = unsafe { self.limited(name, MOST_BYTES) };
         let texts = |list: Array<'_, &str>| {
             let texts = list.iter().map(|text| {
-                let text = text.inspect(|text| check_length(name, text.len(), SMALL_BYTES));
+                let text = text.inspect(|text| check_length(name, text.len(), MOST_NAME_BYTES));
                 text.map(owned).transpose()
             });
             all_of(texts).or_raise()

@@ -2,8 +2,9 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-use super::deform::Columns;
 pub use super::deform::Row;
+use super::deform::{heap_tuple, Columns};
+use super::long_errors::cut_off;
 use super::origin::Origins;
 use super::pages::PageScans;
 use super::{compat, query::Planned, table_scans, whole_rows};
@@ -45,6 +46,21 @@ struct Receiver {
 
 /// Detoasted values may pile up to this many bytes before the row context is reset.
 const ROW_CONTEXT_BYTES: usize = 256 * 1024;
+
+/// Where a row lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub table: pg_sys::Oid,
+    block: u32,
+    number: u16,
+}
+
+impl Place {
+    /// As PostgreSQL writes a ctid.
+    pub fn ctid(&self) -> String {
+        format!("({},{})", self.block, self.number)
+    }
+}
 
 impl Running {
     /// Starts a copy of the plan with the active snapshot, as what is changed in it is for one run; checks the caller's
@@ -95,7 +111,7 @@ impl Running {
                 core::ptr::null_mut(),
                 0,
             );
-            pg_sys::ExecutorStart(desc, 0);
+            cut_off(|| pg_sys::ExecutorStart(desc, 0));
             let states = table_scans::states(desc);
             for (state, places) in states.iter().zip(places) {
                 if let (Some(state), Some(places)) = (state, places) {
@@ -144,10 +160,22 @@ impl Running {
         (self.receiver.rows, self.receiver.closed) = (0, false);
         let order = FixedOrder::start();
         // SAFETY: the query is started and not finished.
-        unsafe { compat::executor_run(self.desc, rows) };
+        cut_off(|| unsafe { compat::executor_run(self.desc, rows) });
         drop(order);
         self.receiver.visit = None;
         self.receiver.rows == rows && !self.receiver.closed
+    }
+
+    /// Where the row that was handed over last lies; None where the query does more than scan tables.
+    pub fn place(&self) -> Option<Place> {
+        // SAFETY: the query is started and not finished; a scan's slot holds its last row.
+        let tuple = unsafe { heap_tuple((*table_scans::last(self.desc)?).ss_ScanTupleSlot) }?;
+        let place = tuple.t_self;
+        Some(Place {
+            table: tuple.t_tableOid,
+            block: u32::from(place.ip_blkid.bi_hi) << 16 | u32::from(place.ip_blkid.bi_lo),
+            number: place.ip_posid,
+        })
     }
 
     /// Ends the query and releases its snapshot, locks aside.

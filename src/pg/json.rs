@@ -20,7 +20,8 @@ impl JsonText {
         // nothing else can go wrong with plain values
         let done = serde_json::to_writer(&mut written, value).ok();
         let text = done.and_then(|()| String::from_utf8(written.0).ok());
-        text.map(|text| Self(Rc::new(text))).ok_or(OutOfMemory { bytes: 0 })
+        text.map(|text| Self(Rc::new(text)))
+            .ok_or(OutOfMemory { bytes: 0 })
     }
 
     /// What a column of type jsonb printed.

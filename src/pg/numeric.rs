@@ -13,6 +13,10 @@ const SHORT_WEIGHT: u16 = 0x003f;
 const POSITIVE_INFINITY: u16 = 0xd000;
 const NEGATIVE_INFINITY: u16 = 0xf000;
 
+/// Digits to base 10000 that are read of a number: two neighbouring doubles, and what lies in the middle between them, differ
+/// within the first 770 decimal ones.
+const MOST_DIGITS: usize = 250;
+
 /// Powers of ten that a double holds exactly.
 const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
@@ -91,13 +95,18 @@ fn magnitude(digits: &[u8], weight: i32) -> f64 {
             };
         }
     }
-    let mut text = String::with_capacity(4 * count + 8);
-    for at in 0..count {
-        let digit = digit(digits, at);
+    // those behind a thousand decimal digits count only as being there: to round takes no more
+    let read = count.min(MOST_DIGITS);
+    let behind = (read..count).any(|at| digit(digits, at) != 0);
+    let mut text = String::with_capacity(4 * (read + 1) + 16);
+    let mut push = |digit: u64| {
         for power in [1000, 100, 10, 1] {
             text.push(char::from(b'0' + (digit / power % 10) as u8));
         }
-    }
+    };
+    (0..read).for_each(|at| push(digit(digits, at)));
+    push(u64::from(behind));
+    let exponent = 4 * (weight - read as i32);
     text.push('e');
     text.push_str(&exponent.to_string());
     text.parse().unwrap_or(f64::NAN)

@@ -5,6 +5,7 @@
 //! and text, and stays there while the error travels on as a panic; when pgrx raises it anew, our function
 //! is called again and adds what was noted. What PostgreSQL does to end the statement takes it away.
 
+use super::long_errors::cut_off;
 use core::ffi::{c_int, c_void};
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
@@ -34,7 +35,7 @@ pub fn in_text<T>(text: &str, body: impl FnOnce() -> T) -> T {
             arg: site.cast(),
         };
         pg_sys::error_context_stack = core::ptr::addr_of_mut!((*site).callback);
-        let result = body();
+        let result = cut_off(body);
         pg_sys::error_context_stack = (*site).callback.previous;
         pg_sys::pfree((*site).text.cast());
         pg_sys::pfree(site.cast());

@@ -2,6 +2,7 @@
 //! processes may run it.
 
 use super::base_column::BaseColumn;
+use super::long_errors::cut_off;
 use super::pages::{self, Table};
 use super::{list, whole_rows};
 use crate::base::errors::OrRaise;
@@ -90,6 +91,10 @@ pub fn single_select(text: &str) -> Result<String, NotOneSelect> {
 /// Plans `text`, which `single_select` accepted or we wrote ourselves. Takes the locks that the
 /// query needs and raises PostgreSQL's own errors (missing table or column, and so on).
 pub fn plan(text: &str) -> Planned {
+    cut_off(|| plan_one(text))
+}
+
+fn plan_one(text: &str) -> Planned {
     let source = terminated(text).or_raise();
     // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
     // live in the current memory context. `query` is read before the planner scribbles on it.
@@ -133,7 +138,7 @@ pub fn plan(text: &str) -> Planned {
 pub fn columns_of(text: &str) -> Vec<Column> {
     let source = terminated(text).or_raise();
     // SAFETY: the query is analyzed, and only read.
-    unsafe { columns((*analyze(&source)).targetList) }
+    unsafe { columns((*cut_off(|| analyze(&source))).targetList) }
 }
 
 /// Parses and analyzes the text of a SELECT as PostgreSQL does for a client's statement, and locks what it names.
@@ -158,10 +163,10 @@ unsafe fn analyze(source: &CStr) -> *mut pg_sys::Query {
 /// The relations that the text of a SELECT names, views as such; each once, in the order of their oids. Looks names up and
 /// runs nothing.
 pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
-    let source = terminated(text);
+    let source = terminated(text).or_raise();
     // SAFETY: the query is analyzed; a list of one query takes what PostgreSQL makes of it.
     unsafe {
-        let query = analyze(&source);
+        let query = cut_off(|| analyze(&source));
         let (mut oids, mut others) = (core::ptr::null_mut(), core::ptr::null_mut());
         let mut row_security = false;
         pg_sys::extract_query_dependencies(query.cast(), &mut oids, &mut others, &mut row_security);

@@ -3,6 +3,7 @@
 //!
 //! An error in between leaves SPI to the abort of the transaction, as PostgreSQL provides.
 
+use super::long_errors::cut_off;
 use super::varlena::Varlena;
 use crate::base::errors::OrRaise;
 use core::ffi::{c_char, CStr};
@@ -47,7 +48,7 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
             pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
         }
         pg_sys::SPI_connect();
-        let result = body();
+        let result = cut_off(body);
         pg_sys::SPI_finish();
         if pushed {
             pg_sys::PopActiveSnapshot();

@@ -47,6 +47,30 @@ pub unsafe fn states(desc: *mut pg_sys::QueryDesc) -> Vec<Option<*mut pg_sys::Pl
     }
 }
 
+/// The scan of a table that handed over the row that a query has handed over last; None where it does more than that.
+///
+/// # Safety
+/// The query is started and not finished.
+pub unsafe fn last(desc: *mut pg_sys::QueryDesc) -> Option<*mut pg_sys::ScanState> {
+    // SAFETY: as the caller promises; a node's tag says what it is.
+    unsafe {
+        let top = (*desc).planstate;
+        let state = match (*top).type_ {
+            pg_sys::NodeTag::T_AppendState => {
+                let append = top.cast::<pg_sys::AppendState>();
+                let plans = core::slice::from_raw_parts(
+                    (*append).appendplans,
+                    (*append).as_nplans as usize,
+                );
+                *plans.get(usize::try_from((*append).as_whichplan).ok()?)?
+            }
+            _ => top,
+        };
+        let scans = (*state).type_ == pg_sys::NodeTag::T_SeqScanState;
+        scans.then(|| state.cast())
+    }
+}
+
 /// # Safety
 /// As for `branches`.
 unsafe fn plans(statement: *mut pg_sys::PlannedStmt) -> Vec<*mut pg_sys::Plan> {

@@ -1,6 +1,7 @@
 //! Values of any type from and to text, by the type's own functions. Any process; each call looks the
 //! type up, so nothing here is for every row of a scan that can do without.
 
+use super::long_errors::cut_off;
 use crate::base::errors::OrRaise;
 use crate::base::text::terminated;
 use core::ffi::CStr;
@@ -17,7 +18,7 @@ pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
     unsafe {
         let (mut output, mut is_varlena) = (pg_sys::InvalidOid, false);
         pg_sys::getTypeOutputInfo(type_id, &mut output, &mut is_varlena);
-        let text = pg_sys::OidOutputFunctionCall(output, datum);
+        let text = cut_off(|| pg_sys::OidOutputFunctionCall(output, datum));
         let copy = lossy(CStr::from_ptr(text).to_bytes()).or_raise();
         pg_sys::pfree(text.cast());
         copy
@@ -32,12 +33,9 @@ pub fn read(text: &str, type_id: pg_sys::Oid) -> Result<pg_sys::Datum, String> {
     PgTryBuilder::new(AssertUnwindSafe(|| unsafe {
         let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
         pg_sys::getTypeInputInfo(type_id, &mut input, &mut parameter);
-        Ok(pg_sys::OidInputFunctionCall(
-            input,
-            text.as_ptr().cast_mut(),
-            parameter,
-            -1,
-        ))
+        Ok(cut_off(|| {
+            pg_sys::OidInputFunctionCall(input, text.as_ptr().cast_mut(), parameter, -1)
+        }))
     }))
     .catch_others(|error| Err(super::caught(&error).message().to_owned()))
     .execute()

@@ -31,6 +31,8 @@ pub struct Job {
     /// The SELECT that yields the rows.
     #[serde(deserialize_with = "text")]
     pub select: String,
+    /// Whether its rows are those of a table, or of its partitions.
+    pub in_table: bool,
     /// What they hold.
     pub columns: Columns,
     /// How feature columns become features.

@@ -199,6 +199,7 @@ fn job(
 ) -> Job {
     Job {
         select: statement.select,
+        in_table: request.source.is_table(),
         columns: statement.columns,
         nulls: request.nulls,
         categories: CategoryLimits {

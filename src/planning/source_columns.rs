@@ -3,6 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::near;
+use crate::base::text::listed;
 use crate::catalog::identifiers;
 use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
@@ -81,13 +82,7 @@ fn resolve_features(
     request: &Request,
     columns: &[Column],
 ) -> Result<(FeatureSet, LeftOut), Failure> {
-    let known = request
-        .exclude
-        .iter()
-        .map(|name| named("excluded", name, columns));
-    if let Some(failure) = Failure::join(known.filter_map(Result::err).collect()) {
-        return Err(failure);
-    }
+    check_excluded(&request.exclude, columns)?;
     if request.features.is_some() {
         let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)
             .map_err(|error| without_identifiers(error, columns))?;
@@ -145,6 +140,29 @@ fn resolve_features(
     }
 }
 
+/// Unknown columns that one error names.
+const MOST_UNKNOWN: usize = 10;
+
+/// Refuses names in `exclude` that no column has.
+fn check_excluded(exclude: &[String], columns: &[Column]) -> Result<(), Failure> {
+    let mut known = HashSet::new();
+    let names = columns.iter().map(|column| column.name.as_str());
+    known.room(names.len())?.extend(names);
+    let mut unknown = exclude.iter().filter(|name| !known.contains(name.as_str()));
+    let first = unknown.by_ref().take(MOST_UNKNOWN);
+    let failures = first.filter_map(|name| named("excluded", name, columns).err());
+    let Some(failure) = Failure::join(failures) else {
+        return Ok(());
+    };
+    Err(match unknown.count() {
+        0 => failure,
+        more => Failure {
+            message: format!("{}; and {more} more", failure.message),
+            ..failure
+        },
+    })
+}
+
 /// The columns that do not just tell the rows of their table apart.
 fn but_identifiers(columns: &[Column]) -> Vec<Column> {
     let reasons = identifiers::reasons(columns).unwrap_or_default();
@@ -192,7 +210,7 @@ pub fn named<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Co
                 None if offered.is_empty() => failure,
                 None => {
                     let known: Vec<_> = known().collect();
-                    failure.hint(format!("The source has the columns {}", known.join(", ")))
+                    failure.hint(format!("The source has the columns {}", listed(&known)))
                 }
             }
         })

@@ -3,7 +3,7 @@
 
 use super::ranked::top_n;
 use super::{any_null, null, site};
-use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::features::FeatureBuffer;
 use crate::model::Model;
 use crate::pg::result_set::{float8, ResultSet};
@@ -74,7 +74,10 @@ impl Baseline {
             b"mean" => Ok(Self::Mean),
             other => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("unknown baseline '{}'", String::from_utf8_lossy(other)),
+                format!(
+                    "unknown baseline '{}'",
+                    shortened(&String::from_utf8_lossy(&other[..other.len().min(1000)]))
+                ),
             )
             .hint(hint)),
         }

@@ -3,7 +3,9 @@
 
 use super::row_decoder::RowDecoder;
 use crate::base::errors::{Code, Failure};
+use crate::base::text::listed;
 use crate::features::{FeatureError, Nulls};
+use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, RowError};
 
 impl RowDecoder {
@@ -79,16 +81,13 @@ impl RowDecoder {
     }
 
     fn check_nulls(&self) -> Result<(), Failure> {
-        let counts: Vec<(String, u64)> = self
-            .decoder
-            .learned()
-            .parts
-            .iter()
-            .zip(&self.null_counts)
-            .enumerate()
-            .filter(|(number, (_, count))| **count > 0 && !self.decoder.is_left_out(*number))
-            .map(|(_, (part, count))| (part.name(), *count))
-            .collect();
+        let parts = self.decoder.learned().parts.iter();
+        let parts = parts.zip(&self.null_counts).enumerate();
+        let counts = gathered(
+            parts
+                .filter(|(number, (_, count))| **count > 0 && !self.decoder.is_left_out(*number))
+                .map(|(_, (part, count))| (part.name(), *count)),
+        )?;
         let Some((name, count)) = counts.first() else {
             return Ok(());
         };
@@ -101,11 +100,9 @@ impl RowDecoder {
         )
         .hint("nulls => 'skip' leaves such rows out, nulls => 'mean' takes the column's mean or a category of its own, nulls => 'zero' counts a NULL as 0");
         if counts.len() > 1 {
-            let all: Vec<_> = counts
-                .iter()
-                .map(|(name, count)| format!("\"{name}\" ({count})"))
-                .collect();
-            failure = failure.detail(format!("Columns with NULL values: {}.", all.join(", ")));
+            let all = counts.iter();
+            let all = gathered(all.map(|(name, count)| format!("\"{name}\" ({count})")))?;
+            failure = failure.detail(format!("Columns with NULL values: {}.", listed(&all)));
         }
         Err(failure)
     }
@@ -121,6 +118,7 @@ impl RowDecoder {
                 ),
             )
             .detail(format!("It is in row {} of the source.", self.rows_seen))
+            .about_row()
             .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
             RowError::CacheTooSmall {
                 row_bytes,
@@ -134,11 +132,23 @@ impl RowDecoder {
                 ),
             )
             .detail(format!("It is row {} of the source.", self.rows_seen))
+            .about_row()
             .hint(format!(
                 "SET pgsvm.cache_size = '{}kB'",
                 needed_cache_bytes.div_ceil(1024)
             )),
             other => Failure::from(other),
+        }
+    }
+
+    /// What is wrong with the label or fold of the last row, with its number.
+    pub(super) fn in_row(&self, failure: Failure) -> Failure {
+        match failure.code {
+            // of all rows together
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED | Code::ERRCODE_OUT_OF_MEMORY => failure,
+            _ => failure
+                .in_detail(&format!("It is in row {} of the source.", self.rows_seen))
+                .about_row(),
         }
     }
 

@@ -8,7 +8,7 @@
 //! queue is full.
 
 use crate::base::errors::OrRaise;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{Continue, Place, Row, Running};
 use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
 use crate::pg::query::{self, Planned};
 use crate::pg::queue::{Receiver, Sender};
@@ -88,6 +88,14 @@ impl Rows {
         match self {
             Self::Alone(running) => running.run(rows, visit),
             Self::Together(together) => together.run(rows, visit),
+        }
+    }
+
+    /// Where the row that was handed on last lies, if that is known; nothing can be handed on afterwards.
+    pub fn place(&mut self) -> Option<Place> {
+        match self {
+            Self::Alone(running) => running.place(),
+            Self::Together(together) => together.place(),
         }
     }
 
@@ -178,6 +186,15 @@ impl Together {
             true => Ending::None,
             false => Ending::Piece,
         }
+    }
+
+    /// Of a row that a helper has sent it is found by fetching the piece up to it here too.
+    fn place(&mut self) -> Option<Place> {
+        if let Fetcher::Helper(_) = self.from {
+            self.fetch_here(self.rows.saturating_sub(1));
+            self.fetch(self.again + 1, &mut |_| Continue::No);
+        }
+        self.running.place()
     }
 
     fn receive(

@@ -55,7 +55,10 @@ impl RowDecoder {
         self.take(row, admitted, sink)
             .map_err(|failure| match &self.keys {
                 // rows come in no order of the table's own: the key tells which one it is
-                Some(keys) => failure.in_detail(&format!("Its key: {}.", keys.name(row))),
+                Some(keys) => Failure {
+                    row: false,
+                    ..failure.in_detail(&format!("Its key: {}.", keys.name(row)))
+                },
                 None => failure,
             })
     }
@@ -117,7 +120,10 @@ impl RowDecoder {
             return Ok(Decoded::Skipped);
         }
         let found = match known {
-            None => self.groups.of(row)?,
+            None => self
+                .groups
+                .of(row)
+                .map_err(|failure| self.in_row(failure))?,
             known => known,
         };
         let Some((class, group)) = found else {

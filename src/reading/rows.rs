@@ -11,6 +11,7 @@ use crate::planning::job::Job;
 use crate::reading::constants::Constants;
 use crate::reading::helpers::{Helpers, Rows};
 use crate::reading::row_decoder::RowDecoder;
+use crate::request::source;
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
 use crate::targets::labels::{self, LabelValue};
@@ -29,6 +30,8 @@ pub struct RowSource {
     decode: RowDecoder,
     /// What a training without a key begins from.
     begins: Option<Following>,
+    /// Whether the source is a table, or its partitions.
+    in_table: bool,
 }
 
 impl RowSource {
@@ -59,7 +62,7 @@ impl RowSource {
             added,
             decode: RowDecoder {
                 groups: Groups::new(&columns.label, fold, &job.plan, job.terms.seed),
-                costs: Costs::new(columns.weight.as_ref(), &job.class_weights),
+                costs: Costs::new(columns.weight.as_ref(), &job.class_weights)?,
                 null_counts: vec![0; features.parts.len()],
                 decoder,
                 buffer: FeatureBuffer::default(),
@@ -73,6 +76,7 @@ impl RowSource {
                 unit_rows: job.unit_rows,
             },
             begins,
+            in_table: job.in_table,
         })
     }
 
@@ -189,6 +193,21 @@ impl RowSource {
     }
 }
 
+impl RowSource {
+    /// Where the row that a failure is about lies, of a source that is a table.
+    fn placed(&mut self, failure: Failure) -> Failure {
+        let wanted = failure.row && self.in_table;
+        let place = self.rows.as_mut().filter(|_| wanted).and_then(Rows::place);
+        match place {
+            None => failure,
+            Some(place) => {
+                let table = source::qualified_relation(place.table).unwrap_or_default();
+                failure.in_detail(&format!("Its ctid: {} in {table}.", place.ctid()))
+            }
+        }
+    }
+}
+
 impl Source for RowSource {
     type Error = Failure;
 
@@ -212,7 +231,7 @@ impl Source for RowSource {
             (None, None) => return Ok(false),
         };
         match failure {
-            Some(failure) => Err(failure),
+            Some(failure) => Err(self.placed(failure)),
             None if more => Ok(true),
             None => self.next_rows(),
         }

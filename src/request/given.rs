@@ -161,10 +161,14 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
     Ok(match name {
         "nulls" => text(&arguments.nulls),
         "weight" => text(&arguments.weight),
-        "class_weight" => arguments.class_weight.as_ref().map(|given| {
-            let read = JsonText::read(given).ok();
-            read.map_or_else(|| owned(given).map(Value::from), Ok)
-        }).transpose()?,
+        "class_weight" => arguments
+            .class_weight
+            .as_ref()
+            .map(|given| {
+                let read = JsonText::read(given).ok();
+                read.map_or_else(|| owned(given).map(Value::from), Ok)
+            })
+            .transpose()?,
         "probability" => arguments.probability.map(Value::from),
         "key" => text(&arguments.key),
         "loss" => text(&arguments.loss),

@@ -25,6 +25,21 @@ impl Source {
         Self::Query(Rc::new(text))
     }
 
+    /// Whether it is a table, or one with partitions.
+    pub fn is_table(&self) -> bool {
+        let Self::Relation(oid) = self else {
+            return false;
+        };
+        // SAFETY: a catalog look-up inside a transaction.
+        let kind = unsafe { pg_sys::get_rel_relkind(*oid) } as u8;
+        let tables = [
+            pg_sys::RELKIND_RELATION,
+            pg_sys::RELKIND_PARTITIONED_TABLE,
+            pg_sys::RELKIND_MATVIEW,
+        ];
+        tables.contains(&kind)
+    }
+
     /// The FROM item that yields the source's rows, every name in it quoted and qualified.
     pub fn table_expression(&self) -> Result<String, Failure> {
         match self {

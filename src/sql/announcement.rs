@@ -2,6 +2,7 @@
 //! WARNING for each thing that is the matter.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::text::listed;
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::planning::source_columns::LeftOut;
 use crate::request::{scoring_words, ClassWeight, Request};
@@ -165,7 +166,7 @@ impl Announcement<'_> {
             ("Text that looks like numbers", number_columns(features)),
         ];
         let said = all.into_iter().filter(|(_, columns)| !columns.is_empty());
-        said.map(|(what, columns)| format!("{what}: {}.", columns.join(", ")))
+        said.map(|(what, columns)| format!("{what}: {}.", listed(&columns)))
             .collect()
     }
 

@@ -6,8 +6,8 @@
 //! the model itself: see `immutable_function`.
 
 use crate::base::errors::{notice, Code, Failure, OrRaise};
-use crate::catalog::rights;
 use crate::catalog::spi_failure;
+use crate::catalog::{identifiers, rights};
 use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::request::source::quote;
@@ -37,6 +37,7 @@ fn svm_create_function(
         (call.text("kind"), call.get::<bool>("immutable"))
     };
     let kind = Kind::of(kind.as_deref(), &found).or_raise();
+    name.map_or(Ok(()), identifiers::check_length).or_raise();
     let name = name.map_or_else(
         || quote(&format!("{}_{}", kind.verb(), found.base_name())),
         str::to_owned,

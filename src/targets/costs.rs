@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::deform::Row;
 use crate::targets::labels::LabelValue;
+use pgsvm_core::memory::{OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -25,12 +26,18 @@ pub struct WeightColumn {
 
 impl Costs {
     /// For rows with such a column, if any, and these weights of classes by label.
-    pub fn new(column: Option<&WeightColumn>, class_weights: &[(String, f64)]) -> Self {
-        Self {
+    pub fn new(
+        column: Option<&WeightColumn>,
+        class_weights: &[(String, f64)],
+    ) -> Result<Self, OutOfMemory> {
+        let mut by_label = HashMap::new();
+        let weights = class_weights.iter().cloned();
+        by_label.room(weights.len())?.extend(weights);
+        Ok(Self {
             column: column.cloned(),
-            by_label: class_weights.iter().cloned().collect(),
+            by_label,
             by_class: Vec::new(),
-        }
+        })
     }
 
     /// A row's own weight; 0 leaves the row out.
@@ -48,6 +55,7 @@ impl Costs {
                 format!("weight column \"{}\" contains NULL", column.name),
             )
             .detail(place())
+            .about_row()
             .hint("A weight of 0 leaves a row out"));
         }
         let weight = f64::from_bits(row.values[column.at].value() as u64);
@@ -59,6 +67,7 @@ impl Costs {
             format!("weight column \"{}\" holds {weight}", column.name),
         )
         .detail(place())
+        .about_row()
         .hint("Weights are 0 (the row is left out) or positive"))
     }
 

@@ -204,7 +204,7 @@ impl<'a> Recheck<'a> {
         let job = self.job;
         let columns = &self.planned.columns[..job.columns.features.end];
         let mut decoder = Decoder::new(&self.reader.features, columns, job.nulls)?;
-        let mut costs = Costs::new(job.columns.weight.as_ref(), &job.class_weights);
+        let mut costs = Costs::new(job.columns.weight.as_ref(), &job.class_weights)?;
         // the same plan gives the same rows in the same order: the snapshot is the same
         let mut running = helpers::running(self.planned, job);
         let (mut number, mut next) = (0u32, 0);

@@ -37,8 +37,56 @@ SELECT svm_train('points', 'good', model => 'm', options => jsonb_build_object('
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', model => 'm', class_weight => '{"a": [' || repeat('1, ', 3000) || '1]}');
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', features => ARRAY[repeat('x', 2000)]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', exclude => (SELECT array_agg('column ' || i) FROM generate_series(1, 10000) AS i));
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_decision(repeat('x', 2000), ARRAY[1.0]);
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm(repeat('x', 100000), content => '1 1:1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_load_libsvm('t', path => '/' || repeat('x', 100000));
+\echo :LAST_ERROR_SQLSTATE
+
+-- long queries train, are stored and follow
+SET client_min_messages = warning;
+CREATE FUNCTION commented(columns text, bytes int) RETURNS text LANGUAGE sql
+    AS $$ SELECT format('SELECT %s FROM points /* %s */', columns, repeat('c', bytes)) $$;
+SELECT svm_train_query(commented('id, x, good', 100000), 'good', model => 'long', key => 'id');
+SELECT svm_train_query(commented('id, x, good', 900000), 'good', model => 'long', key => 'id');
+SELECT length(query) FROM svm_source ORDER BY 1;
+SELECT svm_refresh('long');
+SELECT svm_update_query('long', commented('id, x, good', 900000));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_forget_query('long', commented('id + 1000 AS id', 900000));
+\echo :LAST_ERROR_SQLSTATE
+RESET client_min_messages;
+SELECT svm_create_function('long', repeat('x', 100000));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query(commented('id, x, good', 1100000), 'good', model => 'long');
+\echo :LAST_ERROR_SQLSTATE
+-- errors of what a query runs come through, the long ones cut off
+CREATE FUNCTION complain(bytes int) RETURNS float8 LANGUAGE plpgsql IMMUTABLE
+    AS $$ BEGIN RAISE 'no: %', repeat('m', bytes) USING DETAIL = repeat('d', bytes), HINT = repeat('h', bytes), ERRCODE = 'P0009'; END $$;
+SELECT svm_train_query('SELECT good, x + complain(20) AS x FROM points', 'good', model => 'no');
+\echo :LAST_ERROR_SQLSTATE
+CREATE FUNCTION told(statement text) RETURNS TABLE (state text, message text, detail text, hint text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    message := left(message, 10) || ' ' || length(message); detail := length(detail); hint := length(hint);
+    RETURN NEXT;
+END $$;
+CREATE VIEW complaining AS SELECT id, good, CASE WHEN id > 7 THEN complain(100000 + id::int) ELSE x END AS x FROM points;
+SELECT told.* FROM (VALUES
+    ('SELECT svm_train_query(''SELECT good, x + complain(100000) AS x FROM points'', ''good'', model => ''no'')'),
+    ('SELECT svm_train(''complaining'', ''good'', model => ''no'')'),
+    ('SELECT svm_evaluate(''long'', ''complaining'')'),
+    ('SELECT svm_suspects(''long'', ''complaining'')'),
+    ('SELECT svm_forget_query(''long'', ''SELECT complain(100000)::int AS id'')')) AS given (statement), told(statement);
+DROP FUNCTION complain CASCADE;
+SELECT svm_drop('long');
 
 -- more models at one place in a query than it keeps at hand
 SET client_min_messages = warning;

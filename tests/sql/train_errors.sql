@@ -291,3 +291,39 @@ UPDATE named SET a = '{1}', key = repeat('long', 100) WHERE key = 'k5';
 SELECT svm_train('named', 'y', '{a}', 'named', key => 'key');
 \echo :LAST_ERROR_SQLSTATE
 DROP TABLE named;
+-- without one, by where it lies: in a table, one of its partitions or a child, whatever is left out before it
+CREATE TABLE placed (id int, x float8, y boolean, weight float8, part int) PARTITION BY LIST (part);
+CREATE TABLE placed_one PARTITION OF placed FOR VALUES IN (1);
+CREATE TABLE "Placed two" PARTITION OF placed FOR VALUES IN (2);
+INSERT INTO placed SELECT i, i, i % 2 = 0, 1, 1 + i / 11 FROM generate_series(1, 20) AS i;
+UPDATE placed SET x = 'Infinity' WHERE id = 14;
+SELECT svm_train('placed', 'y', '{x}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('"Placed two"', 'y', '{x}', weight => 'weight');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE placed SET x = 1, weight = -1 WHERE id = 14;
+DELETE FROM placed WHERE id < 14 AND part = 2;
+SELECT svm_train('placed', 'y', '{x}', weight => 'weight');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE placed SET weight = 1, id = NULL WHERE id = 14;
+SELECT svm_train('placed', 'y', '{x}', key => 'id', model => 'placed');
+\echo :LAST_ERROR_SQLSTATE
+CREATE TABLE parent (v float8[], label float8);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO parent SELECT ARRAY[i, 1], i % 2 FROM generate_series(1, 3) AS i;
+INSERT INTO child SELECT ARRAY[i, 1], CASE i WHEN 3 THEN 'NaN'::float8 ELSE i % 2 END FROM generate_series(1, 3) AS i;
+SELECT svm_train('parent', 'label', '{v}');
+\echo :LAST_ERROR_SQLSTATE
+UPDATE child SET v = '{1}', label = 1 WHERE label = 'NaN';
+SELECT svm_train('parent', 'label', '{v}');
+\echo :LAST_ERROR_SQLSTATE
+CREATE MATERIALIZED VIEW kept AS SELECT * FROM parent;
+SELECT svm_train('kept', 'label', '{v}');
+\echo :LAST_ERROR_SQLSTATE
+-- rows of a view and of a query lie nowhere, nor do those of a table that come in another order
+CREATE VIEW seen AS SELECT * FROM parent;
+SELECT svm_train('seen', 'label', '{v}');
+SELECT svm_train_query('SELECT * FROM parent', 'label', '{v}', 'parent');
+SELECT svm_train('parent', 'label', '{v}', c => NULL, options => '{"fold_order": "label"}');
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE placed, parent CASCADE;

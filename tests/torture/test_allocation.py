@@ -21,6 +21,7 @@ DATABASE = "allocation"
 OUT_OF_MEMORY = "53200"
 # Each of a few seconds at most; numbers of allocations are those of one process, so that a worker fails at the same.
 TESTS = [
+    "arguments",
     "classes",
     "categories",
     "evaluation",
@@ -28,13 +29,14 @@ TESTS = [
     "explain",
     "follow",
     "large",
+    "long",
     "models",
     "predict",
     "shared_memory",
     "train",
     "tutorial",
 ]
-QUICK_TESTS = ["categories", "exchange", "follow", "large"]
+QUICK_TESTS = ["categories", "exchange", "follow", "large", "long"]
 
 
 @pytest.fixture(scope="module", autouse=True)
