@@ -10,7 +10,6 @@ use crate::base::text::terminated;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, owned};
-use std::ffi::CString;
 
 /// A column of a query's result.
 #[derive(Debug, Clone)]
