@@ -1,8 +1,8 @@
 //! Which columns a model reads, and what training learned of them. Stored with the model.
 
-use crate::base::text::listed;
 use super::category::Dictionary;
 use super::stored;
+use crate::base::text::listed;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
 use serde::{Deserialize, Serialize};
