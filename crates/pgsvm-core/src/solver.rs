@@ -26,7 +26,7 @@ pub(crate) mod divided;
 pub(crate) mod driver;
 mod joint;
 mod proximal;
-pub(crate) mod reading;
+pub(crate) mod scans;
 mod single;
 mod sums;
 mod visit;

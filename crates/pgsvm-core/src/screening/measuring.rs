@@ -5,11 +5,10 @@ use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::rows::visited::VisitedRows;
 use crate::screening::slack::{code_at, Metric, MetricLearner, Ruler, MOST_FEATURES};
-use crate::simd::{Isa, Level, Real, Work};
+use crate::simd::{Isa, Real};
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::Scans;
 use crate::solver::Solver;
 use crate::task::heads::HeadSpec;
 
@@ -79,47 +78,18 @@ impl Measuring {
     pub(crate) fn finish(self) -> Leeways {
         self.leeways
     }
+}
 
+impl<T: Real> Scans<Solver<T>> for Measuring {
     #[inline(always)]
-    fn measure<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
+    fn add<K: Isa>(&mut self, solver: &Solver<T>, row: &Row<'_>) -> usize {
         let (ordinal, group) = (row.ordinal(), row.group());
         if solver.duals(0).get(ordinal) > 0.0 {
-            return;
+            return row.values();
         }
         let margin = f32::from(self.signs[group]) * solver.decision::<K>(0, row);
         let ruler = &self.rulers[group];
         self.leeways.codes[ordinal] = code_at(margin, || ruler.length_of(row));
-    }
-}
-
-/// The work of measuring rows.
-struct Measure<'a, T> {
-    solver: &'a Solver<T>,
-    rows: VisitedRows<'a>,
-    measuring: &'a mut Measuring,
-}
-
-impl<T: Real> Work for Measure<'_, T> {
-    /// Values of the rows.
-    type Output = usize;
-
-    #[inline(always)]
-    fn run<K: Isa>(self) -> usize {
-        let mut values = 0;
-        for row in self.rows {
-            values += row.values();
-            self.measuring.measure::<K, T>(self.solver, &row);
-        }
-        values
-    }
-}
-
-impl<T: Real> ReadRows<T> for Measuring {
-    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
-        Level::best().run(Measure {
-            solver,
-            rows,
-            measuring: self,
-        })
+        row.values()
     }
 }

@@ -9,9 +9,8 @@ use crate::base::memory::filled;
 use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::rows::visited::VisitedRows;
-use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::reading::ReadRows;
+use crate::simd::{Isa, Real};
+use crate::solver::scans::Scans;
 use crate::solver::Solver;
 use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
 use crate::task::plan::{Layout, Plan, Purpose, MOST_FOLDS};
@@ -137,35 +136,11 @@ impl HeldOut {
     }
 }
 
-/// The work of deciding rows.
-struct Decide<'a, T> {
-    solver: &'a Solver<T>,
-    rows: VisitedRows<'a>,
-    held_out: &'a mut HeldOut,
-}
-
-impl<T: Real> Work for Decide<'_, T> {
-    /// Values of the rows.
-    type Output = usize;
-
+impl<T: Real> Scans<Solver<T>> for HeldOut {
     #[inline(always)]
-    fn run<K: Isa>(self) -> usize {
-        let mut values = 0;
-        for row in self.rows {
-            values += row.values() * self.held_out.width();
-            self.held_out.decide::<K, T>(self.solver, &row);
-        }
-        values
-    }
-}
-
-impl<T: Real> ReadRows<T> for HeldOut {
-    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
-        Level::best().run(Decide {
-            solver,
-            rows,
-            held_out: self,
-        })
+    fn add<K: Isa>(&mut self, solver: &Solver<T>, row: &Row<'_>) -> usize {
+        self.decide::<K, T>(solver, row);
+        row.values() * self.width()
     }
 }
 

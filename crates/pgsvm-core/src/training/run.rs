@@ -12,7 +12,6 @@ use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
 use crate::simd::Real;
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
@@ -249,8 +248,7 @@ impl<T: Real> Run<T> {
                 Ok(step)
             }
             Activity::Deciding(held_out) => {
-                let work: &mut dyn ReadRows<T> = &mut **held_out;
-                let step = self.schedule.read(work, budget_values);
+                let step = self.schedule.read(&mut **held_out, budget_values);
                 if step == Step::Done {
                     return self.end_deciding();
                 }
@@ -291,8 +289,7 @@ impl<T: Real> Run<T> {
                 false => Ok(Step::Progress),
             },
             Activity::Measuring(measuring) => {
-                let work: &mut dyn ReadRows<T> = &mut **measuring;
-                let step = self.schedule.read(work, budget_values);
+                let step = self.schedule.read(&mut **measuring, budget_values);
                 if step == Step::Done {
                     return Ok(self.end_measuring());
                 }

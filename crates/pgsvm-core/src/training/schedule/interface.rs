@@ -4,7 +4,7 @@ use crate::base::step::Step;
 use crate::rows::page::Page;
 use crate::rows::visited::VisitedRows;
 use crate::screening::slack::Metric;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
@@ -20,7 +20,7 @@ pub(in crate::training) trait Schedule<T>: Send {
     fn begin_reading(&mut self, counts: bool);
 
     /// Has rows read, with about this budget of values; `Done` behind the last.
-    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step;
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step;
 
     /// Trains other heads from here on.
     fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError>;
@@ -48,12 +48,12 @@ pub(in crate::training) trait Schedule<T>: Send {
 /// Rows of the cache that are read at a time.
 const SLOTS: usize = 128;
 
-/// Has the rows of a page read from slot `next` on.
-pub(in crate::training) fn read_page<T>(
+/// Has the rows of a page read from slot `next` on, at this method's weights.
+pub(in crate::training) fn read_page<M>(
     page: Page<'_>,
     next: &mut usize,
-    solver: &Solver<T>,
-    work: &mut dyn ReadRows<T>,
+    method: &M,
+    sums: &mut dyn ScanRows<M>,
     budget_values: usize,
 ) -> Step {
     let mut left = budget_values;
@@ -67,7 +67,7 @@ pub(in crate::training) fn read_page<T>(
             next: *next,
             end,
         };
-        left = left.saturating_sub(work.read(solver, rows));
+        left = left.saturating_sub(sums.scan(method, rows));
         *next = end;
     }
     Step::Done

@@ -6,7 +6,7 @@ use crate::cache::{Consumer, Ends};
 use crate::rows::visited::{Batch, VisitedRows};
 use crate::simd::{Isa, Real, Work};
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::Policy;
 use crate::training::error::TrainError;
@@ -142,13 +142,14 @@ impl Passes {
     }
 }
 
-/// Has rows read that arrive in a pass in which nothing is trained, batch after batch; `Done` behind the last row.
-pub(in crate::training) fn read_as_they_arrive<T>(
+/// Has rows read that arrive in a pass in which nothing is trained, batch after batch, at this method's weights; `Done` behind
+/// the last row.
+pub(in crate::training) fn read_as_they_arrive<M>(
     consumer: &mut Consumer,
     dense: usize,
     passes: &mut Passes,
-    solver: &Solver<T>,
-    work: &mut dyn ReadRows<T>,
+    method: &M,
+    sums: &mut dyn ScanRows<M>,
     budget_values: usize,
 ) -> Step {
     let (mut left, mut moved) = (budget_values, false);
@@ -160,7 +161,7 @@ pub(in crate::training) fn read_as_they_arrive<T>(
             batch: Batch::new(batch.words, dense),
             count: &mut passes.rows,
         };
-        let values = work.read(solver, rows);
+        let values = sums.scan(method, rows);
         let last = batch.ends == Ends::Pass;
         consumer.release();
         if last {

@@ -16,7 +16,7 @@ use crate::rows::row::Row;
 use crate::rows::visited::Batch;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
 use crate::training::error::TrainError;
@@ -340,16 +340,16 @@ impl<T: Real> Schedule<T> for Pegasos<T> {
         self.read = 0;
     }
 
-    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         let (solver, dense) = (&self.solver, self.facts.dense);
         match &mut self.rows {
             RowStore::Streaming(_, consumer) => {
                 let passes = &mut self.passes;
-                read_as_they_arrive(consumer, dense, passes, solver, work, budget_values)
+                read_as_they_arrive(consumer, dense, passes, solver, sums, budget_values)
             }
             RowStore::Resident(arena) => {
                 let page = Page::new(arena.words(), dense);
-                read_page(page, &mut self.read, solver, work, budget_values)
+                read_page(page, &mut self.read, solver, sums, budget_values)
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::divided::{Member, Shared, Team};
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::ScanRows;
 use crate::solver::{Pass, Solver};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
@@ -446,9 +446,9 @@ impl<T: Real> Schedule<T> for Resident<T> {
         self.read = 0;
     }
 
-    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         let page = Page::new(self.arena.words(), self.facts.dense);
-        let step = read_page(page, &mut self.read, &self.solver, work, budget_values);
+        let step = read_page(page, &mut self.read, &self.solver, sums, budget_values);
         self.cursor = self.read / self.block;
         step
     }

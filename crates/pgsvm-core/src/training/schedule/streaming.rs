@@ -21,7 +21,7 @@ use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
-use crate::solver::reading::ReadRows;
+use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Schedule as Timing};
 use crate::training::error::TrainError;
@@ -435,13 +435,13 @@ impl<T: Real> Schedule<T> for Streaming<T> {
         self.passes.begin_reading(counts);
     }
 
-    fn read(&mut self, work: &mut dyn ReadRows<T>, budget_values: usize) -> Step {
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         read_as_they_arrive(
             &mut self.consumer,
             self.facts.dense,
             &mut self.passes,
             &self.solver,
-            work,
+            sums,
             budget_values,
         )
     }

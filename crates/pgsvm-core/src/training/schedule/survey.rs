@@ -11,8 +11,8 @@ use crate::base::memory::filled;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::visited::{Batch, VisitedRows};
-use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::reading::ReadRows;
+use crate::simd::{Isa, Real};
+use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
 use crate::task::evaluation::{predicted_class, Ranking};
 use crate::task::plan::Layout;
@@ -95,7 +95,7 @@ impl Sample {
             batch: Batch::new(&rest[..length], dense),
             count: &mut 0,
         };
-        survey.read(solver, rows);
+        survey.scan(solver, rows);
         *from += length;
         *from == self.words.len()
     }
@@ -179,38 +179,14 @@ impl Survey {
     }
 }
 
-/// The work of looking at those of the rows that are picked.
-struct Look<'a, T> {
-    solver: &'a Solver<T>,
-    rows: VisitedRows<'a>,
-    survey: &'a mut Survey,
-}
-
-impl<T: Real> Work for Look<'_, T> {
-    /// Values looked at.
-    type Output = usize;
-
+impl<T: Real> Scans<Solver<T>> for Survey {
     #[inline(always)]
-    fn run<K: Isa>(self) -> usize {
-        let mut values = 0;
-        for row in self.rows {
-            values += 1;
-            if self.survey.pick.has(row.ordinal()) {
-                self.survey.look::<K, T>(self.solver, &row);
-                values += row.values() * self.survey.decisions.len();
-            }
+    fn add<K: Isa>(&mut self, solver: &Solver<T>, row: &Row<'_>) -> usize {
+        if !self.pick.has(row.ordinal()) {
+            return 1;
         }
-        values
-    }
-}
-
-impl<T: Real> ReadRows<T> for Survey {
-    fn read(&mut self, solver: &Solver<T>, rows: VisitedRows<'_>) -> usize {
-        Level::best().run(Look {
-            solver,
-            rows,
-            survey: self,
-        })
+        self.look::<K, T>(solver, row);
+        1 + row.values() * self.decisions.len()
     }
 }
 

@@ -1,0 +1,57 @@
+//! What one read-only pass over the rows sums up, at the weights of a method that stand still meanwhile.
+//!
+//! Decisions of held-out rows, the accuracy of a sample and the slack of margins are such sums; so are the loss, gradient
+//! and Hessian of a method that needs nothing else of the rows, or the cutting planes of one. Whoever holds the rows knows
+//! [`ScanRows`] alone, and hands them over a run at a time; what is summed up writes [`Scans`], one row at a time.
+
+use crate::rows::row::Row;
+use crate::rows::visited::VisitedRows;
+use crate::simd::{Isa, Level, Work};
+
+/// What is summed up over rows, at a method M.
+pub(crate) trait Scans<M> {
+    /// Takes one row in. Gives back how many values that was, at least one.
+    fn add<K: Isa>(&mut self, method: &M, row: &Row<'_>) -> usize;
+
+    /// Takes a run of rows in: for sums that do better with several rows at once.
+    #[inline(always)]
+    fn add_all<K: Isa>(&mut self, method: &M, rows: VisitedRows<'_>) -> usize {
+        let mut values = 0;
+        for row in rows {
+            values += self.add::<K>(method, &row);
+        }
+        values
+    }
+}
+
+/// The same for whoever hands over rows. Called once for a run of them.
+pub(crate) trait ScanRows<M> {
+    /// Takes these rows in. Gives back how many values that was.
+    fn scan(&mut self, method: &M, rows: VisitedRows<'_>) -> usize;
+}
+
+impl<M, S: Scans<M>> ScanRows<M> for S {
+    fn scan(&mut self, method: &M, rows: VisitedRows<'_>) -> usize {
+        Level::best().run(Run {
+            sums: self,
+            method,
+            rows,
+        })
+    }
+}
+
+/// The work of taking in a run of rows.
+struct Run<'a, S, M> {
+    sums: &'a mut S,
+    method: &'a M,
+    rows: VisitedRows<'a>,
+}
+
+impl<M, S: Scans<M>> Work for Run<'_, S, M> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> usize {
+        self.sums.add_all::<K>(self.method, self.rows)
+    }
+}
