@@ -421,7 +421,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let page = Page::new(loading.arena(), dense);
         let (slots, mut end, mut words) = (page.slots(), slot, 0);
         while end < slots && words < spill.chunk_words() {
-            words += page.peek_row(end).words().len();
+            words += page.row(end).map_or(0, |row| row.words().len());
             end += 1;
         }
         let rows = &page.peek(slot)[..words];

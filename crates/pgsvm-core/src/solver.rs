@@ -29,6 +29,8 @@ mod proximal;
 pub(crate) mod scans;
 mod single;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod visit;
 pub(crate) mod weights;
 
@@ -36,6 +38,7 @@ use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
@@ -266,7 +269,7 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn visit_blocks<K: Isa, const FULL: bool>(
         &mut self,
-        blocks: Blocks<'_>,
+        blocks: Blocks<'_, impl RowMap>,
         budget: usize,
     ) -> (usize, usize) {
         let (mut done, mut values) = (0, 0);
@@ -359,7 +362,7 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn check_blocks<K: Isa>(
         &mut self,
-        blocks: Blocks<'_>,
+        blocks: Blocks<'_, impl RowMap>,
         everything: bool,
         budget: usize,
     ) -> (usize, usize) {
@@ -404,7 +407,7 @@ impl<T: Real> Solver<T> {
     }
 
     #[inline(always)]
-    fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+    fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
         if let Some(moments) = &mut self.moments {
             moments.learn_blocks(blocks);
         }

@@ -78,7 +78,8 @@ impl<'a> Page<'a> {
     }
 
     /// The row in a slot, dead or not.
-    pub(crate) fn peek_row(&self, slot: usize) -> Row<'a> {
+    #[inline(always)]
+    pub(in crate::rows) fn peek_row(&self, slot: usize) -> Row<'a> {
         Row::new(self.peek(slot), self.dense)
     }
 

@@ -1,99 +1,128 @@
-//! Rows as a training meets them, wherever they lie: the slots of a page ([`Page::peek_row`]), or a batch as it came.
+//! Rows as a training visits them, wherever they are stored: in the slots of a page, or in a batch as it came.
 //!
-//! Here, and nowhere else, stored rows become visited ones; today they are the same.
+//! Solver and training have rows from here and from nowhere else, so that a [`RowMap`] stands between what is stored and
+//! what is visited; what only moves rows from one place to another has them from [`Page`] and [`Batch`].
 
+use crate::rows::batch::Batch;
+use crate::rows::map::{Identity, RowMap};
 use crate::rows::page::Page;
 use crate::rows::row::Row;
+use std::ops::Range;
 
-/// The rows in some words, one behind the other.
-#[derive(Clone)]
-pub(crate) struct Batch<'a> {
-    rest: &'a [u32],
-    dense: usize,
+/// The rows of a page.
+pub(crate) struct VisitedPage<'a, M = Identity> {
+    /// What they are made of, which prefetching asks for.
+    pub(crate) stored: Page<'a>,
+    map: &'a M,
 }
 
-impl<'a> Batch<'a> {
+impl<M> Clone for VisitedPage<'_, M> {
     #[inline(always)]
-    pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
-        Self { rest: words, dense }
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for VisitedPage<'_, M> {}
+
+impl<'a> VisitedPage<'a> {
+    /// Its rows as they are stored.
+    #[inline(always)]
+    pub(crate) fn as_stored(page: Page<'a>) -> Self {
+        Self::mapped(page, &Identity)
+    }
+}
+
+impl<'a, M: RowMap> VisitedPage<'a, M> {
+    /// What this map makes of its rows.
+    #[inline(always)]
+    pub(crate) fn mapped(stored: Page<'a>, map: &'a M) -> Self {
+        Self { stored, map }
     }
 
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> usize {
+        self.stored.slots()
+    }
+
+    /// The row in a slot, dead or not.
+    #[inline(always)]
+    pub(crate) fn row(&self, slot: usize) -> Row<'a> {
+        self.map.visited(self.stored.peek_row(slot))
+    }
+
+    /// The row in a slot unless it is dead.
+    #[inline(always)]
+    pub(crate) fn live(&self, slot: usize) -> Option<Row<'a>> {
+        self.stored.row(slot).map(|row| self.map.visited(row))
+    }
+}
+
+/// The rows of a batch.
+pub(crate) struct VisitedBatch<'a, M = Identity> {
+    stored: Batch<'a>,
+    map: &'a M,
+}
+
+impl<'a> VisitedBatch<'a> {
+    /// Its rows as they are stored.
+    #[inline(always)]
+    pub(crate) fn as_stored(stored: Batch<'a>) -> Self {
+        Self {
+            stored,
+            map: &Identity,
+        }
+    }
+}
+
+impl<'a, M: RowMap> VisitedBatch<'a, M> {
     /// The row that comes next, which stays the next.
     #[inline(always)]
     pub(crate) fn peek(&self) -> Option<Row<'a>> {
-        (!self.rest.is_empty()).then(|| Row::new(self.rest, self.dense))
+        self.stored.peek().map(|row| self.map.visited(row))
     }
 }
 
-impl<'a> Iterator for Batch<'a> {
+impl<'a, M: RowMap> Iterator for VisitedBatch<'a, M> {
     type Item = Row<'a>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Row<'a>> {
-        let row = self.peek()?;
-        self.rest = &self.rest[row.values()..];
-        Some(row)
+        self.stored.next().map(|row| self.map.visited(row))
     }
 }
 
-/// Rows that lie together.
-pub(crate) enum VisitedRows<'a> {
+/// A run of rows from either.
+pub(crate) enum VisitedRows<'a, M = Identity> {
     Slots {
-        page: Page<'a>,
-        next: usize,
-        end: usize,
+        page: VisitedPage<'a, M>,
+        slots: Range<usize>,
     },
     Batch {
-        batch: Batch<'a>,
+        batch: VisitedBatch<'a, M>,
         /// How many have been looked at.
         count: &'a mut usize,
     },
 }
 
-impl<'a> Iterator for VisitedRows<'a> {
+impl<'a, M: RowMap> Iterator for VisitedRows<'a, M> {
     type Item = Row<'a>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Row<'a>> {
         match self {
-            Self::Slots { page, next, end } => (*next < *end).then(|| {
-                *next += 1;
-                page.peek_row(*next - 1)
-            }),
+            Self::Slots { page, slots } => match slots.start < slots.end {
+                true => {
+                    slots.start += 1;
+                    Some(page.row(slots.start - 1))
+                }
+                false => None,
+            },
             Self::Batch { batch, count } => {
                 let row = batch.next()?;
                 **count += 1;
                 Some(row)
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rows::row::{row_words, write, RowHead};
-
-    #[test]
-    fn a_batch_gives_its_rows_in_order_and_shows_the_next() {
-        let mut words = Vec::new();
-        for ordinal in 0..3 {
-            let start = words.len();
-            words.resize(start + row_words(2, ordinal), 0);
-            let head = RowHead {
-                ordinal: ordinal as u32,
-                group: 1,
-                cost: 1.0,
-            };
-            let entries = (0..ordinal as u32).map(|feature| (2 + feature, 0.5));
-            write(&mut words[start..], head, 2, entries);
-        }
-        let mut batch = Batch::new(&words, 2);
-        for ordinal in 0..3 {
-            assert_eq!(batch.peek().map(|row| row.ordinal()), Some(ordinal));
-            let row = batch.next().map(|row| (row.ordinal(), row.sparse().len()));
-            assert_eq!(row, Some((ordinal, ordinal)));
-        }
-        assert!(batch.peek().is_none() && batch.next().is_none());
     }
 }

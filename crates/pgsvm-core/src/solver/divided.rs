@@ -20,6 +20,7 @@ use std::ops::Range;
 use crate::base::memory::{all_of, filled, gathered, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
+use crate::rows::map::{Identity, RowMap};
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::driver::BLOCKS_AT_A_TIME;
@@ -64,11 +65,11 @@ struct Part<T> {
 }
 
 /// What all members see in a step.
-pub(crate) struct Shared<'a, T> {
+pub(crate) struct Shared<'a, T, M = Identity> {
     /// By head; None for those that have ended.
     heads: Vec<Option<HeadView<'a, T>>>,
     sigma: &'a [f64],
-    blocks: Blocks<'a>,
+    blocks: Blocks<'a, M>,
     pass: Pass,
 }
 
@@ -135,12 +136,12 @@ impl<T: Real> Team<T> {
     }
 
     /// What a step needs: the members, and what they share.
-    pub(crate) fn divide<'a>(
+    pub(crate) fn divide<'a, M: RowMap>(
         &'a mut self,
         solver: &'a mut Solver<T>,
-        blocks: Blocks<'a>,
+        blocks: Blocks<'a, M>,
         pass: Pass,
-    ) -> Result<(&'a mut [Member<T>], Shared<'a, T>), OutOfMemory> {
+    ) -> Result<(&'a mut [Member<T>], Shared<'a, T, M>), OutOfMemory> {
         let view = |head: &'a mut Head<T>| head.state.runs().then(|| head.view().1);
         let heads = solver
             .singles_mut()
@@ -207,7 +208,7 @@ fn next_sigma(together: f64, members: usize) -> f64 {
 impl<T: Real> Member<T> {
     /// Visits blocks with about `budget` values in all.
     #[inline(always)]
-    pub(crate) fn visit<K: Isa>(&mut self, shared: &Shared<'_, T>, budget: usize) {
+    pub(crate) fn visit<K: Isa>(&mut self, shared: &Shared<'_, T, impl RowMap>, budget: usize) {
         let mut values = 0;
         while !self.left.is_empty() && values < budget {
             let end = (self.left.start + BLOCKS_AT_A_TIME).min(self.left.end);
@@ -227,8 +228,8 @@ impl<T: Real> Member<T> {
     #[inline(always)]
     fn train<K: Isa, const FULL: bool>(
         &mut self,
-        shared: &Shared<'_, T>,
-        blocks: Blocks<'_>,
+        shared: &Shared<'_, T, impl RowMap>,
+        blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
         if FULL {
             self.learn(shared, blocks);
@@ -250,7 +251,7 @@ impl<T: Real> Member<T> {
 
     /// Lets the sums for a metric learn from blocks, in a pass that has any.
     #[inline(always)]
-    fn learn(&mut self, shared: &Shared<'_, T>, blocks: Blocks<'_>) {
+    fn learn(&mut self, shared: &Shared<'_, T, impl RowMap>, blocks: Blocks<'_, impl RowMap>) {
         if let Some(moments) = &mut self.moments {
             moments.learn_blocks(blocks);
         }
@@ -264,8 +265,8 @@ impl<T: Real> Member<T> {
     #[inline(always)]
     fn check<K: Isa>(
         &mut self,
-        shared: &Shared<'_, T>,
-        blocks: Blocks<'_>,
+        shared: &Shared<'_, T, impl RowMap>,
+        blocks: Blocks<'_, impl RowMap>,
         everything: bool,
     ) -> usize {
         self.learn(shared, blocks);
@@ -276,7 +277,7 @@ impl<T: Real> Member<T> {
                 values += 1;
                 let needed = |view: &HeadView<'_, T>| view.alpha[slot].get() > 0.0;
                 if everything || shared.heads.iter().flatten().any(needed) {
-                    let row = blocks.page.peek_row(slot);
+                    let row = blocks.page.row(slot);
                     values += row.values();
                     for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
                         if let (Some(proof), Some(view)) = (&mut part.proof, view) {

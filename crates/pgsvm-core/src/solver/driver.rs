@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use crate::base::memory::OutOfMemory;
 use crate::rows::blocks::Blocks;
-use crate::rows::page::Page;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
+use crate::rows::visited::VisitedPage;
 use crate::simd::Isa;
 use crate::solver::certificate::state::HeadState;
 use crate::solver::proximal::moments::ShiftMetric;
@@ -82,7 +83,7 @@ pub(crate) trait Visits {
     fn blocks_at_a_time(&self, full: bool) -> usize;
     /// Visits blocks of rows, all rows in a full pass and else those of the active set. Gives back the values visited, whatever the
     /// number of heads.
-    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize;
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize;
     /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
     fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
     /// Visits a row between full passes; otherwise as [`Self::visit_full`].
@@ -110,7 +111,7 @@ pub(crate) trait Visits {
     #[inline(always)]
     fn check_slots<K: Isa>(
         &mut self,
-        page: Page<'_>,
+        page: VisitedPage<'_, impl RowMap>,
         slots: Range<usize>,
         everything: bool,
     ) -> usize {
@@ -118,7 +119,7 @@ pub(crate) trait Visits {
         for slot in slots {
             values += 1;
             if everything || self.needs_check(slot) {
-                let row = page.peek_row(slot);
+                let row = page.row(slot);
                 values += row.values();
                 self.check::<K>(&row);
             }

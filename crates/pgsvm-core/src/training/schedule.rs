@@ -18,6 +18,7 @@ pub(crate) mod working_set;
 use crate::base::random::Random;
 use crate::cache::TrainerSide;
 use crate::rows::facts::Facts;
+use crate::rows::map::{Identity, RowMap};
 use crate::simd::Real;
 use crate::solver::Solver;
 use crate::task::problem::Problem;
@@ -29,11 +30,15 @@ use pegasos::Pegasos;
 use resident::Resident;
 use streaming::{kept_rows, Streaming};
 
-/// What is known of all rows, and how many of them are trained with one another between two passes over all.
+/// What is known of all rows as they are visited, and how many of them are trained with one another between two passes over
+/// all.
 pub(super) fn facts_of(side: &TrainerSide) -> Result<(Facts, usize), TrainError> {
+    let visited = |stored| Identity.facts(stored);
     match side {
-        TrainerSide::Resident(facts, _) => Ok((*facts, facts.rows)),
-        TrainerSide::Streaming(facts, region, _) => Ok((*facts, kept_rows(region.len(), facts))),
+        TrainerSide::Resident(facts, _) => Ok((visited(facts), facts.rows)),
+        TrainerSide::Streaming(facts, region, _) => {
+            Ok((visited(facts), kept_rows(region.len(), facts)))
+        }
         TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
     }
 }

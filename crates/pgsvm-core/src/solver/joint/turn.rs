@@ -11,6 +11,7 @@ use crate::base::interrupts;
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
+use crate::rows::map::RowMap;
 use crate::simd::lanes::LANES;
 use crate::simd::Isa;
 use crate::solver::proximal::iterate::Iterate;
@@ -172,7 +173,7 @@ impl JointHeads {
     pub(super) fn visit_in_turn<K: Isa, L: LossFunction>(
         &mut self,
         loss: L,
-        blocks: Blocks<'_>,
+        blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
         let Some(turn) = &mut self.turn else {
             return 0;

@@ -5,8 +5,9 @@ use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::rows::page::Page;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
+use crate::rows::visited::VisitedPage;
 use crate::simd::entries::TILE;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::{Isa, Work};
@@ -38,13 +39,13 @@ impl Work for Check<'_> {
 }
 
 /// The work of [`JointHeads::check_rows`].
-struct CheckRows<'a> {
+struct CheckRows<'a, M> {
     joint: &'a mut JointHeads,
-    page: Page<'a>,
+    page: VisitedPage<'a, M>,
     slots: Range<usize>,
 }
 
-impl Work for CheckRows<'_> {
+impl<M: RowMap> Work for CheckRows<'_, M> {
     type Output = usize;
 
     #[inline(always)]
@@ -106,7 +107,11 @@ impl JointHeads {
     }
 
     /// Checks these rows. Gives back the values looked at.
-    pub(super) fn check_rows(&mut self, page: Page<'_>, slots: Range<usize>) -> usize {
+    pub(super) fn check_rows(
+        &mut self,
+        page: VisitedPage<'_, impl RowMap>,
+        slots: Range<usize>,
+    ) -> usize {
         self.level.run(CheckRows {
             joint: self,
             page,
@@ -119,7 +124,7 @@ impl JointHeads {
     fn check_tiles<K: Isa, L: LossFunction>(
         &mut self,
         loss: L,
-        page: Page<'_>,
+        page: VisitedPage<'_, impl RowMap>,
         mut slots: Range<usize>,
     ) -> usize {
         let mut tile = self.tile.take();
@@ -138,7 +143,7 @@ impl JointHeads {
             scores.fill([0.0; LANES]);
             while slots.len() >= TILE {
                 let first = slots.start;
-                let rows: [_; TILE] = std::array::from_fn(|n| page.peek_row(first + n));
+                let rows: [_; TILE] = std::array::from_fn(|n| page.row(first + n));
                 slots.start += TILE;
                 let one = self.intercept;
                 tile_scores::<K>(&self.start, &rows, one, lanes, &mut [], scores);
@@ -149,7 +154,7 @@ impl JointHeads {
             }
         }
         for slot in slots {
-            let row = page.peek_row(slot);
+            let row = page.row(slot);
             values += 1 + row.values();
             self.check_row::<K, L>(loss, &row, None);
         }

@@ -4,6 +4,7 @@ use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
 use crate::base::prefetch::prefetch;
 use crate::rows::blocks::Blocks;
+use crate::rows::map::RowMap;
 use crate::rows::row::{entries_within, Row};
 use crate::simd::eight::Eight;
 use crate::simd::entries::TILE;
@@ -41,12 +42,12 @@ struct Known<'a> {
 }
 
 /// The work of [`JointHeads::visit_all`].
-struct VisitBlocks<'a, const FULL: bool> {
+struct VisitBlocks<'a, M, const FULL: bool> {
     joint: &'a mut JointHeads,
-    blocks: Blocks<'a>,
+    blocks: Blocks<'a, M>,
 }
 
-impl<const FULL: bool> Work for VisitBlocks<'_, FULL> {
+impl<M: RowMap, const FULL: bool> Work for VisitBlocks<'_, M, FULL> {
     type Output = usize;
 
     #[inline(always)]
@@ -102,8 +103,8 @@ impl Work for MeasureRow<'_> {
 
 impl JointHeads {
     /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
-    pub(super) fn visit_all<const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
-        self.level.run(VisitBlocks::<FULL> {
+    pub(super) fn visit_all<const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
+        self.level.run(VisitBlocks::<_, FULL> {
             joint: self,
             blocks,
         })
@@ -129,7 +130,7 @@ impl JointHeads {
     fn visit_each<K: Isa, L: LossFunction, const FULL: bool>(
         &mut self,
         loss: L,
-        blocks: Blocks<'_>,
+        blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
         let to_visit = |this: &Self, place: usize| {
             let (first, all) = blocks.rows(place);
@@ -140,7 +141,7 @@ impl JointHeads {
             };
             (first, left)
         };
-        let mut ahead = Ahead::new(blocks, self.w.scattered(), false, |place| {
+        let mut ahead = Ahead::new(blocks.stored(), self.w.scattered(), false, |place| {
             to_visit(self, place)
         });
         let mut values = 0;
@@ -154,7 +155,7 @@ impl JointHeads {
                 let offset = left.trailing_zeros();
                 left &= left - 1;
                 let slot = first + offset as usize;
-                let row = blocks.page.peek_row(slot);
+                let row = blocks.page.row(slot);
                 values += row.values();
                 self.look();
                 if FULL {
@@ -187,7 +188,11 @@ impl JointHeads {
 
     /// As [`Self::visit_each`] in a full pass, [`TILE`] rows at a time.
     #[inline(always)]
-    fn visit_tiles<K: Isa, L: LossFunction>(&mut self, loss: L, blocks: Blocks<'_>) -> usize {
+    fn visit_tiles<K: Isa, L: LossFunction>(
+        &mut self,
+        loss: L,
+        blocks: Blocks<'_, impl RowMap>,
+    ) -> usize {
         let Some(mut room) = self.tile.take() else {
             return 0;
         };
@@ -215,17 +220,17 @@ impl JointHeads {
         for place in 0..blocks.numbers.len() {
             if place + 2 < blocks.numbers.len() {
                 let soon = rows_of(place + 2);
-                blocks.page.prefetch_entries(soon.start, soon.len());
+                blocks.page.stored.prefetch_entries(soon.start, soon.len());
             }
             let (mut slots, after) = (rows_of(place), rows_of(place + 1));
             while slots.len() >= TILE {
                 let first = slots.start;
-                let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.peek_row(first + n));
+                let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.row(first + n));
                 slots.start += TILE;
                 let behind = slots.clone().chain(after.clone());
                 // the rows in the same places of the next tile, and of the one behind it
                 let mut coming: [_; TILE] = std::array::from_fn(|n| {
-                    let words = |slot| blocks.page.peek_words(slot);
+                    let words = |slot| blocks.page.stored.peek_words(slot);
                     let [near, far] =
                         [n, TILE + n].map(|n| behind.clone().nth(n).map_or(&[][..], words));
                     Coming::new(near, far)
@@ -258,7 +263,7 @@ impl JointHeads {
                     .sum::<usize>();
             }
             for slot in slots {
-                let row = blocks.page.peek_row(slot);
+                let row = blocks.page.row(slot);
                 values += row.values();
                 let known = self.known::<K, true>(&row);
                 self.visit::<K, L, true>(loss, &row, known, &mut Coming::none());

@@ -7,8 +7,9 @@ use std::ops::Range;
 use super::JointHeads;
 use crate::base::memory::OutOfMemory;
 use crate::rows::blocks::Blocks;
-use crate::rows::page::Page;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
+use crate::rows::visited::VisitedPage;
 use crate::simd::Isa;
 use crate::solver::certificate::state::HeadState;
 use crate::solver::driver::{decision, Visits, BLOCKS_AT_A_TIME};
@@ -84,7 +85,7 @@ impl Visits for JointHeads {
     }
 
     #[inline(always)]
-    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
         self.visit_all::<FULL>(blocks)
     }
 
@@ -152,7 +153,7 @@ impl Visits for JointHeads {
     #[inline(always)]
     fn check_slots<K: Isa>(
         &mut self,
-        page: Page<'_>,
+        page: VisitedPage<'_, impl RowMap>,
         slots: Range<usize>,
         everything: bool,
     ) -> usize {
@@ -163,7 +164,7 @@ impl Visits for JointHeads {
         for slot in slots {
             values += 1;
             if self.has_dual(slot) {
-                let row = page.peek_row(slot);
+                let row = page.row(slot);
                 values += row.values();
                 self.check_one(&row);
             }

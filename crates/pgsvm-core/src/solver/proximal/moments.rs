@@ -8,6 +8,7 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 
 /// Rows for each feature that occurs below which columns are left as they are.
@@ -85,14 +86,14 @@ impl Moments {
 
     /// Learns from the rows of these blocks, or from some of them.
     #[inline(always)]
-    pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+    pub(crate) fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
         for place in 0..blocks.numbers.len() {
             if !(blocks.numbers[place] as usize).is_multiple_of(self.stride) {
                 continue;
             }
             let (first, rows) = blocks.rows(place);
             for slot in first..first + rows.count_ones() as usize {
-                self.learn(&blocks.page.peek_row(slot));
+                self.learn(&blocks.page.row(slot));
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::base::prefetch::prefetch;
 use crate::base::zeros::{zeros, Lined};
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Deferred, Isa, Next, Real};
 use crate::solver::certificate::proof::Proof;
@@ -114,7 +115,10 @@ impl<T: Real> Head<T> {
 
     /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
     #[inline(always)]
-    pub(crate) fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+    pub(crate) fn visit_blocks<K: Isa, const FULL: bool>(
+        &mut self,
+        blocks: Blocks<'_, impl RowMap>,
+    ) -> usize {
         if FULL {
             self.learn_blocks(blocks);
         }
@@ -128,7 +132,7 @@ impl<T: Real> Head<T> {
 
     /// Lets the sums for a metric learn from the rows of these blocks, if there are any.
     #[inline(always)]
-    pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+    pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
         self.learn(|view, moments| view.learn_blocks(blocks, moments));
     }
 
@@ -326,13 +330,17 @@ impl<T: Real> HeadView<'_, T> {
 
     /// Lets the sums for a metric learn from the rows of these blocks.
     #[inline(always)]
-    pub(in crate::solver) fn learn_blocks(&self, blocks: Blocks<'_>, moments: &mut DualMoments) {
+    pub(in crate::solver) fn learn_blocks(
+        &self,
+        blocks: Blocks<'_, impl RowMap>,
+        moments: &mut DualMoments,
+    ) {
         for place in 0..blocks.numbers.len() {
             let (first, rows) = blocks.rows(place);
             for slot in first..first + rows.count_ones() as usize {
                 // the ordinal of a row of the arena is its slot
                 if self.alpha[slot].get() > 0.0 {
-                    self.learn(&blocks.page.peek_row(slot), moments);
+                    self.learn(&blocks.page.row(slot), moments);
                 }
             }
         }
@@ -344,7 +352,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     #[inline(always)]
     pub(in crate::solver) fn visit_blocks<K: Isa, const FULL: bool>(
         &mut self,
-        blocks: Blocks<'_>,
+        blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
         let shrunk = self.head.shrunk;
         let to_visit = |place: usize| {
@@ -365,7 +373,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             (first, rows)
         };
         let two = K::TWO_ROWS && self.view.all_dense();
-        let mut ahead = Ahead::new(blocks, self.view.scattered(), two, walk_to);
+        let mut ahead = Ahead::new(blocks.stored(), self.view.scattered(), two, walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
@@ -374,7 +382,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             while left != 0 {
                 let offset = left.trailing_zeros();
                 left &= left - 1;
-                let row = blocks.page.peek_row(first + offset as usize);
+                let row = blocks.page.row(first + offset as usize);
                 values += row.values();
                 let next = ahead.next(walk_to);
                 let mut note = |offset: u32, outcome: Outcome| {
@@ -386,7 +394,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 }
                 let other = left.trailing_zeros();
                 left &= left - 1;
-                let second = blocks.page.peek_row(first + other as usize);
+                let second = blocks.page.row(first + other as usize);
                 values += second.values();
                 let next = [next, ahead.next(walk_to)];
                 let outcomes = self.visit_two::<K, FULL>([&row, &second], next, &mut deferred);

@@ -3,6 +3,7 @@
 use crate::base::memory::{OutOfMemory, Room};
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
+use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::state::HeadState;
@@ -46,7 +47,7 @@ impl<T: Real> Singles<T> {
 
     /// Lets sums for a metric learn from the rows of these blocks, where heads have any.
     #[inline(always)]
-    pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_>) {
+    pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
         for head in self.running() {
             head.learn_blocks(blocks);
         }
@@ -177,7 +178,7 @@ impl<T: Real> Visits for Singles<T> {
     }
 
     #[inline(always)]
-    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_>) -> usize {
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
         let mut most = 0;
         for head in self.running() {
             most = most.max(head.visit_blocks::<K, FULL>(blocks));

@@ -54,7 +54,7 @@ impl<'a> Ahead<'a> {
         two: bool,
         to_visit: impl Fn(usize) -> (usize, u32),
     ) -> Self {
-        let words = blocks.page.mean_words();
+        let words = blocks.page.stored.mean_words();
         let short = words <= SHORT_WORDS && !scattered;
         let near = if two { 2 } else { 1 };
         let ahead = match short {
@@ -91,12 +91,12 @@ impl<'a> Ahead<'a> {
             if soon < self.blocks.numbers.len() {
                 let (slot, rows) = self.blocks.rows(soon);
                 let count = rows.count_ones() as usize;
-                self.blocks.page.prefetch_entries(slot, count);
+                self.blocks.page.stored.prefetch_entries(slot, count);
             }
         }
         let slot = self.first + self.left.trailing_zeros() as usize;
         self.left &= self.left - 1;
-        let words = some(self.blocks.page.peek_words(slot));
+        let words = some(self.blocks.page.stored.peek_words(slot));
         match self.short {
             true => prefetch(words, LINES),
             false => self.rows[self.walked % FAR_ROWS] = words,

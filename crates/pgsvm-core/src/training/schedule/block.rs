@@ -23,9 +23,10 @@ use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
+use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
-use crate::rows::visited::Batch;
+use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
@@ -141,8 +142,7 @@ impl<T: Real> BlockMinimization<T> {
         self.keep.clear();
         let fresh = Fresh {
             solver: &mut self.solver,
-            words: batch.words,
-            dense,
+            rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin: f64::INFINITY,
             pass: self.passes.current,
             policy: self.policy,
@@ -221,7 +221,7 @@ impl<T: Real> BlockMinimization<T> {
         };
         let round = Round {
             solver: &mut self.solver,
-            page: Page::new(self.region.words(), self.facts.dense),
+            page: VisitedPage::as_stored(Page::new(self.region.words(), self.facts.dense)),
             groups: &self.order[self.cursor..],
             active: &mut self.active,
             budget,
@@ -387,7 +387,7 @@ impl<T: Real> Schedule<T> for BlockMinimization<T> {
 /// Groups of a round, visited until the budget is used up; gives back how many groups and values that was.
 struct Round<'a, T> {
     solver: &'a mut Solver<T>,
-    page: Page<'a>,
+    page: VisitedPage<'a>,
     groups: &'a [u32],
     active: &'a mut [u16],
     budget: usize,
@@ -409,7 +409,7 @@ impl<T: Real> Work for Round<'_, T> {
                 let slot = first_slot(group, left);
                 left &= left - 1;
                 self.ask_for_next(group, left, done);
-                let row = self.page.peek_row(slot);
+                let row = self.page.row(slot);
                 values += row.values();
                 match &mut self.grading {
                     Some(grading) => {
@@ -440,7 +440,7 @@ impl<T> Round<'_, T> {
         } else {
             return;
         };
-        prefetch(self.page.peek(slot), PREFETCH_LINES);
+        prefetch(self.page.stored.peek(slot), PREFETCH_LINES);
     }
 }
 

@@ -1,8 +1,7 @@
 //! What every schedule can be told, whatever it visits when.
 
 use crate::base::step::Step;
-use crate::rows::page::Page;
-use crate::rows::visited::VisitedRows;
+use crate::rows::visited::{VisitedPage, VisitedRows};
 use crate::screening::slack::Metric;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
@@ -50,7 +49,7 @@ const SLOTS: usize = 128;
 
 /// Has the rows of a page read from slot `next` on, at this method's weights.
 pub(in crate::training) fn read_page<M>(
-    page: Page<'_>,
+    page: VisitedPage<'_>,
     next: &mut usize,
     method: &M,
     sums: &mut dyn ScanRows<M>,
@@ -64,8 +63,7 @@ pub(in crate::training) fn read_page<M>(
         let end = (*next + SLOTS).min(page.slots());
         let rows = VisitedRows::Slots {
             page,
-            next: *next,
-            end,
+            slots: *next..end,
         };
         left = left.saturating_sub(sums.scan(method, rows));
         *next = end;

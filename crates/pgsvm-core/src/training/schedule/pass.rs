@@ -3,7 +3,8 @@
 
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends};
-use crate::rows::visited::{Batch, VisitedRows};
+use crate::rows::batch::Batch;
+use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
@@ -158,7 +159,7 @@ pub(in crate::training) fn read_as_they_arrive<M>(
             return if moved { Step::Progress } else { Step::Blocked };
         };
         let rows = VisitedRows::Batch {
-            batch: Batch::new(batch.words, dense),
+            batch: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             count: &mut passes.rows,
         };
         let values = sums.scan(method, rows);
@@ -176,8 +177,7 @@ pub(in crate::training) fn read_as_they_arrive<M>(
 /// The rows of a batch, visited, measured or checked once each.
 pub(in crate::training) struct Fresh<'a, T> {
     pub(in crate::training) solver: &'a mut Solver<T>,
-    pub(in crate::training) words: &'a [u32],
-    pub(in crate::training) dense: usize,
+    pub(in crate::training) rows: VisitedBatch<'a>,
     pub(in crate::training) margin: f64,
     pub(in crate::training) pass: StreamedPass,
     pub(in crate::training) policy: Policy,
@@ -191,7 +191,7 @@ impl<T: Real> Work for Fresh<'_, T> {
     #[inline(always)]
     fn run<K: Isa>(self) {
         let scattered = self.solver.scattered() && self.pass == StreamedPass::Full;
-        let mut rows = Batch::new(self.words, self.dense);
+        let mut rows = self.rows;
         while let Some(row) = rows.next() {
             if let (true, Some(next)) = (scattered, rows.peek()) {
                 self.solver.ask::<true>(&next);

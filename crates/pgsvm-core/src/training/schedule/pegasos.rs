@@ -10,10 +10,11 @@
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Arena, Consumer, Ends, TrainerSide, WorkingSetRegion};
+use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
-use crate::rows::visited::Batch;
+use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
@@ -132,7 +133,7 @@ impl<T: Real> Pegasos<T> {
         let (ends, values) = (batch.ends, batch.words.len());
         self.passes.rows += self.level.run(VisitRows {
             solver: &mut self.solver,
-            rows: Batch::new(batch.words, dense),
+            rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             visit,
         });
         self.passes.keep(batch.words, dense);
@@ -197,12 +198,12 @@ impl<T: Real> Pegasos<T> {
             RowStore::Resident(arena) => arena.words(),
             RowStore::Streaming(region, _) => region.words(),
         };
-        let page = Page::new(words, self.facts.dense);
+        let page = VisitedPage::as_stored(Page::new(words, self.facts.dense));
         let groups = self.order[from..end].iter();
         let rows = groups.flat_map(|&group| slots(group, page.slots()));
         let visited = self.level.run(VisitRows {
             solver: &mut self.solver,
-            rows: rows.map(|slot| page.peek_row(slot)),
+            rows: rows.map(|slot| page.row(slot)),
             visit,
         });
         self.cursor = end;
@@ -348,7 +349,7 @@ impl<T: Real> Schedule<T> for Pegasos<T> {
                 read_as_they_arrive(consumer, dense, passes, solver, sums, budget_values)
             }
             RowStore::Resident(arena) => {
-                let page = Page::new(arena.words(), dense);
+                let page = VisitedPage::as_stored(Page::new(arena.words(), dense));
                 read_page(page, &mut self.read, solver, sums, budget_values)
             }
         }

@@ -6,6 +6,7 @@ use crate::cache::Arena;
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
 use crate::rows::page::Page;
+use crate::rows::visited::VisitedPage;
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
@@ -158,7 +159,7 @@ impl<T: Real> Resident<T> {
             self.together = true;
         }
         let blocks = Blocks {
-            page: Page::new(self.arena.words(), self.facts.dense),
+            page: visited(&self.arena, &self.facts),
             numbers: &self.order,
             width: self.block,
         };
@@ -375,7 +376,7 @@ impl<T: Real> Schedule<T> for Resident<T> {
                 return Ok(Step::Progress);
             }
             let blocks = Blocks {
-                page: Page::new(self.arena.words(), self.facts.dense),
+                page: visited(&self.arena, &self.facts),
                 numbers: &self.order[self.cursor..],
                 width: self.block,
             };
@@ -432,10 +433,10 @@ impl<T: Real> Schedule<T> for Resident<T> {
         let Some(mut learner) = learner(&self.facts)? else {
             return Ok(Vec::new());
         };
-        let page = Page::new(self.arena.words(), self.facts.dense);
+        let page = visited(&self.arena, &self.facts);
         for number in 0..SAMPLE.min(self.facts.rows) {
             let place = (number as f64 * GOLDEN).fract() * self.facts.rows as f64;
-            learner.take(&page.peek_row((place as usize).min(self.facts.rows - 1)));
+            learner.take(&page.row((place as usize).min(self.facts.rows - 1)));
         }
         Ok(learned(&learner, &self.solver))
     }
@@ -447,11 +448,16 @@ impl<T: Real> Schedule<T> for Resident<T> {
     }
 
     fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
-        let page = Page::new(self.arena.words(), self.facts.dense);
+        let page = visited(&self.arena, &self.facts);
         let step = read_page(page, &mut self.read, &self.solver, sums, budget_values);
         self.cursor = self.read / self.block;
         step
     }
+}
+
+/// The rows of the cache as they are visited.
+fn visited<'a>(arena: &'a Arena, facts: &Facts) -> VisitedPage<'a> {
+    VisitedPage::as_stored(Page::new(arena.words(), facts.dense))
 }
 
 /// The team of several trainers. Heads that are held together are trained by one.

@@ -76,12 +76,16 @@ impl Selection {
     pub(in crate::training) fn choose(&mut self, mut page: PageMut<'_>) -> usize {
         let mut words: Words = [0; GRADES + 1];
         for (slot, grade) in self.grades.iter().enumerate() {
-            words[usize::from(*grade)] += page.read().peek_row(slot).words().len() + 1;
+            // none is dead
+            let length = page.read().row(slot).map_or(0, |row| row.words().len() + 1);
+            words[usize::from(*grade)] += length;
         }
         // below `limit` all are kept, at it as many as there is room for
         let (limit, mut left) = limit(&words, self.room);
         for (slot, grade) in self.grades.iter().enumerate() {
-            let row = page.read().peek_row(slot);
+            let Some(row) = page.read().row(slot) else {
+                continue;
+            };
             let (ordinal, need) = (row.ordinal(), row.words().len() + 1);
             let at_limit = usize::from(*grade) == limit && need <= left;
             let keep = usize::from(*grade) < limit || at_limit;

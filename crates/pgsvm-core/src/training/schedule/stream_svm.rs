@@ -6,6 +6,7 @@
 //! measured on arrival for the certificate, which takes the place of the paper's M+ - M- test. No proximal shift.
 
 use crate::rows::row::Row;
+use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Real, Work};
 use crate::solver::Solver;
 use crate::training::schedule::streaming::Streaming;
@@ -26,7 +27,7 @@ impl<T: Real> Streaming<T> {
             if self.set.fill() > FULL {
                 self.threshold.epsilon *= BETA;
             }
-            let Some(row) = self.set.read(page).row(slot) else {
+            let Some(row) = VisitedPage::as_stored(self.set.read(page)).live(slot) else {
                 continue;
             };
             values += row.values();

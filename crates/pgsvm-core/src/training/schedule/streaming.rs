@@ -14,9 +14,9 @@ use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
+use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
-use crate::rows::page::Page;
-use crate::rows::visited::{Batch, VisitedRows};
+use crate::rows::visited::{VisitedBatch, VisitedPage, VisitedRows};
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Isa, Level, Real, Work};
@@ -175,8 +175,7 @@ impl<T: Real> Streaming<T> {
         self.keep.clear();
         let fresh = Fresh {
             solver: &mut self.solver,
-            words: batch.words,
-            dense,
+            rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin,
             pass: self.passes.current,
             policy: self.policy,
@@ -187,7 +186,7 @@ impl<T: Real> Streaming<T> {
             let step = self.facts.rows.div_ceil(SAMPLE);
             let mut count = self.passes.rows;
             let rows = VisitedRows::Batch {
-                batch: Batch::new(batch.words, dense),
+                batch: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
                 count: &mut count,
             };
             rows.step_by(step).for_each(|row| learner.take(&row));
@@ -257,7 +256,7 @@ impl<T: Real> Streaming<T> {
         self.keep.clear();
         let group = Group {
             solver: &mut self.solver,
-            page: self.set.read(page),
+            page: VisitedPage::as_stored(self.set.read(page)),
             first,
             margins: &self.margins,
             cut: self.cut,
@@ -455,7 +454,7 @@ impl<T: Real> Schedule<T> for Streaming<T> {
 /// A group of slots of the working set.
 struct Group<'a, T> {
     solver: &'a mut Solver<T>,
-    page: Page<'a>,
+    page: VisitedPage<'a>,
     first: usize,
     margins: &'a [f64; GRADES],
     cut: usize,
@@ -473,10 +472,10 @@ impl<T: Real> Work for Group<'_, T> {
         let scattered = self.solver.scattered();
         for slot in self.first..end {
             if scattered && slot + 1 < end {
-                self.solver.ask::<false>(&self.page.peek_row(slot + 1));
+                self.solver.ask::<false>(&self.page.row(slot + 1));
             }
             // a dead slot counts as kept: there is nothing to drop
-            let keep = match self.page.row(slot) {
+            let keep = match self.page.live(slot) {
                 Some(row) => {
                     values += row.values();
                     let grade = self.solver.visit_graded::<K>(&row, self.margins);

@@ -8,9 +8,10 @@
 //! | [`MOST_WORDS`] | memory of the sample |
 
 use crate::base::memory::filled;
+use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::rows::visited::{Batch, VisitedRows};
+use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real};
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
@@ -92,7 +93,7 @@ impl Sample {
         let rows = Batch::new(rest, dense).take(SAMPLE_ROWS_A_STEP);
         let length = rows.map(|row| row.values()).sum();
         let rows = VisitedRows::Batch {
-            batch: Batch::new(&rest[..length], dense),
+            batch: VisitedBatch::as_stored(Batch::new(&rest[..length], dense)),
             count: &mut 0,
         };
         survey.scan(solver, rows);

@@ -1,0 +1,307 @@
+//! A solver visits what a map makes of stored rows as it visits the same rows stored.
+
+use std::sync::OnceLock;
+
+use super::divided::{Member, Shared, Team};
+use super::driver::Method;
+use super::scans::{ScanRows, Scans};
+use super::{Pass, Solver};
+use crate::rows::blocks::Blocks;
+use crate::rows::facts::Facts;
+use crate::rows::map::RowMap;
+use crate::rows::page::{Page, PageMut};
+use crate::rows::row::{row_words, write, Row, RowHead};
+use crate::rows::visited::{VisitedPage, VisitedRows};
+use crate::simd::{Isa, Level, Real, Work};
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::problem::Problem;
+
+const ROWS: usize = 203;
+const DENSE: usize = 3;
+const SPARSE: u32 = 4;
+const WIDTH: usize = 4;
+
+/// Beside each dense value its square, and beside each sparse one half of it.
+struct Squares {
+    made: Vec<OnceLock<Vec<u32>>>,
+}
+
+impl Squares {
+    fn new() -> Self {
+        Self {
+            made: (0..ROWS).map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
+/// The words of a row with these numbers, its squared norm included.
+fn words(head: RowHead, dense: &[f32], sparse: &[(u32, f32)]) -> Vec<u32> {
+    let mut words = vec![0; row_words(dense.len(), sparse.len())];
+    for (word, x) in write(&mut words, head, dense.len(), sparse.iter().copied())
+        .iter_mut()
+        .zip(dense)
+    {
+        *word = x.to_bits();
+    }
+    let all = dense.iter().copied().chain(sparse.iter().map(|(_, x)| *x));
+    words[4] = all.map(|x| x * x).sum::<f32>().to_bits();
+    words
+}
+
+fn squares_of(row: &Row<'_>) -> Vec<u32> {
+    let head = RowHead {
+        ordinal: row.ordinal() as u32,
+        group: row.group() as u32,
+        cost: row.cost(),
+    };
+    let squares = row.dense().iter().map(|x| x * x);
+    let dense: Vec<f32> = row.dense().iter().copied().chain(squares).collect();
+    let entries = row.sparse().iter().flat_map(|&[j, bits]| {
+        let (j, x) = (j + DENSE as u32, f32::from_bits(bits));
+        [(j, x), (j + SPARSE, x / 2.0)]
+    });
+    words(head, &dense, &entries.collect::<Vec<_>>())
+}
+
+impl RowMap for Squares {
+    fn facts(&self, stored: &Facts) -> Facts {
+        Facts {
+            dense: 2 * stored.dense,
+            features: 2 * stored.features,
+            occurring: 2 * stored.occurring,
+            ..*stored
+        }
+    }
+
+    fn visited<'a>(&'a self, stored: Row<'a>) -> Row<'a> {
+        let made = self.made[stored.ordinal()].get_or_init(|| squares_of(&stored));
+        Row::new(made, 2 * DENSE)
+    }
+}
+
+fn stored() -> (Vec<u32>, Facts) {
+    let mut page = vec![0; 1 << 14];
+    let mut open = PageMut::create(&mut page, DENSE);
+    for n in 0..ROWS {
+        let number = |k: usize| ((n * 37 + k * 101) % 97) as f32 / 48.0 - 1.0;
+        let head = RowHead {
+            ordinal: n as u32,
+            group: u32::from(number(0) * number(1) + 0.2 * number(5) > 0.1),
+            cost: 1.0 + (n % 3) as f32,
+        };
+        let dense: Vec<f32> = (0..DENSE).map(number).collect();
+        let entries = [(DENSE as u32 + n as u32 % SPARSE, number(7))];
+        let words = words(head, &dense, &entries[..n % 2]);
+        open.push(words.len()).unwrap().copy_from_slice(&words);
+    }
+    let facts = Facts {
+        rows: ROWS,
+        dense: DENSE,
+        features: DENSE + SPARSE as usize,
+        occurring: DENSE + SPARSE as usize,
+        groups: 2,
+        folds: 1,
+        class_changes: ROWS / 2,
+        max_row_words: 16,
+        mean_row_words: 12,
+        mean_q: 1.0,
+        weighed: 0,
+        positive: 1,
+    };
+    (page, facts)
+}
+
+/// One pass over the blocks, by the solver or the members of a team.
+struct Walk<'a, 'b, T, M> {
+    solver: &'a mut Solver<T>,
+    blocks: Blocks<'b, M>,
+    pass: Pass,
+}
+
+impl<T: Real, M: RowMap> Work for Walk<'_, '_, T, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let (blocks, most) = (self.blocks, usize::MAX);
+        match self.pass {
+            Pass::Full => self.solver.visit_blocks::<K, true>(blocks, most),
+            Pass::Active => self.solver.visit_blocks::<K, false>(blocks, most),
+            Pass::Verify { everything } => self.solver.check_blocks::<K>(blocks, everything, most),
+        };
+    }
+}
+
+struct Part<'a, 'b, T, M> {
+    member: &'a mut Member<T>,
+    shared: &'a Shared<'b, T, M>,
+}
+
+impl<T: Real, M: RowMap> Work for Part<'_, '_, T, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        self.member.visit::<K>(self.shared, usize::MAX);
+    }
+}
+
+fn walk<T: Real, M: RowMap>(
+    solver: &mut Solver<T>,
+    team: &mut Option<Team<T>>,
+    blocks: Blocks<'_, M>,
+    pass: Pass,
+) {
+    let level = Level::best();
+    let Some(team) = team else {
+        return level.run(Walk {
+            solver,
+            blocks,
+            pass,
+        });
+    };
+    team.begin(solver, blocks.numbers.len(), pass).unwrap();
+    let (members, shared) = team.divide(solver, blocks, pass).unwrap();
+    for member in members {
+        let shared = &shared;
+        level.run(Part { member, shared });
+    }
+    team.end(solver, pass);
+}
+
+/// The sum of all decisions.
+struct Decisions(f64);
+
+impl<T: Real> Scans<Solver<T>> for Decisions {
+    fn add<K: Isa>(&mut self, solver: &Solver<T>, row: &Row<'_>) -> usize {
+        self.0 += f64::from(solver.decision::<K>(0, row));
+        row.values()
+    }
+}
+
+/// Trains heads over the rows of a page; their weights, dual variables and gaps.
+fn trained<T: Real, M: RowMap>(
+    page: VisitedPage<'_, M>,
+    facts: &Facts,
+    (heads, members, loss): (usize, usize, Loss),
+) -> Vec<u64> {
+    let problem = Problem::new(loss, 0.7, 1e-3).unwrap();
+    let spec = |head: usize| HeadSpec::new(vec![-1, 1], 0.1 + 0.2 * head as f64);
+    let specs: Vec<_> = (0..heads).map(spec).collect();
+    let mut solver = Solver::<T>::new(&problem, &specs, facts, ROWS).unwrap();
+    let mut team = (members > 1).then(|| Team::new(members, solver.singles().unwrap()).unwrap());
+    let numbers: Vec<u32> = (0..ROWS.div_ceil(WIDTH) as u32).rev().collect();
+    let blocks = Blocks {
+        page,
+        numbers: &numbers,
+        width: WIDTH,
+    };
+    for _ in 0..40 {
+        solver.begin_full(true).unwrap();
+        walk(&mut solver, &mut team, blocks, Pass::Full);
+        let mut due = solver.end_full();
+        while due {
+            let everything = solver.begin_verify().unwrap();
+            let pass = Pass::Verify { everything };
+            walk(&mut solver, &mut team, blocks, pass);
+            due = solver.end_verify().unwrap();
+        }
+        if solver.done() {
+            break;
+        }
+        solver.advance().unwrap();
+        solver.begin_active();
+        walk(&mut solver, &mut team, blocks, Pass::Active);
+        solver.end_active();
+    }
+    solver.stop();
+    let mut found = Vec::new();
+    for head in 0..heads {
+        found.extend(solver.weights(head).iter().map(f64::to_bits));
+        let dual = |row| u64::from(solver.duals(head).get(row).to_bits());
+        found.extend((0..ROWS).map(dual));
+    }
+    let gaps = solver.reports(ROWS).map(|report| report.certificate.gap);
+    found.extend(gaps.map(f64::to_bits));
+    found
+}
+
+#[test]
+fn rows_of_a_map_are_visited_as_the_same_rows_stored() {
+    let (stored, facts) = stored();
+    let stored = Page::new(&stored, DENSE);
+    let map = Squares::new();
+    let visited = map.facts(&facts);
+    let mut page = vec![0; 1 << 14];
+    let mut open = PageMut::create(&mut page, visited.dense);
+    for slot in 0..ROWS {
+        let words = squares_of(&stored.row(slot).unwrap());
+        open.push(words.len()).unwrap().copy_from_slice(&words);
+    }
+    let page = VisitedPage::as_stored(Page::new(&page, visited.dense));
+    let mapped = VisitedPage::mapped(stored, &map);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (heads, members) in [(1, 1), (1, 2), (3, 1), (19, 1)] {
+            let how = (heads, members, loss);
+            let (there, made) = (
+                trained::<f32, _>(page, &visited, how),
+                trained::<f32, _>(mapped, &visited, how),
+            );
+            assert_eq!(there, made, "{how:?}");
+            let (there, made) = (
+                trained::<f64, _>(page, &visited, how),
+                trained::<f64, _>(mapped, &visited, how),
+            );
+            assert_eq!(there, made, "{how:?}");
+            assert!(there.iter().any(|bits| *bits != 0), "{how:?}");
+            let plain = VisitedPage::as_stored(stored);
+            let plain = trained::<f64, _>(plain, &facts, how);
+            assert_ne!(
+                plain.last(),
+                there.last(),
+                "{how:?}: squares change nothing"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_scan_takes_in_every_row_once() {
+    let (stored, facts) = stored();
+    let page = VisitedPage::as_stored(Page::new(&stored, DENSE));
+    let problem = Problem::new(Loss::Hinge, 1.0, 1e-3).unwrap();
+    let specs = [HeadSpec::new(vec![-1, 1], 1.0)];
+    let mut solver = Solver::<f64>::new(&problem, &specs, &facts, ROWS).unwrap();
+    let numbers: Vec<u32> = (0..ROWS.div_ceil(WIDTH) as u32).collect();
+    let blocks = Blocks {
+        page,
+        numbers: &numbers,
+        width: WIDTH,
+    };
+    for _ in 0..3 {
+        solver.begin_full(true).unwrap();
+        walk(&mut solver, &mut None, blocks, Pass::Full);
+        solver.end_full();
+        solver.advance().unwrap();
+    }
+    let weights: Vec<f64> = solver.weights(0).iter().collect();
+    let decision = |row: Row<'_>| {
+        let dense = row.dense().iter().zip(&weights);
+        let dense: f64 = dense.map(|(x, w)| f64::from(*x) * w).sum();
+        let sparse = row
+            .sparse()
+            .iter()
+            .map(|&[j, bits]| f64::from(f32::from_bits(bits)) * weights[j as usize]);
+        dense + sparse.sum::<f64>() + weights[facts.features]
+    };
+    let all: f64 = (0..ROWS).map(|slot| decision(page.row(slot))).sum();
+    assert!(all.abs() > 1.0, "{all}");
+    let (mut sums, mut values) = (Decisions(0.0), 0);
+    for slots in [0..7, 7..7, 7..ROWS] {
+        values += sums.scan(&solver, VisitedRows::Slots { page, slots });
+    }
+    assert!((sums.0 - all).abs() < 1e-4 * all.abs(), "{} {all}", sums.0);
+    let stored: usize = (0..ROWS).map(|slot| page.row(slot).values()).sum();
+    assert_eq!(values, stored);
+}
