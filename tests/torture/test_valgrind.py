@@ -42,7 +42,7 @@ def test_memcheck_finds_nothing(what):
         "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER": RUNNER,
     }
     # one test after the other: memcheck runs one thread at a time anyway
-    command = ["cargo", "test", "--release", "--locked", "--package", "pgsvm-core", *SETS[what], "--test-threads=1"]
+    command = ["cargo", "test", "--release", "--locked", "--package", "pgsvm-*", *SETS[what], "--test-threads=1"]
     started = time.monotonic()
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed", ran.stdout, re.M))

@@ -27,7 +27,6 @@
 //! | [`reader`], [`Trainer`] | the two roles |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
-mod base;
 pub mod cache;
 pub mod engine;
 #[cfg(test)]
@@ -36,10 +35,12 @@ pub mod reader;
 mod rows;
 pub mod scaling;
 mod screening;
-mod simd;
 mod solver;
 mod task;
 mod training;
+
+pub(crate) use pgsvm_base as base;
+pub(crate) use pgsvm_simd as simd;
 
 pub use base::interrupts::look_by;
 pub use base::memory::{self, OutOfMemory};

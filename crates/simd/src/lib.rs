@@ -5,7 +5,8 @@
 //! through by the loops of [`dense`] (with the vectors of [`avx2`], or where rows are long and the processor has them of
 //! [`avx512`]) and some sparse ones by those of [`gather`]. NEON is part of every aarch64 target. Lanes are summed in a fixed
 //! order, so a level gives the same bits every time.
-//! Besides the dispatch, this file holds the three reinterpretations of words that rows need.
+//!
+//! Knows slices of numbers, and pairs of a number and where it stands. Must not know rows' headers, losses or heads.
 
 macro_rules! fuse {
     ($isa:ty, $a:expr, $b:expr, $c:expr) => {
@@ -23,23 +24,23 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod dense;
-pub(crate) mod eight;
-pub(crate) mod entries;
-pub(crate) mod float;
-#[cfg(test)]
-pub(crate) mod forced;
+pub mod eight;
+pub mod entries;
+pub mod float;
+#[cfg(any(test, feature = "forced"))]
+pub mod forced;
 #[cfg(target_arch = "x86_64")]
 mod gather;
-pub(crate) mod lanes;
+pub mod lanes;
 mod level;
-pub(crate) mod products;
-pub(crate) mod real;
-pub(crate) mod request;
+pub mod products;
+pub mod real;
+pub mod request;
 
-pub(crate) use level::{Isa, Level, Work};
-pub(crate) use products::{Beside, Deferred, DenseStep, Products};
-pub(crate) use real::Real;
-pub(crate) use request::Next;
+pub use level::{Isa, Level, Work};
+pub use products::{Beside, Deferred, DenseStep, Products};
+pub use real::Real;
+pub use request::Next;
 
 #[cfg(test)]
 mod tests;

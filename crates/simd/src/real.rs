@@ -6,10 +6,10 @@ use super::products::{Beside, Deferred, Products};
 use super::request::Next;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512, gather};
-use crate::base::zeros::Zero;
+use pgsvm_base::zeros::Zero;
 
 /// The precision weights are kept in.
-pub(crate) trait Real: Float + Zero + Send + Sync + 'static {
+pub trait Real: Float + Zero + Send + Sync + 'static {
     /// sum x u
     fn dot_dense<K: Isa>(x: &[f32], u: &[Self]) -> f64;
     /// sum d u x and sum d x^2
@@ -37,7 +37,7 @@ pub(crate) trait Real: Float + Zero + Send + Sync + 'static {
 impl Deferred<'_> {
     /// Takes them.
     #[inline(always)]
-    pub(crate) fn take<K: Isa, T: Real>(self, u: &mut [T]) {
+    pub fn take<K: Isa, T: Real>(self, u: &mut [T]) {
         for step in self.all() {
             T::add_dense::<K>(u, step.scale, step.x);
         }

@@ -9,17 +9,17 @@ use rand_pcg::Pcg64Mcg;
 
 /// Which consumer of random numbers a stream belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Stream {
+pub enum Stream {
     Reader = 1,
     Trainer = 2,
     Split = 3,
     Folds = 4,
 }
 
-pub(crate) struct Random(Pcg64Mcg);
+pub struct Random(Pcg64Mcg);
 
 impl Random {
-    pub(crate) fn new(seed: u64, stream: Stream) -> Self {
+    pub fn new(seed: u64, stream: Stream) -> Self {
         // the golden-ratio constant spreads neighbouring seeds over the state
         let high = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (stream as u64);
         let mut generator = Pcg64Mcg::new((u128::from(high) << 64) | u128::from(seed) << 3 | 5);
@@ -30,12 +30,13 @@ impl Random {
     }
 
     /// A number in 0..bound; 0 when `bound` is 0.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    #[inline]
+    pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
     /// Fisher and Yates.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }

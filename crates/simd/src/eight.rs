@@ -4,7 +4,7 @@
 
 use super::lanes::{Lanes, LANES};
 
-pub(crate) trait Eight: Copy {
+pub trait Eight: Copy {
     fn load(from: &Lanes) -> Self;
     fn store(self, to: &mut Lanes);
     fn splat(value: f32) -> Self;
@@ -166,7 +166,7 @@ pub(super) mod avx2 {
 
     /// One vector of AVX2. Only code of a build for AVX2 may use it.
     #[derive(Clone, Copy)]
-    pub(crate) struct Vector(__m256);
+    pub struct Vector(__m256);
 
     macro_rules! with_avx2 {
         ($body:expr) => {

@@ -1,7 +1,7 @@
 //! Advice to the operating system about private memory that holds a cache, or what is kept for each row.
 
 /// Size of a huge page on x86-64, and of one kind on ARM.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
+pub const HUGE_PAGE: usize = 2 << 20;
 
 /// Asks for huge pages where whole ones fit into a block of memory: a fifth of a training that fits the cache went
 /// into faults of small pages, and visits of rows in shuffled order miss the processor's page tables less. Advice

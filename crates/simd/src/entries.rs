@@ -15,7 +15,7 @@ use std::arch::x86_64::*;
 
 /// Sparse entries whose features are known to lie in `base..base + features`.
 #[derive(Clone, Copy)]
-pub(crate) struct Entries<'a> {
+pub struct Entries<'a> {
     x: &'a [[u32; 2]],
     base: u32,
     features: usize,
@@ -23,15 +23,15 @@ pub(crate) struct Entries<'a> {
 
 /// Numbers for all heads: `stride` for each feature from the first on, `from` there being the first lane to look at.
 #[derive(Clone, Copy)]
-pub(crate) struct LanePlace {
-    pub(crate) stride: usize,
-    pub(crate) from: usize,
+pub struct LanePlace {
+    pub stride: usize,
+    pub from: usize,
 }
 
 impl<'a> Entries<'a> {
     /// `base`: the feature whose lanes come first; panics where a feature lies outside.
     #[inline(always)]
-    pub(crate) fn new(x: &'a [[u32; 2]], base: usize, features: usize) -> Self {
+    pub fn new(x: &'a [[u32; 2]], base: usize, features: usize) -> Self {
         let base = base as u32;
         // below the base wraps around
         let most = x
@@ -58,7 +58,7 @@ impl<'a> Entries<'a> {
 
     /// For M matrices, sum x m over the entries, for N blocks of lanes.
     #[inline(always)]
-    pub(crate) fn scores<K: Isa, const N: usize, const M: usize>(
+    pub fn scores<K: Isa, const N: usize, const M: usize>(
         self,
         matrices: [&[f32]; M],
         place: LanePlace,
@@ -135,7 +135,7 @@ impl<'a> Entries<'a> {
 
     /// sum d x^2 over the entries, for a block of lanes.
     #[inline(always)]
-    pub(crate) fn squares<K: Isa>(self, d: &[f32], place: LanePlace) -> Lanes {
+    pub fn squares<K: Isa>(self, d: &[f32], place: LanePlace) -> Lanes {
         self.check(d, place, LANES);
         let mut sum = [0.0; LANES];
         for (at, value) in self.values(place) {
@@ -150,7 +150,7 @@ impl<'a> Entries<'a> {
 
     /// m += scales x over the entries, for a block of lanes.
     #[inline(always)]
-    pub(crate) fn add<K: Isa>(self, m: &mut [f32], place: LanePlace, scales: &Lanes) {
+    pub fn add<K: Isa>(self, m: &mut [f32], place: LanePlace, scales: &Lanes) {
         self.check(m, place, LANES);
         for (at, value) in self.values(place) {
             // SAFETY: the feature was checked, and m holds its block.
@@ -163,7 +163,7 @@ impl<'a> Entries<'a> {
 
     /// m += scales d x over the entries, for a block of lanes.
     #[inline(always)]
-    pub(crate) fn add_damped<K: Isa>(
+    pub fn add_damped<K: Isa>(
         self,
         (m, d): (&mut [f32], &[f32]),
         place: LanePlace,
@@ -198,11 +198,11 @@ unsafe fn block_mut(matrix: &mut [f32], at: usize) -> &mut Lanes {
 }
 
 /// Products of the same x that are taken at once.
-pub(crate) const AT_ONCE: usize = 4;
+pub const AT_ONCE: usize = 4;
 
 /// sum x u for each of up to [`AT_ONCE`] u of the same length, reading x once; 0 behind them. Asks for `next` meanwhile.
 #[inline(always)]
-pub(crate) fn dots<K: Isa>(x: &[f32], u: &[&[f32]], next: Next<'_>) -> [f32; AT_ONCE] {
+pub fn dots<K: Isa>(x: &[f32], u: &[&[f32]], next: Next<'_>) -> [f32; AT_ONCE] {
     let mut out = [0.0; AT_ONCE];
     // SAFETY: such a build runs only on a processor that was seen to have both features; the wider ones are looked for.
     #[cfg(target_arch = "x86_64")]
@@ -229,14 +229,14 @@ pub(crate) fn dots<K: Isa>(x: &[f32], u: &[&[f32]], next: Next<'_>) -> [f32; AT_
 }
 
 /// Rows that [`tile`] takes at once.
-pub(crate) const TILE: usize = 4;
+pub const TILE: usize = 4;
 /// Weights that it takes at most: the sums of four rows for six heads fill the registers.
-pub(crate) const TILE_HEADS: usize = 6;
+pub const TILE_HEADS: usize = 6;
 
 /// Whether [`tile`] is faster than row by row for rows of this length: where vectors are wide enough that weights come
 /// too slowly from the processor's caches.
 #[inline(always)]
-pub(crate) fn tiles(length: usize) -> bool {
+pub fn tiles(length: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     let suits = avx512::suits(length);
     #[cfg(not(target_arch = "x86_64"))]
@@ -247,7 +247,7 @@ pub(crate) fn tiles(length: usize) -> bool {
 /// <x, u> for each x and each of up to [`TILE_HEADS`] u of the same length, reading each once; 0 behind them. Asks for `next`
 /// meanwhile.
 #[inline(always)]
-pub(crate) fn tile<K: Isa>(
+pub fn tile<K: Isa>(
     x: [&[f32]; TILE],
     u: &[&[f32]],
     next: &[Next<'_>],

@@ -1,17 +1,17 @@
 //! Asking the processor for memory ahead of its use.
 
 /// Bytes of a line of the processor's cache.
-pub(crate) const LINE_BYTES: usize = 64;
+pub const LINE_BYTES: usize = 64;
 
 /// Asks the processor to fetch the first lines of these words.
 #[inline(always)]
-pub(crate) fn prefetch<W>(words: &[W], lines: usize) {
+pub fn prefetch<W>(words: &[W], lines: usize) {
     fetch::<W, true>(words, lines);
 }
 
 /// The same into its second cache only: it waits for some tens of lines at once on their way to the first.
 #[inline(always)]
-pub(crate) fn prefetch_far<W>(words: &[W], lines: usize) {
+pub fn prefetch_far<W>(words: &[W], lines: usize) {
     fetch::<W, false>(words, lines);
 }
 
@@ -29,11 +29,7 @@ fn fetch<W, const NEAR: bool>(words: &[W], lines: usize) {
 /// Asks for the weights of these sparse entries, into the processor's second cache; those of a feature lie at its
 /// `place`.
 #[inline(always)]
-pub(crate) fn prefetch_weights<W>(
-    entries: &[[u32; 2]],
-    weights: &[W],
-    place: impl Fn(usize) -> usize,
-) {
+pub fn prefetch_weights<W>(entries: &[[u32; 2]], weights: &[W], place: impl Fn(usize) -> usize) {
     let fetch = |&[feature, _]: &[u32; 2]| {
         fetch_line::<W, false>(weights.as_ptr().wrapping_add(place(feature as usize)));
     };
@@ -47,7 +43,7 @@ pub(crate) fn prefetch_weights<W>(
 
 /// Asks for the line that holds this address, which may be any.
 #[inline(always)]
-pub(crate) fn fetch_line<W, const NEAR: bool>(address: *const W) {
+pub fn fetch_line<W, const NEAR: bool>(address: *const W) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0, _MM_HINT_T1};

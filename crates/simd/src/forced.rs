@@ -2,7 +2,7 @@
 
 /// What a test has this thread's trainings run with, whatever the processor could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forced {
+pub enum Forced {
     /// What every processor gives.
     Plain,
     /// The best level without the vectors of [`avx512`].
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 impl Forced {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match (self, cfg!(target_arch = "x86_64")) {
             (Self::Plain, _) => "plain",
             (Self::Narrow, true) => "avx2",
@@ -27,7 +27,7 @@ impl Forced {
 }
 
 /// Does `work` with this level in place of the best.
-pub(crate) fn forced<R>(level: Forced, work: impl FnOnce() -> R) -> R {
+pub fn forced<R>(level: Forced, work: impl FnOnce() -> R) -> R {
     FORCED.set(Some(level));
     let result = work();
     FORCED.set(None);

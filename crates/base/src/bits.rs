@@ -3,21 +3,21 @@
 use std::collections::TryReserveError;
 
 #[derive(Debug, Default)]
-pub(crate) struct Bits {
+pub struct Bits {
     words: Vec<u64>,
     ones: usize,
 }
 
 impl Bits {
     /// A set over 0..len, empty.
-    pub(crate) fn new(len: usize) -> Result<Self, TryReserveError> {
+    pub fn new(len: usize) -> Result<Self, TryReserveError> {
         let mut bits = Self::default();
         bits.grow(len)?;
         Ok(bits)
     }
 
     /// Makes room for 0..len.
-    pub(crate) fn grow(&mut self, len: usize) -> Result<(), TryReserveError> {
+    pub fn grow(&mut self, len: usize) -> Result<(), TryReserveError> {
         let words = len.div_ceil(64);
         if words > self.words.len() {
             self.words.try_reserve(words - self.words.len())?;
@@ -26,12 +26,13 @@ impl Bits {
         Ok(())
     }
 
-    pub(crate) fn get(&self, index: usize) -> bool {
+    #[inline]
+    pub fn get(&self, index: usize) -> bool {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, index: usize, value: bool) {
+    pub fn set(&mut self, index: usize, value: bool) {
         let word = &mut self.words[index / 64];
         let mask = 1u64 << (index % 64);
         let was = *word & mask != 0;
@@ -45,7 +46,8 @@ impl Bits {
     }
 
     /// Number of members.
-    pub(crate) fn ones(&self) -> usize {
+    #[inline]
+    pub fn ones(&self) -> usize {
         self.ones
     }
 }

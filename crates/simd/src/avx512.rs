@@ -6,7 +6,7 @@
 
 use super::dense::{builds, vector, Vector};
 use super::request::Next;
-use crate::simd::request::Asked;
+use crate::request::Asked;
 use std::arch::x86_64::*;
 
 const WIDTH: usize = 16;
@@ -16,7 +16,7 @@ const LEAST: usize = 128;
 /// Whether this processor has them, and rows are long enough.
 #[inline(always)]
 pub(super) fn suits(length: usize) -> bool {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "forced"))]
     if super::forced::FORCED.get() == Some(super::forced::Forced::Narrow) {
         return false;
     }

@@ -1,11 +1,16 @@
 //! Which build of the loops runs.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "forced"))]
 use super::forced::{Forced, FORCED};
 use super::{eight, lanes};
 
+mod sealed {
+    /// Kept by the builds of this file alone: what [`super::Isa`] says of the processor must be true.
+    pub trait Build {}
+}
+
 /// What sets the builds apart.
-pub(crate) trait Isa {
+pub trait Isa: sealed::Build {
     /// A product is added with one rounding.
     const FUSED: bool;
     /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
@@ -25,15 +30,20 @@ struct Fused;
 #[cfg(target_arch = "x86_64")]
 struct Avx2;
 
+impl sealed::Build for Plain {}
 impl Isa for Plain {
     const FUSED: bool = false;
     type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "aarch64")]
+impl sealed::Build for Fused {}
+#[cfg(target_arch = "aarch64")]
 impl Isa for Fused {
     const FUSED: bool = true;
     type Eight = lanes::Lanes;
 }
+#[cfg(target_arch = "x86_64")]
+impl sealed::Build for Avx2 {}
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx2 {
     const FUSED: bool = true;
@@ -43,14 +53,14 @@ impl Isa for Avx2 {
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.
-pub(crate) trait Work {
+pub trait Work {
     type Output;
     fn run<K: Isa>(self) -> Self::Output;
 }
 
 /// Which build to run; only [`Level::best`] makes one that needs more than the target's baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Level(Build);
+pub struct Level(Build);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Build {
@@ -63,12 +73,12 @@ enum Build {
 
 impl Level {
     /// The build every processor of the target can run.
-    #[cfg(test)]
-    pub(crate) const PLAIN: Level = Level(Build::Plain);
+    #[cfg(any(test, feature = "forced"))]
+    pub const PLAIN: Level = Level(Build::Plain);
 
     /// The best build for this processor.
-    pub(crate) fn best() -> Level {
-        #[cfg(test)]
+    pub fn best() -> Level {
+        #[cfg(any(test, feature = "forced"))]
         if FORCED.get() == Some(Forced::Plain) {
             return Level::PLAIN;
         }
@@ -83,7 +93,7 @@ impl Level {
         Level(Build::Plain)
     }
 
-    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
+    pub fn run<W: Work>(self, work: W) -> W::Output {
         match self.0 {
             Build::Plain => work.run::<Plain>(),
             // SAFETY: this variant is made only after the processor was seen to have both features.

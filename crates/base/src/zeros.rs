@@ -1,9 +1,9 @@
 //! Large vectors of zeros that cost nothing until they are touched: the operating system's own zeros, page by page. Writing
 //! them would take a second for some gigabytes, and nothing could end it. Any role.
 
-use crate::base::huge_pages::{prefer_huge_pages, HUGE_PAGE};
-use crate::base::memory::OutOfMemory;
-use crate::base::prefetch::LINE_BYTES;
+use crate::huge_pages::{prefer_huge_pages, HUGE_PAGE};
+use crate::memory::OutOfMemory;
+use crate::prefetch::LINE_BYTES;
 use std::alloc::{alloc_zeroed, Layout};
 use std::ops::{Deref, DerefMut};
 
@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 ///
 /// # Safety
 /// It must be valid with all bits zero, and need no drop.
-pub(crate) unsafe trait Zero: Copy {}
+pub unsafe trait Zero: Copy {}
 
 // SAFETY: plain numbers, and an array of them.
 unsafe impl Zero for u8 {}
@@ -25,7 +25,7 @@ unsafe impl Zero for f64 {}
 unsafe impl Zero for [f32; 8] {}
 
 /// So many zeros, or an error where they cannot be had.
-pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, OutOfMemory> {
+pub fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, OutOfMemory> {
     let bytes = length.saturating_mul(size_of::<V>()) as u64;
     let out_of_memory = OutOfMemory { bytes };
     let Ok(shape) = Layout::array::<V>(length) else {
@@ -48,7 +48,7 @@ pub(crate) fn zeros<V: Zero>(length: usize) -> Result<Vec<V>, OutOfMemory> {
 
 /// Numbers that begin with a line of the processor's cache, so that no vector of up to a line lies across two of them, and
 /// many of them with a huge page: rows come in shuffled order, and so the first touches of what is kept for each of them.
-pub(crate) struct Lined<V> {
+pub struct Lined<V> {
     all: Vec<V>,
     first: usize,
     length: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Lined<V> {
 
 impl<V: Zero> Lined<V> {
     /// So many zeros.
-    pub(crate) fn zeros(length: usize) -> Result<Self, OutOfMemory> {
+    pub fn zeros(length: usize) -> Result<Self, OutOfMemory> {
         let size = size_of::<V>();
         let start = match length.saturating_mul(size) {
             HUGE_PAGE.. => HUGE_PAGE,
@@ -70,7 +70,7 @@ impl<V: Zero> Lined<V> {
     }
 
     /// Numbers that begin wherever they begin.
-    pub(crate) fn as_they_lie(all: Vec<V>) -> Self {
+    pub fn as_they_lie(all: Vec<V>) -> Self {
         let length = all.len();
         Self {
             all,
@@ -80,7 +80,7 @@ impl<V: Zero> Lined<V> {
     }
 
     /// Forgets all from `length` on.
-    pub(crate) fn truncate(&mut self, length: usize) {
+    pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 }

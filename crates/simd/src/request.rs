@@ -1,21 +1,21 @@
 //! Words that are asked for while others are gone through.
 
 #[cfg(target_arch = "x86_64")]
-use crate::base::prefetch::{fetch_line, LINE_BYTES};
-use crate::base::prefetch::{prefetch, prefetch_far};
+use pgsvm_base::prefetch::{fetch_line, LINE_BYTES};
+use pgsvm_base::prefetch::{prefetch, prefetch_far};
 
 /// Words to ask for while others are gone through, a line of each at a time: the processor waits for some lines only, and
 /// whoever asks for more at once waits as well.
 #[derive(Clone, Copy)]
-pub(crate) struct Next<'a> {
+pub struct Next<'a> {
     /// Those that come next.
-    pub(crate) near: &'a [u32],
+    pub near: &'a [u32],
     /// Those of some rows behind them, for which the second cache is near enough.
-    pub(crate) far: &'a [u32],
+    pub far: &'a [u32],
 }
 
 impl Next<'_> {
-    pub(crate) const NONE: Next<'static> = Next {
+    pub const NONE: Next<'static> = Next {
         near: &[],
         far: &[],
     };
@@ -38,7 +38,7 @@ impl Next<'_> {
 
     /// Asks for all from this place on.
     #[inline(always)]
-    pub(crate) fn ask_from(self, at: usize) {
+    pub fn ask_from(self, at: usize) {
         prefetch(self.near.get(at..).unwrap_or_default(), usize::MAX);
         prefetch_far(self.far.get(at..).unwrap_or_default(), usize::MAX);
     }

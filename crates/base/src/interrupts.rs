@@ -16,6 +16,6 @@ pub fn look_by(look: fn()) {
 
 /// Looks whether something must be answered.
 #[inline]
-pub(crate) fn look() {
+pub fn look() {
     LOOK.get()();
 }

@@ -1,7 +1,7 @@
 //! The two kinds of numbers that weights are.
 
 /// 64 or 32 bits.
-pub(crate) trait Float: Copy + Default {
+pub trait Float: Copy + Default {
     fn of(value: f64) -> Self;
     fn to(self) -> f64;
     /// The same, with their kind.
@@ -10,7 +10,7 @@ pub(crate) trait Float: Copy + Default {
 
 /// Numbers of either kind.
 #[derive(Clone, Copy)]
-pub(crate) enum Numbers<'a> {
+pub enum Numbers<'a> {
     Wide(&'a [f64]),
     Narrow(&'a [f32]),
 }

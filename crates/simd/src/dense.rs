@@ -8,8 +8,8 @@
 use super::float::Float;
 use super::products::{Beside, Deferred, DenseStep, Products};
 use super::request::Next;
-use crate::base::prefetch::LINE_BYTES;
-use crate::simd::request::Asked;
+use crate::request::Asked;
+use pgsvm_base::prefetch::LINE_BYTES;
 
 /// Numbers side by side in a register. Only a build for processors that have such registers may use them.
 pub(super) trait Vector: Copy {
