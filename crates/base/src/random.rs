@@ -1,10 +1,11 @@
 //! Shuffles and random picks with a stream that is fixed for ever.
 //!
 //! Used by the reader (chunk order, the split into blocks), the trainer (visiting order, replacement) and whoever divides
-//! rows into folds, each with its own stream. Only the generator comes from a crate; how numbers become picks is written here, so that
-//! a seed means the same weights in every release.
+//! rows into folds, each with its own stream. The generator and how its numbers become picks are rand's, pinned; the order in which
+//! a shuffle picks is written here, since rand's own takes several picks out of a number, and may take other ones in its next
+//! release. So a seed means the same weights in every release.
 
-use rand_pcg::rand_core::Rng;
+use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
 
 /// Which consumer of random numbers a stream belongs to.
@@ -32,7 +33,13 @@ impl Random {
     /// A number in 0..bound; 0 when `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
+        match bound as u64 {
+            0 => {
+                self.0.next_u64();
+                0
+            }
+            bound => self.0.random_range(0..bound) as usize,
+        }
     }
 
     /// Fisher and Yates.
@@ -58,5 +65,26 @@ mod tests {
         let mut other: Vec<u32> = (0..10).collect();
         Random::new(7, Stream::Reader).shuffle(&mut other);
         assert_ne!(items, other);
+    }
+
+    #[test]
+    fn a_pick_is_the_upper_half_of_number_times_bound() {
+        for (seed, bound) in [
+            (1, 0),
+            (2, 1),
+            (3, 2),
+            (4, 1000),
+            (5, 3 << 20),
+            (6, 1 << 40),
+        ] {
+            let (mut random, mut numbers) = (
+                Random::new(seed, Stream::Folds),
+                Random::new(seed, Stream::Folds),
+            );
+            for _ in 0..1000 {
+                let product = u128::from(numbers.0.next_u64()) * bound as u128;
+                assert_eq!(random.below(bound), (product >> 64) as usize);
+            }
+        }
     }
 }
