@@ -13,25 +13,22 @@
 
 mod codec;
 mod encode;
+mod job;
+mod seen;
 mod spill;
 mod split;
 
-use std::collections::TryReserveError;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use crate::base::memory::{copied, list, OutOfMemory};
+use crate::base::memory::{copied, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::base::step::Step;
 use crate::cache::Phase;
 use crate::cache::{Cache, CacheError, Ends, Loading, Producer};
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
-use crate::rows::source::{Example, RowError, Source, Spool};
-use crate::scaling::{Applier, Scale, ScaleLearner, Scaling, Spread};
-use crate::task::problem::{Compression, Order, Policy, Problem};
-use codec::ChunkError;
+use crate::rows::source::{RowError, Source, Spool};
+use crate::scaling::{Applier, Scaling};
+pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};
+use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
 use split::Split;
 
@@ -42,153 +39,6 @@ const BATCHES_PER_RING: usize = 4;
 /// Rows fetched at a time before their length is known.
 const FIRST_FETCH: usize = 16;
 
-/// What the reader is to do with the rows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ReaderJob {
-    /// How features are scaled.
-    pub scale: Scale,
-    /// Seed of the order of each pass.
-    pub seed: u64,
-    /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
-    pub policy: Policy,
-    /// How rows that do not fit are spooled and come back.
-    pub spooling: Spooling,
-    /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
-    pub stride: u32,
-    /// Whether classes are balanced.
-    pub balance: Balance,
-    /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
-    pub impute: bool,
-    /// Whether scaled rows are divided by their length.
-    pub unit_rows: bool,
-}
-
-/// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Balance {
-    /// Nothing.
-    None,
-    /// The cost of each row of the class.
-    Examples,
-    /// The same in the head that takes the class for positive, as LIBLINEAR has it; with two classes on both sides.
-    Positives,
-}
-
-/// How rows are spooled. What differs from the default is for comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spooling {
-    /// How rows come into blocks, where there are blocks: drawn, or as they were read.
-    pub split: Order,
-    /// In which order blocks are delivered in each pass.
-    pub block_order: Order,
-    /// Whether chunks are compressed.
-    pub compression: Compression,
-}
-
-impl Spooling {
-    /// Rows drawn into blocks, blocks in a new order each pass, compressed while that is faster.
-    pub const USUAL: Self = Self {
-        split: Order::Random,
-        block_order: Order::Random,
-        compression: Compression::Auto,
-    };
-}
-
-impl ReaderJob {
-    /// What the trainer of `problem` needs.
-    pub fn new(scale: Scale, problem: &Problem) -> Self {
-        Self {
-            scale,
-            seed: problem.seed(),
-            policy: problem.policy(),
-            spooling: Spooling::USUAL,
-            stride: 1,
-            balance: Balance::None,
-            impute: false,
-            unit_rows: false,
-        }
-    }
-}
-
-/// What the reader saw in pass 1.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReaderReport {
-    /// Rows in all.
-    pub rows: u64,
-    /// Bytes of encoded rows.
-    pub bytes: u64,
-    /// Length of the dense part.
-    pub dense_features: u64,
-    /// Largest feature id + 1, dense part included.
-    pub features: u64,
-    /// The scaling learned; empty while loading.
-    pub scaling: Scaling,
-    /// Rows of each group id.
-    #[serde(deserialize_with = "list")]
-    pub group_counts: Vec<u64>,
-    /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
-    #[serde(deserialize_with = "list")]
-    pub means: Vec<f64>,
-    /// Means and deviations of the features, where they are kept; empty while loading.
-    pub spread: Spread,
-    /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
-    /// them, and how many there are; none while loading.
-    pub imprecise: Vec<u64>,
-    pub imprecise_features: u64,
-    /// Whether every row fitted the cache.
-    pub resident: bool,
-    /// Bytes written to the spool, compressed or not.
-    pub spool_bytes: u64,
-}
-
-impl ReaderReport {
-    /// With further imprecise features.
-    pub fn with_imprecise(mut self, features: impl Iterator<Item = u64>) -> Self {
-        for feature in features {
-            if self.imprecise.len() < IMPRECISE_NAMED {
-                self.imprecise.push(feature);
-            }
-            self.imprecise_features += 1;
-        }
-        self
-    }
-}
-
-/// Of many imprecise features a report names so many.
-const IMPRECISE_NAMED: usize = 5;
-
-/// Why reading ended early.
-#[derive(Debug, PartialEq)]
-pub enum ReadError<S, P> {
-    /// The source failed, or passed on a complaint about a row.
-    Source(S),
-    /// A row cannot be taken, found out after the source delivered it.
-    Row(RowError),
-    /// The spool failed.
-    Spool(P),
-    /// What the spool gave back is not what was written to it.
-    SpoolCorrupt,
-    /// The trainer gave up.
-    TrainerFailed,
-}
-
-impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Source(error) => error.fmt(f),
-            Self::Row(error) => error.fmt(f),
-            Self::Spool(error) => error.fmt(f),
-            Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
-            Self::TrainerFailed => write!(f, "the trainer has failed"),
-        }
-    }
-}
-
-impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
-    for ReadError<S, P>
-{
-}
-
 /// The reader role: see the crate's head.
 pub struct Reader<S: Source, P: Spool> {
     cache: Cache,
@@ -196,40 +46,26 @@ pub struct Reader<S: Source, P: Spool> {
     spool: P,
     random: Random,
     seen: Seen,
-    stage: Stage,
+    stage: ReaderStage,
     resident: bool,
     spool_bytes: u64,
 }
 
-/// What pass 1 has found out.
-struct Seen {
-    learner: ScaleLearner,
-    scaling: Scaling,
-    /// The scaling to use instead of one that is learned.
-    kept: Option<Scaling>,
-    means: Vec<f64>,
-    spread: Spread,
-    dense: Option<usize>,
-    rows: u64,
-    words: u64,
-    group_counts: Vec<u64>,
-    /// Folds that groups leave room for, and a bit for each that has rows.
-    stride: u32,
-    folds: u64,
-    balance: Balance,
-    unit_rows: bool,
-    /// By class, see [`crate::cache::TrainerSide::positive_weights`].
-    positive_weights: Vec<f32>,
-    last_class: u32,
-    class_changes: u64,
-    max_row_words: usize,
+/// A full arena on its way to the spool.
+struct Dumping {
+    loading: Loading,
+    spill: Spill,
+    /// The slot of the first row that is still to go.
+    slot: usize,
+    /// Whether the source has more rows.
+    more: bool,
 }
 
-enum Stage {
+enum ReaderStage {
     /// Filling the arena.
     Loading(Loading, Spill),
-    /// The arena is full: dumping its rows from this slot on. The flag says whether the source has more.
-    Dumping(Loading, Spill, usize, bool),
+    /// The arena is full: its rows go to the spool.
+    Dumping(Dumping),
     /// The rest of the source goes to the spool.
     Spilling(Loading, Spill),
     /// Scaling the arena's rows from this slot on.
@@ -256,26 +92,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
             source,
             spool,
             random: Random::new(job.seed, Stream::Reader),
-            seen: Seen {
-                learner: ScaleLearner::new(job.scale, job.impute),
-                scaling: Scaling::default(),
-                kept: None,
-                means: Vec::new(),
-                spread: Spread::default(),
-                dense: None,
-                rows: 0,
-                words: 0,
-                group_counts: Vec::new(),
-                stride: job.stride.max(1),
-                balance: job.balance,
-                unit_rows: job.unit_rows,
-                positive_weights: Vec::new(),
-                folds: 0,
-                last_class: 0,
-                class_changes: 0,
-                max_row_words: 0,
-            },
-            stage: Stage::Loading(loading, spill),
+            seen: Seen::new(&job),
+            stage: ReaderStage::Loading(loading, spill),
             resident: true,
             spool_bytes: 0,
         })
@@ -298,7 +116,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         }
         let result = self.run(budget_rows.max(1));
         if result.is_err() {
-            self.stage = Stage::Done;
+            self.stage = ReaderStage::Done;
             self.cache.fail();
         }
         result
@@ -323,7 +141,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             dense_features: dense as u64,
             features: (dense + self.seen.learner.sparse()) as u64,
             scaling: self.seen.scaling.copied()?,
-            group_counts: copied(&self.seen.group_counts)?,
+            group_counts: copied(self.seen.group_counts())?,
             means: copied(&self.seen.means)?,
             spread: self.seen.spread.copied()?,
             imprecise: Vec::new(),
@@ -340,18 +158,18 @@ impl<S: Source, P: Spool> Reader<S, P> {
     }
 
     fn run(&mut self, budget: usize) -> Result<Step, ReadError<S::Error, P::Error>> {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Loading(loading, spill) => self.load(loading, spill, budget)?,
-            Stage::Dumping(loading, spill, slot, more) => self.dump(loading, spill, slot, more)?,
-            Stage::Spilling(loading, spill) => self.spill(loading, spill, budget)?,
-            Stage::Scaling(loading, applier, facts, slot) => {
+        self.stage = match std::mem::replace(&mut self.stage, ReaderStage::Done) {
+            ReaderStage::Loading(loading, spill) => self.load(loading, spill, budget)?,
+            ReaderStage::Dumping(dumping) => self.dump(dumping)?,
+            ReaderStage::Spilling(loading, spill) => self.spill(loading, spill, budget)?,
+            ReaderStage::Scaling(loading, applier, facts, slot) => {
                 let weights = &self.seen.positive_weights;
                 scale(loading, applier, (facts, weights), slot, budget)
             }
-            Stage::Streaming(producer, replay, applier) => {
+            ReaderStage::Streaming(producer, replay, applier) => {
                 return self.stream(producer, replay, applier, budget)
             }
-            Stage::Done => return Ok(Step::Done),
+            ReaderStage::Done => return Ok(Step::Done),
         };
         self.cache
             .publish_loaded(self.seen.rows, 4 * self.seen.words);
@@ -363,7 +181,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         mut loading: Loading,
         mut spill: Spill,
         budget: usize,
-    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+    ) -> Result<ReaderStage, ReadError<S::Error, P::Error>> {
         let rows = self.fetch_size(budget, &spill);
         let seen = &mut self.seen;
         let arena_words = loading.arena().len();
@@ -385,18 +203,28 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let more = more.map_err(ReadError::Source)?;
         if spill.has_staged() {
             self.resident = false;
-            return Ok(Stage::Dumping(loading, spill, 0, more));
+            return Ok(ReaderStage::Dumping(Dumping {
+                loading,
+                spill,
+                slot: 0,
+                more,
+            }));
         }
         if more {
-            return Ok(Stage::Loading(loading, spill));
+            return Ok(ReaderStage::Loading(loading, spill));
         }
         let weighed = self.seen.weighed();
         if PageMut::open(loading.arena(), 0).spare_mut().len() < weighed {
             self.resident = false;
-            return Ok(Stage::Dumping(loading, spill, 0, false));
+            return Ok(ReaderStage::Dumping(Dumping {
+                loading,
+                spill,
+                slot: 0,
+                more,
+            }));
         }
         let (facts, applier) = self.finish()?;
-        Ok(Stage::Scaling(loading, applier, facts, 0))
+        Ok(ReaderStage::Scaling(loading, applier, facts, 0))
     }
 
     /// Rows to ask the source for: no more than make a chunk, so that what is staged stays small.
@@ -409,33 +237,28 @@ impl<S: Source, P: Spool> Reader<S, P> {
     }
 
     /// Writes about a chunk of the arena's rows to the spool.
-    fn dump(
-        &mut self,
-        mut loading: Loading,
-        mut spill: Spill,
-        slot: usize,
-        more: bool,
-    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+    fn dump(&mut self, mut dumping: Dumping) -> Result<ReaderStage, ReadError<S::Error, P::Error>> {
         self.check_streamable()?;
         let dense = self.seen.dense.unwrap_or(0);
-        let page = Page::new(loading.arena(), dense);
-        let (slots, mut end, mut words) = (page.slots(), slot, 0);
-        while end < slots && words < spill.chunk_words() {
+        let page = Page::new(dumping.loading.arena(), dense);
+        let (slots, slot, mut words) = (page.slots(), dumping.slot, 0);
+        let mut end = slot;
+        while end < slots && words < dumping.spill.chunk_words() {
             words += page.row(end).map_or(0, |row| row.words().len());
             end += 1;
         }
         let rows = &page.peek(slot)[..words];
-        spill
+        dumping
+            .spill
             .take(rows, end - slot, dense, &mut self.spool)
             .map_err(|error| self.seen.complaint(error))?;
-        self.spool_bytes = spill.bytes();
-        if end < slots {
-            return Ok(Stage::Dumping(loading, spill, end, more));
+        self.spool_bytes = dumping.spill.bytes();
+        dumping.slot = end;
+        match (end < slots, dumping.more) {
+            (true, _) => Ok(ReaderStage::Dumping(dumping)),
+            (false, true) => Ok(ReaderStage::Spilling(dumping.loading, dumping.spill)),
+            (false, false) => self.finish_spill(dumping.loading, dumping.spill),
         }
-        if more {
-            return Ok(Stage::Spilling(loading, spill));
-        }
-        self.finish_spill(loading, spill)
     }
 
     fn spill(
@@ -443,7 +266,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         loading: Loading,
         mut spill: Spill,
         budget: usize,
-    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+    ) -> Result<ReaderStage, ReadError<S::Error, P::Error>> {
         let rows = self.fetch_size(budget, &spill);
         let seen = &mut self.seen;
         let more = self.source.fetch(rows, &mut |example| {
@@ -462,7 +285,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             .map_err(|error| self.seen.complaint(error))?;
         self.spool_bytes = spill.bytes();
         if more {
-            return Ok(Stage::Spilling(loading, spill));
+            return Ok(ReaderStage::Spilling(loading, spill));
         }
         self.finish_spill(loading, spill)
     }
@@ -471,7 +294,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         &mut self,
         loading: Loading,
         mut spill: Spill,
-    ) -> Result<Stage, ReadError<S::Error, P::Error>> {
+    ) -> Result<ReaderStage, ReadError<S::Error, P::Error>> {
         spill
             .flush_rest(&mut self.spool)
             .map_err(|error| self.seen.complaint(error))?;
@@ -486,7 +309,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             )));
         }
         let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
-        Ok(Stage::Streaming(
+        Ok(ReaderStage::Streaming(
             loading.publish_streaming(&facts, &self.seen.positive_weights),
             replay,
             Box::new(applier),
@@ -552,7 +375,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             }
             producer.commit(used, ends);
         }
-        self.stage = Stage::Streaming(producer, replay, applier);
+        self.stage = ReaderStage::Streaming(producer, replay, applier);
         Ok(if rows == 0 {
             Step::Blocked
         } else {
@@ -568,7 +391,7 @@ fn scale(
     (facts, positive_weights): (Facts, &[f32]),
     slot: usize,
     budget: usize,
-) -> Stage {
+) -> ReaderStage {
     let mut page = PageMut::open(loading.arena(), facts.dense);
     let slots = page.read().slots();
     let end = slots.min(slot + budget);
@@ -576,128 +399,10 @@ fn scale(
         applier.apply(page.row_words_mut(slot));
     }
     if end < slots {
-        return Stage::Scaling(loading, applier, facts, end);
+        return ReaderStage::Scaling(loading, applier, facts, end);
     }
     loading.publish_resident(&facts, positive_weights);
-    Stage::Done
-}
-
-impl Seen {
-    /// Checks a row and gives its length; the first row fixes the dense part.
-    fn check(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
-        let dense = match self.dense {
-            Some(dense) => dense,
-            None => self.begin(example)?,
-        };
-        encode::check(example, self.rows, dense)
-    }
-
-    fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
-        let dense = example.dense.len();
-        self.learner
-            .begin(example.dense)
-            .map_err(|_| out_of_memory(8 * dense))?;
-        self.dense = Some(dense);
-        Ok(dense)
-    }
-
-    /// Packs a checked row into `words` and learns from it.
-    fn take(&mut self, example: &Example<'_>, words: &mut [u32]) -> Result<(), RowError> {
-        encode::encode(example, self.rows, &mut self.learner, words)?;
-        let group = example.group as usize;
-        if group >= self.group_counts.len() {
-            let more = group + 1 - self.group_counts.len();
-            self.group_counts
-                .try_reserve(more)
-                .map_err(|_| out_of_memory(2 * more))?;
-            self.group_counts.resize(group + 1, 0);
-        }
-        self.group_counts[group] += 1;
-        let class = example.group / self.stride;
-        self.folds |= 1u64.unbounded_shl(example.group % self.stride);
-        self.class_changes += u64::from(self.rows > 0 && class != self.last_class);
-        self.last_class = class;
-        self.max_row_words = self.max_row_words.max(words.len());
-        self.rows += 1;
-        self.words += words.len() as u64;
-        Ok(())
-    }
-
-    fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
-        match error {
-            ChunkError::Spool(error) => ReadError::Spool(error),
-            ChunkError::Memory => memory(self.words),
-            ChunkError::Corrupt => ReadError::SpoolCorrupt,
-        }
-    }
-
-    /// Classes of which the weights as positives are told to the trainer.
-    fn weighed(&self) -> usize {
-        let classes = self.group_counts.len().div_ceil(self.stride as usize);
-        match self.balance {
-            Balance::Positives if classes > 2 => classes,
-            _ => 0,
-        }
-    }
-
-    /// What balancing multiplies costs by, by group; empty where it multiplies none, or those of positives alone.
-    fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
-        let mut factors = Vec::new();
-        if self.balance == Balance::None {
-            return Ok(factors);
-        }
-        let classes = || self.group_counts.chunks(self.stride as usize);
-        let rows_of = |class: &[u64]| class.iter().sum::<u64>();
-        let occurring = classes().filter(|class| rows_of(class) > 0).count();
-        let balanced = classes().map(|class| {
-            let share = rows_of(class) as f64 * occurring as f64;
-            let factor = (self.rows as f64 / share.max(1.0)) as f32;
-            (factor, class.len())
-        });
-        if self.weighed() > 0 {
-            let mut weights = Vec::new();
-            weights.try_reserve_exact(self.weighed())?;
-            weights.extend(balanced.map(|(factor, _)| factor));
-            self.positive_weights = weights;
-            return Ok(factors);
-        }
-        factors.try_reserve_exact(self.group_counts.len())?;
-        factors.extend(balanced.flat_map(|(factor, groups)| std::iter::repeat_n(factor, groups)));
-        Ok(factors)
-    }
-
-    /// `idle`: features of one value; `positive`: see [`Source::positive`].
-    fn finish(&mut self, idle: &[u32], positive: usize) -> Result<(Facts, Applier), OutOfMemory> {
-        let dense = self.dense.unwrap_or(0);
-        let (learned, occurring, mean_q) = self.learner.finish(idle)?;
-        let kept = match &self.kept {
-            Some(kept) => kept.kept_for(&learned)?,
-            None => None,
-        };
-        let scaling = kept.unwrap_or(learned);
-        self.means = self.learner.means()?;
-        self.spread = self.learner.spread()?;
-        let balance = self.balance()?;
-        let provisional = self.learner.provisional();
-        let (means, unit_rows) = (&self.means, self.unit_rows);
-        let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;
-        self.scaling = scaling;
-        let facts = Facts {
-            rows: self.rows as usize,
-            dense,
-            features: dense + self.learner.sparse(),
-            occurring,
-            groups: self.group_counts.len(),
-            folds: self.folds,
-            class_changes: self.class_changes as usize,
-            max_row_words: self.max_row_words,
-            mean_row_words: (self.words / self.rows.max(1)) as usize,
-            mean_q: if unit_rows { 1.0 } else { mean_q },
-            weighed: self.positive_weights.len(),
-            positive,
-        };
-        Ok((facts, applier))
-    }
+    ReaderStage::Done
 }
 
 fn too_small(cache: &Cache, ordinal: u64, row_words: usize) -> RowError {
@@ -707,16 +412,6 @@ fn too_small(cache: &Cache, ordinal: u64, row_words: usize) -> RowError {
         cache_bytes: cache.cache_bytes() as u64,
         needed_cache_bytes: Cache::bytes_to_stream(row_words) as u64,
     }
-}
-
-fn out_of_memory(words: usize) -> RowError {
-    RowError::OutOfMemory {
-        bytes: 4 * words as u64,
-    }
-}
-
-fn memory<S, P>(words: u64) -> ReadError<S, P> {
-    ReadError::Row(RowError::OutOfMemory { bytes: 4 * words })
 }
 
 #[cfg(test)]

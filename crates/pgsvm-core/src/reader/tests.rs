@@ -2,6 +2,8 @@ use super::*;
 use crate::cache::TrainerSide;
 use crate::engine::{MemorySpool, OwnedExample, SliceSource};
 use crate::rows::row::Row;
+use crate::scaling::Scale;
+use crate::task::problem::Policy;
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,

@@ -1,0 +1,157 @@
+//! What the reader is asked, and what it answers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::list;
+use crate::rows::source::RowError;
+use crate::scaling::{Scale, Scaling, Spread};
+use crate::task::problem::{Compression, Order, Policy, Problem};
+
+/// What the reader is to do with the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReaderJob {
+    /// How features are scaled.
+    pub scale: Scale,
+    /// Seed of the order of each pass.
+    pub seed: u64,
+    /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
+    pub policy: Policy,
+    /// How rows that do not fit are spooled and come back.
+    pub spooling: Spooling,
+    /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
+    pub stride: u32,
+    /// Whether classes are balanced.
+    pub balance: Balance,
+    /// Whether a dense value that is not a number is missing, and taken as the mean of its column.
+    pub impute: bool,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
+}
+
+/// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Balance {
+    /// Nothing.
+    None,
+    /// The cost of each row of the class.
+    Examples,
+    /// The same in the head that takes the class for positive, as LIBLINEAR has it; with two classes on both sides.
+    Positives,
+}
+
+/// How rows are spooled. What differs from the default is for comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spooling {
+    /// How rows come into blocks, where there are blocks: drawn, or as they were read.
+    pub split: Order,
+    /// In which order blocks are delivered in each pass.
+    pub block_order: Order,
+    /// Whether chunks are compressed.
+    pub compression: Compression,
+}
+
+impl Spooling {
+    /// Rows drawn into blocks, blocks in a new order each pass, compressed while that is faster.
+    pub const USUAL: Self = Self {
+        split: Order::Random,
+        block_order: Order::Random,
+        compression: Compression::Auto,
+    };
+}
+
+impl ReaderJob {
+    /// What the trainer of `problem` needs.
+    pub fn new(scale: Scale, problem: &Problem) -> Self {
+        Self {
+            scale,
+            seed: problem.seed(),
+            policy: problem.policy(),
+            spooling: Spooling::USUAL,
+            stride: 1,
+            balance: Balance::None,
+            impute: false,
+            unit_rows: false,
+        }
+    }
+}
+
+/// What the reader saw in pass 1.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReaderReport {
+    /// Rows in all.
+    pub rows: u64,
+    /// Bytes of encoded rows.
+    pub bytes: u64,
+    /// Length of the dense part.
+    pub dense_features: u64,
+    /// Largest feature id + 1, dense part included.
+    pub features: u64,
+    /// The scaling learned; empty while loading.
+    pub scaling: Scaling,
+    /// Rows of each group id.
+    #[serde(deserialize_with = "list")]
+    pub group_counts: Vec<u64>,
+    /// Mean of each dense feature over the rows that have it, 0 where none has; empty unless imputing, and while loading.
+    #[serde(deserialize_with = "list")]
+    pub means: Vec<f64>,
+    /// Means and deviations of the features, where they are kept; empty while loading.
+    pub spread: Spread,
+    /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
+    /// them, and how many there are; none while loading.
+    pub imprecise: Vec<u64>,
+    pub imprecise_features: u64,
+    /// Whether every row fitted the cache.
+    pub resident: bool,
+    /// Bytes written to the spool, compressed or not.
+    pub spool_bytes: u64,
+}
+
+impl ReaderReport {
+    /// With further imprecise features.
+    pub fn with_imprecise(mut self, features: impl Iterator<Item = u64>) -> Self {
+        for feature in features {
+            if self.imprecise.len() < IMPRECISE_NAMED {
+                self.imprecise.push(feature);
+            }
+            self.imprecise_features += 1;
+        }
+        self
+    }
+}
+
+/// Of many imprecise features a report names so many.
+const IMPRECISE_NAMED: usize = 5;
+
+/// Why reading ended early.
+#[derive(Debug, PartialEq)]
+pub enum ReadError<S, P> {
+    /// The source failed, or passed on a complaint about a row.
+    Source(S),
+    /// A row cannot be taken, found out after the source delivered it.
+    Row(RowError),
+    /// The spool failed.
+    Spool(P),
+    /// What the spool gave back is not what was written to it.
+    SpoolCorrupt,
+    /// The trainer gave up.
+    TrainerFailed,
+}
+
+impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(error) => error.fmt(f),
+            Self::Row(error) => error.fmt(f),
+            Self::Spool(error) => error.fmt(f),
+            Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
+            Self::TrainerFailed => write!(f, "the trainer has failed"),
+        }
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for ReadError<S, P>
+{
+}

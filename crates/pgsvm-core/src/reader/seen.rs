@@ -1,0 +1,224 @@
+//! What pass 1 finds out of its rows.
+
+use std::collections::TryReserveError;
+
+use super::codec::ChunkError;
+use super::encode;
+use super::job::{Balance, ReadError, ReaderJob};
+use crate::base::memory::OutOfMemory;
+use crate::rows::facts::Facts;
+use crate::rows::source::{Example, RowError};
+use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
+
+/// What pass 1 has found out.
+pub(super) struct Seen {
+    pub(super) learner: ScaleLearner,
+    pub(super) scaling: Scaling,
+    /// The scaling to use instead of one that is learned.
+    pub(super) kept: Option<Scaling>,
+    pub(super) means: Vec<f64>,
+    pub(super) spread: Spread,
+    pub(super) dense: Option<usize>,
+    pub(super) rows: u64,
+    pub(super) words: u64,
+    groups: GroupCounts,
+    balance: Balance,
+    unit_rows: bool,
+    /// By class, see [`crate::cache::TrainerSide::positive_weights`].
+    pub(super) positive_weights: Vec<f32>,
+    pub(super) max_row_words: usize,
+}
+
+/// Rows by group: a class and a fold.
+struct GroupCounts {
+    /// By group.
+    rows: Vec<u64>,
+    /// Folds that groups leave room for, and a bit for each that has rows.
+    stride: u32,
+    folds: u64,
+    last_class: u32,
+    /// Rows whose class differs from the row before.
+    class_changes: u64,
+}
+
+impl GroupCounts {
+    /// Counts a row of this group, the first of all or not.
+    fn add(&mut self, group: u32, first: bool) -> Result<(), RowError> {
+        let place = group as usize;
+        if place >= self.rows.len() {
+            let more = place + 1 - self.rows.len();
+            self.rows
+                .try_reserve(more)
+                .map_err(|_| out_of_memory(2 * more))?;
+            self.rows.resize(place + 1, 0);
+        }
+        self.rows[place] += 1;
+        let class = group / self.stride;
+        self.folds |= 1u64.unbounded_shl(group % self.stride);
+        self.class_changes += u64::from(!first && class != self.last_class);
+        self.last_class = class;
+        Ok(())
+    }
+
+    fn classes(&self) -> usize {
+        self.rows.len().div_ceil(self.stride as usize)
+    }
+
+    /// By class, what balancing multiplies of its `rows` rows in all, and how many groups it has.
+    fn balanced(&self, rows: u64) -> impl Iterator<Item = (f32, usize)> + '_ {
+        let classes = || self.rows.chunks(self.stride as usize);
+        let rows_of = |class: &[u64]| class.iter().sum::<u64>();
+        let occurring = classes().filter(|class| rows_of(class) > 0).count();
+        classes().map(move |class| {
+            let share = rows_of(class) as f64 * occurring as f64;
+            let factor = (rows as f64 / share.max(1.0)) as f32;
+            (factor, class.len())
+        })
+    }
+}
+
+impl Seen {
+    pub(super) fn new(job: &ReaderJob) -> Self {
+        Self {
+            learner: ScaleLearner::new(job.scale, job.impute),
+            scaling: Scaling::default(),
+            kept: None,
+            means: Vec::new(),
+            spread: Spread::default(),
+            dense: None,
+            rows: 0,
+            words: 0,
+            groups: GroupCounts {
+                rows: Vec::new(),
+                stride: job.stride.max(1),
+                folds: 0,
+                last_class: 0,
+                class_changes: 0,
+            },
+            balance: job.balance,
+            unit_rows: job.unit_rows,
+            positive_weights: Vec::new(),
+            max_row_words: 0,
+        }
+    }
+
+    /// Rows of each group.
+    pub(super) fn group_counts(&self) -> &[u64] {
+        &self.groups.rows
+    }
+
+    /// Checks a row and gives its length; the first row fixes the dense part.
+    pub(super) fn check(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
+        let dense = match self.dense {
+            Some(dense) => dense,
+            None => self.begin(example)?,
+        };
+        encode::check(example, self.rows, dense)
+    }
+
+    fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
+        let dense = example.dense.len();
+        self.learner
+            .begin(example.dense)
+            .map_err(|_| out_of_memory(8 * dense))?;
+        self.dense = Some(dense);
+        Ok(dense)
+    }
+
+    /// Packs a checked row into `words` and learns from it.
+    pub(super) fn take(
+        &mut self,
+        example: &Example<'_>,
+        words: &mut [u32],
+    ) -> Result<(), RowError> {
+        encode::encode(example, self.rows, &mut self.learner, words)?;
+        self.groups.add(example.group, self.rows == 0)?;
+        self.max_row_words = self.max_row_words.max(words.len());
+        self.rows += 1;
+        self.words += words.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
+        match error {
+            ChunkError::Spool(error) => ReadError::Spool(error),
+            ChunkError::Memory => memory(self.words),
+            ChunkError::Corrupt => ReadError::SpoolCorrupt,
+        }
+    }
+
+    /// Classes of which the weights as positives are told to the trainer.
+    pub(super) fn weighed(&self) -> usize {
+        let classes = self.groups.classes();
+        match self.balance {
+            Balance::Positives if classes > 2 => classes,
+            _ => 0,
+        }
+    }
+
+    /// What balancing multiplies costs by, by group; empty where it multiplies none, or those of positives alone.
+    fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
+        let mut factors = Vec::new();
+        if self.balance == Balance::None {
+            return Ok(factors);
+        }
+        let balanced = self.groups.balanced(self.rows);
+        if self.weighed() > 0 {
+            let mut weights = Vec::new();
+            weights.try_reserve_exact(self.weighed())?;
+            weights.extend(balanced.map(|(factor, _)| factor));
+            self.positive_weights = weights;
+            return Ok(factors);
+        }
+        factors.try_reserve_exact(self.groups.rows.len())?;
+        factors.extend(balanced.flat_map(|(factor, groups)| std::iter::repeat_n(factor, groups)));
+        Ok(factors)
+    }
+
+    /// `idle`: features of one value; `positive`: see [`Source::positive`].
+    pub(super) fn finish(
+        &mut self,
+        idle: &[u32],
+        positive: usize,
+    ) -> Result<(Facts, Applier), OutOfMemory> {
+        let dense = self.dense.unwrap_or(0);
+        let (learned, occurring, mean_q) = self.learner.finish(idle)?;
+        let kept = match &self.kept {
+            Some(kept) => kept.kept_for(&learned)?,
+            None => None,
+        };
+        let scaling = kept.unwrap_or(learned);
+        self.means = self.learner.means()?;
+        self.spread = self.learner.spread()?;
+        let balance = self.balance()?;
+        let provisional = self.learner.provisional();
+        let (means, unit_rows) = (&self.means, self.unit_rows);
+        let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;
+        self.scaling = scaling;
+        let facts = Facts {
+            rows: self.rows as usize,
+            dense,
+            features: dense + self.learner.sparse(),
+            occurring,
+            groups: self.groups.rows.len(),
+            folds: self.groups.folds,
+            class_changes: self.groups.class_changes as usize,
+            max_row_words: self.max_row_words,
+            mean_row_words: (self.words / self.rows.max(1)) as usize,
+            mean_q: if unit_rows { 1.0 } else { mean_q },
+            weighed: self.positive_weights.len(),
+            positive,
+        };
+        Ok((facts, applier))
+    }
+}
+
+pub(super) fn out_of_memory(words: usize) -> RowError {
+    RowError::OutOfMemory {
+        bytes: 4 * words as u64,
+    }
+}
+
+pub(super) fn memory<S, P>(words: u64) -> ReadError<S, P> {
+    ReadError::Row(RowError::OutOfMemory { bytes: 4 * words })
+}
