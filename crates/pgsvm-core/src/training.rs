@@ -22,15 +22,17 @@
 //! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). With F folds, V values of C and
 //! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
 //! memory of so many. When they have ended there are, besides, V H f32 and two words a row for held-out decisions
-//! (`training/held_out.rs`) and eight bytes for each row of the fold that is ranked. Then the heads are given up, but for the mean
+//! (`training/held_out.rs`) and eight bytes for each row of the fold that is ranked (`training/evaluating.rs`). Then the heads are given up, but for the mean
 //! dual variables of H of them, from which the final ones begin.
 
 pub(crate) mod error;
+mod evaluating;
 mod held_out;
 pub(crate) mod log;
 mod run;
 mod schedule;
 mod search;
+mod stage;
 pub(crate) mod tallies;
 mod threads;
 

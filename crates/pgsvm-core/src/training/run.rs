@@ -20,12 +20,14 @@ use crate::task::problem::Problem;
 use crate::task::report::{Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
 use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
-use crate::training::held_out::{Evaluation, HeldOut, Verdict, ROWS_A_STEP};
+use crate::training::evaluating::{Evaluation, Verdict};
+use crate::training::held_out::HeldOutDecisions;
 use crate::training::log::{Log, LogEntry};
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::{Sample, Survey};
 use crate::training::search::Search;
+use crate::training::stage::{begin_from, hand_over_some, start_some, StageHeads};
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
@@ -66,100 +68,28 @@ pub(super) struct Run<T> {
     fit: Option<Fit>,
 }
 
-/// What a stage trains.
-struct StageHeads {
-    /// Its heads, and how many of them, the first ones, are final.
-    specs: Vec<HeadSpec>,
-    finals: usize,
-    /// What is to be done when they have ended.
-    plan: Option<Plan>,
-    /// The C of the final heads, where it is given.
-    c: Option<f64>,
-    /// The classes of the final heads, those of a later stage too.
-    layout: Option<Layout>,
-}
-
-impl StageHeads {
-    /// The first stage towards this goal.
-    fn first(
-        goal: &Goal,
-        problem: &Problem,
-        facts: &Facts,
-        positive_weights: &Arc<Vec<f32>>,
-    ) -> Result<Self, TrainError> {
-        let mut this = Self {
-            specs: Vec::new(),
-            finals: 0,
-            plan: None,
-            c: None,
-            layout: None,
-        };
-        match goal {
-            Goal::Heads(heads) => {
-                this.specs.clone_from(heads);
-                this.finals = heads.len();
-            }
-            Goal::Plan(plan) => {
-                let layout = Layout::new(plan, facts.groups, facts.folds, positive_weights)?;
-                this.add(plan, layout, problem)?;
-            }
-        }
-        let unsigned = |spec: &HeadSpec| spec.signs.groups() < facts.groups;
-        match this.specs.iter().position(unsigned) {
-            Some(head) => Err(TrainError::Head { head }),
-            None => Ok(this),
-        }
-    }
-
-    fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
-        if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
-            layout.add_final(*only, &mut self.specs)?;
-            self.finals = self.specs.len();
-            self.c = Some(*only);
-        }
-        if plan.purpose == Purpose::Train {
-            self.layout = Some(layout.clone());
-        }
-        if plan.holds_out() {
-            layout.add_held_out(&plan.costs, problem, &mut self.specs)?;
-            self.plan = Some(plan.clone());
-        }
-        Ok(())
-    }
-}
-
-/// Lets heads begin from elsewhere, if that fits the rows.
-fn begin_from<T: Real>(
-    solver: &mut Solver<T>,
-    start: Vec<Start>,
-    problem: &Problem,
-    facts: &Facts,
-) -> Result<(), TrainError> {
-    for (head, start) in start.into_iter().enumerate() {
-        let fits = |weights: &Vec<f64>| weights.len() == facts.features + 1;
-        if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
-            return Err(TrainError::Start { head });
-        }
-        // Pegasos' step lengths are those of a beginning from nothing
-        if problem.pegasos().is_none() {
-            solver.set_start(head, start);
-        }
-    }
-    Ok(())
-}
-
 /// What a stage is at.
 enum Activity<T> {
     Training,
     /// The pass in which held-out heads decide.
-    Deciding(Box<HeldOut>),
+    Deciding(Box<HeldOutDecisions>),
     Evaluating(Box<Evaluation>),
     /// Dual variables go over from held-out heads to final ones: those found so far, head by head.
-    HandingOver(Box<Verdict>, Vec<Vec<f32>>),
+    HandingOver {
+        verdict: Box<Verdict>,
+        duals: Vec<Vec<f32>>,
+    },
     /// The final heads are given those that they begin from: how many heads have all, and rows the next one has.
-    Starting(Box<Solver<T>>, Vec<Vec<f32>>, (usize, usize)),
+    Starting {
+        solver: Box<Solver<T>>,
+        duals: Vec<Vec<f32>>,
+        at: (usize, usize),
+    },
     /// Rows are looked at, of those that stream a sample up to this word; then they are ranked.
-    Surveying(Box<Survey>, usize),
+    Surveying {
+        survey: Box<Survey>,
+        seen: usize,
+    },
     Ranking(Box<Survey>),
     /// The rows of the only head are given their leeways.
     Measuring(Box<Measuring>),
@@ -260,30 +190,17 @@ impl<T: Real> Run<T> {
                 }
                 Ok(Step::Progress)
             }
-            Activity::HandingOver(verdict, duals) => {
+            Activity::HandingOver { verdict, duals } => {
                 match hand_over_some(self.schedule.solver(), verdict, duals, self.facts.rows)? {
                     Step::Done => self.end_handing_over(),
                     step => Ok(step),
                 }
             }
-            Activity::Starting(solver, duals, at) => match start_some(solver, duals, at) {
+            Activity::Starting { solver, duals, at } => match start_some(solver, duals, at) {
                 Step::Done => self.end_starting(),
                 step => Ok(step),
             },
-            Activity::Surveying(survey, seen) => {
-                let solver = self.schedule.solver();
-                let step = match self.schedule.sample().filter(|_| !self.resident) {
-                    Some(sample) if sample.look(seen, solver, self.facts.dense, survey) => {
-                        Step::Done
-                    }
-                    Some(_) => Step::Progress,
-                    None => self.schedule.read(&mut **survey, budget_values),
-                };
-                if step == Step::Done {
-                    self.begin_ranking();
-                }
-                Ok(Step::Progress)
-            }
+            Activity::Surveying { .. } => self.look_at_some(budget_values),
             Activity::Ranking(survey) => match survey.rank() {
                 true => self.end_survey(),
                 false => Ok(Step::Progress),
@@ -299,6 +216,22 @@ impl<T: Real> Run<T> {
         }
     }
 
+    /// Has rows looked at: those in the cache, or of rows that stream the sample.
+    fn look_at_some(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let Activity::Surveying { survey, seen } = &mut self.activity else {
+            return Ok(Step::Done);
+        };
+        let solver = self.schedule.solver();
+        let done = match self.schedule.sample().filter(|_| !self.resident) {
+            Some(sample) => sample.look(seen, solver, self.facts.dense, survey),
+            None => self.schedule.read(&mut **survey, budget_values) == Step::Done,
+        };
+        if done {
+            self.begin_ranking();
+        }
+        Ok(Step::Progress)
+    }
+
     /// The heads of the stage have ended.
     fn end_training(&mut self) -> Result<Step, TrainError> {
         let Some(plan) = &self.plan else {
@@ -306,7 +239,7 @@ impl<T: Real> Run<T> {
         };
         let (groups, folds) = (self.facts.groups, self.facts.folds);
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
-        let held_out = HeldOut::new(plan, layout, self.finals, &self.facts)?;
+        let held_out = HeldOutDecisions::new(plan, layout, self.finals, &self.facts)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
         Ok(Step::Progress)
@@ -321,13 +254,16 @@ impl<T: Real> Run<T> {
         if self.resident {
             self.schedule.begin_reading(false);
         }
-        self.activity = Activity::Surveying(Box::new(survey), 0);
+        self.activity = Activity::Surveying {
+            survey: Box::new(survey),
+            seen: 0,
+        };
         Ok(Step::Progress)
     }
 
     fn begin_ranking(&mut self) {
         self.activity = match std::mem::replace(&mut self.activity, Activity::Ended) {
-            Activity::Surveying(survey, _) => Activity::Ranking(survey),
+            Activity::Surveying { survey, .. } => Activity::Ranking(survey),
             other => other,
         };
     }
@@ -419,7 +355,10 @@ impl<T: Real> Run<T> {
         self.next = self.search.next();
         match (purpose, is_best) {
             (Purpose::Train, true) if self.finals == 0 => {
-                self.activity = Activity::HandingOver(Box::new(verdict), Vec::new());
+                self.activity = Activity::HandingOver {
+                    verdict: Box::new(verdict),
+                    duals: Vec::new(),
+                };
                 Ok(Step::Progress)
             }
             (Purpose::Train, _) if self.finals > 0 => {
@@ -432,7 +371,7 @@ impl<T: Real> Run<T> {
 
     /// The best held-out heads so far have handed over what the final ones begin from.
     fn end_handing_over(&mut self) -> Result<Step, TrainError> {
-        if let Activity::HandingOver(_, duals) =
+        if let Activity::HandingOver { duals, .. } =
             std::mem::replace(&mut self.activity, Activity::Ended)
         {
             self.begun = duals;
@@ -476,13 +415,18 @@ impl<T: Real> Run<T> {
         }
         let mut solver = Solver::new(&self.problem, &self.specs, &self.facts, self.together)?;
         (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
-        self.activity = Activity::Starting(Box::new(solver), begun, (0, 0));
+        self.activity = Activity::Starting {
+            solver: Box::new(solver),
+            duals: begun,
+            at: (0, 0),
+        };
         Ok(Step::Progress)
     }
 
     /// The final heads have what they begin from.
     fn end_starting(&mut self) -> Result<Step, TrainError> {
-        let Activity::Starting(solver, ..) = std::mem::replace(&mut self.activity, Activity::Ended)
+        let Activity::Starting { solver, .. } =
+            std::mem::replace(&mut self.activity, Activity::Ended)
         else {
             return Ok(Step::Done);
         };
@@ -537,58 +481,4 @@ impl<T: Real> Run<T> {
             replaced: tallies.replaced,
         })
     }
-}
-
-/// Adds to `means`, up to row `end`, the mean of a row's dual variables in the heads it was trained in, which are all of
-/// `heads` but its own fold's, where its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
-fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, means: &mut Vec<f32>) {
-    let share = (heads.len() - 1).max(1) as f64;
-    let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
-    means.extend((means.len()..end).map(|row| {
-        let duals = of_heads.iter().map(|duals| f64::from(duals.get(row)));
-        (duals.sum::<f64>() / share) as f32
-    }));
-}
-
-/// Takes the mean dual variables of some more rows, head by head; `Done` when all heads have theirs.
-fn hand_over_some<T: Real>(
-    solver: &Solver<T>,
-    verdict: &Verdict,
-    duals: &mut Vec<Vec<f32>>,
-    rows: usize,
-) -> Result<Step, TrainError> {
-    let begun = duals.len();
-    if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
-        let end = rows.min(means.len() + ROWS_A_STEP);
-        add_mean_duals(solver, &verdict.sources[begun - 1], end, means);
-        return Ok(Step::Progress);
-    }
-    if begun == verdict.sources.len() {
-        return Ok(Step::Done);
-    }
-    let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
-    means
-        .try_reserve_exact(rows)
-        .map_err(|_| TrainError::OutOfMemory { bytes })?;
-    duals.push(means);
-    Ok(Step::Progress)
-}
-
-/// Gives the next heads some more of the dual variables that they begin from; `Done` when all have theirs.
-fn start_some<T: Real>(
-    solver: &mut Solver<T>,
-    duals: &mut [Vec<f32>],
-    (head, row): &mut (usize, usize),
-) -> Step {
-    let Some(all) = duals.get_mut(*head) else {
-        return Step::Done;
-    };
-    let end = all.len().min(*row + ROWS_A_STEP);
-    solver.put_duals(*head, *row, &all[*row..end]);
-    *row = end;
-    if end == all.len() {
-        *all = Vec::new();
-        (*head, *row) = (*head + 1, 0);
-    }
-    Step::Progress
 }

@@ -1,7 +1,7 @@
 //! The search for C from stage to stage: what has been the best so far, and which C is tried next beyond those of the plan.
 
 use crate::task::scoring::Scoring;
-use crate::training::held_out::Verdict;
+use crate::training::evaluating::Verdict;
 
 /// How far beyond the plan's C others may lie.
 const FARTHEST: std::ops::RangeInclusive<f64> = 1e-30..=1e30;

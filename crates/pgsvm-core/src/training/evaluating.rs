@@ -1,0 +1,346 @@
+//! What follows from held-out decisions: a bit a step, rows are put in order by fold, each C is evaluated on each fold, the
+//! best is chosen, and the final heads get their sigmoids from its decisions.
+
+use crate::base::interrupts;
+use crate::base::memory::filled;
+use crate::base::zeros::zeros;
+use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
+use crate::task::report::{HeadReport, Validation};
+use crate::task::scoring::{Counts, Scoring};
+use crate::training::error::TrainError;
+use crate::training::held_out::HeldOutDecisions;
+use std::ops::Range;
+
+/// Rows that a step of the evaluation goes over: a millisecond or two.
+pub(super) const ROWS_A_STEP: usize = 1 << 16;
+
+/// What held-out decisions say.
+pub(super) struct Verdict {
+    pub(super) validation: Vec<Validation>,
+    /// The best C, its score, and the scores of all in their order.
+    pub(super) c: f64,
+    pub(super) score: Option<f64>,
+    pub(super) scores: Vec<Option<f64>>,
+    pub(super) sigmoids: Vec<Sigmoid>,
+    /// For each head of a classifier, the heads of the stage that were trained at the best C, one a fold.
+    pub(super) sources: Vec<Vec<usize>>,
+}
+
+/// The evaluation of held-out decisions, under way.
+pub(super) struct Evaluation {
+    held_out: HeldOutDecisions,
+    /// Reports of the heads of the stage.
+    reports: Vec<HeadReport>,
+    /// Rows by fold, and where each fold that has rows ends; while rows are put in order, where its next row goes.
+    order: Vec<u32>,
+    ends: Vec<usize>,
+    validation: Vec<Validation>,
+    at: At,
+    /// What is counted of the fold under way, and of the C.
+    fold: Counts,
+    all: Counts,
+    /// By C, as far as they are known.
+    scores: Vec<Option<f64>>,
+    /// The best C, once it is known, and by C the sigmoids of its heads, where they were fitted.
+    best: usize,
+    sigmoids: Vec<Vec<Sigmoid>>,
+    task: Task,
+    /// Rows that the task has gone over.
+    gone: usize,
+}
+
+/// The C and fold under way, each by its place, and the head that is ranked there.
+#[derive(Default)]
+struct At {
+    cost: usize,
+    fold: usize,
+    head: usize,
+}
+
+/// What the evaluation goes over rows for.
+enum Task {
+    /// Counting the rows of each fold.
+    Counting,
+    /// Writing down the rows of each fold.
+    Ordering,
+    /// Rows of a fold are given to a head's ranking, which then works by itself.
+    Ranking(Ranking),
+    /// Counting the rows of a fold that get their own class.
+    Judging,
+    /// Fitting the sigmoid of the next head.
+    Fitting(SigmoidFit),
+    Ended,
+}
+
+/// Some of a task's rows, and whether they are its last.
+struct Portion {
+    rows: Range<usize>,
+    last: bool,
+}
+
+impl Evaluation {
+    pub(super) fn new(
+        held_out: HeldOutDecisions,
+        reports: Vec<HeadReport>,
+    ) -> Result<Self, TrainError> {
+        Ok(Self {
+            reports,
+            order: zeros(held_out.groups.len())?,
+            ends: vec![0; held_out.layout.folds().len() + 1],
+            validation: Vec::new(),
+            at: At::default(),
+            fold: Counts::new(held_out.layout.classes())?,
+            all: Counts::new(held_out.layout.classes())?,
+            scores: Vec::new(),
+            best: 0,
+            sigmoids: filled(Vec::new(), held_out.costs.len())?,
+            task: Task::Counting,
+            gone: 0,
+            held_out,
+        })
+    }
+
+    /// Does the next bit of it, a few milliseconds' work. True at the end.
+    pub(super) fn step(&mut self) -> Result<bool, TrainError> {
+        let portion = self.next_portion();
+        match &mut self.task {
+            Task::Counting => self.count(portion),
+            Task::Ordering => self.order(portion)?,
+            Task::Ranking(ranking) => {
+                if !portion.rows.is_empty() {
+                    let (held_out, at) = (&self.held_out, &self.at);
+                    let rows = self.order[portion.rows].iter();
+                    let decision = |row: &u32| held_out.for_head(*row as usize, at.cost, at.head);
+                    ranking.add(rows.map(decision));
+                } else if ranking.step() {
+                    let area = ranking.area();
+                    self.end_ranking(area)?;
+                }
+            }
+            Task::Judging => self.judge(portion)?,
+            Task::Fitting(_) => self.fit(portion)?,
+            Task::Ended => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    /// The next of the rows that the task goes over: those of the fold under way, or all.
+    fn next_portion(&mut self) -> Portion {
+        let rows = match self.task {
+            Task::Ranking(_) | Task::Judging => self.fold_under_way(),
+            _ => 0..self.held_out.groups.len(),
+        };
+        let from = rows.start + self.gone;
+        let portion = from..rows.end.min(from + ROWS_A_STEP);
+        self.gone += portion.len();
+        Portion {
+            last: portion.end == rows.end,
+            rows: portion,
+        }
+    }
+
+    /// Counts the rows of each fold.
+    fn count(&mut self, portion: Portion) {
+        let held_out = &self.held_out;
+        let groups = held_out.groups[portion.rows].iter();
+        for place in groups.filter_map(|group| held_out.place(*group as usize)) {
+            self.ends[place + 1] += 1;
+        }
+        if portion.last {
+            for fold in 1..self.ends.len() {
+                self.ends[fold] += self.ends[fold - 1];
+            }
+            self.begin(Task::Ordering);
+        }
+    }
+
+    /// Writes down the rows of each fold.
+    fn order(&mut self, portion: Portion) -> Result<(), TrainError> {
+        let held_out = &self.held_out;
+        for row in portion.rows {
+            if let Some(place) = held_out.place(held_out.groups[row] as usize) {
+                let next = &mut self.ends[place];
+                self.order[*next] = row as u32;
+                *next += 1;
+            }
+        }
+        if portion.last {
+            // each start has moved to its fold's end
+            self.ends.pop();
+            self.go_on()?;
+        }
+        Ok(())
+    }
+
+    /// Counts the rows of a fold that get their own class.
+    fn judge(&mut self, portion: Portion) -> Result<(), TrainError> {
+        let (held_out, cost) = (&self.held_out, self.at.cost);
+        for row in &self.order[portion.rows] {
+            interrupts::look();
+            let row = *row as usize;
+            let predicted = predicted_class(held_out.of(row, cost));
+            self.fold.add(held_out.class(row), predicted);
+            if held_out.scoring == Scoring::LogLoss {
+                let own = held_out.probability(row, cost, &self.sigmoids[cost]);
+                self.fold.add_probability(own);
+            }
+        }
+        match portion.last {
+            true => self.end_fold(),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives more rows to the fit of a head's sigmoid: of the C under way, or when all are scored of the best.
+    fn fit(&mut self, portion: Portion) -> Result<(), TrainError> {
+        let Task::Fitting(fit) = &mut self.task else {
+            return Ok(());
+        };
+        let held_out = &self.held_out;
+        let cost = match self.at.cost == held_out.costs.len() {
+            true => self.best,
+            false => self.at.cost,
+        };
+        let head = self.sigmoids[cost].len();
+        let held = |row: &usize| held_out.place(held_out.groups[*row] as usize).is_some();
+        fit.take(portion.rows.filter(held).map(|row| {
+            let (decision, positive) = held_out.for_head(row, cost, head);
+            (f64::from(decision), positive)
+        }));
+        if portion.last {
+            self.gone = 0;
+            if fit.end_of_rows() {
+                let sigmoid = fit.sigmoid;
+                self.sigmoids[cost].push(sigmoid);
+                self.go_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, task: Task) {
+        self.task = task;
+        self.gone = 0;
+    }
+
+    /// Where the rows of the fold under way stand in the order.
+    fn fold_under_way(&self) -> Range<usize> {
+        let before = self.at.fold.checked_sub(1);
+        before.map_or(0, |before| self.ends[before])..self.ends[self.at.fold]
+    }
+
+    /// Begins what comes next: the sigmoids of a C that is scored by probabilities, its folds, and behind the last C the
+    /// sigmoids of the best one where they are wanted.
+    fn go_on(&mut self) -> Result<(), TrainError> {
+        let held_out = &self.held_out;
+        let cost = self.at.cost;
+        let decided = cost == held_out.costs.len();
+        if decided {
+            self.best = self.choose();
+        }
+        let (cost, fits) = match decided {
+            true => (self.best, held_out.sigmoids),
+            false => (cost, held_out.scoring == Scoring::LogLoss),
+        };
+        if fits && self.sigmoids[cost].len() < held_out.layout.heads() {
+            self.begin(Task::Fitting(SigmoidFit::new()));
+            return Ok(());
+        }
+        if decided {
+            self.begin(Task::Ended);
+            return Ok(());
+        }
+        self.begin_ranking()
+    }
+
+    fn begin_ranking(&mut self) -> Result<(), TrainError> {
+        let rows = self.fold_under_way().len();
+        let ranking = Ranking::new(rows).map_err(|_| TrainError::OutOfMemory {
+            bytes: 8 * rows as u64,
+        })?;
+        self.begin(Task::Ranking(ranking));
+        Ok(())
+    }
+
+    fn end_ranking(&mut self, area: Option<f64>) -> Result<(), TrainError> {
+        self.at.head += 1;
+        self.fold.add_area(area);
+        if self.at.head < self.held_out.layout.heads() {
+            return self.begin_ranking();
+        }
+        self.begin(Task::Judging);
+        Ok(())
+    }
+
+    /// Adds up what is known of a C and fold, and behind the last fold of the C.
+    fn end_fold(&mut self) -> Result<(), TrainError> {
+        let held_out = &self.held_out;
+        let At { cost, fold, head } = std::mem::take(&mut self.at);
+        let first = held_out.head(cost, fold);
+        let reports = &self.reports[first..first + head];
+        let score = |counts: &Counts| counts.score(held_out.scoring, held_out.positive);
+        self.validation.push(Validation {
+            c: held_out.costs[cost],
+            fold: held_out.layout.folds()[fold],
+            rows: self.fold.rows(),
+            accuracy: self.fold.accuracy(),
+            auc: self.fold.area(),
+            objective: reports.iter().map(|head| head.certificate.primal).sum(),
+            score: score(&self.fold),
+            overall: None,
+        });
+        self.all.add_fold(&self.fold);
+        (self.at.cost, self.at.fold) = (cost, fold + 1);
+        if self.at.fold == self.ends.len() {
+            self.end_cost(score(&self.all));
+        }
+        self.fold.clear();
+        self.go_on()
+    }
+
+    /// Notes the score of a C over all folds.
+    fn end_cost(&mut self, overall: Option<f64>) {
+        let folds = self.validation.len() - self.ends.len()..;
+        for found in &mut self.validation[folds] {
+            found.overall = overall;
+        }
+        self.scores.push(overall);
+        self.all.clear();
+        (self.at.cost, self.at.fold) = (self.at.cost + 1, 0);
+    }
+
+    /// The C with the best score, the smallest of equals.
+    fn choose(&self) -> usize {
+        let HeldOutDecisions { costs, scoring, .. } = &self.held_out;
+        let mut best = 0;
+        for (cost, &score) in self.scores.iter().enumerate() {
+            let equal = score == self.scores[best];
+            let better = scoring.is_better(score, self.scores[best]);
+            if better || (equal && costs[cost] < costs[best]) {
+                best = cost;
+            }
+        }
+        best
+    }
+
+    pub(super) fn verdict(mut self) -> Verdict {
+        let best = self.best;
+        let sources = (0..self.held_out.layout.heads()).map(|head| {
+            let folds = 0..self.ends.len();
+            folds
+                .map(|fold| self.held_out.head(best, fold) + head)
+                .collect()
+        });
+        Verdict {
+            sources: sources.collect(),
+            validation: self.validation,
+            c: self.held_out.costs[best],
+            score: self.scores[best],
+            scores: self.scores,
+            sigmoids: match self.held_out.sigmoids {
+                true => std::mem::take(&mut self.sigmoids[best]),
+                false => Vec::new(),
+            },
+        }
+    }
+}

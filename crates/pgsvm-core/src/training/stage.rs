@@ -1,0 +1,150 @@
+//! What a stage trains, and what its heads begin from.
+
+use std::sync::Arc;
+
+use crate::base::step::Step;
+use crate::rows::facts::Facts;
+use crate::simd::Real;
+use crate::solver::driver::Method;
+use crate::solver::Solver;
+use crate::task::heads::{HeadSpec, Start};
+use crate::task::plan::{Goal, Layout, Plan, Purpose};
+use crate::task::problem::Problem;
+use crate::training::error::TrainError;
+use crate::training::evaluating::{Verdict, ROWS_A_STEP};
+
+/// What a stage trains.
+pub(super) struct StageHeads {
+    /// Its heads, and how many of them, the first ones, are final.
+    pub(super) specs: Vec<HeadSpec>,
+    pub(super) finals: usize,
+    /// What is to be done when they have ended.
+    pub(super) plan: Option<Plan>,
+    /// The C of the final heads, where it is given.
+    pub(super) c: Option<f64>,
+    /// The classes of the final heads, those of a later stage too.
+    pub(super) layout: Option<Layout>,
+}
+
+impl StageHeads {
+    /// The first stage towards this goal.
+    pub(super) fn first(
+        goal: &Goal,
+        problem: &Problem,
+        facts: &Facts,
+        positive_weights: &Arc<Vec<f32>>,
+    ) -> Result<Self, TrainError> {
+        let mut this = Self {
+            specs: Vec::new(),
+            finals: 0,
+            plan: None,
+            c: None,
+            layout: None,
+        };
+        match goal {
+            Goal::Heads(heads) => {
+                this.specs.clone_from(heads);
+                this.finals = heads.len();
+            }
+            Goal::Plan(plan) => {
+                let layout = Layout::new(plan, facts.groups, facts.folds, positive_weights)?;
+                this.add(plan, layout, problem)?;
+            }
+        }
+        let unsigned = |spec: &HeadSpec| spec.signs.groups() < facts.groups;
+        match this.specs.iter().position(unsigned) {
+            Some(head) => Err(TrainError::Head { head }),
+            None => Ok(this),
+        }
+    }
+
+    fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
+        if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
+            layout.add_final(*only, &mut self.specs)?;
+            self.finals = self.specs.len();
+            self.c = Some(*only);
+        }
+        if plan.purpose == Purpose::Train {
+            self.layout = Some(layout.clone());
+        }
+        if plan.holds_out() {
+            layout.add_held_out(&plan.costs, problem, &mut self.specs)?;
+            self.plan = Some(plan.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Lets heads begin from elsewhere, if that fits the rows.
+pub(super) fn begin_from<T: Real>(
+    solver: &mut Solver<T>,
+    start: Vec<Start>,
+    problem: &Problem,
+    facts: &Facts,
+) -> Result<(), TrainError> {
+    for (head, start) in start.into_iter().enumerate() {
+        let fits = |weights: &Vec<f64>| weights.len() == facts.features + 1;
+        if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
+            return Err(TrainError::Start { head });
+        }
+        // Pegasos' step lengths are those of a beginning from nothing
+        if problem.pegasos().is_none() {
+            solver.set_start(head, start);
+        }
+    }
+    Ok(())
+}
+
+/// Adds to `means`, up to row `end`, the mean of a row's dual variables in the heads it was trained in, which are all of
+/// `heads` but its own fold's, where its dual variable is 0. Within the bounds of a head of the same C, as each of them is.
+fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, means: &mut Vec<f32>) {
+    let share = (heads.len() - 1).max(1) as f64;
+    let of_heads: Vec<_> = heads.iter().map(|head| solver.duals(*head)).collect();
+    means.extend((means.len()..end).map(|row| {
+        let duals = of_heads.iter().map(|duals| f64::from(duals.get(row)));
+        (duals.sum::<f64>() / share) as f32
+    }));
+}
+
+/// Takes the mean dual variables of some more rows, head by head; `Done` when all heads have theirs.
+pub(super) fn hand_over_some<T: Real>(
+    solver: &Solver<T>,
+    verdict: &Verdict,
+    duals: &mut Vec<Vec<f32>>,
+    rows: usize,
+) -> Result<Step, TrainError> {
+    let begun = duals.len();
+    if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
+        let end = rows.min(means.len() + ROWS_A_STEP);
+        add_mean_duals(solver, &verdict.sources[begun - 1], end, means);
+        return Ok(Step::Progress);
+    }
+    if begun == verdict.sources.len() {
+        return Ok(Step::Done);
+    }
+    let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
+    means
+        .try_reserve_exact(rows)
+        .map_err(|_| TrainError::OutOfMemory { bytes })?;
+    duals.push(means);
+    Ok(Step::Progress)
+}
+
+/// Gives the next heads some more of the dual variables that they begin from; `Done` when all have theirs.
+pub(super) fn start_some<T: Real>(
+    solver: &mut Solver<T>,
+    duals: &mut [Vec<f32>],
+    (head, row): &mut (usize, usize),
+) -> Step {
+    let Some(all) = duals.get_mut(*head) else {
+        return Step::Done;
+    };
+    let end = all.len().min(*row + ROWS_A_STEP);
+    solver.put_duals(*head, *row, &all[*row..end]);
+    *row = end;
+    if end == all.len() {
+        *all = Vec::new();
+        (*head, *row) = (*head + 1, 0);
+    }
+    Step::Progress
+}
