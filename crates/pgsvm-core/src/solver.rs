@@ -18,13 +18,14 @@
 //!
 //! [`single::pegasos`] takes the place of coordinate descent where the primal is to be solved. [`proximal::moments`] finds
 //! out whether columns differ so much in scale that the shift needs a metric, [`proximal::dual_moments`] makes one from the
-//! rows that hold the weights where a head does not get on; [`sums::intercept`] finds the best intercept for weights whose
+//! rows that hold the weights where a head does not get on, [`metric`] says when each is learned; [`sums::intercept`] finds the best intercept for weights whose
 //! primal is taken.
 
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
 mod joint;
+mod metric;
 mod proximal;
 pub(crate) mod scans;
 mod single;
@@ -47,7 +48,7 @@ use crate::task::report::{HeadReport, StopReason};
 use certificate::state::HeadState;
 use driver::{Method, Visits};
 use joint::JointHeads;
-use proximal::moments::{Moments, ShiftMetric};
+use metric::ColumnScales;
 use single::heads::Singles;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
@@ -74,14 +75,7 @@ pub(crate) struct Solver<T> {
     at_hand: bool,
     /// Visits before the last active pass began.
     visits_before: u64,
-    /// Column scales, while they are learned: in the first full pass, perhaps the second, or where heads begin from dual
-    /// variables in the verifying passes before.
-    moments: Option<Moments>,
-    /// Whether another verifying pass is to come before the first pass that trains: in it heads that begin from dual
-    /// variables learn the metric to begin with.
-    looks_again: bool,
-    /// Mean squares of the columns, once learned.
-    mean_squares: Option<Vec<f32>>,
+    scales: ColumnScales,
 }
 
 /// Who holds the heads' weights and dual variables.
@@ -133,9 +127,7 @@ impl<T: Real> Solver<T> {
             waited: 0,
             at_hand: false,
             visits_before: 0,
-            moments: Moments::new(facts)?,
-            looks_again: false,
-            mean_squares: None,
+            scales: ColumnScales::new(facts)?,
         })
     }
 
@@ -280,7 +272,7 @@ impl<T: Real> Solver<T> {
                 numbers: &blocks.numbers[done..end],
                 ..blocks
             };
-            if let (true, Some(moments)) = (FULL, &mut self.moments) {
+            if let (true, Some(moments)) = (FULL, &mut self.scales.moments) {
                 moments.learn_blocks(some);
             }
             values += ask!(&mut self.heads, heads => heads.visit_blocks::<K, FULL>(some));
@@ -292,7 +284,7 @@ impl<T: Real> Solver<T> {
     /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
     #[inline(always)]
     pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        if let Some(moments) = &mut self.moments {
+        if let Some(moments) = &mut self.scales.moments {
             moments.learn_one(row);
         }
         ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margin))
@@ -353,7 +345,7 @@ impl<T: Real> Solver<T> {
 
     /// Begins a verifying pass of the heads that want one. False when rows with a = 0 need not be looked at.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
-        let (all, at_hand) = (self.looks_again, self.at_hand);
+        let (all, at_hand) = (self.scales.looks_again, self.at_hand);
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
     }
 
@@ -389,81 +381,21 @@ impl<T: Real> Solver<T> {
     #[inline(always)]
     pub(crate) fn check<K: Isa>(&mut self, row: &Row<'_>) {
         if self.sets_out() {
-            if let Some(moments) = &mut self.moments {
-                moments.learn_one(row);
-            }
-            if let Heads::Apart(heads) = &mut self.heads {
-                heads.learn_row(row);
-            }
+            self.learn_row(row);
         }
         ask!(&mut self.heads, heads => heads.check::<K>(row));
     }
 
-    /// Whether a verifying pass also learns whether the shift is to be measured in a metric: where heads by themselves begin
-    /// from dual variables, until that is decided.
-    #[inline(always)]
-    pub(crate) fn sets_out(&self) -> bool {
-        self.full_passes == 0 && self.moments.is_some() && matches!(self.heads, Heads::Apart(_))
-    }
-
-    #[inline(always)]
-    fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
-        if let Some(moments) = &mut self.moments {
-            moments.learn_blocks(blocks);
-        }
-        if let Heads::Apart(heads) = &mut self.heads {
-            heads.learn_blocks(blocks);
-        }
-    }
-
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end. True when another one is due.
     pub(crate) fn end_verify(&mut self) -> Result<bool, OutOfMemory> {
-        if std::mem::take(&mut self.looks_again) {
+        if std::mem::take(&mut self.scales.looks_again) {
             self.begin_in_metric()?;
         }
         ask!(&mut self.heads, heads => heads.end_verify())?;
         if self.sets_out() && !self.done() {
-            self.looks_again = self.needs_look()?;
+            self.scales.looks_again = self.needs_look()?;
         }
-        Ok(self.looks_again)
-    }
-
-    /// Behind a verifying pass of what came from elsewhere: whether columns seem to differ in scale, so that another one has
-    /// to look at all rows.
-    fn needs_look(&mut self) -> Result<bool, OutOfMemory> {
-        let Some(moments) = self.moments.take() else {
-            return Ok(false);
-        };
-        let follows = |state: &HeadState| state.takes_metric() && state.sums.alpha > 0.0;
-        if !self.running().any(follows) {
-            // nothing to follow: columns are looked at in the first full pass
-            self.moments = Some(moments.another()?);
-            return Ok(false);
-        }
-        if moments.metric(self.intercept)?.is_none() {
-            self.mean_squares = Some(moments.mean_squares()?);
-            return Ok(false);
-        }
-        self.moments = Some(moments.of_all_rows()?);
-        if let Heads::Apart(heads) = &mut self.heads {
-            heads.learn_metric()?;
-        }
-        Ok(true)
-    }
-
-    /// At the end of that other pass: has the heads begin in a metric if columns do differ. They take over their v behind
-    /// this, so that it is exact in the metric.
-    fn begin_in_metric(&mut self) -> Result<(), OutOfMemory> {
-        let Some(moments) = self.moments.take() else {
-            return Ok(());
-        };
-        let differ = moments.metric(self.intercept)?.is_some();
-        let squares = moments.mean_squares()?;
-        if let Heads::Apart(heads) = &mut self.heads {
-            heads.begin_in_metric(differ, &squares)?;
-        }
-        self.mean_squares = Some(squares);
-        Ok(())
+        Ok(self.scales.looks_again)
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
@@ -478,24 +410,8 @@ impl<T: Real> Solver<T> {
                 self.heads = Heads::Apart(Singles { heads });
             }
         }
-        let squares = self.mean_squares.as_deref();
+        let squares = self.scales.mean_squares.as_deref();
         ask!(&mut self.heads, heads => heads.advance(metric.as_ref(), squares))
-    }
-
-    /// The metric that columns have just been found to call for, if any.
-    fn learned_metric(&mut self) -> Result<Option<ShiftMetric>, OutOfMemory> {
-        let Some(moments) = self.moments.take() else {
-            return Ok(None);
-        };
-        if !self.running().any(HeadState::takes_metric) {
-            return Ok(None);
-        }
-        self.moments = moments.second_look(self.intercept)?;
-        if self.moments.is_some() {
-            return Ok(None);
-        }
-        self.mean_squares = Some(moments.mean_squares()?);
-        moments.metric(self.intercept)
     }
 
     pub(crate) fn begin_active(&mut self) {

@@ -73,6 +73,9 @@ pub(crate) struct Shared<'a, T, M = Identity> {
     pass: Pass,
 }
 
+/// The members for a step, and what they share.
+pub(crate) type Divided<'a, T, M> = (&'a mut [Member<T>], Shared<'a, T, M>);
+
 impl<T: Real> Team<T> {
     pub(crate) fn new(members: usize, heads: &Singles<T>) -> Result<Self, OutOfMemory> {
         let member = |_| {
@@ -112,7 +115,7 @@ impl<T: Real> Team<T> {
         };
         for (k, member) in self.members.iter_mut().enumerate() {
             member.left = blocks * k / count..blocks * (k + 1) / count;
-            member.moments = match &solver.moments {
+            member.moments = match &solver.scales.moments {
                 Some(moments) if learns => Some(moments.another()?),
                 _ => None,
             };
@@ -141,7 +144,7 @@ impl<T: Real> Team<T> {
         solver: &'a mut Solver<T>,
         blocks: Blocks<'a, M>,
         pass: Pass,
-    ) -> Result<(&'a mut [Member<T>], Shared<'a, T, M>), OutOfMemory> {
+    ) -> Result<Divided<'a, T, M>, OutOfMemory> {
         let view = |head: &'a mut Head<T>| head.state.runs().then(|| head.view().1);
         let heads = solver
             .singles_mut()
@@ -164,7 +167,7 @@ impl<T: Real> Team<T> {
     /// Ends a pass: hands the solver all that the members did.
     pub(crate) fn end(&mut self, solver: &mut Solver<T>, pass: Pass) {
         for member in &mut self.members {
-            if let (Some(all), Some(some)) = (&mut solver.moments, member.moments.take()) {
+            if let (Some(all), Some(some)) = (&mut solver.scales.moments, member.moments.take()) {
                 all.add(&some);
             }
         }

@@ -9,13 +9,14 @@ mod exact_v;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
+mod shift;
+mod signs;
 mod turn;
 mod turn_state;
 mod verify;
 mod visit;
 mod visits;
 
-use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::base::zeros::{zeros, Lined};
 use crate::rows::facts::Facts;
@@ -25,7 +26,6 @@ use crate::simd::Level;
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::iterate::Norms;
-use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::sums::tally::Sums;
 use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::per_row::Shrunk;
@@ -35,42 +35,9 @@ use crate::task::loss::Loss;
 use exact_v::ExactV;
 use lanes::LaneBlock;
 use matrix::{Matrix, SweepSums, Wide, SUMS};
+use shift::{most_kappa, InMetric};
+use signs::FacingSigns;
 use turn_state::Turn;
-
-/// With a shift up to this many times the tolerance squared, w in 32 bits leaves v = w + kappa m (w - z) enough digits
-/// between two full passes. Found by trial, with tolerances from 1e-3 to 2e-6.
-const MOST_KAPPA: f64 = 1e10;
-
-/// Most signs that are written down for all groups, in eights: two megabytes. Where classes, folds and C make more of them
-/// than that, those of the group at hand are written when its row comes.
-const MOST_SIGNS: usize = 1 << 16;
-
-/// The signs of the heads by group and lane, `blocks.len()` for each group, or of one group.
-#[derive(Default)]
-struct FacingSigns {
-    all: Vec<Lanes>,
-    listed: bool,
-    /// Where those of the group at hand begin, or which group's are written down.
-    from: usize,
-    group: Option<usize>,
-}
-
-impl FacingSigns {
-    fn new(groups: usize, each: usize) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            all: zeros(groups * each)?,
-            listed: groups != 1,
-            from: 0,
-            group: None,
-        })
-    }
-
-    /// Of a block, in the group at hand.
-    #[inline(always)]
-    fn of(&self, block: usize) -> &Lanes {
-        &self.all[self.from + block]
-    }
-}
 
 pub(super) struct JointHeads {
     states: Vec<HeadState>,
@@ -148,20 +115,14 @@ impl TileRoom {
             at_visit: zeros(scores)?,
         })
     }
-}
 
-/// The metric M of the shift (see [`crate::solver::proximal::iterate`]).
-struct InMetric {
-    /// m, a row of equal lanes for each feature.
-    moment: Matrix,
-    /// 1 / (1 + kappa m)
-    damp: Matrix,
-    /// 1 / m by feature, the intercept last.
-    inverse: Vec<f32>,
-}
-
-fn most_kappa(state: &HeadState) -> f64 {
-    MOST_KAPPA * state.tolerance() * state.tolerance()
+    /// Begins rows whose scores are taken in these lanes, of `each` blocks.
+    fn begin(&mut self, lanes: impl Iterator<Item = usize>, each: usize) {
+        self.lanes.clear();
+        self.lanes.extend(lanes);
+        self.at_start[..TILE * each].fill([0.0; LANES]);
+        self.at_visit[..TILE * each].fill([0.0; LANES]);
+    }
 }
 
 impl JointHeads {
@@ -223,52 +184,6 @@ impl JointHeads {
         }
         this.list_signs()?;
         Ok(this)
-    }
-
-    /// Writes down the signs of all groups, or makes ready for those of one at a time.
-    fn list_signs(&mut self) -> Result<(), OutOfMemory> {
-        let each = self.blocks.len();
-        let all = self.facts.groups.saturating_mul(each);
-        let groups = if all <= MOST_SIGNS {
-            self.facts.groups
-        } else {
-            1
-        };
-        self.signs = FacingSigns::new(groups, each)?;
-        if groups == self.facts.groups {
-            (0..groups).for_each(|group| self.write_signs(group, group));
-        }
-        Ok(())
-    }
-
-    /// Writes the signs of a group to this place of the table.
-    fn write_signs(&mut self, place: usize, group: usize) {
-        let each = self.blocks.len();
-        let heads = self.head_of.chunks(LANES);
-        let signs = &mut self.signs.all[place * each..][..each];
-        interrupts::look();
-        for (signs, heads) in signs.iter_mut().zip(heads) {
-            *signs = std::array::from_fn(|k| match heads.get(k) {
-                Some(&head) => self.specs[head].signs.of(group).into(),
-                None => 0.0,
-            });
-        }
-    }
-
-    /// Has the signs of this group at hand.
-    #[inline(always)]
-    fn face(&mut self, group: usize) {
-        if self.signs.listed {
-            self.signs.from = group * self.blocks.len();
-        } else if self.signs.group != Some(group) {
-            self.face_anew(group);
-        }
-    }
-
-    #[cold]
-    fn face_anew(&mut self, group: usize) {
-        self.write_signs(0, group);
-        self.signs.group = Some(group);
     }
 
     pub(in crate::solver) fn column(&self, head: usize) -> Column<'_> {
@@ -472,37 +387,6 @@ impl JointHeads {
         );
     }
 
-    /// Whether the weights keep digits enough in this metric.
-    pub(in crate::solver) fn suits_metric(&self, metric: &ShiftMetric) -> bool {
-        let most = metric.moment.iter().copied().fold(0.0, f32::max);
-        let mut running = self.states.iter().filter(|state| state.runs());
-        running.all(|state| state.kappa_in(metric) * f64::from(most) <= most_kappa(state))
-    }
-
-    /// Corrects kappa and moves the centres after a full pass; `metric` when columns have just been found to call for it.
-    pub(in crate::solver) fn move_centres(
-        &mut self,
-        metric: Option<&ShiftMetric>,
-    ) -> Result<(), OutOfMemory> {
-        if let Some(metric) = metric {
-            let lanes = self.blocks.len() * LANES;
-            let (features, dense) = (self.facts.features, self.facts.dense);
-            let mut moment = Matrix::new(features, dense, lanes)?;
-            moment.fill(&metric.moment);
-            let mut inverse = zeros(metric.moment.len())?;
-            for (inverse, moment) in inverse.iter_mut().zip(&metric.moment) {
-                *inverse = 1.0 / moment;
-            }
-            self.metric = Some(InMetric {
-                moment,
-                damp: Matrix::new(features, dense, lanes)?,
-                inverse,
-            });
-        }
-        self.shift_each(metric.is_some(), |state| state.advance(metric));
-        Ok(())
-    }
-
     pub(in crate::solver) fn start_active(&mut self) {
         self.states.iter_mut().for_each(HeadState::begin_active);
         self.blocks.iter_mut().for_each(LaneBlock::forget_pass);
@@ -538,70 +422,5 @@ impl JointHeads {
         }
         self.settle();
         self.shift_each(false, HeadState::end_active);
-    }
-
-    /// Moves the centres as the states say: z := w, keeping v. `first_in_metric`: until now there was no metric.
-    fn shift_each(
-        &mut self,
-        first_in_metric: bool,
-        mut decide: impl FnMut(&mut HeadState) -> Shift,
-    ) {
-        let [from, to] = &mut self.chosen;
-        from[..self.kappa.len()].copy_from_slice(&self.kappa);
-        // kappa from now on; below 0 where the centre stays
-        to.fill(-1.0);
-        for lane in 0..self.head_of.len() {
-            let Some(head) = self.running_at(lane) else {
-                continue;
-            };
-            if let Shift::Move(kappa) | Shift::MoveInMetric(kappa) = decide(&mut self.states[head])
-            {
-                self.chosen[1][lane] = kappa;
-                self.kappa[lane] = kappa;
-            }
-        }
-        let [from, to] = &self.chosen;
-        if to.iter().any(|to| *to >= 0.0) {
-            let moment = self.metric.as_ref().map(|metric| &metric.moment);
-            let (given, sums): ([&[f64]; 2], _) = ([from, to], &mut self.sums);
-            self.w.sweep(
-                &mut self.z,
-                moment,
-                given,
-                sums,
-                |[from, to], m, _, w, z| {
-                    for k in 0..LANES {
-                        let (old_w, old_z) = (f64::from(w[k]), f64::from(z[k]));
-                        let m = f64::from(m[k]);
-                        let old_m = if first_in_metric { 1.0 } else { m };
-                        let v = old_w + from[k] * old_m * (old_w - old_z);
-                        let new_w = ((v + to[k] * m * old_w) / (1.0 + to[k] * m)) as f32;
-                        let moves = to[k] >= 0.0;
-                        z[k] = if moves { w[k] } else { z[k] };
-                        w[k] = if moves { new_w } else { w[k] };
-                    }
-                },
-            );
-        }
-        self.set_damp();
-        self.arm();
-    }
-
-    /// In a metric: 1 / (1 + kappa m).
-    fn set_damp(&mut self) {
-        if let Some(metric) = &mut self.metric {
-            let given: [&[f64]; 1] = [&self.kappa];
-            metric.damp.sweep(
-                &mut metric.moment,
-                None,
-                given,
-                &mut self.sums,
-                |[kappa], _, _, damp, m| {
-                    for k in 0..LANES {
-                        damp[k] = (1.0 / (1.0 + kappa[k] * f64::from(m[k]))) as f32;
-                    }
-                },
-            );
-        }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) trait ScanRows<M> {
 
 impl<M, S: Scans<M>> ScanRows<M> for S {
     fn scan(&mut self, method: &M, rows: VisitedRows<'_>) -> usize {
-        Level::best().run(Run {
+        Level::best().run(Addition {
             sums: self,
             method,
             rows,
@@ -41,13 +41,13 @@ impl<M, S: Scans<M>> ScanRows<M> for S {
 }
 
 /// The work of taking in a run of rows.
-struct Run<'a, S, M> {
+struct Addition<'a, S, M> {
     sums: &'a mut S,
     method: &'a M,
     rows: VisitedRows<'a>,
 }
 
-impl<M, S: Scans<M>> Work for Run<'_, S, M> {
+impl<M, S: Scans<M>> Work for Addition<'_, S, M> {
     type Output = usize;
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use crate::base::prefetch::prefetch;
 use crate::rows::blocks::Blocks;
 use crate::rows::map::RowMap;
 use crate::rows::row::{entries_within, Row};
+use crate::rows::visited::VisitedPage;
 use crate::simd::eight::Eight;
 use crate::simd::entries::TILE;
 use crate::simd::lanes::{Lanes, LANES};
@@ -196,19 +197,8 @@ impl JointHeads {
         let Some(mut room) = self.tile.take() else {
             return 0;
         };
-        let each = self.blocks.len();
-        let TileRoom {
-            lanes,
-            at_start,
-            at_visit,
-        } = &mut room;
-        lanes.clear();
-        lanes.extend(self.running().map(|(lane, _)| lane));
-        let [at_start, at_visit] = [at_start, at_visit].map(|it| &mut it[..TILE * each]);
-        at_start.fill([0.0; LANES]);
-        at_visit.fill([0.0; LANES]);
-        let calm = self.calm;
-        let (mut visits, mut moves) = (0, 0);
+        room.begin(self.running().map(|(lane, _)| lane), self.blocks.len());
+        let (mut values, mut tiles, mut moves) = (0, 0, 0);
         let rows_of = |place: usize| match blocks.numbers.get(place) {
             Some(_) => {
                 let (first, rows) = blocks.rows(place);
@@ -216,7 +206,6 @@ impl JointHeads {
             }
             None => 0..0,
         };
-        let mut values = 0;
         for place in 0..blocks.numbers.len() {
             if place + 2 < blocks.numbers.len() {
                 let soon = rows_of(place + 2);
@@ -225,41 +214,14 @@ impl JointHeads {
             let (mut slots, after) = (rows_of(place), rows_of(place + 1));
             while slots.len() >= TILE {
                 let first = slots.start;
-                let rows: [_; TILE] = std::array::from_fn(|n| blocks.page.row(first + n));
                 slots.start += TILE;
                 let behind = slots.clone().chain(after.clone());
-                // the rows in the same places of the next tile, and of the one behind it
-                let mut coming: [_; TILE] = std::array::from_fn(|n| {
-                    let words = |slot| blocks.page.stored.peek_words(slot);
-                    let [near, far] =
-                        [n, TILE + n].map(|n| behind.clone().nth(n).map_or(&[][..], words));
-                    Coming::new(near, far)
-                });
-                let (now, later) = coming.split_at_mut(TILE / 2);
-                let one = self.intercept;
-                tile_scores::<K>(&self.start, &rows, one, lanes, now, at_start);
-                if calm {
-                    tile_scores::<K>(&self.w, &rows, one, lanes, later, at_visit);
-                }
-                self.moved.fill(0);
-                for (n, row) in rows.iter().enumerate() {
-                    values += row.values();
-                    self.look();
-                    self.prefetch_next_alpha(first + n);
-                    let own = n * each..(n + 1) * each;
-                    let known = Known {
-                        at_start: Some(&at_start[own.clone()]),
-                        at_visit: calm.then_some(&at_visit[own]),
-                        ..self.known::<K, true>(row)
-                    };
-                    self.visit::<K, L, true>(loss, row, known, &mut coming[n]);
-                    coming[n].rest();
-                }
-                visits += TILE * lanes.len();
+                values += self.visit_tile::<K, L>(loss, blocks.page, first, behind, &mut room);
+                tiles += 1;
                 moves += self
                     .moved
                     .iter()
-                    .map(|moved| moved.count_ones() as usize)
+                    .map(|it| it.count_ones() as usize)
                     .sum::<usize>();
             }
             for slot in slots {
@@ -269,8 +231,55 @@ impl JointHeads {
                 self.visit::<K, L, true>(loss, &row, known, &mut Coming::none());
             }
         }
-        self.calm = SELDOM * moves <= visits;
+        self.calm = SELDOM * moves <= tiles * TILE * room.lanes.len();
         self.tile = Some(room);
+        values
+    }
+
+    /// Visits the tile of rows that begins at a slot; `behind` it come these. Gives back the values visited.
+    #[inline(always)]
+    fn visit_tile<K: Isa, L: LossFunction>(
+        &mut self,
+        loss: L,
+        page: VisitedPage<'_, impl RowMap>,
+        first: usize,
+        behind: impl Iterator<Item = usize> + Clone,
+        room: &mut TileRoom,
+    ) -> usize {
+        let (each, calm, one) = (self.blocks.len(), self.calm, self.intercept);
+        let TileRoom {
+            lanes,
+            at_start,
+            at_visit,
+        } = room;
+        let [at_start, at_visit] = [at_start, at_visit].map(|it| &mut it[..TILE * each]);
+        let rows: [_; TILE] = std::array::from_fn(|n| page.row(first + n));
+        // the rows in the same places of the next tile, and of the one behind it
+        let mut coming: [_; TILE] = std::array::from_fn(|n| {
+            let words = |slot| page.stored.peek_words(slot);
+            let [near, far] = [n, TILE + n].map(|n| behind.clone().nth(n).map_or(&[][..], words));
+            Coming::new(near, far)
+        });
+        let (now, later) = coming.split_at_mut(TILE / 2);
+        tile_scores::<K>(&self.start, &rows, one, lanes, now, at_start);
+        if calm {
+            tile_scores::<K>(&self.w, &rows, one, lanes, later, at_visit);
+        }
+        self.moved.fill(0);
+        let mut values = 0;
+        for (n, row) in rows.iter().enumerate() {
+            values += row.values();
+            self.look();
+            self.prefetch_next_alpha(first + n);
+            let own = n * each..(n + 1) * each;
+            let known = Known {
+                at_start: Some(&at_start[own.clone()]),
+                at_visit: calm.then_some(&at_visit[own]),
+                ..self.known::<K, true>(row)
+            };
+            self.visit::<K, L, true>(loss, row, known, &mut coming[n]);
+            coming[n].rest();
+        }
         values
     }
 
