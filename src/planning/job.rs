@@ -12,7 +12,7 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Schedule, TrainerReport,
+    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -51,7 +51,7 @@ pub struct Job {
     pub balance: Balance,
     /// Weights of classes by label.
     pub class_weights: Vec<(String, f64)>,
-    pub schedule: Schedule,
+    pub timing: Timing,
     /// Threads that train.
     pub trainers: usize,
     /// The role of each worker, by worker number.
@@ -122,7 +122,7 @@ impl Job {
             .with_max_passes(terms.max_passes)?
             .with_intercept(terms.intercept)
             .with_seed(terms.seed)
-            .with_schedule(self.schedule)
+            .with_timing(self.timing)
             .with_policy(terms.policy)
             .with_inner_rounds(terms.inner_rounds)?
             .with_inner(terms.inner)?

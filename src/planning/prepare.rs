@@ -217,7 +217,7 @@ fn job(
             ClassWeight::ByLabel(weights) => weights.clone(),
             _ => Vec::new(),
         },
-        schedule: roles::schedule(&roles),
+        timing: roles::timing(&roles),
         cut: statement.cut,
         trainers: settings::trainers(),
         roles,

@@ -8,7 +8,7 @@ use crate::pg::types::{type_kind, NumberKind, TypeKind};
 use crate::planning::job::Role;
 use crate::planning::pieces::Cut;
 use pgrx::pg_sys;
-use pgsvm_core::{CacheLayout, Schedule};
+use pgsvm_core::{CacheLayout, Timing};
 use std::iter::repeat_n;
 
 /// Bytes of the tables, out-of-line values included, from which on helpers are worth their start.
@@ -34,10 +34,10 @@ pub fn assign(planned: &Planned, features: &FeatureSet) -> Vec<Role> {
 }
 
 /// The schedule of cached visits for a training whose workers are to play `roles`.
-pub fn schedule(roles: &[Role]) -> Schedule {
+pub fn timing(roles: &[Role]) -> Timing {
     match roles.contains(&Role::Reader) && roles.contains(&Role::Trainer) {
-        true => Schedule::Timed,
-        false => Schedule::Lockstep,
+        true => Timing::Timed,
+        false => Timing::Lockstep,
     }
 }
 

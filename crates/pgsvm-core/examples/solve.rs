@@ -14,7 +14,7 @@ use std::time::Instant;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::{
-    Folds, Loss, Plan, Policy, Problem, Proximal, Purpose, Scale, Schedule, StopReason,
+    Folds, Loss, Plan, Policy, Problem, Proximal, Purpose, Scale, StopReason, Timing,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,15 +69,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => Proximal::Auto,
     };
     let schedule = if get("schedule", "timed") == "lockstep" {
-        Schedule::Lockstep
+        Timing::Lockstep
     } else {
-        Schedule::Timed
+        Timing::Timed
     };
     let problem = Problem::new(loss, plan.costs[0], get("tolerance", "1e-3").parse()?)?
         .with_max_passes(get("passes", "1000").parse()?)?
         .with_intercept(get("intercept", "0") == "1")
         .with_seed(get("seed", "0").parse()?)
-        .with_schedule(schedule)
+        .with_timing(schedule)
         .with_policy(match get("policy", "cached").as_str() {
             "paper" => Policy::Paper,
             "block" => Policy::Block,

@@ -18,7 +18,7 @@ use crate::simd::forced::{forced, Forced};
 use crate::simd::Level;
 use crate::task::problem::Problem;
 use crate::{
-    Compression, HeadSpec, Inner, Loss, Order, Policy, Proximal, Schedule, Spooling, Start, Updates,
+    Compression, HeadSpec, Inner, Loss, Order, Policy, Proximal, Spooling, Start, Timing, Updates,
 };
 
 #[path = "../tests/common/numbers.rs"]
@@ -128,7 +128,7 @@ fn problem(loss: Loss) -> Problem {
     problem
         .expect("valid")
         .with_seed(11)
-        .with_schedule(Schedule::Lockstep)
+        .with_timing(Timing::Lockstep)
 }
 
 fn one_against_rest(classes: usize, c: f64) -> Goal {

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
 use pgsvm_core::{
-    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Schedule,
-    Spooling, StopReason,
+    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Spooling,
+    StopReason, Timing,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -265,7 +265,7 @@ fn a_seed_gives_the_same_weights_bit_for_bit_whoever_is_faster() {
     for policy in BOTH {
         let run = |threads, schedule, seed| {
             let problem = problem(Loss::Hinge, 0.1, policy)
-                .with_schedule(schedule)
+                .with_timing(schedule)
                 .with_seed(seed);
             let settings = settings(4000 * 90 / 10, Scale::Standard, threads);
             let trained = train(problem, &examples, settings);
@@ -276,8 +276,8 @@ fn a_seed_gives_the_same_weights_bit_for_bit_whoever_is_faster() {
                 .map(f64::to_bits)
                 .collect::<Vec<_>>()
         };
-        let first = run(Threads::One, Schedule::Lockstep, 1);
-        assert_eq!(first, run(Threads::Two, Schedule::Timed, 1));
-        assert_ne!(first, run(Threads::One, Schedule::Lockstep, 2));
+        let first = run(Threads::One, Timing::Lockstep, 1);
+        assert_eq!(first, run(Threads::Two, Timing::Timed, 1));
+        assert_ne!(first, run(Threads::One, Timing::Lockstep, 2));
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
+use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, StopReason, Timing};
 
 const PLENTY: usize = 16 << 20;
 
@@ -99,10 +99,10 @@ fn a_cache_too_small_for_the_rows_that_matter_still_certifies() {
         (Loss::Hinge, 10.0),
         (Loss::SquaredHinge, 1.0),
     ] {
-        for schedule in [Schedule::Timed, Schedule::Lockstep] {
+        for schedule in [Timing::Timed, Timing::Lockstep] {
             for cache in [4000 * 90 / 5, 4000 * 90 / 10] {
                 let problem = problem(loss, c)
-                    .with_schedule(schedule)
+                    .with_timing(schedule)
                     .with_max_passes(150)
                     .expect("valid");
                 let trained = train(
@@ -440,7 +440,7 @@ fn a_seed_gives_the_same_weights_bit_for_bit() {
     for cache in [PLENTY, 4000 * 90 / 10] {
         let run = |threads, seed| {
             let problem = problem(Loss::Hinge, 1.0)
-                .with_schedule(Schedule::Lockstep)
+                .with_timing(Timing::Lockstep)
                 .with_seed(seed);
             let trained = train(
                 problem,

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
-use pgsvm_core::{Balance, CacheLayout, HeadSpec, Loss, Plan, Policy, Problem, Scale, Schedule};
+use pgsvm_core::{Balance, CacheLayout, HeadSpec, Loss, Plan, Policy, Problem, Scale, Timing};
 
 const PLENTY: usize = 16 << 20;
 /// Less than the rows of these tests take, which then stream.
@@ -13,7 +13,7 @@ const LITTLE: usize = 16 << 10;
 fn problem() -> Problem {
     Problem::new(Loss::Hinge, 0.1, 1e-3)
         .expect("valid")
-        .with_schedule(Schedule::Lockstep)
+        .with_timing(Timing::Lockstep)
 }
 
 /// Clouds far from 0, with values missing here and there: in the first row, in a whole column, in all rows but one.

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{Event, HeadSpec, Loss, Policy, Problem, Proximal, Scale, Schedule, StopReason};
+use pgsvm_core::{Event, HeadSpec, Loss, Policy, Problem, Proximal, Scale, StopReason, Timing};
 
 const PLENTY: usize = 16 << 20;
 /// Less than the rows of these tests take, which then stream.
@@ -13,7 +13,7 @@ const LITTLE: usize = 16 << 10;
 fn problem(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, 1e-3)
         .expect("valid")
-        .with_schedule(Schedule::Lockstep)
+        .with_timing(Timing::Lockstep)
 }
 
 /// One class against the others, class by class.
@@ -206,7 +206,7 @@ fn a_strong_shift_and_a_small_tolerance_do_not_keep_heads_from_arriving() {
     for (c, tolerance) in [(0.1, 1e-4), (0.1, 1e-5), (1.0, 1e-5), (10.0, 1e-4)] {
         let problem = Problem::new(Loss::Hinge, c, tolerance)
             .expect("valid")
-            .with_schedule(Schedule::Lockstep)
+            .with_timing(Timing::Lockstep)
             .with_max_passes(100)
             .expect("valid");
         for cache in [PLENTY, rows * features * 4 / 3] {

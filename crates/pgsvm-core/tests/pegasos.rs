@@ -5,8 +5,7 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{
-    Event, Inner, Loss, Policy, Problem, ProblemError, Proximal, Scale, Schedule, StopReason,
-    Updates,
+    Event, Inner, Loss, Policy, Problem, ProblemError, Proximal, Scale, StopReason, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -107,7 +106,7 @@ fn a_pass_updates_once_for_each_row_or_block() {
 fn a_seed_gives_the_same_weights_whoever_is_faster() {
     let examples = words(3000, 200, 2, 15);
     let run = |threads| {
-        let problem = problem(0.1, Updates::Row, 1e-6, 3).with_schedule(Schedule::Lockstep);
+        let problem = problem(0.1, Updates::Row, 1e-6, 3).with_timing(Timing::Lockstep);
         let settings = Settings::new(3000 * 90 / 10, Scale::Standard, threads);
         let trained = train(problem, &examples, settings);
         trained.trainer.weights(0).iter().collect::<Vec<_>>()

@@ -14,8 +14,8 @@ use pgsvm_core::engine::{
 use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::plan::{drawn_fold, HELD_OUT_PASSES, MOST_FOLDS};
 use pgsvm_core::{
-    Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Schedule,
-    Scoring, Sigmoid, Spool, StopReason, TrainError,
+    Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Scoring,
+    Sigmoid, Spool, StopReason, Timing, TrainError,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -23,7 +23,7 @@ const PLENTY: usize = 16 << 20;
 fn problem(loss: Loss) -> Problem {
     Problem::new(loss, 1.0, 1e-3)
         .expect("valid")
-        .with_schedule(Schedule::Lockstep)
+        .with_timing(Timing::Lockstep)
 }
 
 fn plan(costs: &[f64], folds: u32, purpose: Purpose) -> Plan {

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{Loss, Problem, Scale, Schedule};
+use pgsvm_core::{Loss, Problem, Scale, Timing};
 
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("PGSVM_DATA").map(PathBuf::from);
@@ -71,14 +71,14 @@ fn check(file: &str, reference: f64) {
         .sum();
     for (cache, resident) in [(2 * bytes, true), (bytes / 10, false)] {
         for (schedule, threads) in [
-            (Schedule::Lockstep, Threads::One),
-            (Schedule::Timed, Threads::Two),
+            (Timing::Lockstep, Threads::One),
+            (Timing::Timed, Threads::Two),
         ] {
             for loss in [Loss::Hinge, Loss::SquaredHinge] {
                 let problem = Problem::new(loss, 1.0, 1e-3)
                     .expect("valid")
                     .with_intercept(false)
-                    .with_schedule(schedule);
+                    .with_timing(schedule);
                 let trained = train(problem, &examples, settings(cache, Scale::None, threads));
                 assert_eq!(trained.reader.resident, resident);
                 assert_certified(&trained, &problem, &examples);

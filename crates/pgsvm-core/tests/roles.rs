@@ -10,7 +10,7 @@ use pgsvm_core::engine::{
 };
 use pgsvm_core::{
     Cache, CacheError, CacheLayout, Folds, HeadSpec, Loss, Phase, Plan, Policy, Problem, Purpose,
-    ReadError, Reader, ReaderJob, RowError, Scale, Schedule, Spool, Spooling, Step, StopReason,
+    ReadError, Reader, ReaderJob, RowError, Scale, Spool, Spooling, Step, StopReason, Timing,
     TrainError, Trainer,
 };
 
@@ -28,7 +28,7 @@ const JOB: ReaderJob = ReaderJob {
 fn problem() -> Problem {
     Problem::new(Loss::Hinge, 1.0, 1e-3)
         .expect("valid")
-        .with_schedule(Schedule::Lockstep)
+        .with_timing(Timing::Lockstep)
 }
 
 fn roles<'a>(

@@ -166,11 +166,11 @@ pub(super) mod avx2 {
 
     /// One vector of AVX2. Only code of a build for AVX2 may use it.
     #[derive(Clone, Copy)]
-    pub struct Vector(__m256);
+    pub struct EightFloats(__m256);
 
     macro_rules! with_avx2 {
         ($body:expr) => {
-            // SAFETY: a Vector is used only by a build that runs on a processor that was seen to have AVX2; loads and
+            // SAFETY: a EightFloats is used only by a build that runs on a processor that was seen to have AVX2; loads and
             // stores go through references to eight numbers.
             unsafe { $body }
         };
@@ -194,7 +194,7 @@ pub(super) mod avx2 {
         }
     }
 
-    impl Eight for Vector {
+    impl Eight for EightFloats {
         #[inline(always)]
         fn load(from: &Lanes) -> Self {
             Self(with_avx2!(_mm256_loadu_ps(from.as_ptr())))

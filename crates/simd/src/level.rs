@@ -6,11 +6,11 @@ use super::{eight, lanes};
 
 mod sealed {
     /// Kept by the builds of this file alone: what [`super::Isa`] says of the processor must be true.
-    pub trait Build {}
+    pub trait Sealed {}
 }
 
 /// What sets the builds apart.
-pub trait Isa: sealed::Build {
+pub trait Isa: sealed::Sealed {
     /// A product is added with one rounding.
     const FUSED: bool;
     /// The processor is known to have AVX2 and FMA. Only [`run_avx2`] may run such a build.
@@ -30,26 +30,26 @@ struct Fused;
 #[cfg(target_arch = "x86_64")]
 struct Avx2;
 
-impl sealed::Build for Plain {}
+impl sealed::Sealed for Plain {}
 impl Isa for Plain {
     const FUSED: bool = false;
     type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "aarch64")]
-impl sealed::Build for Fused {}
+impl sealed::Sealed for Fused {}
 #[cfg(target_arch = "aarch64")]
 impl Isa for Fused {
     const FUSED: bool = true;
     type Eight = lanes::Lanes;
 }
 #[cfg(target_arch = "x86_64")]
-impl sealed::Build for Avx2 {}
+impl sealed::Sealed for Avx2 {}
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx2 {
     const FUSED: bool = true;
     const AVX2: bool = true;
     const TWO_ROWS: bool = true;
-    type Eight = eight::avx2::Vector;
+    type Eight = eight::avx2::EightFloats;
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.

@@ -134,7 +134,7 @@ pub(crate) struct Consumer {
 }
 
 /// A batch in place.
-pub(crate) struct Batch<'a> {
+pub(crate) struct RingBatch<'a> {
     pub(crate) words: &'a [u32],
     pub(crate) ends: Ends,
 }
@@ -145,7 +145,7 @@ impl Consumer {
     }
 
     /// The oldest batch, or None when the ring is empty. It stays until [`Self::release`].
-    pub(crate) fn front(&mut self) -> Option<Batch<'_>> {
+    pub(crate) fn front(&mut self) -> Option<RingBatch<'_>> {
         let head = self.ring.head().load(Ordering::Acquire);
         if head == self.tail {
             return None;
@@ -166,7 +166,7 @@ impl Consumer {
         };
         // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
         let words = unsafe { self.ring.words(place + QUAD, length) };
-        Some(Batch { words, ends })
+        Some(RingBatch { words, ends })
     }
 
     /// Gives the oldest batch's room back.

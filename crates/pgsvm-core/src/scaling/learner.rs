@@ -3,7 +3,7 @@
 use std::collections::TryReserveError;
 
 use super::precision::Precision;
-use super::spread::{moments, Sums, MOST_FEATURES};
+use super::spread::{moments, SpreadSums, MOST_FEATURES};
 use super::{Scale, Scaling, Spread};
 use crate::base::bits::Bits;
 use crate::base::memory::{OutOfMemory, Room};
@@ -36,7 +36,7 @@ pub(crate) struct ScaleLearner {
     present: Vec<u64>,
     impute: bool,
     precision: Precision,
-    spread: Sums,
+    spread: SpreadSums,
     /// Sparse features: largest magnitude and sum of squares, when they are scaled.
     sparse_largest: Vec<f32>,
     sparse_squares: Vec<f32>,
@@ -63,7 +63,7 @@ impl ScaleLearner {
             present: Vec::new(),
             impute,
             precision: Precision::default(),
-            spread: Sums::default(),
+            spread: SpreadSums::default(),
             sparse_largest: Vec::new(),
             sparse_squares: Vec::new(),
             plain_squares: 0.0,
@@ -134,7 +134,7 @@ impl ScaleLearner {
             self.take_present(dense, out)
         } else {
             self.spread.take_dense(self.level, dense);
-            self.level.run(Take {
+            self.level.run(TakeDense {
                 dense,
                 out,
                 first: &self.first,
@@ -417,7 +417,7 @@ fn inverse(x: f64) -> f64 {
     }
 }
 
-struct Take<'a> {
+struct TakeDense<'a> {
     dense: &'a [f64],
     out: &'a mut [u32],
     first: &'a [f64],
@@ -429,7 +429,7 @@ struct Take<'a> {
 /// The exponent bits of an f32; all set means infinite or not a number.
 const EXPONENT: u32 = 0x7f80_0000;
 
-impl Work for Take<'_> {
+impl Work for TakeDense<'_> {
     type Output = bool;
 
     #[inline(always)]

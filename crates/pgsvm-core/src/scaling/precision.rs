@@ -15,13 +15,13 @@ const MOST_LOST: f64 = 1e-6;
 #[derive(Debug, Default)]
 pub(super) struct Precision {
     rows: u64,
-    columns: Vec<Column>,
+    columns: Vec<ColumnPrecision>,
 }
 
 /// Of a column: a value of it, the values that were there, the sums of what they are away from that one and of its square,
 /// and that of the square of what is lost.
 #[derive(Debug, Clone, Copy, Default)]
-struct Column {
+struct ColumnPrecision {
     base: f64,
     values: f64,
     away: f64,
@@ -33,7 +33,7 @@ impl Precision {
     /// Prepares for rows with so many dense values.
     pub(super) fn begin(&mut self, dense: usize) -> Result<(), TryReserveError> {
         self.columns.try_reserve_exact(dense)?;
-        self.columns.resize(dense, Column::default());
+        self.columns.resize(dense, ColumnPrecision::default());
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl Precision {
     }
 }
 
-impl Column {
+impl ColumnPrecision {
     fn loses(&self) -> bool {
         let variance = self.square - self.away * self.away / self.values.max(1.0);
         variance > 0.0 && self.lost > MOST_LOST * MOST_LOST * variance

@@ -63,7 +63,7 @@ impl Spread {
 
 /// Sums over the rows seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct SpreadSums {
     /// Rows, those of them that are looked at, and whether the last one is.
     rows: u64,
     taken: u64,
@@ -78,7 +78,7 @@ pub(super) struct Sums {
     too_many: bool,
 }
 
-impl Sums {
+impl SpreadSums {
     /// Prepares for rows like this first one, a value of which may be missing.
     pub(super) fn begin(&mut self, dense: &[f64]) -> Result<(), TryReserveError> {
         if dense.len() > MOST_FEATURES {
@@ -99,7 +99,7 @@ impl Sums {
         self.looks = self.rows <= FIRST_ROWS || self.rows.is_multiple_of(ONE_IN);
         if self.looks {
             self.taken += 1;
-            level.run(Take { dense, sums: self });
+            level.run(TakeSums { dense, sums: self });
         }
     }
 
@@ -182,17 +182,17 @@ pub(super) fn moments(sum: f64, squares: f64, present: f64, rows: f64) -> (f64, 
     (mean, squares / rows - mean * mean * (present / rows))
 }
 
-struct Take<'a> {
+struct TakeSums<'a> {
     dense: &'a [f64],
-    sums: &'a mut Sums,
+    sums: &'a mut SpreadSums,
 }
 
-impl Work for Take<'_> {
+impl Work for TakeSums<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        let Sums {
+        let SpreadSums {
             origin,
             away,
             squares,

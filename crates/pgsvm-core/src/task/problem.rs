@@ -10,7 +10,7 @@ use crate::task::loss::Loss;
 
 /// When the trainer visits rows of its working set while rows keep arriving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Schedule {
+pub enum Timing {
     /// Whenever no fresh row waits: the result depends on timing within the tolerance.
     Timed,
     /// A fixed number of cached visits for each fresh row: a seed gives the same weights bit for bit.
@@ -104,7 +104,7 @@ pub struct Problem {
     tolerance: f64,
     max_passes: u32,
     seed: u64,
-    schedule: Schedule,
+    timing: Timing,
     policy: Policy,
     proximal: Proximal,
     trainers: usize,
@@ -157,7 +157,7 @@ impl Problem {
             tolerance,
             max_passes: Self::DEFAULT_MAX_PASSES,
             seed: 0,
-            schedule: Schedule::Timed,
+            timing: Timing::Timed,
             policy: Policy::Cached,
             proximal: Proximal::Auto,
             trainers: 1,
@@ -188,8 +188,8 @@ impl Problem {
     }
 
     /// When cached rows are visited while rows keep arriving.
-    pub fn with_schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
+    pub fn with_timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
         self
     }
 
@@ -258,8 +258,8 @@ impl Problem {
         self.seed
     }
     /// When cached rows are visited.
-    pub fn schedule(&self) -> Schedule {
-        self.schedule
+    pub fn timing(&self) -> Timing {
+        self.timing
     }
     /// The trainer's schedule when the rows do not fit.
     pub fn policy(&self) -> Policy {

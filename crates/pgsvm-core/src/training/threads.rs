@@ -165,18 +165,18 @@ mod tests {
     #[test]
     fn every_member_works_once_however_many_threads_there_are() {
         for workers in [0, 1, 4, 7] {
-            let crew = ThreadPool::new(workers);
+            let pool = ThreadPool::new(workers);
             let mut members = [1, 2, 3, 4, 5];
-            crew.side_by_side(&mut members, |member| *member *= 10);
-            crew.side_by_side(&mut members, |member| *member += 1);
+            pool.side_by_side(&mut members, |member| *member *= 10);
+            pool.side_by_side(&mut members, |member| *member += 1);
             assert_eq!(members, [11, 21, 31, 41, 51]);
-            crew.side_by_side(&mut [0u8; 0], |_| unreachable!());
+            pool.side_by_side(&mut [0u8; 0], |_| unreachable!());
         }
     }
 
     #[test]
     fn a_panic_goes_on_once_all_are_idle_and_the_crew_works_on() {
-        let crew = ThreadPool::new(2);
+        let pool = ThreadPool::new(2);
         for bad in 0..3 {
             let done = AtomicU32::new(0);
             let work = |member: &mut i32| {
@@ -185,11 +185,11 @@ mod tests {
                 done.fetch_add(1, Ordering::Relaxed);
             };
             let result = catch_unwind(AssertUnwindSafe(|| {
-                crew.side_by_side(&mut [0, 1, 2], work);
+                pool.side_by_side(&mut [0, 1, 2], work);
             }));
             assert!(result.is_err());
             assert_eq!(done.load(Ordering::Relaxed), 2);
         }
-        crew.side_by_side(&mut [0, 1, 2], |_| {});
+        pool.side_by_side(&mut [0, 1, 2], |_| {});
     }
 }

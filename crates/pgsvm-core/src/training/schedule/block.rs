@@ -34,10 +34,8 @@ use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Proximal};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::interface::Schedule;
-use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
+use crate::training::schedule::pass::{Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
-use crate::training::schedule::survey::Sample;
 use crate::training::schedule::working_set::GROUP;
 use crate::training::tallies::Tallies;
 
@@ -59,7 +57,6 @@ enum BlockStage {
 }
 
 pub(in crate::training) struct BlockMinimization<T> {
-    solver: Solver<T>,
     consumer: Consumer,
     region: WorkingSetRegion,
     facts: Facts,
@@ -69,7 +66,7 @@ pub(in crate::training) struct BlockMinimization<T> {
     inner_rounds: u32,
     /// Whether rows of the block may be shrunk from a round to the end of the block.
     shrinks: bool,
-    passes: Passes,
+    passes: Passes<T>,
     stage: BlockStage,
     /// Blocks of the pass that have been solved.
     block: u32,
@@ -102,15 +99,14 @@ impl<T: Real> BlockMinimization<T> {
         // with a shift, ending a round would move its centre, and one block alone must not do that
         let shrinks = problem.proximal() == Proximal::Off;
         solver.let_rows_shrink(shrinks);
-        let passes = Passes::begin(&mut solver, true, log)?;
-        solver.begin_active();
+        let mut passes = Passes::begin(solver, true, log)?;
+        passes.solver.begin_active();
         let selection = match problem.policy() {
             Policy::SelectiveBlock => Some(Selection::new(region.words().len(), facts.rows)?),
             _ => None,
         };
         PageMut::create(region.words(), facts.dense);
         Ok(Self {
-            solver,
             consumer,
             region,
             facts,
@@ -141,7 +137,7 @@ impl<T: Real> BlockMinimization<T> {
         let (ends, values, dense) = (batch.ends, batch.words.len(), self.facts.dense);
         self.keep.clear();
         let fresh = Fresh {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin: f64::INFINITY,
             pass: self.passes.current,
@@ -153,16 +149,8 @@ impl<T: Real> BlockMinimization<T> {
         self.passes.rows += self.keep.len();
         if self.passes.current == StreamedPass::Full {
             let mut page = PageMut::open(self.region.words(), dense);
-            for row in Batch::new(batch.words, dense) {
-                let member = |selection: &Selection| selection.has(row.ordinal());
-                if self.selection.as_ref().is_some_and(member) {
-                    continue;
-                }
-                // a block has room by its making; a row that found none would have had its visit all the same
-                if let Some(words) = page.push(row.values()) {
-                    words.copy_from_slice(row.words());
-                }
-            }
+            let rows = Batch::new(batch.words, dense);
+            store(rows, &mut page, self.selection.as_ref());
             self.stored = page.read().slots() as u64;
         }
         self.consumer.release();
@@ -184,7 +172,7 @@ impl<T: Real> BlockMinimization<T> {
             self.wake()?;
             return self.shuffle(self.kept);
         }
-        self.solver.begin_active();
+        self.passes.solver.begin_active();
         let slots = self.page().slots();
         self.shuffle(slots)
     }
@@ -220,7 +208,7 @@ impl<T: Real> BlockMinimization<T> {
             _ => None,
         };
         let round = Round {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             page: VisitedPage::as_stored(Page::new(self.region.words(), self.facts.dense)),
             groups: &self.order[self.cursor..],
             active: &mut self.active,
@@ -238,9 +226,10 @@ impl<T: Real> BlockMinimization<T> {
     }
 
     fn end_round(&mut self) -> Result<(), TrainError> {
-        let solved = self.solver.violation() <= EPSILON_PER_TOLERANCE * self.solver.tolerance();
+        let solved = self.passes.solver.violation()
+            <= EPSILON_PER_TOLERANCE * self.passes.solver.tolerance();
         if self.shrinks {
-            self.solver.end_active();
+            self.passes.solver.end_active();
         }
         match self.stage {
             BlockStage::Round(round) if round < self.inner_rounds && !solved => {
@@ -262,9 +251,9 @@ impl<T: Real> BlockMinimization<T> {
 
     /// Begins visits after which no row is shrunk: an empty round leaves no limits beyond which rows are.
     fn forget_limits(&mut self) {
-        self.solver.begin_active();
+        self.passes.solver.begin_active();
         if self.shrinks {
-            self.solver.end_active();
+            self.passes.solver.end_active();
         }
     }
 
@@ -273,8 +262,7 @@ impl<T: Real> BlockMinimization<T> {
         let dense = self.facts.dense;
         self.block += 1;
         let (held, block) = (self.held(), Some(self.block));
-        self.passes
-            .note(&mut self.solver, (Event::Block, block), held);
+        self.passes.note((Event::Block, block), held);
         self.kept = match &mut self.selection {
             Some(selection) => selection.choose(PageMut::open(self.region.words(), dense)),
             None => PageMut::create(self.region.words(), dense).read().slots(),
@@ -297,7 +285,7 @@ impl<T: Real> BlockMinimization<T> {
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
         let held = self.held();
-        self.passes.end(&mut self.solver, held)
+        self.passes.end(held)
     }
 
     fn page(&mut self) -> Page<'_> {
@@ -305,12 +293,22 @@ impl<T: Real> BlockMinimization<T> {
     }
 }
 
-impl<T: Real> Schedule<T> for BlockMinimization<T> {
-    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+impl<T: Real> InPasses for BlockMinimization<T> {
+    type Number = T;
+
+    fn passes(&self) -> &Passes<T> {
+        &self.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut Passes<T> {
+        &mut self.passes
+    }
+
+    fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let mut left = budget_values.max(1);
         let mut moved = false;
         while left > 0 {
-            if self.solver.done() {
+            if self.passes.solver.done() {
                 return Ok(Step::Done);
             }
             let values = if self.stage != BlockStage::Loading {
@@ -326,61 +324,44 @@ impl<T: Real> Schedule<T> for BlockMinimization<T> {
         Ok(Step::Progress)
     }
 
-    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+    fn suit(&self, solver: &mut Solver<T>) {
         solver.let_rows_shrink(self.shrinks);
-        self.passes.restart(&mut solver)?;
-        solver.begin_active();
-        self.solver = solver;
+    }
+
+    fn begin_anew(&mut self) -> Result<(), TrainError> {
+        self.passes.solver.begin_active();
         Ok(())
     }
 
-    fn solver(&self) -> &Solver<T> {
-        &self.solver
+    fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
+        let consumer = &mut self.consumer;
+        self.passes
+            .read(consumer, self.facts.dense, sums, budget_values)
     }
 
-    fn solver_mut(&mut self) -> &mut Solver<T> {
-        &mut self.solver
-    }
-
-    fn log(&self) -> &Log {
-        &self.passes.log
-    }
-
-    fn log_mut(&mut self) -> &mut Log {
-        &mut self.passes.log
-    }
-
-    fn tallies(&self) -> Tallies {
+    fn kept(&self) -> Tallies {
         Tallies {
-            passes: self.passes.begun,
-            rows_into_pass: self.passes.rows as u64,
             working_set_rows: self.stored,
             evictions: self.selection.as_ref().map_or(0, |s| s.evicted),
-            replaced: 0,
+            ..Tallies::default()
         }
     }
+}
 
-    fn keep_sample(&mut self, sample: Sample) {
-        self.passes.sample = Some(sample);
-    }
-
-    fn sample(&self) -> Option<&Sample> {
-        self.passes.sample.as_ref()
-    }
-
-    fn begin_reading(&mut self, counts: bool) {
-        self.passes.begin_reading(counts);
-    }
-
-    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
-        read_as_they_arrive(
-            &mut self.consumer,
-            self.facts.dense,
-            &mut self.passes,
-            &self.solver,
-            sums,
-            budget_values,
-        )
+/// Stores rows in a page, but for those that are kept there already.
+pub(in crate::training) fn store(
+    rows: Batch<'_>,
+    page: &mut PageMut<'_>,
+    kept: Option<&Selection>,
+) {
+    for row in rows {
+        if kept.is_some_and(|kept| kept.has(row.ordinal())) {
+            continue;
+        }
+        // a block has room by its making; a row that found none would have had its visit all the same
+        if let Some(words) = page.push(row.values()) {
+            words.copy_from_slice(row.words());
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::base::step::Step;
 use crate::cache::{Consumer, Ends};
 use crate::rows::batch::Batch;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
+use crate::screening::slack::Metric;
 use crate::simd::{Isa, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
@@ -12,7 +13,9 @@ use crate::solver::Solver;
 use crate::task::problem::Policy;
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
+use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::Sample;
+use crate::training::tallies::Tallies;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {
@@ -28,8 +31,9 @@ pub(in crate::training) struct Held {
     pub(in crate::training) evictions: u64,
 }
 
-/// Where the training is in its passes.
-pub(in crate::training) struct Passes {
+/// A solver, and where it is in its passes.
+pub(in crate::training) struct Passes<T> {
+    pub(in crate::training) solver: Solver<T>,
     pub(in crate::training) current: StreamedPass,
     /// Passes begun.
     pub(in crate::training) begun: u32,
@@ -43,14 +47,15 @@ pub(in crate::training) struct Passes {
     pub(in crate::training) log: Log,
 }
 
-impl Passes {
+impl<T: Real> Passes<T> {
     /// Begins the first pass. `streams`: rows arrive for each pass anew.
-    pub(in crate::training) fn begin<T: Real>(
-        solver: &mut Solver<T>,
+    pub(in crate::training) fn begin(
+        solver: Solver<T>,
         streams: bool,
         log: Log,
     ) -> Result<Self, TrainError> {
         let mut this = Self {
+            solver,
             current: StreamedPass::Full,
             begun: 0,
             rows: 0,
@@ -59,31 +64,22 @@ impl Passes {
             sample: None,
             log,
         };
-        this.restart(solver)?;
+        this.begin_first()?;
         Ok(this)
     }
 
-    /// Begins the first pass of other heads.
-    pub(in crate::training) fn restart<T: Real>(
-        &mut self,
-        solver: &mut Solver<T>,
-    ) -> Result<(), TrainError> {
+    /// Begins the first pass of its heads.
+    fn begin_first(&mut self) -> Result<(), TrainError> {
         self.begun += 1;
         self.rows_before += std::mem::take(&mut self.rows) as u64;
-        self.current = if solver.wants_proof() {
-            solver.begin_verify()?;
+        self.current = if self.solver.wants_proof() {
+            self.solver.begin_verify()?;
             StreamedPass::Verify
         } else {
-            solver.begin_full(false)?;
+            self.solver.begin_full(false)?;
             StreamedPass::Full
         };
         Ok(())
-    }
-
-    /// Begins to read every row once, nothing being trained.
-    pub(in crate::training) fn begin_reading(&mut self, counts: bool) {
-        self.begun += u32::from(counts);
-        self.rows = 0;
     }
 
     /// Has rows of a batch kept, if they come in the first pass.
@@ -94,12 +90,7 @@ impl Passes {
     }
 
     /// Notes in the log what has just ended.
-    pub(in crate::training) fn note<T: Real>(
-        &mut self,
-        solver: &mut Solver<T>,
-        (event, block): (Event, Option<u32>),
-        held: Held,
-    ) {
+    pub(in crate::training) fn note(&mut self, (event, block): (Event, Option<u32>), held: Held) {
         let moment = Moment {
             event,
             pass: self.begun,
@@ -111,67 +102,152 @@ impl Passes {
             cache_rows: held.rows,
             evictions: held.evictions,
         };
-        self.log.note(solver, moment);
+        self.log.note(&mut self.solver, moment);
     }
 
     /// Ends the pass and begins the next one, unless training has ended.
-    pub(in crate::training) fn end<T: Real>(
-        &mut self,
-        solver: &mut Solver<T>,
-        held: Held,
-    ) -> Result<(), TrainError> {
+    pub(in crate::training) fn end(&mut self, held: Held) -> Result<(), TrainError> {
         let (event, due) = match self.current {
-            StreamedPass::Full => (Event::Pass, solver.end_full()),
-            StreamedPass::Verify => (Event::Verify, solver.end_verify()?),
+            StreamedPass::Full => (Event::Pass, self.solver.end_full()),
+            StreamedPass::Verify => (Event::Verify, self.solver.end_verify()?),
         };
-        self.note(solver, (event, None), held);
+        self.note((event, None), held);
         self.rows_before += std::mem::take(&mut self.rows) as u64;
         if due {
-            solver.begin_verify()?;
+            self.solver.begin_verify()?;
             self.current = StreamedPass::Verify;
             self.begun += 1;
             return Ok(());
         }
-        if solver.done() {
+        if self.solver.done() {
             return Ok(());
         }
-        solver.advance()?;
-        solver.begin_full(false)?;
+        self.solver.advance()?;
+        self.solver.begin_full(false)?;
         self.current = StreamedPass::Full;
         self.begun += 1;
         Ok(())
     }
+
+    /// Has rows taken in that arrive in a pass in which nothing is trained, batch after batch; `Done` behind the last row.
+    pub(in crate::training) fn read(
+        &mut self,
+        consumer: &mut Consumer,
+        dense: usize,
+        sums: &mut dyn ScanRows<Solver<T>>,
+        budget_values: usize,
+    ) -> Step {
+        let (mut left, mut moved) = (budget_values, false);
+        while left > 0 {
+            let Some(batch) = consumer.front() else {
+                return if moved { Step::Progress } else { Step::Blocked };
+            };
+            let rows = VisitedRows::Batch {
+                batch: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
+                count: &mut self.rows,
+            };
+            let values = sums.scan(&self.solver, rows);
+            let last = batch.ends == Ends::Pass;
+            consumer.release();
+            if last {
+                return Step::Done;
+            }
+            moved = true;
+            left = left.saturating_sub(values);
+        }
+        Step::Progress
+    }
 }
 
-/// Has rows read that arrive in a pass in which nothing is trained, batch after batch, at this method's weights; `Done` behind
-/// the last row.
-pub(in crate::training) fn read_as_they_arrive<M>(
-    consumer: &mut Consumer,
-    dense: usize,
-    passes: &mut Passes,
-    method: &M,
-    sums: &mut dyn ScanRows<M>,
-    budget_values: usize,
-) -> Step {
-    let (mut left, mut moved) = (budget_values, false);
-    while left > 0 {
-        let Some(batch) = consumer.front() else {
-            return if moved { Step::Progress } else { Step::Blocked };
-        };
-        let rows = VisitedRows::Batch {
-            batch: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
-            count: &mut passes.rows,
-        };
-        let values = sums.scan(method, rows);
-        let last = batch.ends == Ends::Pass;
-        consumer.release();
-        if last {
-            return Step::Done;
-        }
-        moved = true;
-        left = left.saturating_sub(values);
+/// A schedule for rows that come pass by pass: what is left to say of it as a [`Schedule`].
+pub(in crate::training) trait InPasses: Send {
+    /// Of the weights.
+    type Number: Real;
+
+    fn passes(&self) -> &Passes<Self::Number>;
+    fn passes_mut(&mut self) -> &mut Passes<Self::Number>;
+
+    /// As [`Schedule::step`].
+    fn train(&mut self, budget_values: usize) -> Result<Step, TrainError>;
+
+    /// Makes other heads ready for their first pass, and begins anew when that has begun.
+    fn suit(&self, solver: &mut Solver<Self::Number>);
+    fn begin_anew(&mut self) -> Result<(), TrainError>;
+
+    /// As [`Schedule::begin_reading`].
+    fn begin_scan(&mut self) {}
+
+    /// As [`Schedule::read`].
+    fn scan(&mut self, sums: &mut dyn ScanRows<Solver<Self::Number>>, budget_values: usize)
+        -> Step;
+
+    /// What the cache holds.
+    fn kept(&self) -> Tallies;
+
+    /// As [`Schedule::metrics`].
+    fn learned_metrics(&self) -> Vec<Metric> {
+        Vec::new()
     }
-    Step::Progress
+}
+
+impl<S: InPasses> Schedule<S::Number> for S {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        self.train(budget_values)
+    }
+
+    fn begin_reading(&mut self, counts: bool) {
+        let passes = self.passes_mut();
+        passes.begun += u32::from(counts);
+        passes.rows = 0;
+        self.begin_scan();
+    }
+
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<S::Number>>, budget_values: usize) -> Step {
+        self.scan(sums, budget_values)
+    }
+
+    fn restart(&mut self, mut solver: Solver<S::Number>) -> Result<(), TrainError> {
+        self.suit(&mut solver);
+        self.passes_mut().solver = solver;
+        self.passes_mut().begin_first()?;
+        self.begin_anew()
+    }
+
+    fn keep_sample(&mut self, sample: Sample) {
+        self.passes_mut().sample = Some(sample);
+    }
+
+    fn sample(&self) -> Option<&Sample> {
+        self.passes().sample.as_ref()
+    }
+
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        Ok(self.learned_metrics())
+    }
+
+    fn solver(&self) -> &Solver<S::Number> {
+        &self.passes().solver
+    }
+
+    fn solver_mut(&mut self) -> &mut Solver<S::Number> {
+        &mut self.passes_mut().solver
+    }
+
+    fn log(&self) -> &Log {
+        &self.passes().log
+    }
+
+    fn log_mut(&mut self) -> &mut Log {
+        &mut self.passes_mut().log
+    }
+
+    fn tallies(&self) -> Tallies {
+        Tallies {
+            passes: self.passes().begun,
+            rows_into_pass: self.passes().rows as u64,
+            ..self.kept()
+        }
+    }
 }
 
 /// The rows of a batch, visited, measured or checked once each.

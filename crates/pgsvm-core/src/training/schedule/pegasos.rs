@@ -22,9 +22,9 @@ use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::interface::{read_page, Schedule};
-use crate::training::schedule::pass::{read_as_they_arrive, Held, Passes, StreamedPass};
-use crate::training::schedule::survey::Sample;
+use crate::training::schedule::block::store;
+use crate::training::schedule::interface::read_page;
+use crate::training::schedule::pass::{Held, InPasses, Passes, StreamedPass};
 use crate::training::tallies::Tallies;
 
 /// Consecutive rows of the cache that stay together when they are shuffled.
@@ -52,13 +52,12 @@ enum RowPurpose {
 }
 
 pub(in crate::training) struct Pegasos<T> {
-    solver: Solver<T>,
     rows: RowStore,
     facts: Facts,
     level: Level,
     random: Random,
     updates: Updates,
-    passes: Passes,
+    passes: Passes<T>,
     /// Groups of the cache's rows in the order of their visits, and how many of them are done.
     order: Vec<u32>,
     cursor: usize,
@@ -83,7 +82,7 @@ impl<T: Real> Pegasos<T> {
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(false);
         let streams = matches!(side, TrainerSide::Streaming(..));
-        let passes = Passes::begin(&mut solver, streams, log)?;
+        let passes = Passes::begin(solver, streams, log)?;
         let (facts, rows) = match side {
             TrainerSide::Resident(facts, arena) => (facts, RowStore::Resident(arena)),
             TrainerSide::Streaming(facts, mut region, consumer) => {
@@ -93,7 +92,6 @@ impl<T: Real> Pegasos<T> {
             TrainerSide::Waiting(_) | TrainerSide::Ended => return Err(TrainError::ReaderFailed),
         };
         let mut this = Self {
-            solver,
             rows,
             facts,
             level: Level::best(),
@@ -132,19 +130,14 @@ impl<T: Real> Pegasos<T> {
         };
         let (ends, values) = (batch.ends, batch.words.len());
         self.passes.rows += self.level.run(VisitRows {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             visit,
         });
         self.passes.keep(batch.words, dense);
         if let RowPurpose::Look = visit {
             let mut page = PageMut::open(region.words(), dense);
-            for row in Batch::new(batch.words, dense) {
-                // a block has room by its making
-                if let Some(words) = page.push(row.values()) {
-                    words.copy_from_slice(row.words());
-                }
-            }
+            store(Batch::new(batch.words, dense), &mut page, None);
         }
         consumer.release();
         match (visit, ends) {
@@ -160,7 +153,7 @@ impl<T: Real> Pegasos<T> {
         self.last = last;
         self.adding = true;
         self.size = self.page().slots();
-        if let Some(heads) = self.solver.singles_mut() {
+        if let Some(heads) = self.passes.solver.singles_mut() {
             heads.begin_update();
         }
         self.begin_walk()
@@ -202,7 +195,7 @@ impl<T: Real> Pegasos<T> {
         let groups = self.order[from..end].iter();
         let rows = groups.flat_map(|&group| slots(group, page.slots()));
         let visited = self.level.run(VisitRows {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             rows: rows.map(|slot| page.row(slot)),
             visit,
         });
@@ -210,23 +203,28 @@ impl<T: Real> Pegasos<T> {
         if !self.adding {
             self.passes.rows += visited;
         }
-        let mut values = (end - from) * per_group;
-        if end == self.order.len() {
-            // the weights are gone over
-            values += self.facts.features;
-            match visit {
-                RowPurpose::Look => self.begin_adding(true)?,
-                RowPurpose::Add(_) => {
-                    self.adding = false;
-                    if let Some(heads) = self.solver.singles_mut() {
-                        heads.end_update();
-                    }
-                    self.end_block(self.last)?;
-                }
-                RowPurpose::Update | RowPurpose::Check => self.end_block(true)?,
-            }
+        let values = (end - from) * per_group;
+        if end < self.order.len() {
+            return Ok(values);
         }
-        Ok(values)
+        self.end_walk(visit)?;
+        // the weights are gone over
+        Ok(values + self.facts.features)
+    }
+
+    /// The rows in the cache have been visited for this.
+    fn end_walk(&mut self, visit: RowPurpose) -> Result<(), TrainError> {
+        match visit {
+            RowPurpose::Look => self.begin_adding(true),
+            RowPurpose::Add(_) => {
+                self.adding = false;
+                if let Some(heads) = self.passes.solver.singles_mut() {
+                    heads.end_update();
+                }
+                self.end_block(self.last)
+            }
+            RowPurpose::Update | RowPurpose::Check => self.end_block(true),
+        }
     }
 
     /// Makes room for the next block, and ends the pass behind its last one.
@@ -241,7 +239,7 @@ impl<T: Real> Pegasos<T> {
         if self.passes.current == StreamedPass::Full {
             self.block += 1;
             let block = (Event::Block, Some(self.block));
-            self.passes.note(&mut self.solver, block, held);
+            self.passes.note(block, held);
         }
         if let RowStore::Streaming(region, _) = &mut self.rows {
             PageMut::create(region.words(), self.facts.dense);
@@ -254,7 +252,7 @@ impl<T: Real> Pegasos<T> {
     }
 
     fn end_pass(&mut self, held: Held) -> Result<(), TrainError> {
-        self.passes.end(&mut self.solver, held)?;
+        self.passes.end(held)?;
         if let RowStore::Resident(_) = self.rows {
             self.begin_walk()?;
         }
@@ -270,12 +268,22 @@ impl<T: Real> Pegasos<T> {
     }
 }
 
-impl<T: Real> Schedule<T> for Pegasos<T> {
-    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+impl<T: Real> InPasses for Pegasos<T> {
+    type Number = T;
+
+    fn passes(&self) -> &Passes<T> {
+        &self.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut Passes<T> {
+        &mut self.passes
+    }
+
+    fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let mut left = budget_values.max(1);
         let mut moved = false;
         while left > 0 {
-            if self.solver.done() {
+            if self.passes.solver.done() {
                 return Ok(Step::Done);
             }
             let walks = self.adding || matches!(self.rows, RowStore::Resident(_));
@@ -292,66 +300,44 @@ impl<T: Real> Schedule<T> for Pegasos<T> {
         Ok(Step::Progress)
     }
 
-    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+    fn suit(&self, solver: &mut Solver<T>) {
         solver.let_rows_shrink(false);
-        self.passes.restart(&mut solver)?;
-        self.solver = solver;
+    }
+
+    fn begin_anew(&mut self) -> Result<(), TrainError> {
         self.begin_walk()
     }
 
-    fn solver(&self) -> &Solver<T> {
-        &self.solver
+    fn begin_scan(&mut self) {
+        self.read = 0;
     }
 
-    fn solver_mut(&mut self) -> &mut Solver<T> {
-        &mut self.solver
+    fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
+        let dense = self.facts.dense;
+        match &mut self.rows {
+            RowStore::Streaming(_, consumer) => {
+                self.passes.read(consumer, dense, sums, budget_values)
+            }
+            RowStore::Resident(arena) => {
+                let page = VisitedPage::as_stored(Page::new(arena.words(), dense));
+                read_page(
+                    page,
+                    &mut self.read,
+                    &self.passes.solver,
+                    sums,
+                    budget_values,
+                )
+            }
+        }
     }
 
-    fn log(&self) -> &Log {
-        &self.passes.log
-    }
-
-    fn log_mut(&mut self) -> &mut Log {
-        &mut self.passes.log
-    }
-
-    fn tallies(&self) -> Tallies {
+    fn kept(&self) -> Tallies {
         Tallies {
-            passes: self.passes.begun,
-            rows_into_pass: self.passes.rows as u64,
             working_set_rows: match &self.rows {
                 RowStore::Resident(_) => self.facts.rows as u64,
                 RowStore::Streaming(..) => self.size as u64,
             },
-            evictions: 0,
-            replaced: 0,
-        }
-    }
-
-    fn keep_sample(&mut self, sample: Sample) {
-        self.passes.sample = Some(sample);
-    }
-
-    fn sample(&self) -> Option<&Sample> {
-        self.passes.sample.as_ref()
-    }
-
-    fn begin_reading(&mut self, counts: bool) {
-        self.passes.begin_reading(counts);
-        self.read = 0;
-    }
-
-    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
-        let (solver, dense) = (&self.solver, self.facts.dense);
-        match &mut self.rows {
-            RowStore::Streaming(_, consumer) => {
-                let passes = &mut self.passes;
-                read_as_they_arrive(consumer, dense, passes, solver, sums, budget_values)
-            }
-            RowStore::Resident(arena) => {
-                let page = VisitedPage::as_stored(Page::new(arena.words(), dense));
-                read_page(page, &mut self.read, solver, sums, budget_values)
-            }
+            ..Tallies::default()
         }
     }
 }

@@ -32,25 +32,30 @@ impl<T: Real> Streaming<T> {
             };
             values += row.values();
             let pick = Pick {
-                solver: &mut self.solver,
+                solver: &mut self.passes.solver,
                 row,
                 margin: self.threshold.epsilon,
             };
             if !self.level.run(pick) {
                 self.set.evict(page, slot);
             }
-            self.threshold.picks += 1;
-            if self.threshold.picks >= self.facts.rows {
-                self.threshold = Threshold {
-                    epsilon: self.solver.largest_gradient(),
-                    picks: 0,
-                };
-                self.note_sweep();
-                self.solver.begin_active();
-            }
+            self.count_pick();
         }
         self.pay(PICKS);
         values
+    }
+
+    /// Counts a pick; the threshold follows every so many of them as there are rows.
+    fn count_pick(&mut self) {
+        self.threshold.picks += 1;
+        if self.threshold.picks >= self.facts.rows {
+            self.threshold = Threshold {
+                epsilon: self.passes.solver.largest_gradient(),
+                picks: 0,
+            };
+            self.note_sweep();
+            self.passes.solver.begin_active();
+        }
     }
 }
 

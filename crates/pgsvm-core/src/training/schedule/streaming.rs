@@ -16,21 +16,19 @@ use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
-use crate::rows::visited::{VisitedBatch, VisitedPage, VisitedRows};
+use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
-use crate::task::problem::{Policy, Problem, Schedule as Timing};
+use crate::task::problem::{Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::schedule::interface::Schedule;
-use crate::training::schedule::pass::{read_as_they_arrive, Fresh, Held, Passes, StreamedPass};
+use crate::training::schedule::pass::{Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::resident::FEATURES_PER_VALUE;
-use crate::training::schedule::survey::Sample;
 use crate::training::schedule::threshold::Threshold;
 use crate::training::schedule::working_set::{WorkingSet, GROUP};
 use crate::training::tallies::Tallies;
@@ -55,7 +53,6 @@ const COVERING_MARGIN: f64 = 0.01;
 const SWEEP_GROUPS: usize = 8;
 
 pub(in crate::training) struct Streaming<T> {
-    pub(in crate::training) solver: Solver<T>,
     consumer: Consumer,
     pub(in crate::training) set: WorkingSet,
     pub(in crate::training) facts: Facts,
@@ -65,7 +62,7 @@ pub(in crate::training) struct Streaming<T> {
     policy: Policy,
     /// The threshold of the published form.
     pub(in crate::training) threshold: Threshold,
-    passes: Passes,
+    pub(in crate::training) passes: Passes<T>,
     /// Rows up to this grade are kept, and the largest gradient of each.
     cut: usize,
     margins: [f64; GRADES],
@@ -111,14 +108,13 @@ impl<T: Real> Streaming<T> {
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(false);
         Ok(Self {
-            passes: Passes::begin(&mut solver, true, log)?,
-            solver,
+            passes: Passes::begin(solver, true, log)?,
             consumer,
             set: WorkingSet::new(region, &facts)?,
             facts,
             level: Level::best(),
             random,
-            timing: problem.schedule(),
+            timing: problem.timing(),
             policy: problem.policy(),
             threshold: Threshold::new(),
             cut: GRADES,
@@ -174,7 +170,7 @@ impl<T: Real> Streaming<T> {
         let dense = self.facts.dense;
         self.keep.clear();
         let fresh = Fresh {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin,
             pass: self.passes.current,
@@ -184,11 +180,7 @@ impl<T: Real> Streaming<T> {
         self.level.run(fresh);
         if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
             let step = self.facts.rows.div_ceil(SAMPLE);
-            let mut count = self.passes.rows;
-            let rows = VisitedRows::Batch {
-                batch: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
-                count: &mut count,
-            };
+            let rows = VisitedBatch::as_stored(Batch::new(batch.words, dense));
             rows.step_by(step).for_each(|row| learner.take(&row));
         }
         self.passes.keep(batch.words, dense);
@@ -202,13 +194,20 @@ impl<T: Real> Streaming<T> {
                     self.most_open = 0.0;
                 }
             }
-            let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
-            let visits = self.keep.len() as f64 * CACHED_VISITS.min(limit);
-            self.owed += visits;
-            self.spare += SPARE * visits;
         }
         self.consumer.release();
+        if self.passes.current == StreamedPass::Full {
+            self.owe(self.keep.len());
+        }
         Ok(Some(values))
+    }
+
+    /// Owes cached visits for so many fresh rows.
+    fn owe(&mut self, rows: usize) {
+        let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
+        let visits = rows as f64 * CACHED_VISITS.min(limit);
+        self.owed += visits;
+        self.spare += SPARE * visits;
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
@@ -217,7 +216,7 @@ impl<T: Real> Streaming<T> {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
         let held = self.held();
-        self.passes.end(&mut self.solver, held)
+        self.passes.end(held)
     }
 
     /// Visits a few groups of the working set.
@@ -255,7 +254,7 @@ impl<T: Real> Streaming<T> {
         }
         self.keep.clear();
         let group = Group {
-            solver: &mut self.solver,
+            solver: &mut self.passes.solver,
             page: VisitedPage::as_stored(self.set.read(page)),
             first,
             margins: &self.margins,
@@ -286,7 +285,7 @@ impl<T: Real> Streaming<T> {
         self.set.order(&mut self.sweep, &mut self.random)?;
         self.cursor = 0;
         self.words = [0; GRADES + 1];
-        self.solver.begin_active();
+        self.passes.solver.begin_active();
         Ok(())
     }
 
@@ -300,16 +299,16 @@ impl<T: Real> Streaming<T> {
 
     fn end_sweep(&mut self) {
         self.note_sweep();
-        let open = self.solver.open();
+        let open = self.passes.solver.open();
         self.most_open = self.most_open.max(open);
-        let tolerated = self.solver.tolerance() * self.solver.known_dual();
+        let tolerated = self.passes.solver.tolerance() * self.passes.solver.known_dual();
         self.settled = open <= SETTLED * self.most_open.max(tolerated);
-        let covering = self.margin() >= COVERING_MARGIN * self.solver.violation().min(1.0)
+        let covering = self.margin() >= COVERING_MARGIN * self.passes.solver.violation().min(1.0)
             && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
         let values = self.set.len() * self.facts.mean_row_words;
         // what is settled has no more to say about this centre
         if (covering || self.settled) && values * FEATURES_PER_VALUE >= self.facts.features {
-            self.solver.end_active();
+            self.passes.solver.end_active();
         }
         self.choose_cut();
     }
@@ -330,8 +329,7 @@ impl<T: Real> Streaming<T> {
     /// Notes a sweep of the working set, or as many picks as there are rows.
     pub(in crate::training) fn note_sweep(&mut self) {
         let held = self.held();
-        self.passes
-            .note(&mut self.solver, (Event::Active, None), held);
+        self.passes.note((Event::Active, None), held);
     }
 
     fn held(&self) -> Held {
@@ -350,12 +348,22 @@ impl<T: Real> Streaming<T> {
     }
 }
 
-impl<T: Real> Schedule<T> for Streaming<T> {
-    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+impl<T: Real> InPasses for Streaming<T> {
+    type Number = T;
+
+    fn passes(&self) -> &Passes<T> {
+        &self.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut Passes<T> {
+        &mut self.passes
+    }
+
+    fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let mut left = budget_values.max(1);
         let (mut took, mut moved) = (false, false);
         while left > 0 {
-            if self.solver.done() {
+            if self.passes.solver.done() {
                 return Ok(Step::Done);
             }
             let values = if self.ending {
@@ -384,10 +392,11 @@ impl<T: Real> Schedule<T> for Streaming<T> {
         Ok(Step::Progress)
     }
 
-    fn restart(&mut self, mut solver: Solver<T>) -> Result<(), TrainError> {
+    fn suit(&self, solver: &mut Solver<T>) {
         solver.let_rows_shrink(false);
-        self.passes.restart(&mut solver)?;
-        self.solver = solver;
+    }
+
+    fn begin_anew(&mut self) -> Result<(), TrainError> {
         self.threshold = Threshold::new();
         self.cut = GRADES;
         self.most_open = 0.0;
@@ -396,58 +405,24 @@ impl<T: Real> Schedule<T> for Streaming<T> {
         Ok(())
     }
 
-    fn solver(&self) -> &Solver<T> {
-        &self.solver
+    fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
+        let consumer = &mut self.consumer;
+        self.passes
+            .read(consumer, self.facts.dense, sums, budget_values)
     }
 
-    fn solver_mut(&mut self) -> &mut Solver<T> {
-        &mut self.solver
-    }
-
-    fn log(&self) -> &Log {
-        &self.passes.log
-    }
-
-    fn log_mut(&mut self) -> &mut Log {
-        &mut self.passes.log
-    }
-
-    fn tallies(&self) -> Tallies {
+    fn kept(&self) -> Tallies {
         Tallies {
-            passes: self.passes.begun,
-            rows_into_pass: self.passes.rows as u64,
             working_set_rows: self.set.len() as u64,
             evictions: self.set.evicted,
             replaced: self.set.replaced,
+            ..Tallies::default()
         }
     }
 
-    fn keep_sample(&mut self, sample: Sample) {
-        self.passes.sample = Some(sample);
-    }
-
-    fn sample(&self) -> Option<&Sample> {
-        self.passes.sample.as_ref()
-    }
-
-    fn begin_reading(&mut self, counts: bool) {
-        self.passes.begin_reading(counts);
-    }
-
-    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
-        read_as_they_arrive(
-            &mut self.consumer,
-            self.facts.dense,
-            &mut self.passes,
-            &self.solver,
-            sums,
-            budget_values,
-        )
-    }
-
-    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+    fn learned_metrics(&self) -> Vec<Metric> {
         let learner = self.learner.as_ref();
-        Ok(learner.map_or_else(Vec::new, |learner| learned(learner, &self.solver)))
+        learner.map_or_else(Vec::new, |learner| learned(learner, &self.passes.solver))
     }
 }
 

@@ -32,9 +32,9 @@ const SAMPLE_ROWS_A_STEP: usize = 1 << 10;
 /// Which rows are looked at: those whose number is hashed to less than this, which spreads them evenly and in step with
 /// nothing that is periodic.
 #[derive(Clone, Copy)]
-struct Pick(u64);
+struct SampleRule(u64);
 
-impl Pick {
+impl SampleRule {
     /// Of so many rows about so many.
     fn new(rows: usize, wanted: usize) -> Self {
         Self(((wanted as u64) << 32) / rows.max(1) as u64)
@@ -53,7 +53,7 @@ fn rows_wanted(rows: usize, heads: usize) -> usize {
 
 /// Rows kept from the first pass of those that stream.
 pub(in crate::training) struct Sample {
-    pick: Pick,
+    pick: SampleRule,
     words: Vec<u32>,
     /// How many words there may be.
     room: usize,
@@ -64,7 +64,7 @@ impl Sample {
         let wanted = rows_wanted(facts.rows, layout.heads());
         let room = MOST_WORDS / facts.mean_row_words.max(1);
         Self {
-            pick: Pick::new(facts.rows, wanted.min(room)),
+            pick: SampleRule::new(facts.rows, wanted.min(room)),
             words: Vec::new(),
             room: MOST_WORDS + MOST_WORDS / 8,
         }
@@ -105,7 +105,7 @@ impl Sample {
 /// The look at rows, under way.
 pub(in crate::training) struct Survey {
     layout: Layout,
-    pick: Pick,
+    pick: SampleRule,
     fit: Fit,
     /// By head: the decisions of a row, and their sums and sums of squares.
     decisions: Vec<f32>,
@@ -128,7 +128,7 @@ impl Survey {
             _ => None,
         };
         Ok(Self {
-            pick: Pick::new(facts.rows, wanted),
+            pick: SampleRule::new(facts.rows, wanted),
             fit: Fit {
                 rows: 0,
                 actual: filled(0, classes)?,
@@ -193,7 +193,7 @@ impl<T: Real> Scans<Solver<T>> for Survey {
 
 #[cfg(test)]
 mod tests {
-    use super::Pick;
+    use super::SampleRule;
 
     #[test]
     fn picks_as_many_rows_as_wanted_of_every_class_of_a_periodic_table() {
@@ -204,7 +204,7 @@ mod tests {
             (4_000_000, 131_072),
             (131_073, 131_072),
         ] {
-            let pick = Pick::new(rows, wanted);
+            let pick = SampleRule::new(rows, wanted);
             for period in [1, 2, 3, 7, 64] {
                 let mut found = vec![0usize; period];
                 (0..rows)
