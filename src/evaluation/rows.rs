@@ -10,7 +10,7 @@ use crate::pg::query::Column;
 use crate::pg::types::{type_kind, TypeKind};
 use crate::predict::held::HELD;
 use crate::predict::row_name::NAMING;
-use crate::request::source::{quote, Source};
+use crate::request::source::{self, quote, Source};
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
@@ -19,8 +19,10 @@ const LONGEST_NAME_BYTES: usize = 63;
 
 /// SQL for the rows of a relation.
 pub struct Rows {
-    /// A FROM item, to be called "pgsvm row": as a whole it is what predictions are given.
+    /// A FROM item; as a whole it is what predictions are given.
     pub from: String,
+    /// What it is called, as SQL writes it.
+    pub name: String,
     /// The label of a row.
     pub label: String,
     pub label_type: pg_sys::Oid,
@@ -46,7 +48,8 @@ pub fn of(
     };
     let is_document =
         held_in.is_some_and(|column| matches!(type_kind(column.type_oid), TypeKind::Json { .. }));
-    let alias = |name: &str| format!("\"pgsvm row\".{}", quote(name));
+    let row = quote(&source::free_name("pgsvm row", &columns));
+    let alias = |name: &str| format!("{row}.{}", quote(name));
     let label_sql = match (find(label), held_in) {
         (Some(_), _) => alias(label),
         (None, Some(_)) if is_document => format!(
@@ -79,6 +82,7 @@ pub fn of(
     Ok(Rows {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
         label: label_sql,
+        name: row,
         label_type: find(label).map_or(pg_sys::TEXTOID, |column| column.type_oid),
     })
 }

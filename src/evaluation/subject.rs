@@ -25,8 +25,10 @@ pub struct Subject {
     value: String,
     /// The type that labels are compared in, one of PostgreSQL's own.
     compared_type: &'static str,
-    /// The relation's columns that are needed, and no others: a FROM item that is called `ROW`.
+    /// The relation's columns that are needed, and no others: a FROM item.
     from: String,
+    /// What the queries call a row of it, as SQL writes it.
+    row: String,
 }
 
 /// What the model is asked about a row. A row, one of a subquery, is a `record`, as the argument of the functions is then: it
@@ -40,8 +42,6 @@ pub enum Says {
     Everything,
 }
 
-/// The name under which the queries see a row of the relation.
-const ROW: &str = "\"pgsvm row\"";
 /// Most labels that are compared one by one.
 const MOST_COMPARED: usize = 32;
 
@@ -73,6 +73,7 @@ impl Subject {
             compared_type,
             label_column,
             from: rows.from,
+            row: rows.name,
             model,
         })
     }
@@ -86,9 +87,10 @@ impl Subject {
             Says::Class => ("class", "predicted"),
             Says::Everything => ("answers", "answers"),
         };
+        let row = &self.row;
         written(format_args!(
-            "(SELECT {} AS actual, {}.svm_row_{function}({}, {ROW}) AS {column}
-              FROM {} AS {ROW} OFFSET '0'::pg_catalog.int8)",
+            "(SELECT {} AS actual, {}.svm_row_{function}({}, {row}) AS {column}
+              FROM {} AS {row} OFFSET '0'::pg_catalog.int8)",
             self.actual()?,
             self.schema,
             literal(&self.model.name),

@@ -12,6 +12,7 @@ use crate::model;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
+use crate::pg::long_errors::cut_off;
 use crate::request::required;
 use crate::storing::{chunks, versions};
 use crate::training::weights::{Folding, StoredWeights};
@@ -58,7 +59,7 @@ fn svm_import(
         store(&schema, name, &header, &labels, form, &heads)?;
         Ok::<_, Failure>(name.to_owned())
     };
-    import().or_raise()
+    cut_off(import).or_raise()
 }
 
 /// What the rows will hold for the file's features.

@@ -7,6 +7,7 @@ use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
 use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
+use crate::pg::long_errors::cut_off;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -31,7 +32,7 @@ fn svm_load_libsvm(relation: Option<&str>, path: Option<&str>, content: Option<&
             .hint("path => '/file/of/the/server' or content => '1 3:0.5 17:1'")),
         }
     };
-    load().or_raise()
+    cut_off(load).or_raise()
 }
 
 /// The server's files are for those who may COPY from them.

@@ -7,7 +7,7 @@ use crate::pg::c_function;
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
-use crate::request::source::{quote, Source};
+use crate::request::source::{free_name, quote, Source};
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use std::ffi::CString;
@@ -70,10 +70,7 @@ fn query(
         )));
     }
     // a column of the relation would stand for the row if it had the alias for its name
-    let mut alias = "pgsvm_row".to_owned();
-    while has(&alias) {
-        alias.push('_');
-    }
+    let alias = quote(&free_name("pgsvm row", &columns));
     let label = format!(
         "CAST({alias}.{} AS pg_catalog.text)",
         quote(&model.label_column)

@@ -89,6 +89,18 @@ impl Source {
     }
 }
 
+/// A name that none of the columns has, for what a query of ours calls them by: where one had it, it would be meant.
+pub fn free_name(name: &str, columns: &[Column]) -> String {
+    let taken = |name: &str| columns.iter().any(|column| column.name == name);
+    let mut free = name.to_owned();
+    let mut number = 1;
+    while taken(&free) {
+        number += 1;
+        free = format!("{name} {number}");
+    }
+    free
+}
+
 /// An identifier as SQL writes it.
 pub fn quote(identifier: &str) -> String {
     pgrx::spi::quote_identifier(identifier)

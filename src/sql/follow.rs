@@ -19,6 +19,7 @@ use crate::pg::call::Call;
 use crate::pg::executor::Continue;
 use crate::pg::json::JsonText;
 use crate::pg::kept_rows::KeptRows;
+use crate::pg::long_errors::cut_off;
 use crate::pg::query::{self, Planned};
 use crate::pg::snapshot::with_latest;
 use crate::pg::{check_for_interrupts, statement};
@@ -54,25 +55,21 @@ enum Change {
 /// `svm_refresh(model, options)`: trains on the source as it is now.
 #[pg_extern(sql = false)]
 fn svm_refresh(fcinfo: pg_sys::FunctionCallInfo) -> String {
-    follow("svm_refresh()", fcinfo, |_| Ok(Change::Refresh)).or_raise()
+    cut_off(|| follow("svm_refresh()", fcinfo, |_| Ok(Change::Refresh))).or_raise()
 }
 
 /// `svm_update(model, relation | query, options)`: adds rows.
 #[pg_extern(sql = false)]
 fn svm_update(fcinfo: pg_sys::FunctionCallInfo) -> String {
-    follow("svm_update()", fcinfo, |call| {
-        Ok(Change::Update(given(call)?))
-    })
-    .or_raise()
+    let update = |call: &Call| Ok(Change::Update(given(call)?));
+    cut_off(|| follow("svm_update()", fcinfo, update)).or_raise()
 }
 
 /// `svm_forget(model, relation | query, options)`: removes rows.
 #[pg_extern(sql = false)]
 fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
-    follow("svm_forget()", fcinfo, |call| {
-        Ok(Change::Forget(given(call)?))
-    })
-    .or_raise()
+    let forget = |call: &Call| Ok(Change::Forget(given(call)?));
+    cut_off(|| follow("svm_forget()", fcinfo, forget)).or_raise()
 }
 
 /// The rows that the call names.

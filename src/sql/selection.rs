@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{FeaturePart, FeatureSet};
 use crate::pg::call::Call;
+use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
 use crate::planning::prepare::prepare;
 use crate::request::source::Source;
@@ -43,7 +44,7 @@ fn svm_select_features(
 > {
     // SAFETY: PostgreSQL calls the function by its SQL declaration.
     let call = unsafe { Call::of(fcinfo) };
-    let (steps, scoring) = eliminate(&call).or_raise();
+    let (steps, scoring) = cut_off(|| eliminate(&call)).or_raise();
     let best = best(&steps, scoring);
     let rows = (0..).zip(steps).map(move |(number, step): (i32, Step)| {
         let is_best = usize::try_from(number) == Ok(best);

@@ -7,6 +7,7 @@ use crate::catalog::rights;
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
+use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::request::source::Source;
@@ -37,7 +38,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..costed(&call)
         }
     };
-    train(arguments, fcinfo).or_raise()
+    cut_off(|| train(arguments, fcinfo)).or_raise()
 }
 
 /// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
@@ -51,7 +52,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..costed(&call)
         }
     };
-    train(arguments, fcinfo).or_raise()
+    cut_off(|| train(arguments, fcinfo)).or_raise()
 }
 
 /// `svm_cross_validate(relation, label, …)`: a row for each C and fold.
@@ -85,7 +86,7 @@ fn svm_cross_validate(
             ..arguments(&call)
         }
     };
-    let rows = cross_validate(arguments).or_raise();
+    let rows = cut_off(|| cross_validate(arguments)).or_raise();
     TableIterator::new(rows.into_iter().map(|row| {
         let Validated {
             c,

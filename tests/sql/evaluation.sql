@@ -237,3 +237,19 @@ RESET ROLE;
 SELECT svm_revoke(name, 'regress_svm_reader') FROM unnest('{columns,list}'::text[]) AS name;
 REVOKE ALL (a, b, answer) ON visits FROM regress_svm_reader;
 DROP ROLE regress_svm_reader;
+-- columns that are called what our queries call their rows: they are not meant, whatever functions are there for their types
+CREATE TABLE named AS SELECT i AS "pgsvm row", i + 1 AS "pgsvm row 2", sin(i) AS decision, cos(i) AS actual, sin(i) > .2 AS answers, i % 3 AS predicted
+FROM generate_series(1, 60) AS i;
+CREATE FUNCTION svm_row_decision(text, int) RETURNS float8 LANGUAGE sql AS 'SELECT 1 / 0::float8';
+CREATE FUNCTION svm_row_answers(text, int) RETURNS float8[] LANGUAGE sql AS 'SELECT ARRAY[1 / 0::float8]';
+CREATE FUNCTION svm_row_class(text, int) RETURNS text LANGUAGE sql AS 'SELECT (1 / 0)::text';
+SET client_min_messages = warning;
+SELECT svm_train('named', 'answers', '{"pgsvm row","pgsvm row 2",decision}', 'named'), svm_train('named', 'predicted', '{"pgsvm row",actual}', 'three', c => 1e-9);
+RESET client_min_messages;
+SELECT rows, accuracy FROM svm_evaluate('named', 'named');
+SELECT rows FROM svm_evaluate('three', 'named');
+SELECT count(*) FROM svm_confusion('three', 'named');
+SELECT count(*) > 1 AS points FROM svm_roc('named', 'named');
+SELECT count(*) FROM svm_suspects('named', 'named');
+DROP TABLE named;
+DROP FUNCTION svm_row_decision(text, int), svm_row_answers(text, int), svm_row_class(text, int);

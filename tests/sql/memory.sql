@@ -92,3 +92,9 @@ SELECT svm_drop('long');
 SET client_min_messages = warning;
 SELECT count(svm_train('points', 'good', ARRAY['x'], model => 'm' || i, seed => i, max_passes => 50)) FROM generate_series(1, 12) AS i;
 SELECT count(*) FILTER (WHERE svm_classify('m' || (id % 12 + 1), p) = (svm_predict('m' || (id % 12 + 1), p) = 1)::text) FROM points AS p;
+-- a code of a trigger's own
+CREATE FUNCTION not_today() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not today' USING ERRCODE = 'MY002'; END $$;
+CREATE TRIGGER not_today BEFORE INSERT ON svm_version FOR EACH ROW EXECUTE FUNCTION not_today();
+SELECT svm_train('points', 'good', '{x}', 'not_today');
+\echo :LAST_ERROR_SQLSTATE
+DROP FUNCTION not_today CASCADE;
