@@ -6,7 +6,7 @@ use super::complaints::{
 };
 use super::document::DocumentReader;
 use super::forms::{array_form, read_dense_text, text_form, vector_form};
-use super::held::Held;
+use super::held::{Held, HELD};
 use super::row_reader::{read_row, RowReader};
 use crate::base::errors::Failure;
 use crate::base::settings::{self, PredictNulls};
@@ -105,7 +105,7 @@ impl Argument {
     /// # Safety
     /// As for `decision`.
     #[inline]
-    unsafe fn meet(&mut self, datum: pg_sys::Datum) {
+    unsafe fn meet(&mut self, model: &Model, datum: pg_sys::Datum) {
         if !matches!(self.form, Form::Row(None) | Form::Held(_)) {
             return;
         }
@@ -114,7 +114,9 @@ impl Argument {
         if matches!(&self.form, Form::Held(held) if held.fits(&row)) {
             return;
         }
-        self.form = match Held::of(&row) {
+        // a column of that name which the model reads is a column like others
+        let held = Held::of(&row).filter(|_| !model.features.columns().contains(&HELD));
+        self.form = match held {
             Some(held) => Form::Held(Box::new(held)),
             None => Form::Row(None),
         };
@@ -138,7 +140,7 @@ impl Argument {
             }
         }
         // SAFETY: as the caller promises.
-        unsafe { self.meet(datum) };
+        unsafe { self.meet(model, datum) };
         if let Form::Held(held) = &mut self.form {
             // SAFETY: as the caller promises; the features are valid while the row is.
             unsafe {
@@ -172,7 +174,7 @@ impl Argument {
     ) -> Result<bool, Failure> {
         // SAFETY: as the caller promises; features in a row are valid while that is.
         unsafe {
-            self.meet(datum);
+            self.meet(model, datum);
             match &mut self.form {
                 Form::Held(held) => {
                     let row = RowValue::open(datum);
@@ -216,7 +218,7 @@ impl Argument {
         datum: pg_sys::Datum,
     ) -> Result<Option<&FeatureBuffer>, Failure> {
         // SAFETY: as the caller promises.
-        unsafe { self.meet(datum) };
+        unsafe { self.meet(model, datum) };
         let buffer = &mut self.buffer;
         // SAFETY: as the caller promises; each form was chosen by the argument's type.
         unsafe {
