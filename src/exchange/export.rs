@@ -11,6 +11,7 @@ use crate::base::text::listed;
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::check_for_interrupts;
+use crate::pg::json::JsonText;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -97,10 +98,11 @@ impl Stored {
             let rows = client.select(&query, Some(1), &[name.into(), version.into()])?;
             let row = rows.first();
             Ok::<_, pgrx::spi::SpiError>((
-                row.get::<String>(1)?,
+                // of somebody's own making they may be long
+                row.get::<&str>(1)?.map(shortened),
                 row.get::<bool>(2)?,
                 row.get::<i64>(3)?,
-                row.get::<String>(4)?,
+                row.get::<&str>(4)?.map(JsonText::read),
             ))
         });
         let (loss, intercept_used, features, options) = found.map_err(|error| {
@@ -110,7 +112,7 @@ impl Stored {
             )
         })?;
         let origin = options
-            .and_then(|options| serde_json::from_str::<serde_json::Value>(&options).ok())
+            .and_then(Result::ok)
             .and_then(|options| options.get("liblinear").cloned());
         Ok(Self {
             loss: loss.unwrap_or_default(),

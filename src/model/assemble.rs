@@ -6,8 +6,9 @@ use super::heads::{Head, Sigmoid};
 use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
 use crate::catalog::whole::StoredRows;
-use crate::features::{FeatureSet, Nulls};
+use crate::features::{FeatureSet, Nulls, LONGEST_VALUE_BYTES};
 use crate::pg::memory;
+use crate::targets::labels::MOST_CLASSES;
 
 /// Sparse features have 32-bit numbers.
 const MOST_SPARSE: u64 = 1 << 32;
@@ -32,6 +33,13 @@ impl Header {
         let nulls = Nulls::from_word(&self.nulls).ok_or("has an unknown rule for NULL")?;
         if self.labels.len() < 2 {
             return Err("lacks a label");
+        }
+        if self.labels.len() > MOST_CLASSES {
+            return Err("has more classes than there can be");
+        }
+        let names = [&self.label_type, &self.label_column].into_iter();
+        if (names.chain(&self.labels)).any(|text| text.len() > LONGEST_VALUE_BYTES) {
+            return Err("has a label or a name of one that is too long");
         }
         if !self.intercept.is_finite() {
             return Err("has an intercept that is not finite");

@@ -4,6 +4,7 @@
 use super::assemble::{self, Bad, Header, Loading};
 use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::json;
 use crate::catalog::whole::StoredRows;
 use crate::features::FeatureSet;
 use crate::pg::array::NumberArray;
@@ -12,6 +13,7 @@ use crate::pg::statement;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{list, OutOfMemory};
 use std::cell::RefCell;
 use std::ffi::CString;
 
@@ -235,10 +237,10 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
             .and_then(|json| FeatureSet::from_json(&json).or_raise()),
         nulls: row.text(2).unwrap_or_default(),
         label_type: row.text(3).unwrap_or_default(),
-        labels: row
-            .text(4)
-            .and_then(|json| serde_json::from_str(&json).ok())
-            .unwrap_or_default(),
+        labels: match row.text(4) {
+            Some(json) => names(&json).map_err(|_| out_of_memory(name))?,
+            None => Vec::new(),
+        },
         intercept: row.float8(5).unwrap_or(f64::NAN),
         feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
@@ -251,6 +253,20 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
     model.stored_rows =
         stored_rows.ok_or_else(|| damaged(name, "says nothing readable of its rows"))?;
     Ok((model, count))
+}
+
+/// A list of texts, as JSON; empty where it is none, or holds longer ones than a training stores.
+fn names(json: &str) -> Result<Vec<String>, OutOfMemory> {
+    if !json::has_small_texts(json) {
+        return Ok(Vec::new());
+    }
+    match list(&mut serde_json::Deserializer::from_str(json)) {
+        Ok(names) => Ok(names),
+        Err(error) if error.to_string().starts_with(OutOfMemory::WORDS) => {
+            Err(OutOfMemory { bytes: 0 })
+        }
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 /// Reads the heads into the model. A version of two classes may have no row: its head is what the

@@ -222,6 +222,25 @@ UPDATE svm_weight SET head = 3, first_feature = 3 WHERE version_id = :fruit AND 
 UPDATE svm_version SET rows_used = 17 WHERE id = :fruit;
 SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
 \echo :LAST_ERROR_SQLSTATE
+-- what is longer or more than any training stores
+UPDATE svm_version SET rows_used = 30, label_column = repeat('x', 900000) WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 31, label_column = 'y', label_type = repeat('x', 900000) WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 32, label_type = 'text', label_values = ARRAY['apple', repeat('x', 900000)] WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 33, label_values = (SELECT array_agg('c' || i) FROM generate_series(1, 100000) AS i) WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET rows_used = 34, label_values = '{apple,fig,pear,"d''anjou"}', stored_rows = to_jsonb(repeat('x', 900000)) WHERE id = :fruit;
+SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE svm_version SET stored_rows = NULL, options = to_jsonb(repeat('x', 900000)), loss = repeat('x', 900000) WHERE id = :fruit;
+SELECT svm_export('fruit') IS NULL;
+\echo :LAST_ERROR_SQLSTATE
 UPDATE svm_version SET rows_used = 18, label_values = '{apple,NULL,pear,"d''anjou"}' WHERE id = :fruit;
 SELECT svm_classify('fruit', ARRAY[1, 2, 3]);
 \echo :LAST_ERROR_SQLSTATE

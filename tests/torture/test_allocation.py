@@ -33,6 +33,7 @@ TESTS = [
     "models",
     "predict",
     "shared_memory",
+    "stored",
     "train",
     "tutorial",
 ]
