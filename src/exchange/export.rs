@@ -4,7 +4,7 @@
 //! LIBSVM notation has the same indices as the file; of all others feature j - 1, as `svm_weight` counts
 //! them, is index j.
 
-use super::liblinear::{self, Header};
+use super::liblinear::{self, LiblinearHeader};
 use super::whole;
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
@@ -47,7 +47,7 @@ fn svm_export(
         let schema = model::schema_of_call(fcinfo);
         match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
-            Format::Liblinear => write(&model, &Stored::read(&schema, &model.name)?),
+            Format::Liblinear => write(&model, &StoredVersion::read(&schema, &model.name)?),
         }
     };
     export().or_raise()
@@ -76,14 +76,14 @@ impl Format {
 }
 
 /// What only the tables say of a version.
-struct Stored {
+struct StoredVersion {
     loss: String,
     intercept_used: bool,
     features: u64,
     origin: Option<Origin>,
 }
 
-impl Stored {
+impl StoredVersion {
     /// Of `model`, a name@version.
     fn read(schema: &str, model: &str) -> Result<Self, Failure> {
         let (name, version) = model.rsplit_once('@').unwrap_or((model, ""));
@@ -126,7 +126,7 @@ impl Stored {
 }
 
 /// The whole file.
-fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
+fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     if model.features.unit_rows.is_some() {
         return Err(Failure::new(
             Code::ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -149,7 +149,7 @@ fn write(model: &Model, stored: &Stored) -> Result<String, Failure> {
         .origin
         .as_ref()
         .map(|origin| origin.solver_type.as_str());
-    let mut header = Header {
+    let mut header = LiblinearHeader {
         solver: solver
             .unwrap_or(liblinear::solver_of(&stored.loss))
             .to_owned(),
@@ -212,7 +212,7 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
 /// integers: others are numbered from 1.
-fn labels(model: &Model, stored: &Stored) -> (Vec<i32>, Vec<usize>) {
+fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
     if let Some(known) = stored
         .origin
         .as_ref()

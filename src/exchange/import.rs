@@ -2,7 +2,7 @@
 //! know, its certificate among it, is NULL.
 
 use super::export::Origin;
-use super::liblinear::{Header, Reader};
+use super::liblinear::{LiblinearHeader, LiblinearReader};
 use super::whole;
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
@@ -48,13 +48,13 @@ fn svm_import(
             );
         }
         let name = required(name, "name")?;
-        let form = Form::of(required(features, "features")?)?;
+        let form = FeatureForm::of(required(features, "features")?)?;
         rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
         let schema = model::schema_of_call(fcinfo);
         rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
-        let mut reader = Reader::new(content);
+        let mut reader = LiblinearReader::new(content);
         let header = reader.header()?;
-        let labels = Labels::of(&header, classes.as_ref())?;
+        let labels = ImportedLabels::of(&header, classes.as_ref())?;
         let heads = read_heads(&mut reader, &header, &labels, form)?;
         store(&schema, name, &header, &labels, form, &heads)?;
         Ok::<_, Failure>(name.to_owned())
@@ -64,13 +64,13 @@ fn svm_import(
 
 /// What the rows will hold for the file's features.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum FeatureForm {
     Sparse,
     Libsvm,
     Array,
 }
 
-impl Form {
+impl FeatureForm {
     fn of(word: &str) -> Result<Self, Failure> {
         match word {
             "sparse" => Ok(Self::Sparse),
@@ -105,7 +105,7 @@ impl Form {
 }
 
 /// The labels of the file as the model has them.
-struct Labels {
+struct ImportedLabels {
     type_name: &'static str,
     /// In the order of the file.
     names: Vec<String>,
@@ -113,9 +113,9 @@ struct Labels {
     order: Vec<usize>,
 }
 
-impl Labels {
+impl ImportedLabels {
     /// Whole numbers, or what `classes` calls them.
-    fn of(header: &Header, classes: Option<&JsonText>) -> Result<Self, Failure> {
+    fn of(header: &LiblinearHeader, classes: Option<&JsonText>) -> Result<Self, Failure> {
         let mut order: Vec<usize> = (0..header.labels.len()).collect();
         let Some(classes) = classes else {
             order.sort_by_key(|place| header.labels[*place]);
@@ -167,10 +167,10 @@ impl Labels {
 
 /// The weights and intercepts of the model's heads.
 fn read_heads(
-    reader: &mut Reader<'_>,
-    header: &Header,
-    labels: &Labels,
-    form: Form,
+    reader: &mut LiblinearReader<'_>,
+    header: &LiblinearHeader,
+    labels: &ImportedLabels,
+    form: FeatureForm,
 ) -> Result<Vec<StoredWeights>, Failure> {
     let scaling = Scaling::default();
     let mut heads: Vec<_> = labels
@@ -202,7 +202,7 @@ fn read_heads(
 }
 
 /// What a line says for the label at `place` against the rest.
-fn weight_for(place: usize, line: &[f64], labels: &Labels) -> f64 {
+fn weight_for(place: usize, line: &[f64], labels: &ImportedLabels) -> f64 {
     match line {
         // of two classes the weight speaks for the first label
         [weight] if place == 0 => *weight,
@@ -217,9 +217,9 @@ fn weight_for(place: usize, line: &[f64], labels: &Labels) -> f64 {
 fn store(
     schema: &str,
     name: &str,
-    header: &Header,
-    labels: &Labels,
-    form: Form,
+    header: &LiblinearHeader,
+    labels: &ImportedLabels,
+    form: FeatureForm,
     heads: &[StoredWeights],
 ) -> Result<(), Failure> {
     let id = Spi::connect_mut(|client| {
@@ -247,9 +247,9 @@ fn store(
 fn version_columns<'a>(
     model: i64,
     version: i32,
-    header: &Header,
-    labels: &Labels,
-    form: Form,
+    header: &LiblinearHeader,
+    labels: &ImportedLabels,
+    form: FeatureForm,
     heads: &[StoredWeights],
 ) -> Vec<(&'static str, DatumWithOid<'a>)> {
     let features = json!({"parts": [form.part(header.features)]});
@@ -297,8 +297,8 @@ fn version_columns<'a>(
 fn insert_heads(
     schema: &str,
     version_id: i64,
-    header: &Header,
-    labels: &Labels,
+    header: &LiblinearHeader,
+    labels: &ImportedLabels,
     heads: &[StoredWeights],
     client: &mut pgrx::spi::SpiClient<'_>,
 ) -> Result<(), SpiError> {

@@ -26,7 +26,7 @@ const CRAMMER_SINGER: &str = "crammer_singer";
 
 /// What stands before the weights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Header {
+pub struct LiblinearHeader {
     pub solver: String,
     /// In the order of the weights.
     pub labels: Vec<i32>,
@@ -43,7 +43,7 @@ pub fn solver_of(loss: &str) -> &'static str {
         .map_or(SOLVERS[0].0, |(solver, _)| solver)
 }
 
-impl Header {
+impl LiblinearHeader {
     /// The loss that the solver minimizes; None for a solver of something else than classification.
     pub fn loss(&self) -> Option<&'static str> {
         let known = SOLVERS.iter().find(|(solver, _)| *solver == self.solver);
@@ -125,13 +125,13 @@ pub fn write_number(out: &mut String, value: f64) {
 }
 
 /// Reads a model, line by line.
-pub struct Reader<'a> {
+pub struct LiblinearReader<'a> {
     lines: core::iter::Enumerate<core::str::Lines<'a>>,
 }
 
 /// A header in the making.
 #[derive(Default)]
-struct Keys {
+struct HeaderKeys {
     solver: Option<String>,
     classes: Option<usize>,
     labels: Option<Vec<i32>>,
@@ -139,7 +139,7 @@ struct Keys {
     bias: Option<f64>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LiblinearReader<'a> {
     /// For a whole file.
     pub fn new(text: &'a str) -> Self {
         Self {
@@ -148,8 +148,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads up to the line `w`.
-    pub fn header(&mut self) -> Result<Header, Failure> {
-        let mut keys = Keys::default();
+    pub fn header(&mut self) -> Result<LiblinearHeader, Failure> {
+        let mut keys = HeaderKeys::default();
         for (at, line) in self.lines.by_ref() {
             let (key, value) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
             if key == "w" && value.is_empty() {
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Keys {
+impl HeaderKeys {
     fn set(&mut self, key: &str, value: &str, line: usize) -> Result<(), Failure> {
         let bad = || malformed_line(line, &format!("{} is no value of {key}", quoted(value)));
         match key {
@@ -238,9 +238,9 @@ impl Keys {
     }
 
     /// The header; the line `w` is that of number `line`.
-    fn finish(self, line: usize) -> Result<Header, Failure> {
+    fn finish(self, line: usize) -> Result<LiblinearHeader, Failure> {
         let missing = |key| malformed_line(line, &format!("\"w\" comes before \"{key}\""));
-        let header = Header {
+        let header = LiblinearHeader {
             solver: self.solver.ok_or_else(|| missing("solver_type"))?,
             labels: self.labels.ok_or_else(|| missing("label"))?,
             features: self.features.ok_or_else(|| missing("nr_feature"))?,

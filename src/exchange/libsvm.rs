@@ -21,14 +21,14 @@ pub struct Example {
 }
 
 /// Reads examples.
-pub struct Reader<R> {
+pub struct LibsvmReader<R> {
     lines: R,
     line: Vec<u8>,
     /// Of the line read last, counted from 1.
     number: u64,
 }
 
-impl<R: BufRead> Reader<R> {
+impl<R: BufRead> LibsvmReader<R> {
     /// Reads `lines` from where they stand.
     pub fn new(lines: R) -> Self {
         Self {

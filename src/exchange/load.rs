@@ -1,7 +1,7 @@
 //! `svm_load_libsvm`: a LIBSVM file becomes a table of sparse arrays, which train and predict without
 //! parsing text again.
 
-use super::libsvm::{self, Example, Reader};
+use super::libsvm::{self, Example, LibsvmReader};
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
@@ -22,9 +22,9 @@ fn svm_load_libsvm(relation: Option<&str>, path: Option<&str>, content: Option<&
         match (path, content) {
             (Some(path), None) => {
                 check_may_read_files(path)?;
-                fill(relation, Reader::new(libsvm::open(path)?))
+                fill(relation, LibsvmReader::new(libsvm::open(path)?))
             }
-            (None, Some(content)) => fill(relation, Reader::new(content.as_bytes())),
+            (None, Some(content)) => fill(relation, LibsvmReader::new(content.as_bytes())),
             _ => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 "either path or content must be given",
@@ -55,7 +55,7 @@ fn check_may_read_files(path: &str) -> Result<(), Failure> {
 }
 
 /// Makes the table and puts the examples in.
-fn fill(relation: &str, mut reader: Reader<impl BufRead>) -> Result<i64, Failure> {
+fn fill(relation: &str, mut reader: LibsvmReader<impl BufRead>) -> Result<i64, Failure> {
     identifiers::check_length(relation)?;
     let name = quoted_name(relation)?;
     let create = format!(

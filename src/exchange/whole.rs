@@ -9,7 +9,7 @@ use crate::catalog::whole::StoredRows;
 use crate::model::text::{self, Facts, SAID_OF_HEAD, SAID_OF_VERSION};
 use crate::model::Model;
 use crate::pg::json::Jsonb;
-use crate::pg::select::{self, Parameter, Prepared};
+use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::storing::{chunks, versions};
 use pgrx::spi::{quote_identifier, SpiClient, SpiError};
 use pgrx::{pg_sys, JsonB, Spi};
@@ -68,11 +68,11 @@ pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
     select::connected(|| {
         let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
         let given = [Parameter::Text(name), Parameter::Int4(version)];
-        Prepared::once(&of_version.unwrap_or_default(), &types).for_each(&given, |row| {
+        PreparedSelect::once(&of_version.unwrap_or_default(), &types).for_each(&given, |row| {
             facts.version = row.text(1).unwrap_or_default();
             false
         });
-        Prepared::once(&of_heads.unwrap_or_default(), &types).for_each(&given, |row| {
+        PreparedSelect::once(&of_heads.unwrap_or_default(), &types).for_each(&given, |row| {
             failed = facts
                 .heads
                 .room(1)

@@ -65,10 +65,10 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         .room(1)?
         .push(format!("+ CAST({intercept:?} AS double precision)"));
     let mut feature = 0;
-    for read in read(&model.features.parts) {
-        terms.room(1)?.extend(match read {
-            Read::Category(name, type_name, _) => Some(written.category(name, type_name)?),
-            Read::Number(column, is_truth) => {
+    for operand in operands(&model.features.parts) {
+        terms.room(1)?.extend(match operand {
+            Operand::Category(name, type_name, _) => Some(written.category(name, type_name)?),
+            Operand::Number(column, is_truth) => {
                 feature += 1;
                 match is_truth {
                     true => written.truth(feature - 1, &column),
@@ -81,7 +81,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
 }
 
 /// What a model reads, one after the other.
-enum Read<'a> {
+enum Operand<'a> {
     /// A dense feature, as SQL, and whether it is a boolean.
     Number(String, bool),
     /// A column of categories, its type and their codes.
@@ -89,10 +89,10 @@ enum Read<'a> {
 }
 
 /// What these parts read; those of sparse features nothing.
-fn read(parts: &[FeaturePart]) -> impl Iterator<Item = Read<'_>> {
+fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
     parts
         .iter()
-        .flat_map(|part| -> Box<dyn Iterator<Item = Read<'_>>> {
+        .flat_map(|part| -> Box<dyn Iterator<Item = Operand<'_>>> {
             match part {
                 FeaturePart::Column {
                     name,
@@ -104,7 +104,7 @@ fn read(parts: &[FeaturePart]) -> impl Iterator<Item = Read<'_>> {
                         false => identifier(name),
                     };
                     let is_truth = !time && type_name == "boolean";
-                    Box::new(core::iter::once(Read::Number(column, is_truth)))
+                    Box::new(core::iter::once(Operand::Number(column, is_truth)))
                 }
                 FeaturePart::Array {
                     name,
@@ -113,14 +113,16 @@ fn read(parts: &[FeaturePart]) -> impl Iterator<Item = Read<'_>> {
                 } => {
                     let column = array(name, type_name);
                     let places = 1..=length.unwrap_or(0);
-                    Box::new(places.map(move |at| Read::Number(format!("{column}[{at}]"), false)))
+                    Box::new(
+                        places.map(move |at| Operand::Number(format!("{column}[{at}]"), false)),
+                    )
                 }
                 FeaturePart::Category {
                     name,
                     type_name,
                     dictionary,
                     ..
-                } => Box::new(core::iter::once(Read::Category(
+                } => Box::new(core::iter::once(Operand::Category(
                     name, type_name, dictionary,
                 ))),
                 FeaturePart::Sparse { .. }

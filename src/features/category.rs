@@ -79,7 +79,7 @@ pub struct Hashed {
 
 /// The form in which models store a dictionary.
 #[derive(Serialize)]
-struct Stored<'a> {
+struct StoredDictionary<'a> {
     values: &'a [Rc<str>],
     codes: &'a [u32],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -423,7 +423,7 @@ impl Dictionary {
 
 impl Serialize for Dictionary {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let stored = Stored {
+        let stored = StoredDictionary {
             values: &self.values,
             codes: &self.codes,
             null_code: self.null_code,

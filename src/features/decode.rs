@@ -48,7 +48,7 @@ pub(super) struct Null;
 pub(super) type Decoded = Result<Option<Null>, FeatureError>;
 
 /// One row's values and null flags.
-pub(super) struct Row<'a> {
+pub(super) struct RowValues<'a> {
     pub values: &'a [pg_sys::Datum],
     pub nulls: &'a [bool],
 }
@@ -146,7 +146,7 @@ impl Decoder {
         if let Some(precision) = &mut self.sparse.precision {
             precision.begin_row();
         }
-        let row = Row { values, nulls };
+        let row = RowValues { values, nulls };
         if self.nulls == Nulls::Skip {
             // a row that will be left out leaves no categories behind
             let left_out = nulls[..self.width].contains(&true);
@@ -200,7 +200,7 @@ impl Decoder {
 
     /// Whether a part that counts is NULL.
     #[cold]
-    fn lacks(&self, row: &Row<'_>) -> bool {
+    fn lacks(&self, row: &RowValues<'_>) -> bool {
         let mut number = 0;
         self.parts.iter().any(|part| {
             let first = number;
@@ -246,7 +246,7 @@ impl Decoder {
     unsafe fn array(
         &mut self,
         number: usize,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         at: usize,
         kind: NumberKind,
         out: &mut FeatureBuffer,
@@ -312,7 +312,7 @@ impl Decoder {
     unsafe fn category(
         &mut self,
         number: usize,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         at: usize,
         kind: CategoryKind,
         out: &mut FeatureBuffer,

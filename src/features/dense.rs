@@ -1,7 +1,7 @@
 //! Columns that are one number each. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::Row;
+use super::decode::RowValues;
 use super::error::FeatureError;
 use crate::pg::numeric;
 use crate::pg::types::NumberKind;
@@ -21,7 +21,7 @@ const SECONDS_TO_2000: f64 = 10_957.0 * SECONDS_PER_DAY;
 #[inline]
 pub(super) unsafe fn columns(
     part: usize,
-    row: &Row<'_>,
+    row: &RowValues<'_>,
     at: Range<usize>,
     kind: NumberKind,
     out: &mut FeatureBuffer,

@@ -2,7 +2,7 @@
 //! part whose indices are those that pgvector prints, from 1. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{check_length, Decoded, Decoder, Null, Row};
+use super::decode::{check_length, Decoded, Decoder, Null, RowValues};
 use super::error::FeatureError;
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
@@ -17,7 +17,7 @@ impl Decoder {
     pub(super) unsafe fn vector(
         &mut self,
         number: usize,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         at: usize,
         half: bool,
         out: &mut FeatureBuffer,
@@ -47,7 +47,7 @@ impl SparseScratch {
         &mut self,
         part: &FeaturePart,
         number: i64,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         at: usize,
         out: &mut FeatureBuffer,
     ) -> Decoded {

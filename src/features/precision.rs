@@ -25,12 +25,12 @@ pub(super) struct Precision {
     collects: bool,
     looked: f64,
     /// By id.
-    features: Vec<Feature>,
+    features: Vec<SparseFeature>,
 }
 
 /// Of a feature: its first value, how often it was there, the sums of what its values are away from the first and of their
 /// squares, and that of the squares of what they lost.
-struct Feature {
+struct SparseFeature {
     id: u32,
     base: f64,
     values: f64,
@@ -63,7 +63,7 @@ impl Precision {
     /// Looks at a finite value of the row at hand.
     pub fn take(&mut self, id: u32, value: f64) -> Result<(), OutOfMemory> {
         if self.collects && self.features.len() < MOST_FEATURES {
-            self.features.room(1)?.push(Feature {
+            self.features.room(1)?.push(SparseFeature {
                 id,
                 base: value,
                 values: 0.0,
@@ -97,7 +97,7 @@ impl Precision {
     }
 }
 
-impl Feature {
+impl SparseFeature {
     /// Of so many rows, of which those without it have 0.
     fn loses(&self, rows: f64) -> bool {
         let absent = rows - self.values;

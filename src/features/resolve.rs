@@ -120,15 +120,15 @@ fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
 fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
     if !columns.has(entry) {
         match parse_form(entry) {
-            Form::Sparse(index, value) => return sparse_part(&index, &value, columns),
-            Form::Libsvm(name) => return libsvm_part(&name, columns),
-            Form::Category(name) => return category_part(&name, columns),
-            Form::Unknown => {
+            EntryForm::Sparse(index, value) => return sparse_part(&index, &value, columns),
+            EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
+            EntryForm::Category(name) => return category_part(&name, columns),
+            EntryForm::Unknown => {
                 return Err(FeatureError::Entry {
                     entry: entry.to_owned(),
                 })
             }
-            Form::Name => {}
+            EntryForm::Name => {}
         }
     }
     let column = columns.find(entry)?;
@@ -266,7 +266,7 @@ pub(super) fn wrong_type(column: &Column, expected: &'static str) -> FeatureErro
 }
 
 /// An entry as written.
-enum Form {
+enum EntryForm {
     Sparse(String, String),
     Libsvm(String),
     Category(String),
@@ -276,23 +276,23 @@ enum Form {
     Unknown,
 }
 
-fn parse_form(entry: &str) -> Form {
+fn parse_form(entry: &str) -> EntryForm {
     let entry = entry.trim();
     let Some((word, rest)) = entry.split_once('(') else {
-        return Form::Name;
+        return EntryForm::Name;
     };
     let Some(inside) = rest.strip_suffix(')') else {
-        return Form::Name;
+        return EntryForm::Name;
     };
     let word = word.trim().to_ascii_lowercase();
     let Some(names) = parse_names(inside) else {
-        return Form::Unknown;
+        return EntryForm::Unknown;
     };
     match (word.as_str(), names.as_slice()) {
-        ("sparse", [index, value]) => Form::Sparse(index.clone(), value.clone()),
-        ("libsvm", [name]) => Form::Libsvm(name.clone()),
-        ("category", [name]) => Form::Category(name.clone()),
-        _ => Form::Unknown,
+        ("sparse", [index, value]) => EntryForm::Sparse(index.clone(), value.clone()),
+        ("libsvm", [name]) => EntryForm::Libsvm(name.clone()),
+        ("category", [name]) => EntryForm::Category(name.clone()),
+        _ => EntryForm::Unknown,
     }
 }
 

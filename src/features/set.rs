@@ -17,7 +17,11 @@ const PART_BYTES: usize = size_of::<FeaturePart>() + 64;
 
 /// One source of features, as the model remembers it. Types are those of the training, by SQL name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", try_from = "stored::Part")]
+#[serde(
+    tag = "kind",
+    rename_all = "lowercase",
+    try_from = "stored::StoredPart"
+)]
 pub enum FeaturePart {
     /// A number: one dense feature.
     Column {

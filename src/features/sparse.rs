@@ -2,7 +2,7 @@
 //! their ids. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{Decoded, Null, Row};
+use super::decode::{Decoded, Null, RowValues};
 use super::error::FeatureError;
 use super::name::Feature;
 use super::precision::Precision;
@@ -49,7 +49,7 @@ impl SparseScratch {
         &mut self,
         part: &FeaturePart,
         number: i64,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         index: (usize, NumberKind),
         value: (usize, NumberKind),
         out: &mut FeatureBuffer,
@@ -149,7 +149,7 @@ impl SparseScratch {
         &mut self,
         part: &FeaturePart,
         number: i64,
-        row: &Row<'_>,
+        row: &RowValues<'_>,
         at: usize,
         out: &mut FeatureBuffer,
     ) -> Decoded {

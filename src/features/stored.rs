@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// Every field that a part may have.
 #[derive(Deserialize)]
-pub struct Part {
+pub struct StoredPart {
     kind: String,
     name: Option<String>,
     #[serde(rename = "type")]
@@ -35,10 +35,10 @@ pub struct Part {
     hashed: Option<Hashed>,
 }
 
-impl TryFrom<Part> for FeaturePart {
+impl TryFrom<StoredPart> for FeaturePart {
     type Error = String;
 
-    fn try_from(part: Part) -> Result<Self, String> {
+    fn try_from(part: StoredPart) -> Result<Self, String> {
         let given = |field: Option<String>| field.ok_or("a part of a feature set lacks a field");
         let (name, type_name) = (part.name, part.type_name);
         Ok(match part.kind.as_str() {

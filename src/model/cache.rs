@@ -4,7 +4,7 @@
 //! versions are always right; only what hangs on a version, which never changes, is kept.
 
 use super::changes;
-use super::load::{self, Key, Plans, VersionRow};
+use super::load::{self, Plans, VersionKey, VersionRow};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
@@ -23,7 +23,7 @@ const CACHE_BYTES: usize = 256 << 20;
 const LONGEST_NAME_BYTES: usize = 1000;
 
 thread_local! {
-    static CACHE: RefCell<Kept> = RefCell::new(Kept::default());
+    static CACHE: RefCell<KeptModels> = RefCell::new(KeptModels::default());
     /// What `changes::weight_changes` said when they were read.
     static WEIGHT_CHANGES: Cell<u64> = const { Cell::new(0) };
 }
@@ -37,9 +37,9 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     check_length(name)?;
     let (base, version) = split_name(name);
     // SAFETY: catalog look-ups.
-    let [models, weights] = [c"svm_model", c"svm_weight"]
+    let [models, key, weights] = [c"svm_model", changes::MODELS_KEY, c"svm_weight"]
         .map(|table| unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) });
-    changes::watch(models, weights);
+    changes::watch(models, key, weights);
     changes::look_at_triggers(schema);
     forget_when_weights_changed();
     select::connected(|| {
@@ -103,20 +103,20 @@ fn forget_when_weights_changed() {
 
 /// Models used lately.
 #[derive(Default)]
-struct Kept {
+struct KeptModels {
     /// With when they were used last.
-    models: HashMap<Key, (u64, Rc<Model>)>,
+    models: HashMap<VersionKey, (u64, Rc<Model>)>,
     /// By when they were used last.
-    order: BTreeMap<u64, Key>,
+    order: BTreeMap<u64, VersionKey>,
     /// Bytes that they take together.
     bytes: usize,
     /// Counts uses.
     now: u64,
 }
 
-impl Kept {
+impl KeptModels {
     /// The version under the name that it has now: messages say it.
-    fn get(&mut self, key: &Key, name: &str) -> Option<Rc<Model>> {
+    fn get(&mut self, key: &VersionKey, name: &str) -> Option<Rc<Model>> {
         let (used, model) = self.models.get_mut(key)?;
         if model.base_name() != name {
             return None;
@@ -129,7 +129,7 @@ impl Kept {
     }
 
     /// Keeps a model, and forgets those not used for longest where all together take too much.
-    fn put(&mut self, key: Key, model: &Rc<Model>) -> Result<(), OutOfMemory> {
+    fn put(&mut self, key: VersionKey, model: &Rc<Model>) -> Result<(), OutOfMemory> {
         self.models.room(1)?;
         self.now += 1;
         self.order.insert(self.now, key);

@@ -4,7 +4,9 @@
 //! runs. But PL/pgSQL keeps the call sites of simple expressions for a whole transaction. There a
 //! call site must notice that its statement is another one (the stamp differs: somebody committed,
 //! or the user changed) and that a model was changed, which PostgreSQL's relation cache tells every
-//! backend: each change of a model invalidates the table `svm_model` (`svm_model_changed`, below).
+//! backend: each change of a model invalidates the primary key of `svm_model` (`svm_model_changed`, below).
+//! Invalidating the table itself would have every statement planned anew that reads it, the look-up of a
+//! model and half a dozen of a training's own: plans depend on tables, not on their indexes.
 //!
 //! What belongs to a version is written with it, with one exception: the first copy of logical
 //! replication takes table by table. There weights that arrive invalidate the table `svm_weight`
@@ -20,10 +22,11 @@ use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 
 // Only this process's main thread touches these; they are atomic to be safe statics.
-/// The oids of `svm_model` and `svm_weight`.
+/// The oids of `svm_model`, its primary key and `svm_weight`.
 static MODELS: AtomicU32 = AtomicU32::new(0);
+static MODEL_KEY: AtomicU32 = AtomicU32::new(0);
 static WEIGHTS: AtomicU32 = AtomicU32::new(0);
-/// Invalidations of either so far, of `svm_weight`, and of any relation.
+/// Invalidations of any of these so far, of `svm_weight`, and of any relation.
 static MODEL_CHANGES: AtomicU64 = AtomicU64::new(0);
 static WEIGHT_CHANGES: AtomicU64 = AtomicU64::new(0);
 static RELATION_CHANGES: AtomicU64 = AtomicU64::new(0);
@@ -32,6 +35,9 @@ static IS_TOLD: AtomicBool = AtomicBool::new(true);
 static TOLD_AT: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Whether this process has warned that it is not.
 static WARNED: AtomicBool = AtomicBool::new(false);
+
+/// The name of the primary key of `svm_model`, as PostgreSQL gives it.
+pub const MODELS_KEY: &CStr = c"svm_model_pkey";
 
 /// What a call site remembers about its last look-up.
 #[derive(Clone, Copy)]
@@ -99,8 +105,9 @@ pub fn weight_changes() -> u64 {
     WEIGHT_CHANGES.load(Relaxed)
 }
 
-/// Watches the tables `svm_model` and `svm_weight` with these oids from now on.
-pub fn watch(models: pg_sys::Oid, weights: pg_sys::Oid) {
+/// Watches the table `svm_model`, its primary key and the table `svm_weight`, with these oids, from now on.
+pub fn watch(models: pg_sys::Oid, key: pg_sys::Oid, weights: pg_sys::Oid) {
+    MODEL_KEY.store(key.to_u32(), Relaxed);
     WEIGHTS.store(weights.to_u32(), Relaxed);
     if MODELS.swap(models.to_u32(), Relaxed) == 0 {
         // SAFETY: done once per process, as this is the only place that leaves zero; the function
@@ -142,7 +149,7 @@ extern "C-unwind" fn relation_changed(_argument: pg_sys::Datum, relation: pg_sys
     if weights {
         WEIGHT_CHANGES.fetch_add(1, Relaxed);
     }
-    if weights || concerns(&MODELS) {
+    if weights || concerns(&MODEL_KEY) || concerns(&MODELS) {
         MODEL_CHANGES.fetch_add(1, Relaxed);
     }
 }
@@ -169,7 +176,7 @@ unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if let Some(fired) = Fired::of(fcinfo) {
             warn_where_replication_is_not_told(&fired);
         }
-        invalidate(fcinfo, c"svm_model")
+        invalidate(fcinfo, [MODELS_KEY, c"svm_model"])
     }
 }
 
@@ -179,19 +186,22 @@ unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 /// `fcinfo` is PostgreSQL's.
 unsafe fn svm_weight_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
-    unsafe { invalidate(fcinfo, c"svm_weight") }
+    unsafe { invalidate(fcinfo, [c"svm_weight"; 2]) }
 }
 
-/// Invalidates that table of the schema whose table the trigger is on.
+/// Invalidates the first of these relations that is in the schema whose table the trigger is on.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
-unsafe fn invalidate(fcinfo: pg_sys::FunctionCallInfo, table: &CStr) -> pg_sys::Datum {
+unsafe fn invalidate(fcinfo: pg_sys::FunctionCallInfo, names: [&CStr; 2]) -> pg_sys::Datum {
     // SAFETY: as the caller promises; the rest is a catalog look-up, and an invalidation of what it finds.
     unsafe {
         if let Some(fired) = Fired::of(fcinfo) {
-            let table = pg_sys::get_relname_relid(table.as_ptr(), fired.schema());
-            pg_sys::CacheInvalidateRelcacheByRelid(table);
+            let oids = names.map(|name| pg_sys::get_relname_relid(name.as_ptr(), fired.schema()));
+            let found = oids.into_iter().find(|oid| *oid != pg_sys::InvalidOid);
+            if let Some(relation) = found {
+                pg_sys::CacheInvalidateRelcacheByRelid(relation);
+            }
         }
     }
     pg_sys::Datum::from(0)

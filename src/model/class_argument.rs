@@ -11,13 +11,13 @@ use pgrx::pg_sys;
 /// What one use of a model remembers of the argument.
 #[derive(Default)]
 pub struct ClassArgument {
-    form: Option<Form>,
+    form: Option<ClassForm>,
     /// The last text and its class.
     last: Option<(Vec<u8>, usize)>,
 }
 
 #[derive(Clone, Copy)]
-enum Form {
+enum ClassForm {
     /// What categories are, too.
     Word(CategoryKind),
     /// All else is read as its type prints it.
@@ -43,15 +43,15 @@ impl ClassArgument {
             let argument = (*fcinfo).args.as_slice(number + 1)[number];
             let form = *self.form.get_or_insert_with(|| {
                 let type_id = pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, number as _);
-                category_kind(type_id).map_or(Form::Printed(type_id), Form::Word)
+                category_kind(type_id).map_or(ClassForm::Printed(type_id), ClassForm::Word)
             });
             (argument.value, form)
         };
         // SAFETY: the argument is of the type that its form was made for.
         unsafe {
             match form {
-                Form::Word(kind) => with_text(datum, kind, |text| self.find(model, text)),
-                Form::Printed(type_id) => {
+                ClassForm::Word(kind) => with_text(datum, kind, |text| self.find(model, text)),
+                ClassForm::Printed(type_id) => {
                     self.find(model, value::printed(datum, type_id).as_bytes())
                 }
             }

@@ -8,7 +8,7 @@ use crate::base::json;
 use crate::catalog::whole::StoredRows;
 use crate::features::FeatureSet;
 use crate::pg::array::NumberArray;
-use crate::pg::select::{Parameter, Prepared, ResultRow};
+use crate::pg::select::{Parameter, PreparedSelect, ResultRow};
 use crate::pg::statement;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
@@ -19,7 +19,7 @@ use std::ffi::CString;
 
 /// Identifies a stored version for good: `xmin` tells rows apart that have one id after a restore.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct VersionKey {
     pub models: pg_sys::Oid,
     pub version: i64,
     pub xmin: u32,
@@ -35,16 +35,16 @@ pub(super) struct Plans {
     has_heads: bool,
     /// Whether versions say how many rows they have; until the update those of 0.2.0 do not.
     has_counts: bool,
-    look_up: Prepared,
-    names: Prepared,
-    version: Prepared,
-    heads: Prepared,
-    weights: Prepared,
+    look_up: PreparedSelect,
+    names: PreparedSelect,
+    version: PreparedSelect,
+    heads: PreparedSelect,
+    weights: PreparedSelect,
 }
 
 /// The version that a name stands for.
 pub(super) struct VersionRow {
-    pub key: Key,
+    pub key: VersionKey,
     pub version: i32,
 }
 
@@ -104,7 +104,7 @@ impl Plans {
         };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
-            Prepared::new(&sql, types)
+            PreparedSelect::new(&sql, types)
         };
         Self {
             schema,
@@ -166,7 +166,7 @@ pub(super) fn look_up(
     let parameters = [Parameter::Text(name), Parameter::Int4(version)];
     plans.look_up.for_each(&parameters, |row| {
         found = row.int8(1).zip(row.datum(2)).map(|(id, xmin)| VersionRow {
-            key: Key {
+            key: VersionKey {
                 models,
                 version: id,
                 xmin: xmin.value() as u32,

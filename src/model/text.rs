@@ -26,7 +26,7 @@ const MOST_VERSION_BYTES: usize = 1 << 28;
 /// Consecutive features' weights of one head.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Chunk {
+pub struct TextChunk {
     pub head: i32,
     pub first: i64,
     /// Offsets from `first`, where not every feature has its weight here.
@@ -70,7 +70,7 @@ struct Line<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow)]
     head: Option<&'a RawValue>,
-    chunk: Option<Chunk>,
+    chunk: Option<TextChunk>,
     lines: Option<usize>,
 }
 
@@ -206,7 +206,7 @@ fn number_of(value: Option<&RawValue>) -> Option<f64> {
 
 fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
     #[derive(Default, Deserialize)]
-    struct Labels(#[serde(deserialize_with = "list")] Vec<String>);
+    struct LabelTexts(#[serde(deserialize_with = "list")] Vec<String>);
     let features = match version.features {
         Some(features) => FeatureSet::from_json(features.get())?,
         None => None,
@@ -215,10 +215,10 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
         Some(labels) => serde_json::from_str(labels).or_else(|error| {
             match error.to_string().starts_with(OutOfMemory::WORDS) {
                 true => Err(out_of_memory()),
-                false => Ok(Labels::default()),
+                false => Ok(LabelTexts::default()),
             }
         })?,
-        None => Labels::default(),
+        None => LabelTexts::default(),
     };
     let count = version.feature_count.map(RawValue::get);
     Ok(Header {
@@ -246,7 +246,7 @@ fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), &'static st
     )
 }
 
-fn take_chunk(loading: &mut Loading<'_>, chunk: &Chunk) -> Result<(), Bad> {
+fn take_chunk(loading: &mut Loading<'_>, chunk: &TextChunk) -> Result<(), Bad> {
     let offsets = match &chunk.features {
         Some(all) => {
             let all = gathered(all.iter().copied().map(f64::from));

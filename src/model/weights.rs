@@ -9,10 +9,10 @@ const WORDS: usize = CHUNK / 64;
 /// The weights by sparse id; those not stored are zero.
 pub struct SparseWeights {
     heads: usize,
-    chunks: Vec<Option<Box<Chunk>>>,
+    chunks: Vec<Option<Box<SparseChunk>>>,
 }
 
-struct Chunk {
+struct SparseChunk {
     /// A bit per feature: whether it has a weight.
     present: [u64; WORDS],
     /// How many features with a weight precede each word's.
@@ -54,7 +54,7 @@ impl SparseWeights {
 
     /// The chunk that holds an id's weights, and how many ids with weights precede it there.
     #[inline]
-    fn place(&self, id: u32) -> Option<(&Chunk, usize)> {
+    fn place(&self, id: u32) -> Option<(&SparseChunk, usize)> {
         let id = id as usize;
         let chunk = self.chunks.get(id / CHUNK)?.as_deref()?;
         let (word, bit) = (id % CHUNK / 64, id % 64);
@@ -88,7 +88,7 @@ impl SparseWeights {
                 .map(|head| head.chunks.get_mut(number).and_then(Option::take))
                 .collect();
             joined.chunks.try_reserve(1).map_err(|_| OutOfMemory)?;
-            joined.chunks.push(Chunk::joined(&parts)?);
+            joined.chunks.push(SparseChunk::joined(&parts)?);
         }
         Ok(joined)
     }
@@ -102,7 +102,7 @@ impl SparseWeights {
             self.chunks.try_reserve(more).map_err(|_| OutOfMemory)?;
             self.chunks.resize_with(number + 1, || None);
         }
-        let chunk = self.chunks[number].get_or_insert_with(Chunk::empty);
+        let chunk = self.chunks[number].get_or_insert_with(SparseChunk::empty);
         chunk.weights.try_reserve(1).map_err(|_| OutOfMemory)?;
         let word = id % CHUNK / 64;
         if chunk.present[word] == 0 {
@@ -118,11 +118,11 @@ impl SparseWeights {
     pub fn bytes(&self) -> usize {
         let full = self.chunks.iter().flatten();
         let weights: usize = full.map(|chunk| chunk.bytes()).sum();
-        weights + self.chunks.capacity() * size_of::<Option<Box<Chunk>>>()
+        weights + self.chunks.capacity() * size_of::<Option<Box<SparseChunk>>>()
     }
 }
 
-impl Chunk {
+impl SparseChunk {
     fn empty() -> Box<Self> {
         Box::new(Self {
             present: [0; WORDS],

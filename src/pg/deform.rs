@@ -17,7 +17,7 @@ pub struct Row<'a> {
 /// How to get at the columns that are wanted. Rows come in slots: one for all rows of a query, or one for each of the tables
 /// that it scans.
 #[derive(Default)]
-pub struct Columns {
+pub struct RowColumns {
     slots: Vec<SlotColumns>,
     /// Which of them the last row came in.
     last: usize,
@@ -37,7 +37,7 @@ struct SlotColumns {
     no_nulls: Vec<bool>,
 }
 
-impl Columns {
+impl RowColumns {
     /// Rows that come in `slot` have the wanted columns at these places, from 0. Those of any other slot are the wanted ones.
     ///
     /// # Safety
@@ -176,7 +176,7 @@ pub(super) unsafe fn heap_tuple<'a>(
 
 /// Columns that lie at the same place in every row that has no NULLs.
 struct FixedColumns {
-    runs: Vec<Run>,
+    runs: Vec<ColumnRun>,
     /// Columns that a row must have stored.
     columns: usize,
     /// Bytes from where a row's columns start to where the last one ends.
@@ -184,7 +184,7 @@ struct FixedColumns {
 }
 
 /// Columns of one width side by side.
-struct Run {
+struct ColumnRun {
     offset: usize,
     width: usize,
     count: usize,
@@ -204,7 +204,7 @@ impl FixedColumns {
             end = offset + width;
             extents.push((offset, width));
         }
-        let (mut runs, mut bytes, mut stored) = (Vec::<Run>::new(), 0, 0);
+        let (mut runs, mut bytes, mut stored) = (Vec::<ColumnRun>::new(), 0, 0);
         for place in places {
             let (offset, width) = *extents.get(*place)?;
             bytes = bytes.max(offset + width);
@@ -213,7 +213,7 @@ impl FixedColumns {
                 Some(run) if run.width == width && run.offset + run.count * width == offset => {
                     run.count += 1;
                 }
-                _ => runs.push(Run {
+                _ => runs.push(ColumnRun {
                     offset,
                     width,
                     count: 1,

@@ -3,7 +3,7 @@
 //! partitions are the executor's.
 
 pub use super::deform::Row;
-use super::deform::{heap_tuple, Columns};
+use super::deform::{heap_tuple, RowColumns};
 use super::long_errors::cut_off;
 use super::origin::Origins;
 use super::pages::PageScans;
@@ -24,7 +24,7 @@ type Visit<'a> = dyn FnMut(&Row<'_>) -> Continue + 'a;
 /// A started query. Not finishing it leaves the clean-up to the transaction's abort.
 pub struct Running {
     desc: *mut pg_sys::QueryDesc,
-    receiver: Box<Receiver>,
+    receiver: Box<RowReceiver>,
     row_context: pg_sys::MemoryContext,
     /// Where it is restricted to pages of its tables.
     scans: Option<PageScans>,
@@ -34,11 +34,11 @@ pub struct Running {
 
 /// PostgreSQL's receiver with our state behind it; PostgreSQL sees the first field only.
 #[repr(C)]
-struct Receiver {
+struct RowReceiver {
     head: pg_sys::DestReceiver,
     visit: Option<*mut Visit<'static>>,
     row_context: pg_sys::MemoryContext,
-    columns: Columns,
+    columns: RowColumns,
     origins: Origins,
     rows: u64,
     closed: bool,
@@ -86,7 +86,7 @@ impl Running {
                 Origins::of_statement(plan, &columns, snapshot)
             });
             let places = whole_rows::read_whole_rows(plan);
-            let mut receiver = Box::new(Receiver {
+            let mut receiver = Box::new(RowReceiver {
                 head: pg_sys::DestReceiver {
                     receiveSlot: Some(receive_slot),
                     rStartup: Some(startup),
@@ -96,7 +96,7 @@ impl Running {
                 },
                 visit: None,
                 row_context,
-                columns: Columns::default(),
+                columns: RowColumns::default(),
                 origins,
                 rows: 0,
                 closed: false,
@@ -212,7 +212,7 @@ unsafe extern "C-unwind" fn receive_slot(
     // SAFETY: `receiver` is the head of our Receiver, alive while the query runs; the slot is
     // PostgreSQL's and holds its row until we return.
     unsafe {
-        let receiver = &mut *receiver.cast::<Receiver>();
+        let receiver = &mut *receiver.cast::<RowReceiver>();
         let row = Row {
             origin: receiver.origins.of(slot),
             ..receiver.columns.of(slot)

@@ -1,7 +1,7 @@
 //! Rows of a query that ran once, kept to be gone through as often as wanted: in memory, and beyond that in a temporary file,
 //! which temp_file_limit counts. The calling backend.
 
-use super::deform::{Columns, Row};
+use super::deform::{Row, RowColumns};
 use super::executor::{in_row_context, row_context, Continue, Running};
 use super::query::Planned;
 use pgrx::pg_sys;
@@ -16,7 +16,7 @@ pub struct KeptRows {
     store: *mut pg_sys::Tuplestorestate,
     slot: *mut pg_sys::TupleTableSlot,
     row_context: pg_sys::MemoryContext,
-    reader: Columns,
+    reader: RowColumns,
 }
 
 impl KeptRows {
@@ -51,7 +51,7 @@ impl KeptRows {
             store,
             slot,
             row_context,
-            reader: Columns::default(),
+            reader: RowColumns::default(),
         }
     }
 

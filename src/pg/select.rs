@@ -15,11 +15,11 @@ use std::ffi::CString;
 
 /// A plan that outlives the transaction; PostgreSQL plans it anew when a table or the role changes.
 #[derive(Clone, Copy)]
-pub struct Prepared(pg_sys::SPIPlanPtr);
+pub struct PreparedSelect(pg_sys::SPIPlanPtr);
 
 thread_local! {
     /// By text: as many as the extension has statements of this kind, for each schema that it was in.
-    static KEPT: RefCell<HashMap<String, Prepared>> = RefCell::new(HashMap::new());
+    static KEPT: RefCell<HashMap<String, PreparedSelect>> = RefCell::new(HashMap::new());
 }
 
 /// One row of a result, valid while it is visited.
@@ -57,7 +57,7 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
     }
 }
 
-impl Prepared {
+impl PreparedSelect {
     /// Plans `sql`, one SELECT with parameters of these types, inside `connected`.
     pub fn new(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
         Self::once(sql, types).keep()

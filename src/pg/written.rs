@@ -10,11 +10,11 @@ use std::ffi::CString;
 
 /// How values of one type become text.
 pub struct Writer {
-    kind: Kind,
+    kind: WriterKind,
     output: pg_sys::FmgrInfo,
 }
 
-enum Kind {
+enum WriterKind {
     Text,
     /// Blanks at the end do not count.
     Padded,
@@ -39,12 +39,12 @@ impl Writer {
             pg_sys::getBaseType(type_oid)
         };
         let kind = match base {
-            pg_sys::TEXTOID | pg_sys::VARCHAROID => Kind::Text,
-            pg_sys::BPCHAROID => Kind::Padded,
-            pg_sys::FLOAT4OID => Kind::Float4,
-            pg_sys::FLOAT8OID => Kind::Float8,
-            pg_sys::NUMERICOID => Kind::Numeric,
-            _ => Kind::Other,
+            pg_sys::TEXTOID | pg_sys::VARCHAROID => WriterKind::Text,
+            pg_sys::BPCHAROID => WriterKind::Padded,
+            pg_sys::FLOAT4OID => WriterKind::Float4,
+            pg_sys::FLOAT8OID => WriterKind::Float8,
+            pg_sys::NUMERICOID => WriterKind::Numeric,
+            _ => WriterKind::Other,
         };
         Self { kind, output }
     }
@@ -61,29 +61,29 @@ impl Writer {
         // SAFETY: as the caller promises.
         unsafe {
             match self.kind {
-                Kind::Text => read(Varlena::open(datum).payload()),
-                Kind::Padded => {
+                WriterKind::Text => read(Varlena::open(datum).payload()),
+                WriterKind::Padded => {
                     let value = Varlena::open(datum);
                     read(word::without_padding(value.payload()))
                 }
                 // negative zero equals zero
-                Kind::Float4 => {
+                WriterKind::Float4 => {
                     let value = f32::from_bits(datum.value() as u32) + 0.0;
                     read(self.output(pg_sys::Datum::from(value.to_bits())))
                 }
-                Kind::Float8 => {
+                WriterKind::Float8 => {
                     let value = f64::from_bits(datum.value() as u64) + 0.0;
                     read(self.output(pg_sys::Datum::from(value.to_bits())))
                 }
                 // 1.0 equals 1
-                Kind::Numeric => {
+                WriterKind::Numeric => {
                     let trimmed = pgrx::direct_function_call_as_datum(
                         pg_sys::numeric_trim_scale,
                         &[Some(datum)],
                     );
                     read(self.output(trimmed.unwrap_or(datum)))
                 }
-                Kind::Other => read(self.output(datum)),
+                WriterKind::Other => read(self.output(datum)),
             }
         }
     }

@@ -35,24 +35,24 @@ c_function!(
 );
 
 /// What a call site remembers from row to row.
-struct CallSite {
+struct ConstantSite {
     /// The model's text, where it may be another one at the next call; else empty.
     text: Vec<u8>,
     is_constant: bool,
     model: Model,
-    form: Form,
+    form: ConstantForm,
     decisions: Vec<f64>,
 }
 
 /// How the features come.
-enum Form {
+enum ConstantForm {
     /// In one array; where that is a column of the model's, what a NULL in its place needs.
-    Array(Argument, Option<Box<Columns>>),
+    Array(Argument, Option<Box<ConstantColumns>>),
     /// In arguments of their own, in the order of the model's columns.
-    Columns(Box<Columns>),
+    ConstantColumns(Box<ConstantColumns>),
 }
 
-struct Columns {
+struct ConstantColumns {
     decoder: Decoder,
     buffer: FeatureBuffer,
     values: Vec<pg_sys::Datum>,
@@ -83,8 +83,11 @@ unsafe fn svm_constant_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
 unsafe fn svm_constant_decision_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
     // SAFETY: as the caller promises; `fn_extra` is set by `site` alone.
     unsafe {
-        let site = (*(*fcinfo).flinfo).fn_extra.cast::<CallSite>().as_ref()?;
-        let Form::Array(argument, _) = &site.form else {
+        let site = (*(*fcinfo).flinfo)
+            .fn_extra
+            .cast::<ConstantSite>()
+            .as_ref()?;
+        let ConstantForm::Array(argument, _) = &site.form else {
             return None;
         };
         let features = (*fcinfo).args.as_ptr().add(1).read();
@@ -156,13 +159,13 @@ unsafe fn decisions<'a>(
         let site = site(fcinfo, name.value)?;
         let (model, out) = (&site.model, &mut site.decisions);
         let answered = match &mut site.form {
-            Form::Array(argument, _) if !features[0].isnull => {
+            ConstantForm::Array(argument, _) if !features[0].isnull => {
                 argument.decisions(model, features[0].value, out)?
             }
-            Form::Array(_, Some(columns)) | Form::Columns(columns) => {
+            ConstantForm::Array(_, Some(columns)) | ConstantForm::ConstantColumns(columns) => {
                 columns.decisions(model, features, out)?
             }
-            Form::Array(_, None) => false,
+            ConstantForm::Array(_, None) => false,
         };
         if answered && !out.iter().all(|decision| decision.is_finite()) {
             return Err(Failure::new(
@@ -174,7 +177,7 @@ unsafe fn decisions<'a>(
     }
 }
 
-impl Columns {
+impl ConstantColumns {
     fn new(model: &Model, names: &[&str], types: &[pg_sys::Oid]) -> Result<Self, Failure> {
         let columns: Vec<Column> = names
             .iter()
@@ -236,12 +239,12 @@ fn about(model: &Model, error: FeatureError) -> Failure {
 unsafe fn site<'a>(
     fcinfo: pg_sys::FunctionCallInfo,
     name: pg_sys::Datum,
-) -> Result<&'a mut CallSite, Failure> {
+) -> Result<&'a mut ConstantSite, Failure> {
     // SAFETY: only this function sets `fn_extra`, and to a call site, which lives as long as the
     // function's memory context.
     unsafe {
         let info = (*fcinfo).flinfo;
-        if let Some(site) = (*info).fn_extra.cast::<CallSite>().as_mut() {
+        if let Some(site) = (*info).fn_extra.cast::<ConstantSite>().as_mut() {
             if site.is_constant || Varlena::open(name).payload() == site.text.as_slice() {
                 return Ok(site);
             }
@@ -257,7 +260,10 @@ unsafe fn site<'a>(
 
 /// # Safety
 /// As for `site`.
-unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<CallSite, Failure> {
+unsafe fn make(
+    fcinfo: pg_sys::FunctionCallInfo,
+    name: pg_sys::Datum,
+) -> Result<ConstantSite, Failure> {
     // SAFETY: as the caller promises; the first argument is a text.
     unsafe {
         let info = (*fcinfo).flinfo;
@@ -273,7 +279,7 @@ unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<
             .map(|at| pg_sys::get_fn_expr_argtype(info, at))
             .collect();
         let form = form(&model, &types)?;
-        Ok(CallSite {
+        Ok(ConstantSite {
             text: match is_constant {
                 true => Vec::new(),
                 false => copied(value.payload())?,
@@ -286,19 +292,19 @@ unsafe fn make(fcinfo: pg_sys::FunctionCallInfo, name: pg_sys::Datum) -> Result<
     }
 }
 
-fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<Form, Failure> {
+fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<ConstantForm, Failure> {
     let names = model.features.columns();
     let columns = match names.len() == types.len() {
-        true => Some(Box::new(Columns::new(model, &names, types)?)),
+        true => Some(Box::new(ConstantColumns::new(model, &names, types)?)),
         false => None,
     };
     if let [only] = types {
         let all_in_one = names.len() > 1 || model.features.dense_parts() == 1;
         if all_in_one && matches!(type_kind(*only), TypeKind::Array(_)) {
-            return Ok(Form::Array(Argument::new(model, *only)?, columns));
+            return Ok(ConstantForm::Array(Argument::new(model, *only)?, columns));
         }
     }
-    columns.map(Form::Columns).ok_or_else(|| {
+    columns.map(ConstantForm::ConstantColumns).ok_or_else(|| {
         Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
             format!(

@@ -24,12 +24,12 @@ pub struct DocumentReader {
 
 struct NamedField {
     name: String,
-    kind: Kind,
+    kind: FieldKind,
 }
 
 /// What a field is to the model.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FieldKind {
     Number,
     /// A date or timestamp of this type.
     Time(pg_sys::Oid),
@@ -40,7 +40,7 @@ enum Kind {
     Pairs,
 }
 
-impl Kind {
+impl FieldKind {
     fn type_oid(self) -> pg_sys::Oid {
         match self {
             Self::Number => pg_sys::FLOAT8OID,
@@ -132,7 +132,7 @@ impl DocumentReader {
 }
 
 /// The fields of a part.
-fn kinds(part: &FeaturePart) -> Vec<(&str, Kind)> {
+fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
     match part {
         FeaturePart::Column {
             name,
@@ -141,17 +141,17 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, Kind)> {
         } => vec![(
             name,
             match time {
-                true => Kind::Time(time_type(type_name)),
-                false => Kind::Number,
+                true => FieldKind::Time(time_type(type_name)),
+                false => FieldKind::Number,
             },
         )],
-        FeaturePart::Array { name, .. } => vec![(name, Kind::Numbers)],
-        FeaturePart::Category { name, .. } => vec![(name, Kind::Category)],
+        FeaturePart::Array { name, .. } => vec![(name, FieldKind::Numbers)],
+        FeaturePart::Category { name, .. } => vec![(name, FieldKind::Category)],
         FeaturePart::Sparse { index, value, .. } => {
-            vec![(index, Kind::Indices), (value, Kind::Numbers)]
+            vec![(index, FieldKind::Indices), (value, FieldKind::Numbers)]
         }
         FeaturePart::Libsvm { name, .. } | FeaturePart::Sparsevec { name, .. } => {
-            vec![(name, Kind::Pairs)]
+            vec![(name, FieldKind::Pairs)]
         }
     }
 }
@@ -192,28 +192,34 @@ fn as_read(features: &FeatureSet) -> Result<FeatureSet, OutOfMemory> {
 }
 
 /// A field's value in the type of its kind, in the current memory context; None for null.
-fn value_of(name: &str, kind: Kind, field: &Field<'_>) -> Result<Option<pg_sys::Datum>, Failure> {
+fn value_of(
+    name: &str,
+    kind: FieldKind,
+    field: &Field<'_>,
+) -> Result<Option<pg_sys::Datum>, Failure> {
     let wrong = || wrong_field(name, kind, field);
     Ok(match (kind, field) {
         (_, Field::Null) => None,
-        (Kind::Number, Field::Number(number)) => number.to_f64().into_datum(),
-        (Kind::Number, Field::Boolean(value)) => f64::from(u8::from(*value)).into_datum(),
-        (Kind::Time(type_oid), Field::Text(text)) => {
+        (FieldKind::Number, Field::Number(number)) => number.to_f64().into_datum(),
+        (FieldKind::Number, Field::Boolean(value)) => f64::from(u8::from(*value)).into_datum(),
+        (FieldKind::Time(type_oid), Field::Text(text)) => {
             let text = utf8(name, text)?;
             let read = value::read(text, type_oid);
             Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
         }
-        (Kind::Category, Field::Text(text)) => Some(text_datum(utf8(name, text)?)),
-        (Kind::Category, Field::Boolean(value)) => Some(text_datum(match value {
+        (FieldKind::Category, Field::Text(text)) => Some(text_datum(utf8(name, text)?)),
+        (FieldKind::Category, Field::Boolean(value)) => Some(text_datum(match value {
             true => "true",
             false => "false",
         })),
-        (Kind::Category, Field::Number(number)) => Some(text_datum(&number.to_text()?)),
-        (Kind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
+        (FieldKind::Category, Field::Number(number)) => Some(text_datum(&number.to_text()?)),
+        (FieldKind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
         // as pgvector's types print
-        (Kind::Numbers, Field::Text(text)) => printed_vector(text)?.ok_or_else(wrong)?.into_datum(),
-        (Kind::Indices, Field::Array(elements)) => indices(name, elements)?.into_datum(),
-        (Kind::Pairs, Field::Text(text)) => Some(text_datum(&pairs(utf8(name, text)?)?)),
+        (FieldKind::Numbers, Field::Text(text)) => {
+            printed_vector(text)?.ok_or_else(wrong)?.into_datum()
+        }
+        (FieldKind::Indices, Field::Array(elements)) => indices(name, elements)?.into_datum(),
+        (FieldKind::Pairs, Field::Text(text)) => Some(text_datum(&pairs(utf8(name, text)?)?)),
         _ => return Err(wrong()),
     })
 }
@@ -228,7 +234,7 @@ fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure>
             Field::Boolean(value) => Some(f64::from(u8::from(value))),
             other => {
                 let place = format!("{name}[{}]", at + 1);
-                return Err(wrong_field(&place, Kind::Number, &other));
+                return Err(wrong_field(&place, FieldKind::Number, &other));
             }
         });
     }
@@ -300,7 +306,7 @@ fn pairs(text: &str) -> Result<Cow<'_, str>, Failure> {
     Ok(Cow::Owned(pairs))
 }
 
-fn wrong_field(name: &str, kind: Kind, field: &Field<'_>) -> Failure {
+fn wrong_field(name: &str, kind: FieldKind, field: &Field<'_>) -> Failure {
     let found = match field {
         Field::Null => "null",
         Field::Boolean(_) => "a boolean",

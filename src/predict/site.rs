@@ -34,11 +34,11 @@ pub struct Use {
     pub class: ClassArgument,
     /// What the heads decided about the last row.
     decisions: Vec<f64>,
-    labels: Labels,
+    labels: LabelData,
 }
 
 /// The labels as the function returns them; made when needed.
-struct Labels {
+struct LabelData {
     values: Vec<Option<pg_sys::Datum>>,
     /// Holds them, below the site's own.
     context: Option<pg_sys::MemoryContext>,
@@ -58,7 +58,7 @@ struct Unused {
     argument: Argument,
     class: ClassArgument,
     decisions: Vec<f64>,
-    labels: Labels,
+    labels: LabelData,
 }
 
 /// Bytes that a call site's uses may take together, models aside, for queries whose model argument differs from row to row.
@@ -225,7 +225,7 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSi
         argument,
         class: ClassArgument::default(),
         decisions: Vec::new(),
-        labels: Labels {
+        labels: LabelData {
             values: Vec::new(),
             context: None,
         },
@@ -295,7 +295,7 @@ impl CallSite {
 const USE_BYTES: usize = 1024;
 const LABEL_BYTES: usize = 64;
 
-impl Labels {
+impl LabelData {
     /// Frees them; not where the site's own memory goes, as they are below that.
     fn free(&mut self) {
         self.values.clear();

@@ -8,14 +8,14 @@ use pgsvm_core::memory::{OutOfMemory, Room};
 /// Columns of numbers that have shown one value so far.
 #[derive(Default)]
 pub struct Constants {
-    columns: Vec<Column>,
+    columns: Vec<ConstantColumn>,
     /// Whether a row has been seen.
     begun: bool,
     /// Whether columns are looked at at all.
     wanted: bool,
 }
 
-struct Column {
+struct ConstantColumn {
     part: usize,
     /// Its dense feature.
     feature: usize,
@@ -60,7 +60,7 @@ impl Constants {
         for (number, part) in features.parts.iter().enumerate() {
             match part {
                 FeaturePart::Column { .. } => {
-                    self.columns.room(1)?.push(Column {
+                    self.columns.room(1)?.push(ConstantColumn {
                         part: number,
                         feature,
                         value: f64::NAN,

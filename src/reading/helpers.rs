@@ -46,7 +46,7 @@ impl Helpers {
 }
 
 /// The rows of a query, fetched by this process alone or with helpers.
-pub enum Rows {
+pub enum SourceRows {
     Alone(Running),
     Together(Box<Together>),
 }
@@ -66,7 +66,7 @@ pub struct Together {
     again: u64,
 }
 
-impl Rows {
+impl SourceRows {
     /// Starts the query of a job.
     pub fn start(planned: &Planned, job: &Job, helpers: Option<Helpers>) -> Self {
         let running = running(planned, job);

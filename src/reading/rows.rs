@@ -9,7 +9,7 @@ use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
 use crate::planning::job::Job;
 use crate::reading::constants::Constants;
-use crate::reading::helpers::{Helpers, Rows};
+use crate::reading::helpers::{Helpers, SourceRows};
 use crate::reading::row_decoder::RowDecoder;
 use crate::request::source;
 use crate::targets::costs::Costs;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 /// The rows of a training's source.
 pub struct RowSource {
-    rows: Option<Rows>,
+    rows: Option<SourceRows>,
     /// Those behind them.
     added: Option<Rc<RefCell<KeptRows>>>,
     decode: RowDecoder,
@@ -58,7 +58,7 @@ impl RowSource {
         };
         let fold = columns.fold.as_ref();
         Ok(Self {
-            rows: Some(Rows::start(planned, job, helpers)),
+            rows: Some(SourceRows::start(planned, job, helpers)),
             added,
             decode: RowDecoder {
                 groups: Groups::new(&columns.label, fold, &job.plan, job.terms.seed),

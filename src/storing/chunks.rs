@@ -2,7 +2,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
-use crate::model::text::Chunk;
+use crate::model::text::TextChunk;
 use crate::pg::kept_statement::Kept;
 use crate::pg::{check_for_interrupts, transactions};
 use crate::training::outcome::{Trained, TrainedHead};
@@ -52,7 +52,11 @@ pub fn insert_weights(
 }
 
 /// Stores a chunk of weights as a model's text has it.
-pub fn insert_weight_chunk(schema: &str, version_id: i64, chunk: &Chunk) -> Result<(), SpiError> {
+pub fn insert_weight_chunk(
+    schema: &str,
+    version_id: i64,
+    chunk: &TextChunk,
+) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
          VALUES ($1, $2, $3, $4, $5)"

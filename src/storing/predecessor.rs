@@ -6,7 +6,7 @@ use crate::base::json;
 use crate::catalog::rights;
 use crate::features::{self, FeatureSet};
 use crate::pg::json::JsonText;
-use crate::pg::select::{self, Parameter, Prepared};
+use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::pg::statement;
 use crate::request::given::{self, Given, Names};
 use crate::request::source::Source;
@@ -157,7 +157,7 @@ fn row<const COLUMNS: usize>(
     let types: Vec<_> = types.collect();
     let mut found = None;
     select::connected(|| {
-        Prepared::kept(sql, &types).for_each(parameters, |row| {
+        PreparedSelect::kept(sql, &types).for_each(parameters, |row| {
             found = Some(core::array::from_fn(|at| row.text(at as i32 + 1)));
             false
         });

@@ -11,7 +11,7 @@ use crate::storing::{deployment, provenance};
 use crate::training::fit::OnTrainingRows;
 use crate::training::outcome::{Trained, TrainedHead};
 use crate::training::validation;
-use crate::warm_start::followed::{Counts, Followed};
+use crate::warm_start::followed::{Followed, RowCounts};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
@@ -32,7 +32,7 @@ pub struct Labelled<'a> {
 }
 
 /// A column of svm_version and its value.
-type Column<'a> = (&'static str, DatumWithOid<'a>);
+type Field<'a> = (&'static str, DatumWithOid<'a>);
 
 /// Inserts the row of a version; returns its id.
 pub fn insert(
@@ -50,7 +50,7 @@ pub fn insert(
     let reads = labelled
         .reads
         .map(|reads| JsonText::of(&reads.relations).or_raise());
-    let mut columns: Vec<Column<'_>> = vec![
+    let mut columns: Vec<Field<'_>> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
         ("features", Jsonb(&features).into()),
@@ -80,7 +80,7 @@ pub fn insert(
 }
 
 /// What was asked for.
-fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>> {
+fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>> {
     let terms = &request.terms;
     let options = JsonText::of(&request.options).or_raise();
     let class_weight = request.class_weight.json();
@@ -125,7 +125,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Column<'a>
 }
 
 /// What came out.
-fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Column<'a>> {
+fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>> {
     let (reader, report) = (&trained.reader, &trained.trainer.report);
     let summary = report.summary();
     let on_rows = OnTrainingRows::of(trained);
@@ -157,7 +157,7 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Column<'a>
 fn followed_json(followed: &Followed) -> serde_json::Value {
     let mut json = serde_json::json!({ "model": followed.model });
     if let Some(rows) = followed.rows {
-        let Counts {
+        let RowCounts {
             unchanged,
             changed,
             added,

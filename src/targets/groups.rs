@@ -35,7 +35,7 @@ enum Known {
     None,
     Drawn(Draw),
     ByValue(FoldValues),
-    Forward(Pieces),
+    Forward(ForwardFolds),
 }
 
 /// Folds that are drawn, as many rows of each class into each.
@@ -47,7 +47,7 @@ struct Draw {
 }
 
 /// Folds that the source numbers, in the order of a column.
-struct Pieces {
+struct ForwardFolds {
     column: FoldColumn,
     count: u32,
 }
@@ -68,7 +68,9 @@ impl Groups {
                 seed,
                 rows: Vec::new(),
             }),
-            (Some(Folds::Forward(count)), Some(column)) => Known::Forward(Pieces { column, count }),
+            (Some(Folds::Forward(count)), Some(column)) => {
+                Known::Forward(ForwardFolds { column, count })
+            }
             (Some(Folds::Column), Some(column)) => Known::ByValue(FoldValues {
                 column,
                 folds: HashMap::new(),
@@ -139,7 +141,7 @@ impl Draw {
     }
 }
 
-impl Pieces {
+impl ForwardFolds {
     fn fold(&self, datum: pg_sys::Datum, null: bool) -> Result<u32, Failure> {
         if null {
             return Err(Failure::new(

@@ -39,13 +39,13 @@ pub enum LabelKind {
 /// One label value: how it compares, and how it reads in SQL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabelValue {
-    key: Key,
+    key: LabelKey,
     /// Up to [`LONGEST_VALUE_BYTES`].
     pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Key {
+enum LabelKey {
     Integer(i64),
     Number(f64),
     /// The nearest double, and what tells it from others near it.
@@ -210,20 +210,20 @@ impl Labels {
         }
     }
 
-    fn key(&self, datum: pg_sys::Datum) -> Result<Key, Failure> {
+    fn key(&self, datum: pg_sys::Datum) -> Result<LabelKey, Failure> {
         Ok(match self.kind {
             LabelKind::Numeric => {
                 let mut digits = Vec::new();
-                Key::Numeric(self.read_numeric(datum, &mut digits)?, digits)
+                LabelKey::Numeric(self.read_numeric(datum, &mut digits)?, digits)
             }
             LabelKind::Text => with_text(datum, |bytes| {
                 check_length("label", &self.column, bytes.len())?;
-                Ok::<_, Failure>(Key::Text(bytes.to_vec()))
+                Ok::<_, Failure>(LabelKey::Text(bytes.to_vec()))
             })?,
             _ => match self.fixed(datum)? {
-                Fixed::Integer(value) => Key::Integer(value),
-                Fixed::Number(value) => Key::Number(value),
-                Fixed::Enum(oid) => Key::Enum(oid, 0.0),
+                Fixed::Integer(value) => LabelKey::Integer(value),
+                Fixed::Number(value) => LabelKey::Number(value),
+                Fixed::Enum(oid) => LabelKey::Enum(oid, 0.0),
             },
         })
     }
@@ -268,21 +268,21 @@ impl Labels {
     fn learn(&mut self, datum: pg_sys::Datum) -> Result<u32, Failure> {
         let mut key = self.key(datum)?;
         let text = match (&mut key, self.kind) {
-            (Key::Integer(value), LabelKind::Boolean) => (*value != 0).to_string(),
-            (Key::Integer(value), _) => value.to_string(),
-            (Key::Enum(oid, order), _) => {
+            (LabelKey::Integer(value), LabelKind::Boolean) => (*value != 0).to_string(),
+            (LabelKey::Integer(value), _) => value.to_string(),
+            (LabelKey::Enum(oid, order), _) => {
                 let (label, _, place) = pgrx::enum_helper::lookup_enum_by_oid((*oid).into());
                 *order = place;
                 label
             }
-            (Key::Text(bytes), _) => utf8(&self.column, bytes)?.to_owned(),
-            (Key::Numeric(..), _) => {
+            (LabelKey::Text(bytes), _) => utf8(&self.column, bytes)?.to_owned(),
+            (LabelKey::Numeric(..), _) => {
                 // SAFETY: the column has type numeric.
                 unsafe { AnyNumeric::from_datum(datum, false) }
                     .map(|numeric| numeric.normalize().to_owned())
                     .unwrap_or_default()
             }
-            (Key::Number(value), _) => float_text(*value, self.kind),
+            (LabelKey::Number(value), _) => float_text(*value, self.kind),
         };
         check_length("label", &self.column, text.len())?;
         if self.classes.len() == MOST_CLASSES {
@@ -290,7 +290,7 @@ impl Labels {
         }
         let class = self.classes.len() as u32;
         match &key {
-            Key::Text(bytes) | Key::Numeric(_, bytes) => {
+            LabelKey::Text(bytes) | LabelKey::Numeric(_, bytes) => {
                 self.texts.room(1)?.insert(bytes.clone(), class)
             }
             _ => {
@@ -331,7 +331,7 @@ impl Fixed {
     }
 }
 
-impl Key {
+impl LabelKey {
     /// Tells the values of one column apart that are texts or numerics.
     fn bytes(&self) -> Option<&[u8]> {
         match self {

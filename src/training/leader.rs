@@ -21,7 +21,7 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
-use crate::training::outcome::{Fitted, Processes, Read, Trained, TrainedHead};
+use crate::training::outcome::{Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
@@ -165,7 +165,7 @@ fn stalled() -> ! {
 }
 
 /// What a trainer in this process leaves behind. The dual variables of screened rows are 0.
-fn fitted_here(job: &Job, read: &Read, trainer: &TrainerRole) -> Fitted {
+fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
     let screened = read.screening.as_ref().map_or(&[][..], |it| &it.rows);
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {

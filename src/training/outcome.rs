@@ -35,7 +35,7 @@ pub struct TrainedHead {
 }
 
 /// What a reader leaves behind.
-pub struct Read {
+pub struct Collected {
     pub outcome: ReaderOutcome,
     pub keys: Vec<KeyChunk>,
     /// What versions of rows are known by.
@@ -67,7 +67,7 @@ impl Trained {
     /// Of a training at cost `c`; `rechecked` is what is known of the rows that it screened.
     pub fn assemble(
         c: f64,
-        read: Read,
+        read: Collected,
         fitted: Fitted,
         rechecked: Rechecked,
         processes: Processes,

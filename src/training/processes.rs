@@ -7,7 +7,7 @@ use crate::pg::wait::WakeUp;
 use crate::planning::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::planning::pieces::Pieces;
 use crate::reading::helpers;
-use crate::training::outcome::{Fitted, Read, TrainedHead};
+use crate::training::outcome::{Collected, Fitted, TrainedHead};
 use crate::training::weights::{with_room, Folding, KeptDuals};
 use crate::training::worker::{self, job_bytes, key};
 use pgsvm_core::memory::gathered;
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Receives what the reader leaves behind.
-    pub fn receive_reader(&mut self, worker: usize) -> Read {
+    pub fn receive_reader(&mut self, worker: usize) -> Collected {
         let outcome: ReaderOutcome = self.receive(worker);
         let keys = gathered((0..outcome.key_chunks).map(|_| self.receive(worker))).or_raise();
         let versions = outcome.versions.map(|count| {
@@ -161,7 +161,7 @@ impl Shared {
             });
             versions
         });
-        Read {
+        Collected {
             outcome,
             keys,
             versions,
@@ -182,7 +182,7 @@ impl Shared {
     }
 
     /// Receives what the trainer leaves behind, and folds its weights piece by piece.
-    pub fn receive_trainer(&mut self, job: &Job, read: &Read, worker: usize) -> Fitted {
+    pub fn receive_trainer(&mut self, job: &Job, read: &Collected, worker: usize) -> Fitted {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = with_room(outcome.intercepts.len());
         for intercept in &outcome.intercepts {

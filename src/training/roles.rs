@@ -15,7 +15,7 @@ use crate::pg::wait::failed_elsewhere;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
-use crate::training::outcome::Read;
+use crate::training::outcome::Collected;
 use crate::warm_start::following::Following;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
@@ -158,10 +158,10 @@ impl ReaderRole {
     }
 
     /// Gives away all that was read; once the role is done.
-    pub fn leave(mut self) -> Read {
+    pub fn leave(mut self) -> Collected {
         let outcome = self.outcome();
         let source = self.reader.source_mut();
-        Read {
+        Collected {
             outcome,
             keys: source.take_key_chunks(),
             versions: source.take_versions(),

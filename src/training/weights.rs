@@ -12,7 +12,7 @@ use pgsvm_core::Scaling;
 const CHUNK_FEATURES: usize = 16384;
 
 /// Weights of consecutive features, as one row of `svm_weight` holds them.
-pub struct Chunk {
+pub struct WeightChunk {
     pub first_feature: i64,
     /// Offsets of the weights from `first_feature`; None when there is one for each feature.
     pub offsets: Option<Vec<i32>>,
@@ -21,7 +21,7 @@ pub struct Chunk {
 
 /// A model's weights for raw rows; all-zero chunks are absent.
 pub struct StoredWeights {
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<WeightChunk>,
     pub intercept: f64,
     pub features: u64,
 }
@@ -104,7 +104,7 @@ impl<'a> Folding<'a> {
         if nonzero * 2 >= self.pending.len() && nonzero > 0 {
             let mut weights = with_room(self.pending.len());
             weights.extend_from_slice(&self.pending);
-            self.stored.chunks.room(1).or_raise().push(Chunk {
+            self.stored.chunks.room(1).or_raise().push(WeightChunk {
                 first_feature,
                 offsets: None,
                 weights,
@@ -117,7 +117,7 @@ impl<'a> Folding<'a> {
                     weights.push(*weight);
                 }
             }
-            self.stored.chunks.room(1).or_raise().push(Chunk {
+            self.stored.chunks.room(1).or_raise().push(WeightChunk {
                 first_feature,
                 offsets: Some(offsets),
                 weights,

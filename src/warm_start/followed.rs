@@ -6,7 +6,7 @@ pub struct Followed {
     /// The version, as name@version.
     pub model: String,
     /// Where rows are known by a key.
-    pub rows: Option<Counts>,
+    pub rows: Option<RowCounts>,
     /// Rows that were neither decoded nor trained on, where that was tried.
     pub screened: Option<u64>,
     /// Rows among these that were looked at behind the training.
@@ -15,7 +15,7 @@ pub struct Followed {
 
 /// How the rows taken compare with those remembered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RowCounts {
     pub unchanged: u64,
     pub changed: u64,
     pub added: u64,
@@ -25,7 +25,7 @@ pub struct Counts {
     pub unused: u64,
 }
 
-impl Counts {
+impl RowCounts {
     /// Rows that are trained on.
     pub fn taken(&self) -> u64 {
         self.unchanged + self.changed + self.added

@@ -6,7 +6,7 @@ use crate::keys::out_of_memory;
 use crate::pg::check_for_interrupts;
 use crate::pg::kept_rows::KeptRows;
 use crate::targets::labels::LabelValue;
-use crate::warm_start::followed::{Counts, Followed};
+use crate::warm_start::followed::{Followed, RowCounts};
 use crate::warm_start::memory::Memory;
 use crate::warm_start::screening::Screening;
 use pgsvm_core::{Scaling, Start};
@@ -21,7 +21,7 @@ pub struct Following {
     pub rows: Rows,
     /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
     starts: Vec<u32>,
-    counts: Counts,
+    counts: RowCounts,
     by_key: bool,
     /// Which rows need not be looked at, where there are such.
     pub screening: Option<Screening>,
@@ -50,7 +50,7 @@ impl Following {
             memory,
             rows,
             starts: Vec::new(),
-            counts: Counts::default(),
+            counts: RowCounts::default(),
             screening: None,
             added: None,
         }

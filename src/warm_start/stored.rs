@@ -7,7 +7,7 @@ use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::model::Model;
 use crate::pg::json::JsonText;
-use crate::pg::select::{self, Parameter, Prepared};
+use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::request::given;
 use crate::request::reads::Read;
 use crate::request::source::Source;
@@ -267,7 +267,7 @@ fn columns(schema: &str, name: &str, version: i32) -> Result<Option<[Option<Stri
     select::connected(|| {
         let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
         let given = [Parameter::Text(name), Parameter::Int4(Some(version))];
-        Prepared::once(&sql, &types).for_each(&given, |row| {
+        PreparedSelect::once(&sql, &types).for_each(&given, |row| {
             found = Some([1, 2, 3, 4, 5, 6].map(|number| row.text(number)));
             false
         });

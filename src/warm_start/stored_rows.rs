@@ -2,7 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::array::{ArrayProblem, NumberArray};
-use crate::pg::select::{self, Parameter, Prepared, ResultRow};
+use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::types::NumberKind;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory};
@@ -51,7 +51,7 @@ pub fn each_row(
     let sql = CString::new(sql).unwrap_or_default();
     let mut outcome = Ok(());
     select::connected(|| {
-        let plan = Prepared::once(&sql, &[pg_sys::INT8OID]);
+        let plan = PreparedSelect::once(&sql, &[pg_sys::INT8OID]);
         plan.for_each(&[Parameter::Int8(id)], |row| {
             outcome = visit(row);
             outcome.is_ok()

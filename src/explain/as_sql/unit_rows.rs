@@ -1,7 +1,7 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{identifier, literal, read, signed, sum, Read, Written};
+use super::{identifier, literal, operands, signed, sum, Operand, Written};
 use crate::features::{Dictionary, Nulls};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
@@ -16,12 +16,12 @@ pub(super) fn expression(
     let mut feature = 0;
     // numbers first
     let mut categories = Vec::new();
-    for read in read(&written.model.features.parts) {
-        match read {
-            Read::Category(name, type_name, known) => {
+    for operand in operands(&written.model.features.parts) {
+        match operand {
+            Operand::Category(name, type_name, known) => {
                 categories.room(1)?.push((name, type_name, known));
             }
-            Read::Number(column, is_truth) => {
+            Operand::Number(column, is_truth) => {
                 let value = scaled(written, scaling, &column, is_truth, feature);
                 let product = format!("{} * {value}", signed(written.weight(feature)));
                 products.room(1)?.push(product);

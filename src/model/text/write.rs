@@ -1,6 +1,6 @@
 //! Writes a version as text, a piece at a time.
 
-use super::{out_of_memory, Chunk, Facts, FORM};
+use super::{out_of_memory, Facts, TextChunk, FORM};
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::model::version::Model;
@@ -52,7 +52,7 @@ pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
     out.put(format_args!(
         "],\"intercept\":{},\"feature_count\":{count}{}}}",
         serde_json::json!(model.intercept),
-        Behind(facts.map(|facts| facts.version.as_str()))
+        RestOfObject(facts.map(|facts| facts.version.as_str()))
     ))?;
     for (place, head) in model.heads.iter().enumerate() {
         out.put(format_args!(
@@ -61,7 +61,7 @@ pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
             serde_json::json!(head.intercept),
             serde_json::json!(head.sigmoid.map(|it| it.slope)),
             serde_json::json!(head.sigmoid.map(|it| it.offset)),
-            Behind(facts.and_then(|facts| facts.heads.get(place)).map(String::as_str))
+            RestOfObject(facts.and_then(|facts| facts.heads.get(place)).map(String::as_str))
         ))?;
     }
     for head in 0..model.heads.len() {
@@ -73,9 +73,9 @@ pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
 }
 
 /// The rest of a JSON object, its fields behind others.
-struct Behind<'a>(Option<&'a str>);
+struct RestOfObject<'a>(Option<&'a str>);
 
-impl Display for Behind<'_> {
+impl Display for RestOfObject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.and_then(|object| object.trim().strip_prefix('{')) {
             None | Some("}") => f.write_str("}"),
@@ -106,7 +106,7 @@ impl Lines {
     }
 
     /// Adds a line of weights.
-    fn put_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+    fn put_chunk(&mut self, chunk: &TextChunk) -> Result<(), Failure> {
         self.part(format_args!("{{\"chunk\":"))?;
         serde_json::to_writer(&mut *self, chunk).map_err(|_| self.refused())?;
         self.put("}")
@@ -150,7 +150,7 @@ impl fmt::Write for Lines {
 pub fn chunks(
     model: &Model,
     head: usize,
-    mut take: impl FnMut(Chunk) -> Result<(), Failure>,
+    mut take: impl FnMut(TextChunk) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let dense = (0..).zip(model.dense_of(head).iter().copied());
     let sparse = model
@@ -177,14 +177,14 @@ pub fn chunks(
     give(&mut waiting)
 }
 
-fn chunk(head: usize, weights: Vec<(u64, f64)>) -> Result<Chunk, OutOfMemory> {
+fn chunk(head: usize, weights: Vec<(u64, f64)>) -> Result<TextChunk, OutOfMemory> {
     let first = weights[0].0;
     let follow = weights
         .iter()
         .zip(first..)
         .all(|((id, _), next)| *id == next);
     let offsets = weights.iter().map(|(id, _)| (id - first) as i32);
-    Ok(Chunk {
+    Ok(TextChunk {
         head: head as i32,
         first: first as i64,
         features: match follow {
