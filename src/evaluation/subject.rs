@@ -7,7 +7,6 @@ use crate::base::errors::Failure;
 use crate::base::text::{joined, written};
 use crate::model::{self, Model, Sigmoid};
 use crate::pg::call::Call;
-use crate::pg::statement;
 use crate::request::required;
 use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
@@ -56,13 +55,8 @@ impl Subject {
         let model = required(model, "model")?;
         let relation = required(relation, "relation")?;
         // SAFETY: PostgreSQL called with it; the argument is a text where the declaration has it.
-        let (schema, features) = unsafe {
-            (
-                statement::schema_of_call(fcinfo),
-                Call::of(fcinfo).text("features"),
-            )
-        };
-        let model = model::find(schema, model)?;
+        let features = unsafe { Call::of(fcinfo).text("features") };
+        let model = model::of_call(fcinfo, model)?;
         let label_column = owned(label.unwrap_or(&model.label_column))?;
         let features = features.as_deref();
         let rows = rows::of(relation, &model, &label_column, features)?;

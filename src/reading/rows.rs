@@ -197,7 +197,11 @@ impl RowSource {
     /// Where the row that a failure is about lies, of a source that is a table.
     fn placed(&mut self, failure: Failure) -> Failure {
         let wanted = failure.row && self.in_table;
-        let place = self.rows.as_mut().filter(|_| wanted).and_then(Rows::place);
+        let place = self
+            .rows
+            .as_mut()
+            .filter(|_| wanted)
+            .and_then(SourceRows::place);
         match place {
             None => failure,
             Some(place) => {

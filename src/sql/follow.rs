@@ -86,21 +86,17 @@ fn follow(
     change: impl FnOnce(&Call) -> Result<Change, Failure>,
 ) -> Result<String, Failure> {
     let started = Instant::now();
-    // SAFETY: PostgreSQL calls the functions above by their SQL declarations, with arguments of these types.
-    let (call, name, options) = unsafe {
-        let call = Call::of(fcinfo);
-        let (name, options) = (call.text("model"), call.get::<JsonText>("options"));
-        (call, name, options)
-    };
+    // SAFETY: PostgreSQL calls the functions above by their SQL declarations.
+    let call = unsafe { Call::of(fcinfo) };
+    // SAFETY: the arguments have these types.
+    let (name, options) = unsafe { (call.text("model"), call.get::<JsonText>("options")) };
     // from here on nobody else changes the model, and what is read is what others had committed before
     let owned = Owned::lock(function, name.as_deref(), fcinfo)?;
     let change = change(&call)?;
     statement::with_fresh_snapshot(|| {
         let stored = Stored::load(&owned.schema, &owned.name, owned.current_version)?;
         let (column, kind) = stored.key().ok_or_else(|| without_key(&owned.name))?;
-        // SAFETY: PostgreSQL called with this argument.
-        let schema = unsafe { statement::schema_of_call(fcinfo) };
-        let known = model::find(schema, &format!("{}@{}", owned.name, owned.current_version))?;
+        let known = model::of_call(fcinfo, &format!("{}@{}", owned.name, owned.current_version))?;
         stored.check_source(&known)?;
         let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
         let continuing = Continuing {
@@ -113,10 +109,7 @@ fn follow(
         let acting = owned.acting(stored.search_path.as_deref())?;
         let (request, mut prepared) = acting.run(|| {
             let request = stored.request(&owned.name, &known.features, options)?;
-            if let Some(before) = &stored.source_reads {
-                let now = Reads::of(&request.source)?;
-                now.check(before, &owned.name, &owned.owner_name())?;
-            }
+            check_reads(&stored, &request, &owned)?;
             let prepared = prepare(&request, Some(&continuing))?;
             Ok::<_, Failure>((request, prepared))
         })?;
@@ -161,6 +154,14 @@ fn follow(
         })?;
         train::store(&owned.schema, request, &prepared, None, trained, started)
     })
+}
+
+/// Refuses a source that reads something else than when the version was trained.
+fn check_reads(stored: &Stored, request: &Request, owned: &Owned) -> Result<(), Failure> {
+    match &stored.source_reads {
+        Some(before) => Reads::of(&request.source)?.check(before, &owned.name, &owned.owner_name()),
+        None => Ok(()),
+    }
 }
 
 /// Trains, and screens rows where that may and does do; `begin` reads what the training begins from,
@@ -269,8 +270,7 @@ pub fn warm_start(
     let base = name
         .rsplit_once('@')
         .map_or(name.as_str(), |(base, _)| base);
-    // SAFETY: PostgreSQL called with this argument.
-    let known = model::find(unsafe { statement::schema_of_call(fcinfo) }, name)?;
+    let known = model::of_call(fcinfo, name)?;
     let version = known
         .name
         .rsplit_once('@')
