@@ -175,7 +175,7 @@ impl Seen {
         Ok(factors)
     }
 
-    /// `idle`: features of one value; `positive`: see [`Source::positive`].
+    /// `idle`: features of one value; `positive`: see [`crate::Source::positive`].
     pub(super) fn finish(
         &mut self,
         idle: &[u32],
