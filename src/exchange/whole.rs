@@ -49,7 +49,7 @@ pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
          FROM {schema}.svm_model AS m
          JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2",
-        but(&[&LEFT_BEHIND[..], &SAID_OF_VERSION[..]].concat()),
+        but(&[&LEFT_BEHIND[..], SAID_OF_VERSION].concat()),
         begins.join(" OR ")
     ));
     let of_heads = CString::new(format!(
@@ -58,7 +58,7 @@ pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
          JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          JOIN {schema}.svm_head AS h ON h.version_id OPERATOR(pg_catalog.=) v.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2 ORDER BY h.head",
-        but(&[&["version_id"][..], &SAID_OF_HEAD[..]].concat())
+        but(&[&["version_id"][..], SAID_OF_HEAD].concat())
     ));
     let mut facts = Facts {
         version: String::new(),
