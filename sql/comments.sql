@@ -48,7 +48,7 @@ COMMENT ON COLUMN svm_models.training_auc IS 'of two classes, the area under the
 COMMENT ON COLUMN svm_models.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_models.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_models.workers IS 'worker processes that ran, 0 to 2';
-COMMENT ON COLUMN svm_models.stop_reason IS '''tolerance'': the gap was reached; ''max_passes'': it was not';
+COMMENT ON COLUMN svm_models.stop_reason IS '''tolerance'': the gap was reached; ''projected_gradient'': its range was, where that was asked for; ''max_passes'': neither was';
 COMMENT ON COLUMN svm_models.trained_at IS 'start of the transaction that trained';
 COMMENT ON COLUMN svm_models.owner IS 'role that owns the model';
 COMMENT ON COLUMN svm_models.classes IS 'number of labels';
@@ -80,7 +80,7 @@ COMMENT ON COLUMN svm_versions.training_auc IS 'of two classes, the area under t
 COMMENT ON COLUMN svm_versions.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_versions.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_versions.workers IS 'worker processes that ran, 0 to 2';
-COMMENT ON COLUMN svm_versions.stop_reason IS '''tolerance'': the gap was reached; ''max_passes'': it was not';
+COMMENT ON COLUMN svm_versions.stop_reason IS '''tolerance'': the gap was reached; ''projected_gradient'': its range was, where that was asked for; ''max_passes'': neither was';
 COMMENT ON COLUMN svm_versions.trained_at IS 'start of the transaction that trained';
 COMMENT ON COLUMN svm_versions.probabilities IS 'whether svm_probability works';
 COMMENT ON COLUMN svm_versions.owner IS 'role that owns the model';

@@ -165,23 +165,24 @@ CREATE OR REPLACE FUNCTION svm_training_log(model text) RETURNS TABLE (
     primal float8,
     gap float8,
     cache_rows bigint,
-    evictions bigint
+    evictions bigint,
+    projected_gradient float8
 )
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT entry.*
     FROM svm_log AS log, LATERAL (
         SELECT ordinality::int, event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap,
-            cache_rows, evictions
+            cache_rows, evictions, projected_gradient
         FROM ROWS FROM (
             pg_catalog.unnest(log.event), pg_catalog.unnest(log.seconds), pg_catalog.unnest(log.pass),
             pg_catalog.unnest(log.block), pg_catalog.unnest(log.heads), pg_catalog.unnest(log.rows_read),
             pg_catalog.unnest(log.visits), pg_catalog.unnest(log.updates), pg_catalog.unnest(log.dual),
             pg_catalog.unnest(log.primal), pg_catalog.unnest(log.gap), pg_catalog.unnest(log.cache_rows),
-            pg_catalog.unnest(log.evictions)
+            pg_catalog.unnest(log.evictions), pg_catalog.unnest(log.projected_gradient)
         ) WITH ORDINALITY
             AS entry (event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap, cache_rows,
-                evictions, ordinality)
+                evictions, projected_gradient, ordinality)
     ) AS entry
     WHERE log.version_id OPERATOR(pg_catalog.=) @extschema@.svm_version_id(svm_training_log.model)
     ORDER BY entry.ordinality;

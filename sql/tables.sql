@@ -154,6 +154,8 @@ CREATE TABLE svm_head (
     -- probability of the positive label = 1 / (1 + exp(slope * decision + offset)); NULL without probabilities
     sigmoid_slope float8,
     sigmoid_offset float8,
+    -- of Pegasos: how many updates its dual variables come from, those of the versions that it continues included
+    updates bigint,
     PRIMARY KEY (version_id, head)
 );
 
@@ -200,7 +202,9 @@ CREATE TABLE svm_log (
     primal float8[] NOT NULL,
     gap float8[] NOT NULL,
     cache_rows bigint[] NOT NULL,
-    evictions bigint[] NOT NULL
+    evictions bigint[] NOT NULL,
+    -- NULL of versions of 0.2.0
+    projected_gradient float8[]
 );
 
 -- A role other than the owner that may see a model and predict with it.

@@ -19,8 +19,8 @@ use crate::request::source::Source;
 use pgsvm_core::memory::{all_of, gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
-    Balance, Compression, Inner, Loss, Order, Policy, Problem, Proximal, Scale, Scoring, Spooling,
-    Updates,
+    Balance, Compression, Inner, Loss, Order, Picks, Policy, Problem, Proximal, Scale, Scoring,
+    Spooling, StopRule, Updates,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -30,6 +30,8 @@ const DEFAULT_MAX_PASSES: u32 = 1000;
 
 /// Relative gap at which training stops where nothing says another.
 const USUAL_TOLERANCE: f64 = 1e-3;
+/// The same of the range of projected gradients: StreamSVM's.
+const USUAL_RANGE: f64 = 1e-4;
 /// C where nothing is given.
 const USUAL_COST: f64 = 1.0;
 /// The C that are tried where none is given: decades, as most searches do.
@@ -129,6 +131,12 @@ pub struct Terms {
     pub inner_rounds: u32,
     /// How a block is solved.
     pub inner: Inner,
+    /// Into how many blocks rows are split; None: as few as fit the cache.
+    pub blocks: Option<u32>,
+    /// How many rows of the cache the published form picks.
+    pub picks: Picks,
+    /// When training ends.
+    pub stop: StopRule,
     /// How rows that do not fit the cache are spooled.
     pub spooling: Spooling,
     /// Whether the dual variables are stored with the model.
@@ -341,7 +349,7 @@ fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
     Ok(Terms {
         loss,
         intercept: given.intercept.unwrap_or(true),
-        tolerance: tolerance(given.tolerance)?,
+        tolerance: tolerance(given.tolerance, choices.stop)?,
         max_passes: max_passes(given.max_passes)?,
         seed: given.seed.unwrap_or(0) as u32 as u64,
         policy: choices.policy_of(given.solver.as_deref().unwrap_or("auto"))?,
@@ -349,7 +357,10 @@ fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
         inner_rounds: choices
             .inner_rounds
             .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
-        inner: choices.inner(loss)?,
+        inner: choices.inner()?,
+        blocks: choices.blocks,
+        picks: choices.picks()?,
+        stop: choices.stop_of(given.solver.as_deref().unwrap_or("auto"))?,
         spooling: choices.spooling(),
         keep_duals: choices.duals,
     })
@@ -566,15 +577,27 @@ fn sql_float(value: f64) -> String {
     }
 }
 
-fn tolerance(tolerance: Option<f64>) -> Result<f64, Failure> {
-    match tolerance.unwrap_or(USUAL_TOLERANCE) {
+fn tolerance(tolerance: Option<f64>, stop: StopRule) -> Result<f64, Failure> {
+    let (usual, bounds, hint) = match stop {
+        StopRule::Gap => (
+            USUAL_TOLERANCE,
+            "It bounds the relative duality gap, (primal - dual) / primal.",
+            "tolerance => 1e-3",
+        ),
+        StopRule::ProjectedGradient => (
+            USUAL_RANGE,
+            "It bounds the range of the projected gradients.",
+            "tolerance => 1e-4",
+        ),
+    };
+    match tolerance.unwrap_or(usual) {
         value if value > 0.0 && value < 1.0 => Ok(value),
         value => Err(invalid(format!(
             "tolerance must lie between 0 and 1, not {}",
             sql_float(value)
         ))
-        .detail("It bounds the relative duality gap, (primal - dual) / primal.")
-        .hint("tolerance => 1e-3")),
+        .detail(bounds)
+        .hint(hint)),
     }
 }
 
@@ -660,6 +683,9 @@ struct Choices {
     inner_rounds: Option<u32>,
     inner: Option<InnerWord>,
     inner_updates: Option<Updates>,
+    blocks: Option<u32>,
+    picks: Option<Picks>,
+    stop: StopRule,
     split: Option<Order>,
     block_order: Option<Order>,
     compression: Compression,
@@ -682,6 +708,9 @@ impl Choices {
             inner_rounds: None,
             inner: None,
             inner_updates: None,
+            blocks: None,
+            picks: None,
+            stop: StopRule::Gap,
             split: None,
             block_order: None,
             compression: Compression::Auto,
@@ -722,6 +751,8 @@ impl Choices {
         // what was given, and the solvers that know it
         let options = [
             ("policy", self.policy.is_some(), stream),
+            ("picks", self.picks.is_some(), stream),
+            ("blocks", self.blocks.is_some(), blocks),
             ("inner_rounds", self.inner_rounds.is_some(), blocks),
             ("split", self.split.is_some(), blocks),
             ("block_order", self.block_order.is_some(), blocks),
@@ -741,8 +772,46 @@ impl Choices {
         Ok(policy)
     }
 
-    /// How a block is solved, by options that agree with each other and the loss.
-    fn inner(&self, loss: Loss) -> Result<Inner, Failure> {
+    /// How many rows of the cache are picked.
+    fn picks(&self) -> Result<Picks, Failure> {
+        match self.picks {
+            Some(_) if self.policy != Some(Policy::Paper) => {
+                Err(invalid("\"picks\" are those of policy \"paper\"")
+                    .hint("options => '{\"policy\": \"paper\", \"picks\": 2}'"))
+            }
+            picks => Ok(picks.unwrap_or(Picks::Usual)),
+        }
+    }
+
+    /// When training ends, if `solver` knows that.
+    fn stop_of(&self, solver: &str) -> Result<StopRule, Failure> {
+        if self.stop == StopRule::Gap {
+            return Ok(self.stop);
+        }
+        let refused = |reason: &str, hint: &str| Err(invalid(reason).hint(hint));
+        if self.inner == Some(InnerWord::Pegasos) {
+            return refused(
+                "Pegasos has no projected gradient to stop by",
+                "Leave \"stop\" or \"inner\" out of the options",
+            );
+        }
+        if self.proximal == Proximal::On {
+            return refused(
+                "with a proximal shift the projected gradient says nothing of the problem that was asked for",
+                "Leave \"stop\" or \"proximal\" out of the options",
+            );
+        }
+        if !self.policy_of(solver)?.is_published() {
+            return refused(
+                &format!("solver '{solver}' stops by the gap alone"),
+                "options => '{\"policy\": \"paper\", \"stop\": \"projected_gradient\"}', or solver => 'block' or 'selective_block'",
+            );
+        }
+        Ok(self.stop)
+    }
+
+    /// How a block is solved, by options that agree with each other.
+    fn inner(&self) -> Result<Inner, Failure> {
         let pegasos = self.inner == Some(InnerWord::Pegasos);
         if !pegasos {
             return match self.inner_updates {
@@ -750,9 +819,6 @@ impl Choices {
                 Some(_) => Err(invalid("\"inner_updates\" are those of Pegasos")
                     .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'")),
             };
-        }
-        if loss != Loss::Hinge {
-            return Err(invalid("Pegasos minimizes the hinge loss only").hint("loss => 'hinge'"));
         }
         if self.inner_rounds.is_some() || self.proximal == Proximal::On {
             return Err(
@@ -793,8 +859,35 @@ impl Choices {
                 self.inner = Some(word(key, &text, &known)?);
             }
             "inner_updates" => {
-                let known = [("row", Updates::Row), ("block", Updates::Block)];
-                self.inner_updates = Some(word(key, &text, &known)?);
+                let most = Problem::MOST_INNER_UPDATES;
+                self.inner_updates = Some(match text.as_str() {
+                    "row" => Updates::Row,
+                    "block" => Updates::Block,
+                    _ => Updates::Sets(number_or_word(
+                        key,
+                        value,
+                        most,
+                        "\"row\" or \"block\"",
+                        100,
+                    )?),
+                });
+            }
+            "blocks" => {
+                self.blocks = Some(whole_number(key, value, 1..=Problem::MOST_BLOCKS, 40)?);
+            }
+            "picks" => {
+                let most = Problem::MOST_PICKS;
+                self.picks = Some(match text.as_str() {
+                    "free" => Picks::Free,
+                    _ => Picks::Each(number_or_word(key, value, most, "\"free\"", 2)?),
+                });
+            }
+            "stop" => {
+                let known = [
+                    ("gap", StopRule::Gap),
+                    ("projected_gradient", StopRule::ProjectedGradient),
+                ];
+                self.stop = word(key, &text, &known)?;
             }
             "split" => self.split = Some(word(key, &text, &ORDERS)?),
             "block_order" => self.block_order = Some(word(key, &text, &ORDERS)?),
@@ -860,7 +953,7 @@ impl Choices {
             "warm_start" => self.warm_start = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{}\"", shortened(key))).hint(
-                    "options know \"policy\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
+                    "options know \"policy\", \"picks\", \"stop\", \"blocks\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
                      \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \"fold_order\", \
                      \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
                 ));
@@ -889,4 +982,20 @@ fn whole_number(
             ))
             .hint(format!("options => '{{\"{key}\": {usual}}}'"))
         })
+}
+
+/// The same where there are words too, named by `words`.
+fn number_or_word(
+    key: &str,
+    given: &serde_json::Value,
+    most: u32,
+    words: &str,
+    usual: u32,
+) -> Result<u32, Failure> {
+    whole_number(key, given, 1..=most, usual).map_err(|_| {
+        invalid(format!(
+            "{key} must be {words} or a whole number from 1 to {most}, not {given}"
+        ))
+        .hint(format!("options => '{{\"{key}\": {usual}}}'"))
+    })
 }

@@ -52,6 +52,10 @@ ORDERS = {
 COSTS = {"quick": [0.01, 1.0], "full": [0.0001, 0.01, 1.0, 100.0]}
 SHARES = {"quick": [0.05, 0.8], "full": [0.02, 0.05, 0.2, 0.5, 0.8]}
 BLOCKS = {"quick": [5, 80], "full": [5, 40, 400]}
+# the appendix of StreamSVM's paper: every C, and the gap beside the objective
+APPENDIX = {"quick": [("a9a", "raw")], "full": [("a9a", "raw"), ("kddcup99", "std"), ("mnist", "std")]}
+APPENDIX_COSTS = {"quick": [1e-4, 1.0, 1e3], "full": [10.0**power for power in range(-4, 4)]}
+GAP = 1e-2
 
 
 class Data:
@@ -95,7 +99,7 @@ def measure(run):
     }
     figures["orders"] = [trainings.panel(grouped, split, 1.0, RATE, on(grouped, RATE))]
     sizes = {
-        f"about {count} blocks": {"solver": "block", "options": {"inner_rounds": "converged"}, "share": 1 / count}
+        f"{count} blocks": {"solver": "block", "options": {"inner_rounds": "converged", "blocks": count}, "share": 0.3}
         for count in BLOCKS[mode]
     }
     figures["blocks"] = [trainings.panel(one, sizes, 1.0, RATE, on(one, RATE)) for one in data]
@@ -104,7 +108,21 @@ def measure(run):
         for word in ("on", "off", "auto")
     }
     figures["compression"] = [trainings.panel(one, packed, 1.0, RATE, on(one, RATE)) for one in data]
+    found["appendix"] = appendix(run, trainings, mode)
     return found
+
+
+def appendix(run, trainings, mode):
+    """Panels by data set, one for each C; a set that is not there has none."""
+    panels = {}
+    for name, form in APPENDIX[mode]:
+        if not datasets.available(name):
+            run.say(f"  {name}: skipped, no {datasets.FILES[name]} in the folder PGSVM_DATA")
+            continue
+        with server.connect() as connection:
+            data = Data(connection, name, datasets.problem(name, form))
+        panels[name] = [trainings.panel(data, STREAM, c, 0, f"C = {c:g}, {data.name}") for c in APPENDIX_COSTS[mode]]
+    return panels
 
 
 def made(mode):
@@ -190,13 +208,22 @@ def primal_curve(log, best):
     return [(time, (primal - best) / best) for time, primal in pairs if primal is not None and primal >= best]
 
 
-# of each kind of curve: its bound, and the difference that is asked for
-KINDS = {dual_curve: ("dual", DUAL_DIFFERENCE), primal_curve: ("primal", PRIMAL_DIFFERENCE)}
+def gap_curve(log, _):
+    """(seconds, relative duality gap): the smallest that is known."""
+    return [(time, gap) for time, gap in zip(log["seconds"], log["gap"]) if gap is not None]
+
+
+# of each kind of curve: its bound, the difference that is asked for, and what it shows
+KINDS = {
+    dual_curve: ("dual", DUAL_DIFFERENCE, "relative dual difference"),
+    primal_curve: ("primal", PRIMAL_DIFFERENCE, "relative primal difference"),
+    gap_curve: ("dual", GAP, "relative duality gap"),
+}
 
 
 def reached(panel, curve):
     """For each line of a panel, seconds to the difference asked for; None: never."""
-    best, asked = KINDS[curve]
+    best, asked, _ = KINDS[curve]
     times = {}
     for name, log in panel["logs"].items():
         points = curve(log, panel[best])
@@ -219,6 +246,12 @@ def report(found):
     for key, file, title, curve in shown:
         draw(file, figures[key], curve)
         parts.append(f"## {title}\n\n![{title}](figures/{file}.svg)\n\n{arrivals(figures[key], curve)}\n")
+    for name, panels in found["appendix"].items():
+        for kind, curve, what in [("objective", dual_curve, "objective"), ("gap", gap_curve, "duality gap")]:
+            file = f"streamsvm-appendix-{kind}-{name}"
+            draw(file, panels, curve)
+            title = f"StreamSVM, appendix: {what} against time, {name}"
+            parts.append(f"## {title}\n\n![{title}](figures/{file}.svg)\n\n{arrivals(panels, curve)}\n")
     parts.append(f"## The objective that each solver ended with\n\n{objectives(figures['sets'])}\n")
     text = head(found) + "\n" + beside(figures) + "\n\n" + "\n".join(parts)
     DOCUMENT.write_text(text)
@@ -252,8 +285,8 @@ def thinned(points):
 
 
 def draw(file, panels, curve):
-    best, asked = KINDS[curve]
-    drawing = Picture(file, len(panels), "wall seconds", f"relative {best} difference", gaps=True, asked=asked)
+    best, asked, shown = KINDS[curve]
+    drawing = Picture(file, len(panels), "wall seconds", shown, gaps=True, asked=asked)
     for panel in panels:
         curves = {name: curve(log, panel[best]) for name, log in panel["logs"].items()}
         drawing.panel(panel["title"], {name: thinned(points) for name, points in curves.items() if points})

@@ -65,6 +65,7 @@ SELECT @extschema@.svm_outdated('FUNCTION', 'svm_evaluate(text, regclass, text)'
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_confusion(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_roc(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_weights(text)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_training_log(text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_internal.svm_weights_unordered(text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_explain(text, anyelement, int, anycompatible)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_explain(text, text, int, anycompatible)');
@@ -91,3 +92,7 @@ ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version te
 
 -- and what was given, and how far apart decisions are
 ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8;
+
+-- what Pegasos is carried on with, and what StreamSVM stops by
+ALTER TABLE svm_head ADD COLUMN updates bigint;
+ALTER TABLE svm_log ADD COLUMN projected_gradient float8[];

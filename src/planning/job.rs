@@ -126,7 +126,10 @@ impl Job {
             .with_policy(terms.policy)
             .with_inner_rounds(terms.inner_rounds)?
             .with_inner(terms.inner)?
+            .with_blocks(terms.blocks)?
+            .with_picks(terms.picks)?
             .with_proximal(terms.proximal)
+            .with_stop(terms.stop)?
             .with_trainers(self.trainers)
     }
 }

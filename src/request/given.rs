@@ -38,13 +38,16 @@ const OTHERS: [&str; 8] = [
 pub const MOST_BYTES: usize = 1 << 20;
 
 /// Options of one training.
-const OF_ONE_TRAINING: [&str; 13] = [
+const OF_ONE_TRAINING: [&str; 16] = [
     "inherit",
     "deploy",
     "relation",
     "metric",
     "warm_start",
     "policy",
+    "picks",
+    "stop",
+    "blocks",
     "inner_rounds",
     "inner",
     "inner_updates",

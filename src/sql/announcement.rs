@@ -5,13 +5,13 @@ use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::planning::source_columns::LeftOut;
-use crate::request::{scoring_words, ClassWeight, Request};
+use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::Trained;
 use crate::training::validation;
-use pgsvm_core::{Loss, StopReason};
+use pgsvm_core::{Loss, StopReason, StopRule};
 
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
@@ -173,7 +173,15 @@ impl Announcement<'_> {
     /// What the training began from, and how its rows compare.
     fn followed(&self) -> Option<String> {
         let followed = self.trained.followed.as_ref()?;
-        let mut text = format!("Begun from {}", followed.model);
+        let model = &followed.model;
+        let mut text = match followed.from_nothing {
+            true => {
+                format!(
+                    "Begun from nothing, as more has changed than what {model} knows would save"
+                )
+            }
+            false => format!("Begun from {model}"),
+        };
         if let Some(rows) = &followed.rows {
             text += &format!(
                 "; rows: {} unchanged, {} changed, {} new, {} gone, {} left out",
@@ -192,15 +200,21 @@ impl Announcement<'_> {
     /// What is said of a training that did not come to its tolerance.
     fn unfinished(&self) -> Option<Failure> {
         let sum = self.trained.trainer.report.summary();
-        if sum.stop == Some(StopReason::Tolerance) {
+        if sum.stop.is_some_and(StopReason::arrived) {
             return None;
         }
         let passes = self.trained.trainer.report.passes;
+        let Terms {
+            tolerance, stop, ..
+        } = self.request.terms;
+        let of_what = match stop {
+            StopRule::Gap => "its tolerance",
+            StopRule::ProjectedGradient => "the range of projected gradients",
+        };
         let text = format!(
-            "model {} stopped at a gap of {:.1e} before its tolerance {:e} was reached",
+            "model {} stopped at a gap of {:.1e} before {of_what} {tolerance:e} was reached",
             self.name(),
             sum.gap,
-            self.request.terms.tolerance,
         );
         let warning = Failure::new(Code::ERRCODE_WARNING, text).detail(format!(
             "Stopped by {} after {}.",

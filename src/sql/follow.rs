@@ -3,7 +3,8 @@
 //!
 //! A version with a key remembers which rows it was trained on, a digest of each, and their dual variables. A training
 //! that continues it reads all rows again, since its certificate is over all of them; it finds each row's dual variable
-//! by the key, and begins with them and with the version's weights. Then it goes on as any other training does.
+//! by the key, and begins with them and with the version's weights, or, where so much has changed that this would take longer,
+//! from nothing. Then it goes on as any other training does.
 //!
 //! What a version remembers of its rows is in `warm_start`, and which of them are screened too.
 
@@ -33,11 +34,12 @@ use crate::sql::train;
 use crate::storing::deployment;
 use crate::training::outcome::Trained;
 use crate::training::Covers;
-use crate::warm_start::following::{Following, Rows};
+use crate::warm_start::following::{Choice, Following, Rows};
 use crate::warm_start::memory::Memory;
 use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgsvm_core::Inner;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -140,6 +142,10 @@ fn follow(
                 };
                 let mut following = Following::new(owned.name.clone(), memory, rows);
                 following.added = given.clone().filter(|_| continuing.adds);
+                following.choice = Some(Choice {
+                    tolerance: request.terms.tolerance,
+                    carries_on: matches!(request.terms.inner, Inner::Pegasos(_)),
+                });
                 Ok(following)
             };
             let may_screen = prepared.job.slacks && (keeps_scaling || !prepared.scales());

@@ -47,7 +47,7 @@ impl Outcome {
     pub fn of(trained: &Trained) -> Self {
         let summary = trained.trainer.report.summary();
         Self {
-            arrived: summary.stop == Some(StopReason::Tolerance),
+            arrived: summary.stop.is_some_and(StopReason::arrived),
             gap: Some(summary.gap),
             auc: OnTrainingRows::of(trained).auc,
             deviation: deviation(trained),

@@ -28,7 +28,7 @@ pub fn insert(
     fn all<T>(log: &[LogEntry], value: impl Fn(&LogEntry) -> T) -> Vec<T> {
         log.iter().map(value).collect()
     }
-    let values: [DatumWithOid<'_>; 14] = [
+    let values: [DatumWithOid<'_>; 15] = [
         version_id.into(),
         all(log, |entry| event_word(entry.event)).into(),
         all(log, |entry| entry.seconds).into(),
@@ -43,12 +43,13 @@ pub fn insert(
         all(log, |entry| entry.gap).into(),
         all(log, |entry| entry.cache_rows as i64).into(),
         all(log, |entry| entry.evictions as i64).into(),
+        all(log, |entry| entry.projected_gradient).into(),
     ];
     client.update(
         Kept(&format!(
             "INSERT INTO {schema}.svm_log (version_id, event, seconds, pass, block, heads, rows_read, visits, updates,
-                 dual, primal, gap, cache_rows, evictions)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                 dual, primal, gap, cache_rows, evictions, projected_gradient)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
         )),
         None,
         &values,

@@ -174,6 +174,9 @@ fn followed_json(followed: &Followed) -> serde_json::Value {
     if let Some(rechecked) = followed.rechecked {
         json["looked_at_again"] = rechecked.into();
     }
+    if followed.from_nothing {
+        json["begun_from"] = "nothing".into();
+    }
     json
 }
 
@@ -210,12 +213,12 @@ pub fn insert_heads(
     };
     let insert = format!(
         "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
-             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, updates)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
     for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
         let sigmoid = report.sigmoids.get(number);
-        let values: [DatumWithOid<'_>; 12] = [
+        let values: [DatumWithOid<'_>; 13] = [
             version_id.into(),
             (number as i32).into(),
             class.as_str().into(),
@@ -228,6 +231,7 @@ pub fn insert_heads(
             stop_word(head.stop).into(),
             sigmoid.map(|sigmoid| sigmoid.a).into(),
             sigmoid.map(|sigmoid| sigmoid.b).into(),
+            head.updates.map(|updates| updates as i64).into(),
         ];
         client.update(Kept(&insert), None, &values)?;
     }
@@ -245,6 +249,7 @@ pub fn loss_word(loss: Loss) -> &'static str {
 pub fn stop_word(stop: Option<StopReason>) -> &'static str {
     match stop {
         Some(StopReason::Tolerance) => "tolerance",
+        Some(StopReason::ProjectedGradient) => "projected_gradient",
         Some(StopReason::MaxPasses) => "max_passes",
         Some(StopReason::Requested) | None => "requested",
     }

@@ -21,8 +21,8 @@ use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    look_by, Cache, CacheError, Duals, Leeways, ReadError, Reader, ReaderJob, Scaling, Spool,
-    Start, Step, TrainError, Trainer, Weights,
+    look_by, Cache, CacheError, Duals, Leeways, Problem, ReadError, Reader, ReaderJob, Scaling,
+    Spool, Start, Step, TrainError, Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -35,6 +35,7 @@ pub struct ReaderRole {
     reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
     /// Whether weights are for rows that are divided by their length.
     unit_rows: bool,
+    cache_bytes: usize,
 }
 
 /// The trainer role.
@@ -90,6 +91,7 @@ impl ReaderRole {
             scale: job.scale,
             seed: job.terms.seed,
             policy: job.terms.policy,
+            blocks: job.terms.blocks,
             spooling: job.terms.spooling,
             stride: job.plan.stride(),
             balance: job.balance,
@@ -106,6 +108,7 @@ impl ReaderRole {
         Self {
             reader,
             unit_rows: job.unit_rows,
+            cache_bytes: job.cache_bytes,
         }
     }
 
@@ -115,6 +118,20 @@ impl ReaderRole {
             Ok(step) => step,
             Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
             Err(ReadError::Row(error)) => Failure::from(error).raise(),
+            Err(ReadError::Blocks { asked, needed }) => Failure::new(
+                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                format!(
+                    "one of {asked} blocks does not fit the cache of {} kB",
+                    self.cache_bytes / 1024
+                ),
+            )
+            .hint(match needed > Problem::MOST_BLOCKS as usize {
+                true => "SET pgsvm.cache_size to more".to_owned(),
+                false => format!(
+                    "options => '{{\"blocks\": {needed}}}', or SET pgsvm.cache_size to more"
+                ),
+            })
+            .raise(),
             Err(ReadError::SpoolCorrupt) => Failure::new(
                 Code::ERRCODE_DATA_CORRUPTED,
                 "rows read from the training's temporary file are not those written to it",

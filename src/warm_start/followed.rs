@@ -11,6 +11,8 @@ pub struct Followed {
     pub screened: Option<u64>,
     /// Rows among these that were looked at behind the training.
     pub rechecked: Option<u64>,
+    /// Whether it began from nothing all the same, since so much has changed.
+    pub from_nothing: bool,
 }
 
 /// How the rows taken compare with those remembered.

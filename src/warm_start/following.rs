@@ -27,6 +27,43 @@ pub struct Following {
     pub screening: Option<Screening>,
     /// Rows to be read behind those of the source.
     pub added: Option<Rc<RefCell<KeptRows>>>,
+    /// What decides whether to begin from the memory; None where that is settled.
+    pub choice: Option<Choice>,
+    /// Whether it was decided to begin from nothing.
+    from_nothing: bool,
+}
+
+/// Whether a training is cheaper that begins from what a model knows of its rows, or one from nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// The gap at which training ends.
+    pub tolerance: f64,
+    /// Whether Pegasos is to be carried on.
+    pub carries_on: bool,
+}
+
+/// A training from nothing takes so many visits of a row where it is not known how many; few, so that it is not slower where
+/// they are.
+const USUAL_EFFORT: f64 = 4.0;
+/// Visits of a row that a training from memory takes besides: those that check what it begins from, and, once something has
+/// changed, a pass over all rows.
+const CHECKING: f64 = 1.0;
+const PASS: f64 = 1.0;
+/// As if what has changed had to be learned so many times over: dual variables of other rows give way to it.
+const RELEARNING: f64 = 2.0;
+
+impl Choice {
+    /// Whether to begin from nothing where that took `effort` visits of a row.
+    fn is_nothing(&self, counts: &RowCounts, effort: Option<f64>) -> bool {
+        let differ = counts.changed + counts.added + counts.gone;
+        let share = differ as f64 / counts.taken().max(1) as f64;
+        if self.carries_on {
+            // an update has the say of one among all that were made, so that what is new remains open for so many passes
+            return share > self.tolerance;
+        }
+        let effort = effort.unwrap_or(USUAL_EFFORT);
+        differ > 0 && CHECKING + PASS + RELEARNING * share * effort > effort
+    }
 }
 
 /// Which rows of the source are trained on.
@@ -53,6 +90,8 @@ impl Following {
             counts: RowCounts::default(),
             screening: None,
             added: None,
+            choice: None,
+            from_nothing: false,
         }
     }
 
@@ -71,6 +110,7 @@ impl Following {
             rows: self.by_key.then_some(self.counts),
             screened: self.screening.as_ref().map(|it| it.rows.len() as u64),
             rechecked: None,
+            from_nothing: self.from_nothing,
         }
     }
 
@@ -157,8 +197,8 @@ impl Following {
         .hint("svm_refresh(model) trains the model on the rows that its source has now"))
     }
 
-    /// By head of the training, where it begins: of these classes in order of first appearance, with so many features,
-    /// the dense ones first. What is known of the rows is given up.
+    /// By head of the training, where it begins; none where nothing is the better beginning. Classes come in order of first
+    /// appearance, features the dense ones first. What is known of the rows is given up.
     pub fn take_starts(
         &mut self,
         rows: usize,
@@ -171,15 +211,28 @@ impl Following {
             [_, positive] => std::slice::from_ref(positive),
             all => all,
         };
+        self.from_nothing = self.choice.is_some_and(|choice| {
+            let rows = &self.memory.rows;
+            let gone = self.counts.gone + (rows.all() - rows.len()) as u64;
+            let counts = RowCounts {
+                gone,
+                ..self.counts
+            };
+            choice.is_nothing(&counts, self.memory.effort())
+        });
         let of_head = |class: &LabelValue| {
             Ok(Start {
+                updates: self.memory.updates_of(&class.text),
                 duals: self.duals(&class.text, rows)?,
                 weights: self
                     .memory
                     .weights_of(&class.text, scaling, features, dropped)?,
             })
         };
-        let starts = heads.iter().map(of_head).collect();
+        let starts = match self.from_nothing {
+            true => Ok(Vec::new()),
+            false => heads.iter().map(of_head).collect(),
+        };
         if let (Some(screening), [positive]) = (&mut self.screening, heads) {
             let all = (features.0, screening.features());
             screening.before = self

@@ -10,6 +10,7 @@ use crate::warm_start::remembered::Remembered;
 use crate::warm_start::screening::RowSlacks;
 use crate::warm_start::stored_rows::{damaged, each_row, numbers};
 use crate::warm_start::stored_slacks;
+use pgsvm_core::memory::Room;
 use pgsvm_core::Scaling;
 use std::rc::Rc;
 
@@ -23,6 +24,10 @@ pub struct Memory {
     pub rows: Remembered,
     /// By head and row.
     duals: Vec<Vec<f32>>,
+    /// By head, the updates of Pegasos that they come from; 0 of other solvers.
+    updates: Vec<u64>,
+    /// Visits of each row in each head that the model's last training from nothing took; None where nobody knows.
+    effort: Option<f64>,
 }
 
 impl Memory {
@@ -32,6 +37,8 @@ impl Memory {
             model,
             rows: Remembered::default(),
             duals: Vec::new(),
+            updates: Vec::new(),
+            effort: None,
         }
     }
 
@@ -67,7 +74,49 @@ impl Memory {
             return Err(damaged());
         }
         this.load_duals(schema, id, count, damaged)?;
+        this.load_updates(schema, id)?;
+        this.load_effort(schema, id)?;
         Ok(this)
+    }
+
+    /// Of trainings of this model at this C, up to this version.
+    fn load_effort(&mut self, schema: &str, id: i64) -> Result<(), Failure> {
+        let effort = format!(
+            "SELECT l.visits[pg_catalog.cardinality(l.visits)]::pg_catalog.float8
+                 OPERATOR(pg_catalog./) v.rows_used::pg_catalog.float8
+                 OPERATOR(pg_catalog./) (SELECT pg_catalog.count(*) FROM {schema}.svm_head AS h
+                     WHERE h.version_id OPERATOR(pg_catalog.=) v.id)::pg_catalog.float8
+             FROM {schema}.svm_version AS this
+             JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) this.model_id
+                 AND v.version OPERATOR(pg_catalog.<=) this.version
+                 AND v.c OPERATOR(pg_catalog.=) this.c AND v.loss OPERATOR(pg_catalog.=) this.loss
+             JOIN {schema}.svm_log AS l ON l.version_id OPERATOR(pg_catalog.=) v.id
+             WHERE this.id OPERATOR(pg_catalog.=) $1 AND v.validation IS NULL AND v.rows_used OPERATOR(pg_catalog.>) 0
+                 AND EXISTS (SELECT FROM {schema}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) v.id)
+                 AND (v.followed IS NULL
+                     OR v.followed OPERATOR(pg_catalog.->>) 'begun_from' OPERATOR(pg_catalog.=) 'nothing')
+             ORDER BY v.version DESC LIMIT 1"
+        );
+        each_row(&effort, id, |row| {
+            self.effort = row.float8(1);
+            Ok(())
+        })
+    }
+
+    /// Visits of each row in each head that the model's last training from nothing took; None where nobody knows.
+    pub fn effort(&self) -> Option<f64> {
+        self.effort
+    }
+
+    fn load_updates(&mut self, schema: &str, id: i64) -> Result<(), Failure> {
+        let updates = format!(
+            "SELECT updates FROM {schema}.svm_head WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY head"
+        );
+        each_row(&updates, id, |row| {
+            let made = row.int8(1).and_then(|made| u64::try_from(made).ok());
+            self.updates.room(1)?.push(made.unwrap_or(0));
+            Ok(())
+        })
     }
 
     fn load_duals(
@@ -141,6 +190,14 @@ impl Memory {
         self.head_of(class)
             .and_then(|(head, _)| self.duals.get(head))
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// The updates of Pegasos that made them; 0 where another solver did.
+    pub fn updates_of(&self, class: &str) -> u64 {
+        self.head_of(class)
+            .and_then(|(head, _)| self.updates.get(head))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The weights of that head for rows scaled like this, with so many features, the intercept's last; None where there

@@ -242,3 +242,29 @@ def test_the_example_of_the_reference_runs(connection):
     assert model(connection, "buyers")["rows_used"] == 2010 - one(connection, "SELECT count(*) FROM leavers")
     connection.execute("SELECT svm_refresh('buyers')")
     assert model(connection, "buyers")["passes"] == 1
+
+
+def test_what_has_changed_too_much_begins_from_nothing_and_says_so(connection):
+    connection.execute("CREATE TABLE turning AS SELECT id, label, features FROM a9a WHERE id <= 4000")
+    connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, 'turning', key => 'id')")
+    told = []
+    connection.add_notice_handler(lambda notice: told.append(notice.message_detail or ""))
+    connection.execute("SET client_min_messages = notice")
+    begun = "SELECT followed ->> 'begun_from' FROM svm_versions WHERE name = 'turning' AND deployed"
+    visits = "SELECT max(visits) FROM svm_training_log(%s)"
+    for change, way in [
+        ("UPDATE turning SET label = -label WHERE id % 100 = 3", None),
+        ("UPDATE turning SET label = -label", "nothing"),
+        ("DELETE FROM turning WHERE id % 100 = 5", None),
+    ]:
+        connection.execute(change)
+        connection.execute("""SELECT svm_refresh('turning', '{"deploy": true}')""")
+        assert one(connection, begun) == way
+        said = "\n".join(told)
+        assert ("Begun from nothing, as more has changed than what turning@" in said) == (way == "nothing")
+        assert ("Begun from turning@" in said) == (way is None)
+        told.clear()
+        connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, 'turning_anew', key => 'id')")
+        told.clear()
+        assert one(connection, visits, ["turning"]) <= 1.1 * one(connection, visits, ["turning_anew"])
+    connection.execute("SELECT svm_drop('turning'), svm_drop('turning_anew')")

@@ -171,11 +171,26 @@ SELECT svm_train_query('SELECT *, CASE id WHEN 1900 THEN 700 ELSE id END AS key 
     key => 'key');
 SELECT svm_train_query('SELECT *, CASE id WHEN 1900 THEN 1901 WHEN 1950 THEN 1901 ELSE 5000 - id END AS key FROM points
     WHERE id <> 1901', 'label', '{x, y}', 'bad', key => 'key');
--- Pegasos begins from nothing, whatever a model knows.
+-- Pegasos is carried on: its updates are counted on, and little is left to do.
 SELECT svm_train('points', 'label', '{x, y}', 'descended', key => 'id', solver => 'block', tolerance => 0.05,
     options => '{"inner": "pegasos"}');
 SELECT svm_refresh('descended');
 SELECT stop_reason, gap <= 0.05 AS certified FROM svm_models WHERE name = 'descended';
+SELECT v.version, h.updates, v.passes FROM svm_head AS h JOIN svm_version AS v ON v.id = h.version_id
+JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'descended' ORDER BY v.version;
+
+-- What has changed too much is trained from nothing, at no more visits than a training that knows of nothing else.
+CREATE TABLE turning AS SELECT id, x, y, label FROM points;
+SELECT svm_train('turning', 'label', '{x, y}', 'turned', key => 'id');
+UPDATE turning SET label = CASE label WHEN (SELECT min(label) FROM points) THEN (SELECT max(label) FROM points) ELSE (SELECT min(label) FROM points) END;
+SELECT svm_refresh('turned');
+SELECT svm_train('turning', 'label', '{x, y}', 'turned_anew', key => 'id');
+SELECT (SELECT max(visits) FROM svm_training_log('turned')) <= (SELECT max(visits) FROM svm_training_log('turned_anew')) AS no_more;
+SELECT version, followed ->> 'begun_from' AS begun_from, stop_reason FROM svm_versions WHERE name = 'turned' ORDER BY version;
+-- and is followed again after that
+UPDATE turning SET x = x + 0.01 WHERE id = (SELECT max(id) FROM turning);
+SELECT svm_refresh('turned');
+SELECT version, followed ->> 'begun_from' AS begun_from, followed -> 'rows' ->> 'changed' AS changed FROM svm_versions WHERE name = 'turned' AND deployed;
 
 -- Keys that are none.
 SELECT svm_train('points', 'label', '{x, y}', 'bad', key => 'w');

@@ -25,7 +25,7 @@ DECLARE
 BEGIN
     PERFORM svm_refresh(model, '{"deploy": true}');
     SELECT * INTO version FROM svm_versions WHERE name = model ORDER BY svm_versions.version DESC LIMIT 1;
-    EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L)) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_version_id(%1$L))),
+    EXECUTE format('SELECT 0.5 * coalesce((SELECT sum(weight * weight) FROM svm_weights(%1$L)), 0) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_version_id(%1$L))),
         avg((CASE WHEN d >= 0 THEN 1 ELSE -1 END = y)::int)
         FROM (SELECT CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_version_id(%1$L)) THEN 1 ELSE -1 END AS y,
             svm_decision(%1$L, rows) AS d FROM (%2$s) AS rows) AS decided', model, source) INTO added_up, share_right;

@@ -222,7 +222,31 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options =
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "proximal": "on"}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', loss => 'squared_hinge', options => '{"inner": "pegasos"}');
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "inner_updates": 0}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"blocks": 5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"blocks": 1001}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block', options => '{"blocks": "many"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"picks": 2}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"picks": "free"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"policy": "paper", "picks": 0}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"policy": "paper", "picks": "all"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"policy": "paper", "stop": "never"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"stop": "projected_gradient"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"stop": "projected_gradient", "proximal": "on"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"stop": "projected_gradient", "inner": "pegasos"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"stop": "projected_gradient"}', tolerance => 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"split": "sequential"}');
 \echo :LAST_ERROR_SQLSTATE

@@ -401,6 +401,7 @@ impl Cases {
                     let found = found.expect("training works");
                     let values = found.trainer.weights(0);
                     let start = Start {
+                        updates: 0,
                         duals: found.trainer.duals(0).iter().take(after.len()).collect(),
                         weights: weights
                             .then(|| values.iter().chain([values.intercept()]).collect()),

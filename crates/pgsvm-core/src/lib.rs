@@ -58,7 +58,8 @@ pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Inner, Order, Policy, Problem, ProblemError, Proximal, Timing, Updates,
+    self, Compression, Inner, Order, Picks, Policy, Problem, ProblemError, Proximal, StopRule,
+    Timing, Updates,
 };
 pub use task::report::{
     relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,

@@ -8,8 +8,8 @@
 //! Loading: rows go to the arena, raw. When they all fit they are scaled in place and the arena is handed over.
 //! When they do not, the arena is dumped to the spool, the rest of the source follows it there, and then the spool
 //! is read pass after pass, in a fresh order each time, rows being scaled on their way into the ring. For block
-//! minimization rows are drawn into cells on their way to the spool (64 chunks of at most 256 KB more meanwhile),
-//! and read block by block.
+//! minimization rows are drawn into cells on their way to the spool (16 MB of chunks more meanwhile), and read block by
+//! block.
 
 mod codec;
 mod encode;
@@ -30,7 +30,7 @@ use crate::scaling::{Applier, Scaling};
 pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
-use split::Split;
+use split::{Split, SplitError};
 
 /// Words of a batch where the ring allows it: 128 KB.
 const BATCH_WORDS: usize = 32 * 1024;
@@ -84,6 +84,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let split = Split::new(
             job.policy.block_share().map(|share| room / share),
             job.spooling.split,
+            job.blocks.filter(|_| job.policy.has_blocks()),
             Random::new(job.seed, Stream::Split),
         );
         let spill = Spill::new(cache.cache_bytes(), split, job.spooling);
@@ -214,7 +215,8 @@ impl<S: Source, P: Spool> Reader<S, P> {
             return Ok(ReaderStage::Loading(loading, spill));
         }
         let weighed = self.seen.weighed();
-        if PageMut::open(loading.arena(), 0).spare_mut().len() < weighed {
+        let has_room = PageMut::open(loading.arena(), 0).spare_mut().len() >= weighed;
+        if !has_room || (spill.is_asked_for() && self.seen.rows > 0) {
             self.resident = false;
             return Ok(ReaderStage::Dumping(Dumping {
                 loading,
@@ -308,7 +310,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 words,
             )));
         }
-        let replay = spill.into_replay().map_err(|_| memory(self.seen.words))?;
+        let replay = spill.into_replay().map_err(|error| match error {
+            SplitError::Memory => memory(self.seen.words),
+            SplitError::NoRoom { asked, needed } => ReadError::Blocks { asked, needed },
+        })?;
         Ok(ReaderStage::Streaming(
             loading.publish_streaming(&facts, &self.seen.positive_weights),
             replay,

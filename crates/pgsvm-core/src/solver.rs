@@ -502,6 +502,12 @@ impl<T: Real> Method for Solver<T> {
         (self.full_passes > 0).then(largest)
     }
 
+    fn projected_gradient(&self) -> Option<f64> {
+        self.states()
+            .filter_map(HeadState::scanned)
+            .reduce(f64::max)
+    }
+
     fn known_primal(&self) -> f64 {
         self.states().map(HeadState::best_primal).sum()
     }

@@ -19,6 +19,7 @@ const JOB: ReaderJob = ReaderJob {
     seed: 3,
     spooling: Spooling::USUAL,
     policy: Policy::Cached,
+    blocks: None,
     stride: 1,
     balance: pgsvm_core::Balance::None,
     impute: false,

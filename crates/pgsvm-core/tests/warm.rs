@@ -40,6 +40,7 @@ fn end_of(trained: &Trained, heads: usize) -> Vec<Start> {
         let weights = trained.trainer.weights(head);
         let intercept = weights.intercept();
         Start {
+            updates: 0,
             duals: trained.trainer.duals(head).iter().collect(),
             weights: Some(weights.iter().chain([intercept]).collect()),
         }
@@ -49,6 +50,7 @@ fn end_of(trained: &Trained, heads: usize) -> Vec<Start> {
 
 fn without_weights(duals: Vec<f32>) -> Start {
     Start {
+        updates: 0,
         duals,
         weights: None,
     }

@@ -285,6 +285,7 @@ fn read_start(folder: &Path) -> Result<Start> {
         fs::read(folder.join("duals.f32"))?,
     );
     Ok(Start {
+        updates: 0,
         duals: numbers(&duals, f32::from_ne_bytes),
         weights: Some(numbers(&weights, f64::from_ne_bytes)),
     })

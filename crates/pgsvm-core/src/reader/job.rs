@@ -18,6 +18,8 @@ pub struct ReaderJob {
     pub seed: u64,
     /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
     pub policy: Policy,
+    /// Into how many blocks; None: as few as fit the cache.
+    pub blocks: Option<u32>,
     /// How rows that do not fit are spooled and come back.
     pub spooling: Spooling,
     /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
@@ -68,6 +70,7 @@ impl ReaderJob {
             scale,
             seed: problem.seed(),
             policy: problem.policy(),
+            blocks: problem.blocks(),
             spooling: Spooling::USUAL,
             stride: 1,
             balance: Balance::None,
@@ -133,6 +136,8 @@ pub enum ReadError<S, P> {
     Row(RowError),
     /// The spool failed.
     Spool(P),
+    /// A block has no room in the cache if there are as many as were asked for; if there are so many, each should have.
+    Blocks { asked: usize, needed: usize },
     /// What the spool gave back is not what was written to it.
     SpoolCorrupt,
     /// The trainer gave up.
@@ -145,6 +150,10 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ReadError<S, P> {
             Self::Source(error) => error.fmt(f),
             Self::Row(error) => error.fmt(f),
             Self::Spool(error) => error.fmt(f),
+            Self::Blocks { asked, needed } => write!(
+                f,
+                "the cache has no room for a block, one of {asked}: about {needed} blocks fit"
+            ),
             Self::SpoolCorrupt => write!(f, "rows read from the spool are not those written to it"),
             Self::TrainerFailed => write!(f, "the trainer has failed"),
         }

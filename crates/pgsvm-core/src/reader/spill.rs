@@ -8,7 +8,7 @@ use super::codec::{ChunkError, Chunks};
 use crate::base::random::Random;
 use crate::cache::Ends;
 use crate::reader::job::Spooling;
-use crate::reader::split::Split;
+use crate::reader::split::{Split, SplitError};
 use crate::rows::row::Row;
 use crate::rows::source::Spool;
 use crate::task::problem::Order;
@@ -18,10 +18,13 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks are at most this part of the cache, so that a small cache's passes are shuffled finely too.
 const CHUNKS_PER_CACHE: usize = 8;
 const SMALLEST_CHUNK_BYTES: usize = 16 * 1024;
-/// The same where every cell of a split fills a chunk of its own, all together 16 MB; such chunks are mixed already.
-const CELL_CHUNK_BYTES: usize = 256 * 1024;
-const CELL_CHUNKS_PER_CACHE: usize = 32;
+/// The same where every cell of a split fills a chunk of its own: bytes of all of them, which are mixed already, and of one
+/// at least.
+const CELLS_BYTES: usize = 16 << 20;
+const CACHES_OF_CELLS: usize = 2;
 const SMALLEST_CELL_CHUNK_BYTES: usize = 1024;
+/// Of a number of blocks without a draw, each with as many chunks of a cache full of rows.
+const CHUNKS_PER_BLOCK: usize = 32;
 /// Chunks in hand at a time, their rows mixed: a chunk of a sorted table holds one class only.
 const CHUNKS_IN_HAND: usize = 4;
 /// Consecutive rows that stay together when they are handed over.
@@ -49,10 +52,12 @@ pub(super) struct Spill {
 
 impl Spill {
     pub(super) fn new(cache_bytes: usize, split: Split, spooling: Spooling) -> Self {
-        let chunk = match split.cells() {
-            1 => (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES),
-            _ => (cache_bytes / CELL_CHUNKS_PER_CACHE)
-                .clamp(SMALLEST_CELL_CHUNK_BYTES, CELL_CHUNK_BYTES),
+        let chunk = match (split.cells(), split.count()) {
+            (1, Some(count)) => (cache_bytes / CHUNKS_PER_BLOCK / count)
+                .clamp(SMALLEST_CELL_CHUNK_BYTES, CHUNK_BYTES),
+            (1, None) => (cache_bytes / CHUNKS_PER_CACHE).clamp(SMALLEST_CHUNK_BYTES, CHUNK_BYTES),
+            (cells, _) => ((CACHES_OF_CELLS * cache_bytes).min(CELLS_BYTES) / cells)
+                .max(SMALLEST_CELL_CHUNK_BYTES),
         };
         Self {
             chunks: Chunks::new(spooling.compression),
@@ -72,6 +77,11 @@ impl Spill {
     /// Bytes written to the spool.
     pub(super) fn bytes(&self) -> u64 {
         self.chunks.bytes()
+    }
+
+    /// Whether rows are to be split though they would all fit the cache.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.split.is_asked_for()
     }
 
     /// Whether rows wait to be written.
@@ -171,7 +181,7 @@ impl Spill {
     }
 
     /// Begins to read it all back.
-    pub(super) fn into_replay(self) -> Result<Replay, TryReserveError> {
+    pub(super) fn into_replay(self) -> Result<Replay, SplitError> {
         drop(self.stages);
         let (order, blocks) = self.split.blocks()?;
         Ok(Replay {

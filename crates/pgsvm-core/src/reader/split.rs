@@ -7,6 +7,8 @@
 //! at random) when they have grown larger than a block. Either way a block is a random sample of all rows, and no
 //! run of one class.
 //!
+//! Where the number of blocks is given it is the paper's split: a cell is a block.
+//!
 //! Without the draw (for comparison) there is one cell, and a block is a piece of the file. Rows that are not to be
 //! split are one cell and one block.
 
@@ -32,17 +34,43 @@ pub(super) struct Split {
     pieces: Vec<Piece>,
     /// Words that a block may take in the trainer's page, slots included.
     room: usize,
+    /// The number of blocks, where it is given.
+    count: Option<usize>,
     random: Random,
 }
 
+/// Why rows were not split.
+pub(super) enum SplitError {
+    Memory,
+    /// A block of so many has no room; of so many each should.
+    NoRoom {
+        asked: usize,
+        needed: usize,
+    },
+}
+
+impl From<TryReserveError> for SplitError {
+    fn from(_: TryReserveError) -> Self {
+        Self::Memory
+    }
+}
+
 impl Split {
-    /// `room`: words of a block; None when rows are not to be split. `order`: how rows come into blocks.
-    pub(super) fn new(room: Option<usize>, order: Order, random: Random) -> Self {
+    /// `room`: words of a block; None when rows are not to be split. `order`: how rows come into blocks; `count`: into how
+    /// many, where that is given.
+    pub(super) fn new(
+        room: Option<usize>,
+        order: Order,
+        count: Option<u32>,
+        random: Random,
+    ) -> Self {
+        let count = count.map(|count| count as usize);
         Self {
             cells: match (room, order) {
-                (Some(_), Order::Random) => CELLS,
+                (Some(_), Order::Random) => count.unwrap_or(CELLS),
                 _ => 1,
             },
+            count,
             pieces: Vec::new(),
             room: room.unwrap_or(usize::MAX),
             random,
@@ -76,9 +104,57 @@ impl Split {
         Ok(())
     }
 
-    /// Puts blocks together, about equal in size: gives the chunks in a new order, and each block's part of it.
-    pub(super) fn blocks(mut self) -> Result<(Vec<u32>, Vec<Range<usize>>), TryReserveError> {
+    /// The number of blocks, where it is given.
+    pub(super) fn count(&self) -> Option<usize> {
+        self.count
+    }
+
+    /// Whether rows are split though they would all fit the cache.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.count.is_some_and(|count| count > 1)
+    }
+
+    /// Puts blocks together: gives the chunks in a new order, and each block's part of it.
+    pub(super) fn blocks(mut self) -> Result<(Vec<u32>, Vec<Range<usize>>), SplitError> {
         let order = self.by_cell()?;
+        let blocks = match self.count {
+            Some(count) => self.counted(&order, count)?,
+            None => self.filling(&order)?,
+        };
+        Ok((order, blocks))
+    }
+
+    /// So many blocks: the cells, or without a draw pieces of about equal size, if there are chunks enough.
+    fn counted(&self, order: &[u32], count: usize) -> Result<Vec<Range<usize>>, SplitError> {
+        let piece = |place: usize| &self.pieces[order[place] as usize];
+        let total: usize = (0..order.len()).map(|place| piece(place).room).sum();
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        let (mut start, mut passed, mut filled, mut largest) = (0, 0, 0, 0);
+        for place in 0..order.len() {
+            filled += piece(place).room;
+            passed += piece(place).room;
+            let ends = match self.cells {
+                1 => passed as u128 * count as u128 >= total as u128 * (blocks.len() as u128 + 1),
+                _ => place + 1 < order.len() && piece(place + 1).cell != piece(place).cell,
+            };
+            if ends || place + 1 == order.len() {
+                blocks.try_reserve(1)?;
+                blocks.push(start..place + 1);
+                largest = largest.max(filled);
+                (start, filled) = (place + 1, 0);
+            }
+        }
+        if largest > self.room {
+            // blocks that are drawn differ by a few rows
+            let needed = (count * largest).div_ceil(self.room) + 1;
+            let asked = count;
+            return Err(SplitError::NoRoom { asked, needed });
+        }
+        Ok(blocks)
+    }
+
+    /// As few blocks as the room allows, about equal in size.
+    fn filling(&self, order: &[u32]) -> Result<Vec<Range<usize>>, SplitError> {
         let needs = || order.iter().map(|&chunk| self.pieces[chunk as usize].room);
         let (total, largest) = (needs().sum::<usize>(), needs().max().unwrap_or(0));
         // a block ends behind the chunk that takes it over the target, and must have room for that chunk
@@ -94,7 +170,7 @@ impl Split {
                 (start, filled) = (place + 1, 0);
             }
         }
-        Ok((order, blocks))
+        Ok(blocks)
     }
 
     /// The chunks, cell after cell; those of a cell shuffled where there are several cells.

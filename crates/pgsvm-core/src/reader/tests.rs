@@ -10,6 +10,7 @@ const JOB: ReaderJob = ReaderJob {
     seed: 5,
     spooling: Spooling::USUAL,
     policy: Policy::Cached,
+    blocks: None,
     stride: 1,
     balance: Balance::None,
     impute: false,

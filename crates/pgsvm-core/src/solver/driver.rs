@@ -41,6 +41,10 @@ pub(crate) trait Method {
     fn known_primal(&self) -> f64;
     /// The duals of the last pass, summed over the heads.
     fn known_dual(&self) -> f64;
+    /// The largest range of projected gradients that a head had over the last pass; None where there are none.
+    fn projected_gradient(&self) -> Option<f64> {
+        None
+    }
     /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows. Costs
     /// as much as a look at every weight.
     fn dual(&mut self) -> Option<f64>;

@@ -388,7 +388,11 @@ impl JointHeads {
     }
 
     pub(in crate::solver) fn start_active(&mut self) {
-        self.states.iter_mut().for_each(HeadState::begin_active);
+        for head in 0..self.states.len() {
+            let pending = self.unsettled(head);
+            self.states[head].scan(pending);
+            self.states[head].begin_active();
+        }
         self.blocks.iter_mut().for_each(LaneBlock::forget_pass);
     }
 

@@ -129,4 +129,6 @@ pub struct Start {
     /// Where rows come and go, v = sum a y x moves far, since in it large terms of many rows cancel each other; weights
     /// found before stay good.
     pub weights: Option<Vec<f64>>,
+    /// Of Pegasos: the updates that they come from, whose number says how long the next one is. 0: it begins from nothing.
+    pub updates: u64,
 }

@@ -102,6 +102,9 @@ pub(crate) trait LossFunction: Copy + Send + Sync + 'static {
     /// L(m)
     fn value(self, margin: f64) -> f64;
 
+    /// -L'(m) for margins below [`NO_LOSS_FROM`].
+    fn steepness(self, margin: f64) -> f64;
+
     /// For a row of this weight.
     fn conjugate(self, weight: f64) -> Conjugate;
 
@@ -159,6 +162,11 @@ impl LossFunction for Hinge {
     }
 
     #[inline(always)]
+    fn steepness(self, _: f64) -> f64 {
+        Self::SLOPE
+    }
+
+    #[inline(always)]
     fn conjugate(self, weight: f64) -> Conjugate {
         Conjugate {
             linear: NO_LOSS_FROM,
@@ -197,6 +205,11 @@ impl LossFunction for SquaredHinge {
     fn value(self, margin: f64) -> f64 {
         let slack = (NO_LOSS_FROM - margin).max(0.0);
         slack * slack
+    }
+
+    #[inline(always)]
+    fn steepness(self, margin: f64) -> f64 {
+        Self::SLOPE * (NO_LOSS_FROM - margin)
     }
 
     #[inline(always)]

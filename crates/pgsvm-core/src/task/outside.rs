@@ -100,6 +100,7 @@ mod tests {
             ties: 0.0,
             stop: Some(StopReason::Tolerance),
             support_vectors: 4,
+            updates: None,
             kappa: 1.0,
         }
     }

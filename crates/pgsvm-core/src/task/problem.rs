@@ -36,6 +36,11 @@ impl Policy {
         self.block_share().is_some()
     }
 
+    /// Whether it is a form that its authors published, with its own stop rule.
+    pub fn is_published(self) -> bool {
+        self != Self::Cached
+    }
+
     /// A block's share of the working set's room, as one in so many; None where rows are not split into blocks.
     pub(crate) fn block_share(self) -> Option<usize> {
         match self {
@@ -51,7 +56,7 @@ impl Policy {
 pub enum Inner {
     /// Rounds of dual coordinate descent (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 2).
     CoordinateDescent,
-    /// Pegasos on the primal (the same, Algorithm 3); hinge loss only.
+    /// Pegasos on the primal (the same, Algorithm 3).
     Pegasos(Updates),
 }
 
@@ -62,6 +67,29 @@ pub enum Updates {
     Block,
     /// A row.
     Row,
+    /// One of so many sets, about equal in size, into which a block is split: the paper's r.
+    Sets(u32),
+}
+
+/// Members of the cache that StreamSVM's trainer picks, for [`Policy::Paper`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Picks {
+    /// Two for each row that arrives, and where timing has a say more while none waits.
+    Usual,
+    /// So many for each row that arrives, whoever is faster.
+    Each(u32),
+    /// As many as it makes while no row waits. Where timing has no say, as [`Picks::Usual`].
+    Free,
+}
+
+/// When a training ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopRule {
+    /// The relative gap is within the tolerance.
+    Gap,
+    /// The projected gradients of the visits during one scan of the reader lie within the tolerance of each other (StreamSVM,
+    /// equation 10).
+    ProjectedGradient,
 }
 
 /// In which order things come.
@@ -110,6 +138,9 @@ pub struct Problem {
     trainers: usize,
     inner_rounds: u32,
     inner: Inner,
+    blocks: Option<u32>,
+    picks: Picks,
+    stop: StopRule,
 }
 
 /// Why a parameter was refused.
@@ -125,8 +156,14 @@ pub enum ProblemError {
     Trainers(usize),
     /// Rounds over a block must be between 1 and [`Problem::MOST_INNER_ROUNDS`].
     InnerRounds(u32),
-    /// Pegasos is for the hinge loss.
-    PegasosLoss,
+    /// Sets that a block is split into, from 1 to [`Problem::MOST_INNER_UPDATES`].
+    InnerUpdates(u32),
+    /// Blocks, from 1 to [`Problem::MOST_BLOCKS`].
+    Blocks(u32),
+    /// Picks for each row, from 1 to [`Problem::MOST_PICKS`].
+    Picks(u32),
+    /// Projected gradients are those of the dual that is solved: Pegasos has none, and a shift others.
+    NoProjectedGradient,
 }
 
 impl Problem {
@@ -138,6 +175,12 @@ impl Problem {
     pub const DEFAULT_INNER_ROUNDS: u32 = 10;
     /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
     pub const MOST_INNER_ROUNDS: u32 = 1000;
+    /// Most updates of Pegasos by sets of a block: beyond, rows by themselves are the same.
+    pub const MOST_INNER_UPDATES: u32 = 1_000_000;
+    /// Most blocks that can be asked for.
+    pub const MOST_BLOCKS: u32 = 1000;
+    /// Most picks for each row that arrives.
+    pub const MOST_PICKS: u32 = 1000;
 
     /// Checks the parameters that have a range: `c` > 0, 0 < `tolerance` < 1.
     ///
@@ -163,6 +206,9 @@ impl Problem {
             trainers: 1,
             inner_rounds: Self::DEFAULT_INNER_ROUNDS,
             inner: Inner::CoordinateDescent,
+            blocks: None,
+            picks: Picks::Usual,
+            stop: StopRule::Gap,
         })
     }
 
@@ -226,10 +272,44 @@ impl Problem {
 
     /// How the subproblem of a block is solved, for [`Policy::Block`].
     pub fn with_inner(mut self, inner: Inner) -> Result<Self, ProblemError> {
-        if matches!(inner, Inner::Pegasos(_)) && self.loss != Loss::Hinge {
-            return Err(ProblemError::PegasosLoss);
+        if let Inner::Pegasos(Updates::Sets(sets)) = inner {
+            if !(1..=Self::MOST_INNER_UPDATES).contains(&sets) {
+                return Err(ProblemError::InnerUpdates(sets));
+            }
         }
         self.inner = inner;
+        Ok(self)
+    }
+
+    /// Sets the number of blocks, for the policies that have blocks; None: as many as the cache asks for.
+    pub fn with_blocks(mut self, blocks: Option<u32>) -> Result<Self, ProblemError> {
+        if let Some(blocks) = blocks.filter(|blocks| !(1..=Self::MOST_BLOCKS).contains(blocks)) {
+            return Err(ProblemError::Blocks(blocks));
+        }
+        self.blocks = blocks;
+        Ok(self)
+    }
+
+    /// How many members of the cache are picked, for [`Policy::Paper`].
+    pub fn with_picks(mut self, picks: Picks) -> Result<Self, ProblemError> {
+        if let Picks::Each(count) = picks {
+            if !(1..=Self::MOST_PICKS).contains(&count) {
+                return Err(ProblemError::Picks(count));
+            }
+        }
+        self.picks = picks;
+        Ok(self)
+    }
+
+    /// When training ends. Policy, inner solver and shift are to be set before.
+    pub fn with_stop(mut self, stop: StopRule) -> Result<Self, ProblemError> {
+        // the paper's policy has no shift whatever is asked for
+        let shifts = self.policy != Policy::Paper && self.proximal == Proximal::On;
+        let has = self.policy.is_published() && !shifts && self.pegasos().is_none();
+        if stop == StopRule::ProjectedGradient && !has {
+            return Err(ProblemError::NoProjectedGradient);
+        }
+        self.stop = stop;
         Ok(self)
     }
 
@@ -280,6 +360,18 @@ impl Problem {
     pub fn inner_rounds(&self) -> u32 {
         self.inner_rounds
     }
+    /// The number of blocks; None where the cache decides, and where there are none.
+    pub fn blocks(&self) -> Option<u32> {
+        self.blocks.filter(|_| self.policy.has_blocks())
+    }
+    /// How many members of the cache are picked, for [`Policy::Paper`].
+    pub fn picks(&self) -> Picks {
+        self.picks
+    }
+    /// When training ends.
+    pub fn stop(&self) -> StopRule {
+        self.stop
+    }
     /// What an update of Pegasos is about; None where blocks are not solved by it.
     pub fn pegasos(&self) -> Option<Updates> {
         match (self.policy, self.inner) {
@@ -312,7 +404,24 @@ impl fmt::Display for ProblemError {
                 "inner_rounds must lie between 1 and {}, but is {n}",
                 Problem::MOST_INNER_ROUNDS
             ),
-            Self::PegasosLoss => write!(f, "Pegasos minimizes the hinge loss only"),
+            Self::InnerUpdates(n) => write!(
+                f,
+                "updates for a block must lie between 1 and {}, but are {n}",
+                Problem::MOST_INNER_UPDATES
+            ),
+            Self::Blocks(n) => write!(
+                f,
+                "blocks must be between 1 and {}, but are {n}",
+                Problem::MOST_BLOCKS
+            ),
+            Self::Picks(n) => write!(
+                f,
+                "picks must lie between 1 and {}, but are {n}",
+                Problem::MOST_PICKS
+            ),
+            Self::NoProjectedGradient => {
+                write!(f, "there is no projected gradient of the dual to stop by")
+            }
         }
     }
 }

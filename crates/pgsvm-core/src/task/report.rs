@@ -41,10 +41,19 @@ pub fn relative_gap(primal: f64, dual: f64) -> f64 {
 pub enum StopReason {
     /// The verified gap is within the tolerance.
     Tolerance,
+    /// The projected gradients of a scan lie within the tolerance of each other; the certificate is verified as ever.
+    ProjectedGradient,
     /// The passes allowed are used up.
     MaxPasses,
     /// Somebody asked for the end; the certificate is that of the last full pass, not verified.
     Requested,
+}
+
+impl StopReason {
+    /// Whether what was asked for has been reached.
+    pub fn arrived(self) -> bool {
+        matches!(self, Self::Tolerance | Self::ProjectedGradient)
+    }
 }
 
 /// How one head ended.
@@ -63,6 +72,8 @@ pub struct HeadReport {
     pub support_vectors: u64,
     /// The proximal shift at the end.
     pub kappa: f64,
+    /// Of Pegasos: updates so far, those before its beginning included.
+    pub updates: Option<u64>,
 }
 
 /// How good one C is on the rows of one fold, by heads trained on the others.
@@ -192,7 +203,7 @@ impl TrainerReport {
     pub fn summary(&self) -> Summary {
         let certificates = self.heads.iter().map(|head| head.certificate);
         let mut heads = self.heads.iter();
-        let behind = heads.find(|head| head.stop != Some(StopReason::Tolerance));
+        let behind = heads.find(|head| !head.stop.is_some_and(StopReason::arrived));
         Summary {
             primal: certificates.clone().map(|it| it.primal).sum(),
             dual: certificates.clone().map(|it| it.dual).sum(),

@@ -60,6 +60,10 @@ pub struct LogEntry {
     pub cache_rows: u64,
     /// Rows dropped from the working set as uninformative, or to make room.
     pub evictions: u64,
+    /// At the end of a pass over all rows: the largest range that a head's projected gradients had since it began, which is
+    /// what StreamSVM stops by (equation 10). None where visits are not to the dual that is asked for: with a shift, and with
+    /// Pegasos.
+    pub projected_gradient: Option<f64>,
 }
 
 /// What the form of the training knows of an entry.
@@ -117,6 +121,7 @@ impl Log {
             gap: None,
             cache_rows: 0,
             evictions: 0,
+            projected_gradient: None,
         });
         this
     }
@@ -150,6 +155,9 @@ impl Log {
             gap: solver.gap(),
             cache_rows: moment.cache_rows,
             evictions: moment.evictions,
+            projected_gradient: solver
+                .projected_gradient()
+                .filter(|_| moment.event == Event::Pass),
         });
     }
 

@@ -87,8 +87,8 @@ pub(super) fn begin_from<T: Real>(
         if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
             return Err(TrainError::Start { head });
         }
-        // Pegasos' step lengths are those of a beginning from nothing
-        if problem.pegasos().is_none() {
+        // without the number of updates the lengths of Pegasos' steps are those of a beginning from nothing
+        if problem.pegasos().is_none() || start.updates > 0 {
             solver.set_start(head, start);
         }
     }

@@ -15,7 +15,7 @@ use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
 use crate::task::heads::HeadSpec;
-use crate::task::problem::{Policy, Problem, Proximal};
+use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
 /// A row at its bound is shrunk (left out of active passes; Joachims 1999, Hsieh et al. 2008) when its gradient is beyond this share of the largest violation of the last pass.
@@ -27,6 +27,9 @@ const EAGER_GAP: f64 = 0.01;
 const WRONGLY_SHRUNK: f64 = 0.1;
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
+
+/// Largest and smallest projected gradient of no visit.
+const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
@@ -89,13 +92,20 @@ pub(crate) struct HeadState {
     /// Whether rows are shrunk eagerly, and how many times as long as at first active passes may go on.
     eager: bool,
     patience: usize,
-    /// Gap and number of full passes at which it ends.
+    /// What ends it: the gap, or the range of projected gradients, and the number of full passes.
+    stop_rule: StopRule,
     tolerance: f64,
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
+    /// Largest and smallest projected gradient since the full pass began, and their range over the last one; None where its
+    /// visits were none to the dual that is asked for.
+    scan: [f64; 2],
+    scanned: Option<f64>,
     /// Where it is to begin other than at 0, until a verifying pass has seen all rows there.
     begins: Option<Beginning>,
+    /// Of Pegasos: updates at the end of the last pass.
+    pub(in crate::solver) updates: Option<u64>,
     pub(crate) stop: Option<StopReason>,
 }
 
@@ -155,10 +165,14 @@ impl HeadState {
             support_vectors: 0,
             eager: true,
             patience: 1,
+            stop_rule: problem.stop(),
+            scan: NO_GRADIENTS,
+            scanned: None,
             tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
             max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
             full_passes: 0,
             begins: None,
+            updates: None,
             stop: None,
         }
     }
@@ -208,6 +222,18 @@ impl HeadState {
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
+        self.scan = NO_GRADIENTS;
+    }
+
+    /// Takes into account the projected gradients of visits that are forgotten otherwise.
+    pub(in crate::solver) fn scan(&mut self, sums: Sums) {
+        let [high, low] = self.scan;
+        self.scan = [high.max(sums.high), low.min(sums.low)];
+    }
+
+    /// The range of projected gradients over the last full pass and what was visited in between.
+    pub(in crate::solver) fn scanned(&self) -> Option<f64> {
+        self.scanned
     }
 
     /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them. True when
@@ -223,6 +249,9 @@ impl HeadState {
         let (primal, is_best) = self.take_primal(start, shifted);
         self.judge_shrinking(self.sums.open / (primal - self.start_dual));
         self.note_limits();
+        let [high, low] = self.scan;
+        let range = high.max(0.0) - low.min(0.0);
+        self.scanned = Some(range).filter(|_| high >= low && self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded());
         self.best_dual = self.best_dual.max(dual);
@@ -277,6 +306,7 @@ impl HeadState {
 
     fn note_limits(&mut self) {
         let Sums { high, low, .. } = self.sums;
+        self.scan(self.sums);
         self.sums.forget_pass();
         if !self.shrinks {
             return;
@@ -396,6 +426,7 @@ impl HeadState {
     }
 
     pub(in crate::solver) fn begin_active(&mut self) {
+        self.scan(self.sums);
         self.sums.forget_pass();
     }
 
@@ -426,14 +457,25 @@ impl HeadState {
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(in crate::solver) fn wants_proof(&self) -> bool {
         self.cannot_wait()
-            || self.is_known()
-            || self.seems_there
-            || self.estimate < self.slack * self.tolerance
+            || match self.stop_rule {
+                StopRule::Gap => {
+                    self.is_known()
+                        || self.seems_there
+                        || self.estimate < self.slack * self.tolerance
+                }
+                StopRule::ProjectedGradient => self.lies_within(),
+            }
+    }
+
+    /// Whether projected gradients lie within the tolerance of each other.
+    fn lies_within(&self) -> bool {
+        self.scanned.is_some_and(|range| range <= self.tolerance)
     }
 
     /// Whether the gap is there: to verify it takes the rows with a > 0 only.
     pub(in crate::solver) fn is_known(&self) -> bool {
-        self.certificate.is_some_and(|c| c.gap <= self.tolerance)
+        let known = |certificate: Certificate| certificate.gap <= self.tolerance;
+        self.stop_rule == StopRule::Gap && self.certificate.is_some_and(known)
     }
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
@@ -467,13 +509,14 @@ impl HeadState {
         self.support_vectors = proved.support;
         self.best_dual = self.best_dual.max(dual);
         self.eager &= self.gap() > EAGER_GAP;
-        let arrived = certificate.gap <= self.tolerance;
-        if arrived || self.is_last() {
-            self.stop = Some(if arrived {
-                StopReason::Tolerance
-            } else {
-                StopReason::MaxPasses
-            });
+        let reason = match self.stop_rule {
+            StopRule::Gap => (certificate.gap <= self.tolerance).then_some(StopReason::Tolerance),
+            StopRule::ProjectedGradient => {
+                self.lies_within().then_some(StopReason::ProjectedGradient)
+            }
+        };
+        if reason.is_some() || self.is_last() {
+            self.stop = Some(reason.unwrap_or(StopReason::MaxPasses));
             return Verified::Ended { shrink };
         }
         if self.verifies_primal && !std::mem::take(&mut self.seems_there) {
@@ -513,6 +556,7 @@ impl HeadState {
             stop: self.stop,
             support_vectors: self.support_vectors,
             kappa: self.rule.kappa(),
+            updates: self.updates,
         }
     }
 }

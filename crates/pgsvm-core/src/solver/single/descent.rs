@@ -1,11 +1,14 @@
 //! Where Pegasos stands with a head.
 
+use crate::task::loss::Loss;
+
 /// Rounding of dual variables at their bound.
 const ROUNDING: f64 = 1e-6;
 
 /// Where a head stands in its updates.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::solver) struct Descent {
+    loss: Loss,
     /// l, rows of other heads counted as of cost 0.
     pub(super) rows: f64,
     /// Updates begun.
@@ -19,11 +22,20 @@ pub(in crate::solver) struct Descent {
     pub(super) seen: f64,
     /// The largest t a / (C c) just behind an update: between updates of a row that only falls.
     pub(super) most: f64,
+    /// With a loss that bends: the most that it does along a row looked at so far, and the sum of d a^2 over scale^2.
+    pub(super) bend: f64,
+    pub(super) diag: f64,
+    /// The length of the update under way, where the bend allows no more; None: l C / t.
+    length: Option<f64>,
+    /// Of an update by a set: the rows that have been looked at and then added, and whether |w|^2 is kept up row by row.
+    pub(super) place: usize,
+    pub(super) keeps_norm: bool,
 }
 
 impl Descent {
-    pub(in crate::solver) fn new(rows: usize) -> Self {
+    pub(in crate::solver) fn new(loss: Loss, rows: usize) -> Self {
         Self {
+            loss,
             rows: rows as f64,
             t: 0.0,
             scale: 1.0,
@@ -31,28 +43,51 @@ impl Descent {
             mass: 0.0,
             seen: 0.0,
             most: 0.0,
+            bend: 0.0,
+            diag: 0.0,
+            length: None,
+            place: 0,
+            keeps_norm: false,
         }
     }
 
-    /// Begins the next update: (1 - 1/t) w. Gives back that factor.
+    /// Goes on behind so many updates, with dual variables that they left within their bounds.
+    pub(in crate::solver) fn go_on(&mut self, updates: u64) {
+        self.t = updates as f64;
+        self.most = self.t;
+    }
+
+    /// Begins the next update at this C: (1 - length / (l C)) w, which is (1 - 1/t) w unless the loss bends too much for
+    /// that. Gives back that factor.
     #[inline(always)]
-    pub(super) fn shrink(&mut self) -> f64 {
+    pub(super) fn shrink(&mut self, c: f64) -> f64 {
         self.t += 1.0;
-        // at t = 1 weights are 0, and stay so whatever they are multiplied by
-        let factor = if self.t > 1.0 {
-            1.0 - 1.0 / self.t
-        } else {
-            1.0
+        let span = self.rows * c;
+        self.length = Some(1.0 / self.bend).filter(|length| *length < span / self.t);
+        let factor = match self.length {
+            Some(length) => 1.0 - length / span,
+            None if self.t > 1.0 => 1.0 - 1.0 / self.t,
+            // weights are 0, and stay so whatever they are multiplied by
+            None => 1.0,
         };
         self.scale *= factor;
         self.norm *= factor * factor;
         factor
     }
 
+    /// What the update adds of a row of this cost, at which the loss is so steep, one of `size`.
+    #[inline(always)]
+    pub(super) fn step(&self, c: f64, cost: f64, steepness: f64, size: f64) -> f64 {
+        match self.length {
+            Some(length) => length * cost * steepness / size,
+            None => c * cost * steepness * self.rows / (self.t * size),
+        }
+    }
+
     /// The projection of equation 13.
     #[inline(always)]
     pub(super) fn project(&mut self, c: f64) {
-        let most = c * self.rows.max(self.mass);
+        let most = c * self.rows.max(self.mass) * largest(self.loss);
         if self.norm > most {
             self.scale *= (most / self.norm).sqrt();
             self.norm = most;
@@ -62,5 +97,14 @@ impl Descent {
     /// The factor that makes dual variables feasible.
     pub(super) fn theta(&self) -> f64 {
         ((1.0 - ROUNDING) * self.t / self.most).min(1.0)
+    }
+}
+
+/// What |w|^2 is at most at an optimum, over C sum c. There the primal is the dual, so |w|^2 = sum of a m, where m is the
+/// margin and a = -C c L'(m) (of a row between its bounds m = 1): hinge a <= C c; squared 2 C c (1 - m) m <= C c / 2.
+fn largest(loss: Loss) -> f64 {
+    match loss {
+        Loss::Hinge => 1.0,
+        Loss::SquaredHinge => 0.5,
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Head<T> {
     pub(in crate::solver) dual_moments: Option<DualMoments>,
     /// Where Pegasos stands; None where the dual is solved.
     pub(in crate::solver) descent: Option<Descent>,
+    /// Of the rows of the set by which Pegasos makes an update, how steep the loss is, where that differs.
+    pub(in crate::solver) steepness: Vec<f32>,
 }
 
 impl<T: Real> Head<T> {
@@ -72,12 +74,17 @@ impl<T: Real> Head<T> {
             proof: None,
             dual_moments: None,
             descent: None,
+            steepness: Vec::new(),
         })
     }
 
     /// Sets where it begins.
     pub(in crate::solver) fn set_start(&mut self, start: Start) {
         self.alpha = Lined::as_they_lie(start.duals);
+        if let Some(descent) = &mut self.descent {
+            descent.go_on(start.updates);
+            self.state.updates = Some(start.updates);
+        }
         if let Some(weights) = &start.weights {
             self.iterate.stand_at(weights);
         }
@@ -102,7 +109,7 @@ impl<T: Real> Head<T> {
 
     /// Lets Pegasos train this head from the start.
     pub(in crate::solver) fn descend(&mut self, rows: usize) {
-        self.descent = Some(Descent::new(rows));
+        self.descent = Some(Descent::new(self.state.terms.loss, rows));
     }
 
     /// What visits rows. Its sums go back to the state.

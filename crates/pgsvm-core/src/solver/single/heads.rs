@@ -92,7 +92,15 @@ impl<T: Real> Singles<T> {
         }
     }
 
-    /// Has Pegasos look at a row of a block by which it is to make an update.
+    /// Makes room for Pegasos to look at so many rows of a set by which it is to make an update.
+    pub(crate) fn begin_set(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        for head in self.running() {
+            head.begin_set(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Has Pegasos look at a row of a set by which it is to make an update.
     #[inline(always)]
     pub(crate) fn look<K: Isa>(&mut self, row: &Row<'_>) {
         for head in self.running() {
@@ -100,20 +108,21 @@ impl<T: Real> Singles<T> {
         }
     }
 
-    /// Begins the update by the block looked at.
-    pub(crate) fn begin_update(&mut self) {
-        self.running().for_each(Head::begin_update);
+    /// Begins the update by the set looked at. `keeps_norm`: its rows have fewer values than there are features.
+    pub(crate) fn begin_update(&mut self, keeps_norm: bool) {
+        self.running()
+            .for_each(|head| head.begin_update(keeps_norm));
     }
 
-    /// Adds a row of a block of `size` rows.
+    /// Adds a row of a set of `size` rows.
     #[inline(always)]
-    pub(crate) fn descend_by_block<K: Isa>(&mut self, row: &Row<'_>, size: usize) {
+    pub(crate) fn descend_by_set<K: Isa>(&mut self, row: &Row<'_>, size: usize) {
         for head in self.running() {
-            head.descend_by_block::<K>(row, size);
+            head.descend_by_set::<K>(row, size);
         }
     }
 
-    /// Ends the update by a block.
+    /// Ends the update by a set.
     pub(crate) fn end_update(&mut self) {
         self.running().for_each(Head::end_update);
     }

@@ -97,6 +97,7 @@ impl<T: Real> Head<T> {
             Verified::Ended { shrink: 1.0 } => {}
             Verified::Ended { shrink } => self.scale_duals(shrink),
             Verified::GoesOn => self.go_on_from(&mut proof.v),
+            Verified::Begins { .. } if self.descent.is_some() => self.go_on_from(&mut proof.v),
             Verified::Begins { kappa, at_v } => self.iterate.begin_with(&proof.v, kappa, at_v),
         }
     }

@@ -268,14 +268,14 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         Some((y, cost, score))
     }
 
-    /// Adds `step` to the dual variable of a row, and so y x times it to u; gives back what the variable is then.
+    /// Adds `step` to the dual variable of a row, and so y x times it to u; gives back what the variable was and is.
     #[inline(always)]
     pub(in crate::solver) fn add_scaled<K: Isa>(
         &mut self,
         row: &Row<'_>,
         y: f64,
         step: f64,
-    ) -> f32 {
+    ) -> (f32, f32) {
         let place = &self.head.alpha[row.ordinal()];
         let before = place.get();
         let after = (f64::from(before) + step) as f32;
@@ -284,7 +284,13 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         let mut deferred = Deferred::NONE;
         deferred.push(self.view.add::<K>(row, y * delta));
         self.catch_up::<K>(deferred);
-        after
+        (before, after)
+    }
+
+    /// <u, x>
+    #[inline(always)]
+    pub(in crate::solver) fn score_now<K: Isa>(&self, row: &Row<'_>) -> f64 {
+        self.view.score::<K>(row, self.view.u)
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.

@@ -1,11 +1,14 @@
 //! Block minimization by Pegasos (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 3): the primal, one block of rows at a time.
 //!
 //! A pass goes over the blocks in a fresh random order, each delivered once. Of a block B there is either one update
-//! by each of its rows, in the shuffled order in which they arrive (r = |B| in the paper, BLOCK-P-I), or one update by
-//! all of it (r = 1, BLOCK-P-B): its rows are kept in the cache as they arrive, their margins taken at the weights as
-//! they are, and those in B+ added when the last has come. Rows that all fit the cache are one block. What an update
+//! by each of its rows, in the shuffled order in which they arrive (r = |B| in the paper, BLOCK-P-I), or its rows are kept in
+//! the cache until the last has come, and there are r updates, each by a set of them: their margins are taken at the
+//! weights as they are, then those in B+ are added. With r = 1 (BLOCK-P-B) the set is the block. Rows that all fit the cache
+//! are one block, unless more were asked for. What an update
 //! does, and whence a primal method has its certificate: `solver/single/pegasos.rs`. A block has no stop rule of its own; the
 //! training ends by the certificate's gap as any other does, or by the number of passes.
+
+use std::ops::Range;
 
 use crate::base::random::Random;
 use crate::base::step::Step;
@@ -27,8 +30,9 @@ use crate::training::schedule::interface::read_page;
 use crate::training::schedule::pass::{Held, InPasses, Passes, StreamedPass};
 use crate::training::tallies::Tallies;
 
-/// Consecutive rows of the cache that stay together when they are shuffled.
+/// Consecutive rows of the cache that stay together when they are shuffled, and where they are drawn into sets.
 const GROUP: usize = 4;
+const APART: usize = 1;
 
 /// Where rows come from.
 enum RowStore {
@@ -43,6 +47,8 @@ enum RowStore {
 enum RowPurpose {
     /// An update by itself.
     Update,
+    /// Not at all as yet.
+    Keep,
     /// To see whether it is in B+.
     Look,
     /// To be added if it is, of so many rows.
@@ -51,18 +57,33 @@ enum RowPurpose {
     Check,
 }
 
+/// The set of rows by which an update is being made.
+#[derive(Clone)]
+struct Set {
+    /// Its number in the block.
+    number: u32,
+    /// Its part of the order.
+    groups: Range<usize>,
+    /// Its rows.
+    size: usize,
+    /// Whether its rows are being added.
+    adds: bool,
+}
+
 pub(in crate::training) struct Pegasos<T> {
     rows: RowStore,
     facts: Facts,
     level: Level,
     random: Random,
-    updates: Updates,
+    /// Updates for a block; None: one for each row.
+    sets: Option<u32>,
     passes: Passes<T>,
-    /// Groups of the cache's rows in the order of their visits, and how many of them are done.
+    /// Groups of so many of the cache's rows in the order of their visits, and how many of them are done.
+    group: usize,
     order: Vec<u32>,
     cursor: usize,
-    /// Whether these are the rows of a block that are to be added.
-    adding: bool,
+    /// The set at hand, once all rows of its block are in the cache.
+    set: Option<Set>,
     /// Updates by blocks that this pass has made, and whether the block at hand is its last.
     block: u32,
     last: bool,
@@ -96,26 +117,31 @@ impl<T: Real> Pegasos<T> {
             facts,
             level: Level::best(),
             random,
-            updates: problem.pegasos().unwrap_or(Updates::Row),
+            sets: match problem.pegasos() {
+                Some(Updates::Sets(sets)) => Some(sets),
+                Some(Updates::Block) => Some(1),
+                Some(Updates::Row) | None => None,
+            },
             passes,
+            group: GROUP,
             order: Vec::new(),
             cursor: 0,
-            adding: false,
+            set: None,
             block: 0,
             last: false,
             size: 0,
             read: 0,
         };
-        this.begin_walk()?;
+        this.begin_pass()?;
         Ok(this)
     }
 
     /// What a row that comes in a pass is visited for.
     fn visit(&self) -> RowPurpose {
-        match (self.passes.current, self.updates) {
+        match (self.passes.current, self.sets) {
             (StreamedPass::Verify, _) => RowPurpose::Check,
-            (StreamedPass::Full, Updates::Row) => RowPurpose::Update,
-            (StreamedPass::Full, Updates::Block) => RowPurpose::Look,
+            (StreamedPass::Full, None) => RowPurpose::Update,
+            (StreamedPass::Full, Some(_)) => RowPurpose::Keep,
         }
     }
 
@@ -135,36 +161,61 @@ impl<T: Real> Pegasos<T> {
             visit,
         });
         self.passes.keep(batch.words, dense);
-        if let RowPurpose::Look = visit {
+        if let RowPurpose::Keep = visit {
             let mut page = PageMut::open(region.words(), dense);
             store(Batch::new(batch.words, dense), &mut page, None);
         }
         consumer.release();
         match (visit, ends) {
             (_, Ends::Nothing) | (RowPurpose::Check, Ends::Block) => {}
-            (RowPurpose::Look, ends) => self.begin_adding(ends == Ends::Pass)?,
+            (RowPurpose::Keep, ends) => self.begin_sets(ends == Ends::Pass)?,
             (_, ends) => self.end_block(ends == Ends::Pass)?,
         }
         Ok(Some(values))
     }
 
-    /// Every row of the block has been looked at.
-    fn begin_adding(&mut self, last: bool) -> Result<(), TrainError> {
+    /// Every row of the block is in the cache.
+    fn begin_sets(&mut self, last: bool) -> Result<(), TrainError> {
         self.last = last;
-        self.adding = true;
         self.size = self.page().slots();
+        self.begin_walk()?;
+        self.begin_set(0)
+    }
+
+    /// Begins the next set that has rows, from this number on; ends the block behind the last.
+    fn begin_set(&mut self, from: u32) -> Result<(), TrainError> {
+        let (groups, sets) = (self.order.len() as u64, self.sets.unwrap_or(1).max(1));
+        let border = |number: u32| (groups * u64::from(number) / u64::from(sets)) as usize;
+        let number = (from..sets).find(|it| border(*it) < border(it + 1));
+        let Some(number) = number else {
+            self.set = None;
+            return self.end_block(self.last);
+        };
+        let groups = border(number)..border(number + 1);
+        let size = (groups.len() * self.group).min(self.size);
         if let Some(heads) = self.passes.solver.singles_mut() {
-            heads.begin_update();
+            heads.begin_set(size)?;
         }
-        self.begin_walk()
+        self.cursor = groups.start;
+        self.set = Some(Set {
+            number,
+            groups,
+            size,
+            adds: false,
+        });
+        Ok(())
     }
 
     /// Orders the groups of the rows in the cache.
     fn begin_walk(&mut self) -> Result<(), TrainError> {
-        let groups = match &mut self.rows {
-            RowStore::Resident(_) => self.facts.rows.div_ceil(GROUP),
-            RowStore::Streaming(..) => self.page().slots().div_ceil(GROUP),
+        let trains = self.passes.current == StreamedPass::Full;
+        let in_sets = self.sets.is_some_and(|sets| trains && sets > 1);
+        self.group = if in_sets { APART } else { GROUP };
+        let rows = match &mut self.rows {
+            RowStore::Resident(_) => self.facts.rows,
+            RowStore::Streaming(..) => self.page().slots(),
         };
+        let groups = rows.div_ceil(self.group);
         self.cursor = 0;
         self.order.clear();
         let bytes = 4 * groups as u64;
@@ -172,7 +223,7 @@ impl<T: Real> Pegasos<T> {
             .try_reserve(groups)
             .map_err(|_| TrainError::OutOfMemory { bytes })?;
         self.order.extend(0..groups as u32);
-        if self.passes.current == StreamedPass::Full && self.updates == Updates::Row {
+        if trains && self.sets != Some(1) {
             self.random.shuffle(&mut self.order);
         }
         Ok(())
@@ -180,51 +231,61 @@ impl<T: Real> Pegasos<T> {
 
     /// Visits groups of rows in the cache with about `budget` values; ends the walk behind the last.
     fn walk_on(&mut self, budget: usize) -> Result<usize, TrainError> {
-        let visit = match self.adding {
-            true => RowPurpose::Add(self.size),
-            false => self.visit(),
+        let (visit, last) = match &self.set {
+            Some(set) if set.adds => (RowPurpose::Add(set.size), set.groups.end),
+            Some(set) => (RowPurpose::Look, set.groups.end),
+            None => (self.visit(), self.order.len()),
         };
-        let per_group = GROUP * self.facts.mean_row_words.max(1);
+        let group = self.group;
+        let per_group = group * self.facts.mean_row_words.max(1);
         let from = self.cursor;
-        let end = (from + budget.div_ceil(per_group)).min(self.order.len());
+        let end = (from + budget.div_ceil(per_group)).min(last);
         let words = match &mut self.rows {
             RowStore::Resident(arena) => arena.words(),
             RowStore::Streaming(region, _) => region.words(),
         };
         let page = VisitedPage::as_stored(Page::new(words, self.facts.dense));
         let groups = self.order[from..end].iter();
-        let rows = groups.flat_map(|&group| slots(group, page.slots()));
+        let rows = groups.flat_map(|&number| slots(number, group, page.slots()));
         let visited = self.level.run(VisitRows {
             solver: &mut self.passes.solver,
             rows: rows.map(|slot| page.row(slot)),
             visit,
         });
         self.cursor = end;
-        if !self.adding {
+        let arrived = matches!(self.rows, RowStore::Streaming(..));
+        if self.set.as_ref().is_none_or(|set| !set.adds && !arrived) {
             self.passes.rows += visited;
         }
-        let values = (end - from) * per_group;
-        if end < self.order.len() {
-            return Ok(values);
+        let mut values = (end - from) * per_group;
+        if end == last {
+            // the weights are gone over
+            values += self.facts.features;
+            match self.set.take() {
+                Some(set) if set.adds => self.end_set(&set)?,
+                Some(set) => self.begin_adding(set),
+                None => self.end_block(true)?,
+            }
         }
-        self.end_walk(visit)?;
-        // the weights are gone over
-        Ok(values + self.facts.features)
+        Ok(values)
     }
 
-    /// The rows in the cache have been visited for this.
-    fn end_walk(&mut self, visit: RowPurpose) -> Result<(), TrainError> {
-        match visit {
-            RowPurpose::Look => self.begin_adding(true),
-            RowPurpose::Add(_) => {
-                self.adding = false;
-                if let Some(heads) = self.passes.solver.singles_mut() {
-                    heads.end_update();
-                }
-                self.end_block(self.last)
-            }
-            RowPurpose::Update | RowPurpose::Check => self.end_block(true),
+    /// Every row of the set has been looked at.
+    fn begin_adding(&mut self, set: Set) {
+        let few = set.size * self.facts.mean_row_words < self.facts.features;
+        let keeps_norm = few && self.sets != Some(1);
+        if let Some(heads) = self.passes.solver.singles_mut() {
+            heads.begin_update(keeps_norm);
         }
+        self.cursor = set.groups.start;
+        self.set = Some(Set { adds: true, ..set });
+    }
+
+    fn end_set(&mut self, set: &Set) -> Result<(), TrainError> {
+        if let Some(heads) = self.passes.solver.singles_mut() {
+            heads.end_update();
+        }
+        self.begin_set(set.number + 1)
     }
 
     /// Makes room for the next block, and ends the pass behind its last one.
@@ -253,10 +314,19 @@ impl<T: Real> Pegasos<T> {
 
     fn end_pass(&mut self, held: Held) -> Result<(), TrainError> {
         self.passes.end(held)?;
-        if let RowStore::Resident(_) = self.rows {
-            self.begin_walk()?;
+        self.begin_pass()
+    }
+
+    /// Begins to go over rows that are all in the cache.
+    fn begin_pass(&mut self) -> Result<(), TrainError> {
+        self.set = None;
+        match (&self.rows, self.passes.current) {
+            (RowStore::Streaming(..), _) => Ok(()),
+            (RowStore::Resident(_), StreamedPass::Full) if self.sets.is_some() => {
+                self.begin_sets(true)
+            }
+            (RowStore::Resident(_), _) => self.begin_walk(),
         }
-        Ok(())
     }
 
     fn page(&mut self) -> Page<'_> {
@@ -286,7 +356,7 @@ impl<T: Real> InPasses for Pegasos<T> {
             if self.passes.solver.done() {
                 return Ok(Step::Done);
             }
-            let walks = self.adding || matches!(self.rows, RowStore::Resident(_));
+            let walks = self.set.is_some() || matches!(self.rows, RowStore::Resident(_));
             let values = if walks {
                 self.walk_on(left)?
             } else if let Some(values) = self.take_batch()? {
@@ -305,7 +375,7 @@ impl<T: Real> InPasses for Pegasos<T> {
     }
 
     fn begin_anew(&mut self) -> Result<(), TrainError> {
-        self.begin_walk()
+        self.begin_pass()
     }
 
     fn begin_scan(&mut self) {
@@ -342,10 +412,10 @@ impl<T: Real> InPasses for Pegasos<T> {
     }
 }
 
-/// The slots of a group.
-fn slots(group: u32, slots: usize) -> std::ops::Range<usize> {
-    let first = group as usize * GROUP;
-    first..(first + GROUP).min(slots)
+/// The slots of group `number`.
+fn slots(number: u32, group: usize, slots: usize) -> Range<usize> {
+    let first = number as usize * group;
+    first..(first + group).min(slots)
 }
 
 /// Visits of some rows; gives back how many they were.
@@ -374,8 +444,8 @@ impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for VisitRows<'_, T, R> {
             match self.visit {
                 RowPurpose::Update => heads.descend_by_row::<K>(&row),
                 RowPurpose::Look => heads.look::<K>(&row),
-                RowPurpose::Add(size) => heads.descend_by_block::<K>(&row, size),
-                RowPurpose::Check => {}
+                RowPurpose::Add(size) => heads.descend_by_set::<K>(&row, size),
+                RowPurpose::Keep | RowPurpose::Check => {}
             }
         }
         count

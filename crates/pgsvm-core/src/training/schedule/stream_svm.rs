@@ -3,7 +3,9 @@
 //! Every row read enters the working set and, when that is full, replaces random members; the trainer picks members at
 //! random. A member at a bound is evicted when its gradient is beyond epsilon (below), which is the largest projected
 //! gradient of the last n picks (equation 9), times 0.9 at each pick while the set is more than 90 % full. Rows are
-//! measured on arrival for the certificate, which takes the place of the paper's M+ - M- test. No proximal shift.
+//! measured on arrival for the certificate. What stops it is that, or the paper's M+ - M- test (equation 10): then a pass is
+//! a scan of the reader, and the T updates made meanwhile are the picks. How many these are for each row that arrives is
+//! given, or left to time, as the paper's two threads leave it. No proximal shift.
 
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedPage;

@@ -23,7 +23,7 @@ use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
-use crate::task::problem::{Policy, Problem, Timing};
+use crate::task::problem::{Picks, Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
@@ -60,6 +60,7 @@ pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) random: Random,
     timing: Timing,
     policy: Policy,
+    picks: Picks,
     /// The threshold of the published form.
     pub(in crate::training) threshold: Threshold,
     pub(in crate::training) passes: Passes<T>,
@@ -116,6 +117,11 @@ impl<T: Real> Streaming<T> {
             random,
             timing: problem.timing(),
             policy: problem.policy(),
+            picks: match (problem.policy(), problem.timing(), problem.picks()) {
+                (Policy::Paper, _, Picks::Each(count)) => Picks::Each(count),
+                (Policy::Paper, Timing::Timed, Picks::Free) => Picks::Free,
+                _ => Picks::Usual,
+            },
             threshold: Threshold::new(),
             cut: GRADES,
             margins: margins(),
@@ -204,10 +210,21 @@ impl<T: Real> Streaming<T> {
 
     /// Owes cached visits for so many fresh rows.
     fn owe(&mut self, rows: usize) {
-        let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
-        let visits = rows as f64 * CACHED_VISITS.min(limit);
-        self.owed += visits;
-        self.spare += SPARE * visits;
+        match self.picks {
+            Picks::Usual => {
+                let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
+                let visits = rows as f64 * CACHED_VISITS.min(limit);
+                self.owed += visits;
+                self.spare += SPARE * visits;
+            }
+            Picks::Each(count) => self.owed += rows as f64 * f64::from(count),
+            Picks::Free => self.spare = f64::INFINITY,
+        }
+    }
+
+    /// Whether rows are picked a given number of times, all of which belong to the pass.
+    fn counts_picks(&self) -> bool {
+        matches!(self.picks, Picks::Each(_))
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
@@ -291,7 +308,8 @@ impl<T: Real> Streaming<T> {
 
     /// Forgets what is of one pass, half a sweep too: the solver begins its sums anew.
     fn forget_pass(&mut self) {
-        (self.owed, self.spare) = (0.0, 0.0);
+        let owed = if self.counts_picks() { self.owed } else { 0.0 };
+        (self.owed, self.spare) = (owed, 0.0);
         (self.settled, self.ending) = (false, false);
         self.sweep.clear();
         self.cursor = 0;
@@ -366,7 +384,8 @@ impl<T: Real> InPasses for Streaming<T> {
             if self.passes.solver.done() {
                 return Ok(Step::Done);
             }
-            let values = if self.ending {
+            let picks = self.counts_picks() && self.may_sweep(self.owed);
+            let values = if self.ending && !picks {
                 if self.waits() && self.may_sweep(self.spare) {
                     self.sweep_some()?
                 } else {
