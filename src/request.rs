@@ -19,8 +19,8 @@ use crate::request::source::Source;
 use pgsvm_core::memory::{all_of, gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Folds, Plan, Purpose, MOST_FOLDS};
 use pgsvm_core::{
-    Balance, Compression, Inner, Loss, Order, Picks, Policy, Problem, Proximal, Scale, Scoring,
-    Spooling, StopRule, Updates,
+    Balance, Compression, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Scale,
+    Scoring, Spooling, StopRule, Updates,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -126,6 +126,9 @@ pub struct Terms {
     pub max_passes: u32,
     pub seed: u64,
     pub policy: Policy,
+    pub leader: Leader,
+    /// Whether the intercept's weight is left out of the norm.
+    pub free_intercept: bool,
     pub proximal: Proximal,
     /// Rounds over a block, for the solvers that have blocks.
     pub inner_rounds: u32,
@@ -203,7 +206,17 @@ impl ClassWeight {
 impl Terms {
     /// The word for `solver`.
     pub fn solver(&self) -> &'static str {
+        match (self.policy, self.leader) {
+            (Policy::Cached, Leader::Auto) => "auto",
+            (Policy::Cached, Leader::Newton) => "newton",
+            _ => self.solver_taken(false),
+        }
+    }
+
+    /// The word for what trained; `newton`: whether that was Newton's method.
+    pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
+            _ if newton => "newton",
             Policy::Cached | Policy::Paper => "stream",
             Policy::Block => "block",
             Policy::SelectiveBlock => "selective_block",
@@ -346,13 +359,16 @@ fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
             ],
         )?,
     };
+    let solver = given.solver.as_deref().unwrap_or("auto");
     Ok(Terms {
         loss,
         intercept: given.intercept.unwrap_or(true),
         tolerance: tolerance(given.tolerance, choices.stop)?,
         max_passes: max_passes(given.max_passes)?,
         seed: given.seed.unwrap_or(0) as u32 as u64,
-        policy: choices.policy_of(given.solver.as_deref().unwrap_or("auto"))?,
+        policy: choices.policy_of(solver)?,
+        leader: choices.leader_of(solver, loss)?,
+        free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         proximal: choices.proximal,
         inner_rounds: choices
             .inner_rounds
@@ -659,6 +675,14 @@ const NULLS: [(&str, Nulls); 4] = [
 /// The words for an order.
 const ORDERS: [(&str, Order); 2] = [("random", Order::Random), ("sequential", Order::Sequential)];
 
+/// The word given for the option `intercept`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InterceptWord {
+    /// Its weight is in the norm.
+    Regularized,
+    Free,
+}
+
 /// The word given for `inner`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InnerWord {
@@ -679,6 +703,7 @@ pub fn read_options(options: Option<&JsonText>) -> Result<serde_json::Value, Fai
 /// What `options` may choose. What belongs to some solvers only is None unless given.
 struct Choices {
     policy: Option<Policy>,
+    intercept: Option<InterceptWord>,
     proximal: Proximal,
     inner_rounds: Option<u32>,
     inner: Option<InnerWord>,
@@ -704,6 +729,7 @@ impl Choices {
     fn of(options: &serde_json::Value) -> Result<Self, Failure> {
         let mut choices = Self {
             policy: None,
+            intercept: None,
             proximal: Proximal::Auto,
             inner_rounds: None,
             inner: None,
@@ -741,6 +767,7 @@ impl Choices {
             ("stream", stream),
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
+            ("newton", Policy::Cached),
         ];
         let policy = word("solver", solver, &known)?;
         let (stream, blocks, block) = (
@@ -770,6 +797,50 @@ impl Choices {
             );
         }
         Ok(policy)
+    }
+
+    /// Whether Newton's method leads.
+    fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
+        match solver {
+            "newton" if loss != Loss::SquaredHinge => Err(invalid(
+                "solver 'newton' minimizes the squared hinge loss only",
+            )
+            .hint("loss => 'squared_hinge'")),
+            "newton" => Ok(Leader::Newton),
+            "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
+                Ok(Leader::Newton)
+            }
+            _ => Ok(Leader::Nobody),
+        }
+    }
+
+    /// Whether the intercept's weight is left out of the norm.
+    fn free_intercept(
+        &self,
+        solver: &str,
+        loss: Loss,
+        intercept: Option<bool>,
+    ) -> Result<bool, Failure> {
+        if self.intercept != Some(InterceptWord::Free) {
+            return Ok(false);
+        }
+        if intercept == Some(false) {
+            return Err(invalid("there is no intercept that could be free")
+                .hint("intercept => true, or leave \"intercept\" out of the options"));
+        }
+        if !matches!(solver, "auto" | "newton") {
+            return Err(
+                invalid(format!("solver '{solver}' knows no free intercept"))
+                    .hint("solver => 'newton'"),
+            );
+        }
+        if loss != Loss::SquaredHinge {
+            return Err(
+                invalid("a free intercept is for the squared hinge loss only")
+                    .hint("loss => 'squared_hinge'"),
+            );
+        }
+        Ok(true)
     }
 
     /// How many rows of the cache are picked.
@@ -846,6 +917,13 @@ impl Choices {
             "policy" => {
                 let known = [("cached", Policy::Cached), ("paper", Policy::Paper)];
                 self.policy = Some(word(key, &text, &known)?);
+            }
+            "intercept" => {
+                let known = [
+                    ("regularized", InterceptWord::Regularized),
+                    ("free", InterceptWord::Free),
+                ];
+                self.intercept = Some(word(key, &text, &known)?);
             }
             "inner_rounds" => {
                 let most = Problem::MOST_INNER_ROUNDS;
@@ -953,7 +1031,7 @@ impl Choices {
             "warm_start" => self.warm_start = Some(text),
             _ => {
                 return Err(invalid(format!("unknown option \"{}\"", shortened(key))).hint(
-                    "options know \"policy\", \"picks\", \"stop\", \"blocks\", \"inner_rounds\", \"inner\", \"inner_updates\", \"split\", \"block_order\", \
+                    "options know \"policy\", \"picks\", \"stop\", \"blocks\", \"inner_rounds\", \"inner\", \"inner_updates\", \"intercept\", \"split\", \"block_order\", \
                      \"compression\", \"proximal\", \"duals\", \"inherit\", \"deploy\", \"relation\", \"metric\", \"costs\", \"folds\", \"fold_column\", \"fold_order\", \
                      \"max_categories\", \"hash_bits\", \"normalize_rows\" and \"warm_start\"",
                 ));

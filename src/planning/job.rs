@@ -124,6 +124,8 @@ impl Job {
             .with_seed(terms.seed)
             .with_timing(self.timing)
             .with_policy(terms.policy)
+            .with_leader(terms.leader)
+            .with_free_intercept(terms.free_intercept)
             .with_inner_rounds(terms.inner_rounds)?
             .with_inner(terms.inner)?
             .with_blocks(terms.blocks)?

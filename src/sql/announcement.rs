@@ -117,7 +117,7 @@ impl Announcement<'_> {
             version_row::loss_word(terms.loss),
             report.c.unwrap_or_default(),
             self.labelled.scale,
-            terms.solver(),
+            terms.solver_taken(report.newton),
             counted(report.passes.into(), "pass"),
             self.trained.trainer.report.summary().gap,
             memory(self.trained, self.labelled.cache_bytes),

@@ -21,8 +21,8 @@ use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    look_by, Cache, CacheError, Duals, Leeways, Problem, ReadError, Reader, ReaderJob, Scaling,
-    Spool, Start, Step, TrainError, Trainer, Weights,
+    look_by, Cache, CacheError, Duals, Leeways, NewtonRefused, Problem, ReadError, Reader,
+    ReaderJob, Scaling, Spool, Start, Step, TrainError, Trainer, Weights,
 };
 
 /// Rows the reader handles in a step.
@@ -335,6 +335,14 @@ fn train_failure(error: TrainError) -> Failure {
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for {bytes} bytes of dual variables and weights"),
         ),
+        TrainError::Newton(refused) => {
+            let hint = match refused {
+                NewtonRefused::Loss => "loss => 'squared_hinge'",
+                NewtonRefused::Streams => "SET pgsvm.cache_size = '1GB', or solver => 'auto'",
+                NewtonRefused::Features(_) => "solver => 'auto'",
+            };
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, refused.to_string()).hint(hint)
+        }
         TrainError::Plan(error) => {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         }

@@ -192,7 +192,7 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], tolerance => 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], max_passes => 0);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'newton');
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'secant');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"speed": 11}');
 \echo :LAST_ERROR_SQLSTATE

@@ -31,6 +31,7 @@ pub mod cache;
 pub mod engine;
 #[cfg(test)]
 mod fixtures;
+mod linalg;
 pub mod reader;
 mod rows;
 pub mod scaling;
@@ -58,8 +59,8 @@ pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Inner, Order, Picks, Policy, Problem, ProblemError, Proximal, StopRule,
-    Timing, Updates,
+    self, Compression, Inner, Leader, NewtonRefused, Order, Picks, Policy, Problem, ProblemError,
+    Proximal, StopRule, Timing, Updates,
 };
 pub use task::report::{
     relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,

@@ -25,7 +25,9 @@ mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
 mod joint;
+pub(crate) mod led;
 mod metric;
+pub(crate) mod newton;
 mod proximal;
 pub(crate) mod scans;
 mod single;
@@ -49,6 +51,7 @@ use certificate::state::HeadState;
 use driver::{Method, Visits};
 use joint::JointHeads;
 use metric::ColumnScales;
+use newton::choice::{leading, Leading};
 use single::heads::Singles;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
@@ -76,6 +79,9 @@ pub(crate) struct Solver<T> {
     /// Visits before the last active pass began.
     visits_before: u64,
     scales: ColumnScales,
+    /// Whether Newton's method leads the heads, and with a free intercept.
+    led: Option<Leading>,
+    was_led: bool,
 }
 
 /// Who holds the heads' weights and dual variables.
@@ -111,7 +117,9 @@ impl<T: Real> Solver<T> {
             HeadState::new(problem, spec, facts, together)
         });
         let states = gathered(states)?;
-        let heads = if problem.pegasos().is_none() && JointHeads::suits(&states) {
+        let led = leading(problem, facts, specs.len(), together);
+        let apart = problem.pegasos().is_some() || led.is_some();
+        let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
         } else {
             let mut singles = Singles::new(specs, states, intercept, facts)?;
@@ -128,6 +136,8 @@ impl<T: Real> Solver<T> {
             at_hand: false,
             visits_before: 0,
             scales: ColumnScales::new(facts)?,
+            led,
+            was_led: led.is_some(),
         })
     }
 
@@ -473,6 +483,7 @@ impl<T: Real> Method for Solver<T> {
     }
 
     fn stop(&mut self) {
+        self.end_leading();
         ask!(&mut self.heads, heads => heads.end_turns());
         self.each_state(|state| {
             if state.runs() {
@@ -499,7 +510,8 @@ impl<T: Real> Method for Solver<T> {
 
     fn gap(&self) -> Option<f64> {
         let largest = || self.states().map(HeadState::gap).fold(0.0, f64::max);
-        (self.full_passes > 0).then(largest)
+        let known = self.full_passes > 0 || self.known_primal().is_finite();
+        (known && self.len() > 0).then(largest)
     }
 
     fn projected_gradient(&self) -> Option<f64> {

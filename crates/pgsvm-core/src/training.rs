@@ -231,6 +231,7 @@ impl Trainer {
                 updates: 0,
                 evictions: 0,
                 replaced: 0,
+                newton: false,
             },
         })
     }

@@ -36,6 +36,7 @@ mod level;
 pub mod products;
 pub mod real;
 pub mod request;
+pub mod tile;
 
 pub use level::{Isa, Level, Work};
 pub use products::{Beside, Deferred, DenseStep, Products};

@@ -10,6 +10,7 @@
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
@@ -42,8 +43,8 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, LogEntry, Loss, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale,
-    Start, Step, Trainer,
+    Cache, HeadSpec, Leader, LogEntry, Loss, Phase, Policy, Problem, Proximal, Reader, ReaderJob,
+    Scale, Start, Step, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -177,6 +178,12 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
             Some("on") => Proximal::On,
             Some("off") => Proximal::Off,
             Some(other) => return Err(format!("unknown proximal {other}").into()),
+        })
+        .with_leader(match options.take("newton").as_deref() {
+            None | Some("off") => Leader::Nobody,
+            Some("auto") => Leader::Auto,
+            Some("on") => Leader::Newton,
+            Some(other) => return Err(format!("unknown newton {other}").into()),
         })
         .with_trainers(options.number("trainers", 1)?)?)
 }

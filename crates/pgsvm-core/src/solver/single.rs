@@ -5,5 +5,6 @@
 pub(crate) mod descent;
 pub(crate) mod head;
 pub(crate) mod heads;
+pub(crate) mod led;
 pub(crate) mod pegasos;
 pub(crate) mod verify;

@@ -123,6 +123,42 @@ pub enum Proximal {
     Off,
 }
 
+/// Whether Newton's method leads heads to their optimum, where the loss is the squared hinge and all rows are in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Leader {
+    /// Where that is expected to be faster than coordinate descent.
+    Auto,
+    /// Wherever it can.
+    Newton,
+    /// Never.
+    Nobody,
+}
+
+/// Why Newton's method cannot lead, though it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewtonRefused {
+    /// It minimizes the squared hinge alone.
+    Loss,
+    /// The rows do not fit the cache.
+    Streams,
+    /// There are so many features, more than [`Problem::MOST_NEWTON_FEATURES`].
+    Features(usize),
+}
+
+impl fmt::Display for NewtonRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = Problem::MOST_NEWTON_FEATURES;
+        match self {
+            Self::Loss => write!(f, "Newton's method minimizes the squared hinge loss only"),
+            Self::Streams => write!(f, "Newton's method needs all rows in the cache"),
+            Self::Features(features) => write!(
+                f,
+                "Newton's method takes {most} features at most, but there are {features}"
+            ),
+        }
+    }
+}
+
 /// A checked training problem. See the crate's head for the objective.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
@@ -141,6 +177,8 @@ pub struct Problem {
     blocks: Option<u32>,
     picks: Picks,
     stop: StopRule,
+    leader: Leader,
+    free_intercept: bool,
 }
 
 /// Why a parameter was refused.
@@ -173,6 +211,8 @@ impl Problem {
     pub const MAX_TRAINERS: usize = 64;
     /// Rounds over a block unless told otherwise.
     pub const DEFAULT_INNER_ROUNDS: u32 = 10;
+    /// Features that Newton's method has at most: its matrix takes four bytes for each pair of them.
+    pub const MOST_NEWTON_FEATURES: usize = 2048;
     /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
     pub const MOST_INNER_ROUNDS: u32 = 1000;
     /// Most updates of Pegasos by sets of a block: beyond, rows by themselves are the same.
@@ -209,6 +249,8 @@ impl Problem {
             blocks: None,
             picks: Picks::Usual,
             stop: StopRule::Gap,
+            leader: Leader::Nobody,
+            free_intercept: false,
         })
     }
 
@@ -313,6 +355,18 @@ impl Problem {
         Ok(self)
     }
 
+    /// Whether Newton's method leads the heads; nobody does unless told otherwise.
+    pub fn with_leader(mut self, leader: Leader) -> Self {
+        self.leader = leader;
+        self
+    }
+
+    /// Leaves the intercept's weight out of the norm, which only Newton's method can: [`Leader::Newton`] is to be chosen too.
+    pub fn with_free_intercept(mut self, free: bool) -> Self {
+        self.free_intercept = free;
+        self
+    }
+
     /// The loss function.
     pub fn loss(&self) -> Loss {
         self.loss
@@ -378,6 +432,14 @@ impl Problem {
             (Policy::Block, Inner::Pegasos(updates)) => Some(updates),
             _ => None,
         }
+    }
+    /// Whether there is an intercept whose weight is not in the norm.
+    pub fn free_intercept(&self) -> bool {
+        self.intercept && self.free_intercept
+    }
+    /// Whether Newton's method leads the heads.
+    pub fn leader(&self) -> Leader {
+        self.leader
     }
     /// Threads that train at the same time.
     pub fn trainers(&self) -> usize {

@@ -184,6 +184,8 @@ pub struct TrainerReport {
     pub evictions: u64,
     /// Rows dropped from the working set to make room.
     pub replaced: u64,
+    /// Whether Newton's method led the heads.
+    pub newton: bool,
 }
 
 /// The certificates of all heads in one.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::base::memory::OutOfMemory;
 use crate::cache::CacheError;
 use crate::task::plan::PlanError;
+use crate::task::problem::NewtonRefused;
 
 /// Why training cannot go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub enum TrainError {
     Head { head: usize },
     /// A start that does not have one dual variable for each row of the final head, or a weight for each feature.
     Start { head: usize },
+    /// Newton's method cannot lead.
+    Newton(NewtonRefused),
     /// The plan cannot be carried out.
     Plan(PlanError),
     /// The reader gave up.
@@ -34,6 +37,7 @@ impl fmt::Display for TrainError {
             Self::Start { head } => {
                 write!(f, "what is to begin from does not fit head {head}")
             }
+            Self::Newton(refused) => refused.fmt(f),
             Self::Plan(error) => error.fmt(f),
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }

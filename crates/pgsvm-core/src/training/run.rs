@@ -12,6 +12,7 @@ use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
 use crate::simd::Real;
 use crate::solver::driver::Method;
+use crate::solver::newton::choice;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
@@ -115,6 +116,9 @@ impl<T: Real> Run<T> {
             c,
             layout,
         } = StageHeads::first(goal, problem, &facts, &positive_weights)?;
+        if let Some(refused) = choice::refusal(problem, &facts, together) {
+            return Err(TrainError::Newton(refused));
+        }
         let random = Random::new(problem.seed(), Stream::Trainer);
         let mut solver = Solver::new(problem, &specs, &facts, together)?;
         if !start.is_empty() && start.len() != finals {
@@ -479,6 +483,7 @@ impl<T: Real> Run<T> {
             updates,
             evictions: tallies.evictions,
             replaced: tallies.replaced,
+            newton: self.solver().was_led(),
         })
     }
 }

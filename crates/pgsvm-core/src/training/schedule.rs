@@ -5,6 +5,7 @@
 pub(crate) mod block;
 pub(crate) mod grades;
 pub(crate) mod interface;
+pub(crate) mod newton;
 pub(crate) mod pass;
 pub(crate) mod pegasos;
 pub(crate) mod resident;
@@ -26,6 +27,7 @@ use crate::training::error::TrainError;
 use crate::training::log::Log;
 use block::BlockMinimization;
 use interface::Schedule;
+use newton::Newton;
 use pegasos::Pegasos;
 use resident::Resident;
 use streaming::{kept_rows, Streaming};
@@ -60,7 +62,7 @@ pub(super) fn begin<T: Real>(
         TrainerSide::Resident(facts, arena) => {
             let trainers = problem.trainers();
             let resident = Resident::new(solver, facts, arena, random, trainers, log)?;
-            Ok(Box::new(resident))
+            Ok(Box::new(Newton::new(resident, problem.seed())?))
         }
         TrainerSide::Streaming(facts, region, consumer) if problem.policy().has_blocks() => {
             let block =

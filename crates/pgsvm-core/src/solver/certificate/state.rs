@@ -185,6 +185,40 @@ impl HeadState {
         self.tolerance
     }
 
+    pub(in crate::solver) fn max_passes(&self) -> u32 {
+        self.max_passes
+    }
+
+    /// A pass of Newton's method has found this primal and this dual at the same weights, and with `arrived` the head has
+    /// ended. True where they are the certificate from now on.
+    pub(in crate::solver) fn take_certificate(
+        &mut self,
+        (primal, dual): (f64, f64),
+        tally: Tally,
+        arrived: bool,
+    ) -> bool {
+        self.full_passes += 1;
+        self.sums.visits += tally.rows;
+        self.sums.updates += tally.support;
+        self.best_dual = self.best_dual.max(dual);
+        if arrived {
+            self.begins = None;
+            self.stop = Some(StopReason::Tolerance);
+        }
+        if primal >= self.best.primal && !arrived {
+            return false;
+        }
+        self.best = Best {
+            primal,
+            correct: tally.correct,
+            ties: tally.ties,
+            rows: tally.rows,
+        };
+        self.support_vectors = tally.support;
+        self.certificate = Some(Certificate::of(primal, dual));
+        true
+    }
+
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
     pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
         self.begins = Some(match at_weights {

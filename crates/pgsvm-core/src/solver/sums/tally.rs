@@ -6,7 +6,7 @@ use crate::task::loss::LossFunction;
 
 /// Losses at the weights of a full pass's start, and what else a full pass counts.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::solver) struct Tally {
+pub(crate) struct Tally {
     /// Weighted losses at the weights of the pass's start.
     pub(in crate::solver) start_loss: f64,
     /// Rows on the right side there.

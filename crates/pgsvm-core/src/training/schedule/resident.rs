@@ -131,8 +131,36 @@ impl<T: Real> Resident<T> {
         Ok(this)
     }
 
+    pub(in crate::training) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The solver, and the words of the rows.
+    pub(in crate::training) fn solver_and_words(&mut self) -> (&mut Solver<T>, &[u32]) {
+        (&mut self.solver, self.arena.words())
+    }
+
+    /// Somebody who leads the heads has gone over all rows.
+    pub(in crate::training) fn note_pass(&mut self) {
+        self.passes += 1;
+        self.pass_rows = self.facts.rows;
+        self.note(Event::Pass);
+    }
+
+    /// Heads are not led any more: those that have not ended go on by themselves.
+    pub(in crate::training) fn begin_alone(&mut self) -> Result<(), TrainError> {
+        self.solver.end_leading();
+        match self.solver.done() {
+            true => Ok(()),
+            false => self.begin(),
+        }
+    }
+
     /// Begins the first pass: one that verifies where heads begin from dual variables.
     fn begin(&mut self) -> Result<(), TrainError> {
+        if self.solver.leading().is_some() {
+            return Ok(());
+        }
         if self.solver.wants_proof() {
             return self.begin_verify();
         }

@@ -1,0 +1,235 @@
+//! Sums of the products of rows with themselves: rows are packed into panels of columns and multiplied a block of them at a
+//! time, or, where they have few values, gone through value by value.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::linalg::lower::{Lower, SQUARE};
+use crate::simd::tile::{self, PANEL};
+use crate::simd::Isa;
+
+/// Numbers of a block: half a megabyte, which the second cache holds beside what the product needs.
+const BLOCK_NUMBERS: usize = 1 << 16;
+/// Rows of a block at least, so that a product is worth its way through the sums, and at most.
+const LEAST_ROWS: usize = 32;
+const MOST_ROWS: usize = 256;
+/// A row is gone through value by value where the pairs of its values are fewer than those of all columns by this factor:
+/// so much faster, multiplication by multiplication, is a product of blocks.
+const SCATTERED: usize = 12;
+
+/// Sums under way.
+pub(crate) struct Gram {
+    sums: Lower,
+    /// Panel after panel, in each the rows packed so far.
+    block: Vec<f64>,
+    block_rows: usize,
+    packed: usize,
+    /// Rows whose values may lie anywhere come packed or not: those that are packed are set to 0 first.
+    length: usize,
+}
+
+/// A row to be added, with a constant behind its features.
+#[derive(Clone, Copy)]
+pub(crate) struct Added<'a> {
+    pub(crate) dense: &'a [f32],
+    /// Pairs of column and value bits, columns ascending.
+    pub(crate) sparse: &'a [[u32; 2]],
+    pub(crate) constant: f64,
+    pub(crate) weight: f64,
+}
+
+impl Gram {
+    /// Nothing yet, for rows of so many values with the constant.
+    pub(crate) fn new(length: usize) -> Result<Self, OutOfMemory> {
+        let sums = Lower::new(length)?;
+        let wide = sums.panels() * PANEL;
+        let block_rows = (BLOCK_NUMBERS / wide).clamp(LEAST_ROWS, MOST_ROWS);
+        Ok(Self {
+            block: zeros(block_rows * wide)?,
+            block_rows,
+            sums,
+            packed: 0,
+            length,
+        })
+    }
+
+    /// Bytes for rows of so many values.
+    pub(crate) fn bytes(length: usize) -> usize {
+        let wide = length.next_multiple_of(PANEL);
+        8 * (Lower::numbers(length) + BLOCK_NUMBERS.max(LEAST_ROWS * wide))
+    }
+
+    /// Whether a row with so many values out of `length` is gone through value by value.
+    pub(crate) fn scatters(values: usize, length: usize) -> bool {
+        SCATTERED * values * values < length * length
+    }
+
+    /// Adds the products of a row with itself, times its weight; those of a full block are taken on the way. Gives back how many
+    /// multiplications of blocks that took.
+    #[inline(always)]
+    pub(crate) fn add<K: Isa>(&mut self, row: Added<'_>) -> usize {
+        let values = row.dense.len() + row.sparse.len() + 1;
+        if Self::scatters(values, self.length) {
+            self.scatter(row);
+            return 0;
+        }
+        self.pack(row);
+        match self.packed == self.block_rows {
+            true => self.multiply::<K>(),
+            false => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn scatter(&mut self, row: Added<'_>) {
+        let dense = row.dense.iter().enumerate();
+        let dense = dense.map(|(column, value)| (column, f64::from(*value)));
+        let sparse = row.sparse.iter();
+        let sparse =
+            sparse.map(|[column, bits]| (*column as usize, f64::from(f32::from_bits(*bits))));
+        let all = dense.chain(sparse).chain([(self.length - 1, row.constant)]);
+        for (place, (number, value)) in all.clone().enumerate() {
+            let factor = row.weight * value;
+            let sums = self.sums.row_mut(number);
+            for (column, other) in all.clone().take(place + 1) {
+                sums[column * PANEL] += factor * other;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pack(&mut self, row: Added<'_>) {
+        let (factor, stride) = (row.weight.sqrt(), self.block_rows * PANEL);
+        let place = self.packed * PANEL;
+        let (whole, rest) = row.dense.as_chunks::<PANEL>();
+        let panels = self.block.chunks_exact_mut(stride);
+        let mut panels = panels.map(|panel| &mut panel[place..place + PANEL]);
+        for values in whole {
+            if let Some(panel) = panels.next() {
+                for (packed, value) in panel.iter_mut().zip(values) {
+                    *packed = factor * f64::from(*value);
+                }
+            }
+        }
+        for panel in panels {
+            panel.fill(0.0);
+        }
+        let block = &mut self.block;
+        let at = |column: usize| column / PANEL * stride + place + column % PANEL;
+        for (offset, value) in rest.iter().enumerate() {
+            block[at(whole.len() * PANEL + offset)] = factor * f64::from(*value);
+        }
+        for [column, bits] in row.sparse {
+            block[at(*column as usize)] += factor * f64::from(f32::from_bits(*bits));
+        }
+        block[at(self.length - 1)] = factor * row.constant;
+        self.packed += 1;
+    }
+
+    /// Takes the products of what is packed.
+    #[inline(always)]
+    fn multiply<K: Isa>(&mut self) -> usize {
+        let (rows, panels) = (self.packed, self.sums.panels());
+        let stride = self.block_rows * PANEL;
+        let (block, sums) = (&self.block, &mut self.sums);
+        let packed = |panel: usize| block[panel * stride..][..rows * PANEL].as_chunks().0;
+        for panel in 0..panels {
+            let (squares, _) = sums.panel_mut(panel);
+            for (other, square) in squares.chunks_exact_mut(PANEL).enumerate() {
+                tile::add::<K>(square, 1.0, packed(other), packed(panel));
+            }
+        }
+        self.packed = 0;
+        rows * SQUARE * (panels * (panels + 1) / 2)
+    }
+
+    /// Takes the products of what is left.
+    #[inline(always)]
+    pub(crate) fn finish<K: Isa>(&mut self) {
+        if self.packed > 0 {
+            self.multiply::<K>();
+        }
+    }
+
+    /// The sums, or room for others: whoever takes them gives one back.
+    pub(crate) fn sums_mut(&mut self) -> &mut Lower {
+        &mut self.sums
+    }
+
+    /// Begins anew.
+    pub(crate) fn clear(&mut self) {
+        self.packed = 0;
+        self.sums.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, Work};
+
+    /// Rows as dense and sparse values, added to sums.
+    struct Add<'a>(&'a mut Gram, &'a [(Vec<f32>, Vec<[u32; 2]>)]);
+
+    impl Work for Add<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<K: Isa>(self) {
+            for (number, (dense, sparse)) in self.1.iter().enumerate() {
+                self.0.add::<K>(Added {
+                    dense,
+                    sparse,
+                    constant: 1.0,
+                    weight: 1.0 + (number % 3) as f64,
+                });
+            }
+            self.0.finish::<K>();
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_products_one_by_one() {
+        for (dense, features) in [(1, 1), (5, 9), (24, 24), (0, 70), (100, 131), (47, 600)] {
+            let value = |row: usize, column: usize| ((row * 7 + column * 13) % 11) as f32 - 5.0;
+            let rows: Vec<(Vec<f32>, Vec<[u32; 2]>)> = (0..300)
+                .map(|row| {
+                    let sparse = (dense..features).filter(|column| (row + column) % 5 == 0);
+                    (
+                        (0..dense).map(|column| value(row, column)).collect(),
+                        sparse
+                            .map(|column| [column as u32, value(row, column).to_bits()])
+                            .collect(),
+                    )
+                })
+                .collect();
+            let length = features + 1;
+            let mut expected = vec![vec![0.0; length]; length];
+            for (number, (dense_values, sparse)) in rows.iter().enumerate() {
+                let mut all = vec![0.0; length];
+                for (all, value) in all.iter_mut().zip(dense_values) {
+                    *all = f64::from(*value);
+                }
+                for [column, bits] in sparse {
+                    all[*column as usize] = f64::from(f32::from_bits(*bits));
+                }
+                all[features] = 1.0;
+                let weight = 1.0 + (number % 3) as f64;
+                for (expected, own) in expected.iter_mut().zip(&all) {
+                    for (sum, other) in expected.iter_mut().zip(&all) {
+                        *sum += weight * own * other;
+                    }
+                }
+            }
+            for level in [Level::PLAIN, Level::best()] {
+                let mut gram = Gram::new(length).unwrap();
+                level.run(Add(&mut gram, &rows));
+                for i in 0..length {
+                    for j in 0..=i {
+                        let (a, b) = (gram.sums_mut().get(i, j), expected[i][j]);
+                        assert!((a - b).abs() < 1e-6, "{features}: {i}, {j}: {a} and {b}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The lower triangle of a symmetric matrix, in panels.
+//!
+//! A panel is [`PANEL`] rows of the triangle, up to the square on the diagonal, and lies column by column: the [`PANEL`]
+//! numbers of a column side by side. So the square of one panel's rows and another's columns is a run of numbers, and what the
+//! columns before a square are needs no copy to be multiplied ([`crate::simd::tile`]). Rows behind the last one are there as
+//! far as their panel goes.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::simd::tile::PANEL;
+
+/// Numbers of a square.
+pub(super) const SQUARE: usize = PANEL * PANEL;
+
+pub(crate) struct Lower {
+    values: Vec<f64>,
+    length: usize,
+}
+
+/// Where a panel begins.
+pub(super) fn start(panel: usize) -> usize {
+    SQUARE * (panel * (panel + 1) / 2)
+}
+
+impl Lower {
+    /// Of no rows.
+    pub(crate) const NONE: Self = Self {
+        values: Vec::new(),
+        length: 0,
+    };
+
+    /// All zero, of so many rows.
+    pub(crate) fn new(length: usize) -> Result<Self, OutOfMemory> {
+        let values = zeros(start(length.div_ceil(PANEL)))?;
+        Ok(Self { values, length })
+    }
+
+    /// Numbers that it holds for so many rows.
+    pub(crate) fn numbers(length: usize) -> usize {
+        start(length.div_ceil(PANEL))
+    }
+
+    pub(crate) fn panels(&self) -> usize {
+        self.length.div_ceil(PANEL)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(0.0);
+    }
+
+    /// A row of the triangle: its number in column `j` stands at `j` times [`PANEL`].
+    #[inline(always)]
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[start(row / PANEL) + row % PANEL..]
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize, column: usize) -> f64 {
+        self.values[start(row / PANEL) + column * PANEL + row % PANEL]
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, row: usize, column: usize, value: f64) {
+        self.values[start(row / PANEL) + column * PANEL + row % PANEL] = value;
+    }
+
+    /// Multiplies the number in row i and column j by times factors[i] factors[j].
+    pub(crate) fn scale(&mut self, factors: &[f64], times: f64) {
+        for panel in 0..self.panels() {
+            let first = panel * PANEL;
+            let of_rows = &factors[first..self.length.min(first + PANEL)];
+            let columns = self.values[start(panel)..start(panel + 1)].chunks_exact_mut(PANEL);
+            for (column, factor) in columns.zip(factors) {
+                let factor = times * factor;
+                for (value, own) in column.iter_mut().zip(of_rows) {
+                    *value *= factor * own;
+                }
+            }
+        }
+    }
+
+    /// The panel, by columns, and those before it.
+    pub(super) fn panel_mut(&mut self, panel: usize) -> (&mut [[f64; PANEL]], Before<'_>) {
+        let (before, rest) = self.values.split_at_mut(start(panel));
+        let own = &mut rest[..SQUARE * (panel + 1)];
+        (own.as_chunks_mut().0, Before(before))
+    }
+
+    /// The panel, by columns.
+    pub(super) fn panel(&self, panel: usize) -> &[[f64; PANEL]] {
+        let own = &self.values[start(panel)..start(panel + 1)];
+        own.as_chunks().0
+    }
+}
+
+/// The panels before one.
+pub(super) struct Before<'a>(&'a [f64]);
+
+impl Before<'_> {
+    pub(super) fn panel(&self, panel: usize) -> &[[f64; PANEL]] {
+        self.0[start(panel)..start(panel + 1)].as_chunks().0
+    }
+}

@@ -1,0 +1,115 @@
+//! Heads that Newton's method leads: what of theirs it is given, and what it gives back.
+
+use std::ops::Range;
+
+use crate::base::memory::{OutOfMemory, Room};
+use crate::rows::visited::VisitedPage;
+use crate::simd::{Isa, Real};
+use crate::solver::newton::choice::Leading;
+use crate::solver::newton::head::{Newton, Next};
+use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::{Heads, Solver};
+
+/// A head that is led.
+pub(crate) struct Led {
+    /// Its number among the solver's.
+    pub(crate) head: usize,
+    pub(crate) newton: Newton,
+    /// Whether it takes part in the pass under way.
+    pub(crate) visits: bool,
+    pub(crate) next: Next,
+}
+
+impl<T: Real> Solver<T> {
+    /// How its heads are led, if they are.
+    pub(crate) fn leading(&self) -> Option<Leading> {
+        self.led
+    }
+
+    /// Whether Newton's method led them, or does.
+    pub(crate) fn was_led(&self) -> bool {
+        self.was_led
+    }
+
+    /// What leads some of the heads.
+    pub(crate) fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
+        let mut all = Vec::new();
+        all.room(heads.len())?;
+        let (Heads::Apart(singles), Some(Leading { free })) = (&self.heads, self.led) else {
+            return Ok(all);
+        };
+        for head in heads {
+            all.push(Led {
+                head,
+                newton: singles.heads[head].newton(free, costs)?,
+                visits: true,
+                next: Next::Pass,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Has the rows in these slots visited, of the block with this number. Gives back the values gone through.
+    #[inline(always)]
+    pub(crate) fn visit_led<K: Isa>(
+        &mut self,
+        all: &mut [Led],
+        page: VisitedPage<'_>,
+        slots: Range<usize>,
+        block: u32,
+    ) -> usize {
+        let mut values = 0;
+        let Heads::Apart(singles) = &mut self.heads else {
+            return 0;
+        };
+        for led in all.iter_mut() {
+            if !led.visits {
+                continue;
+            }
+            let order = led.newton.order(block);
+            let alpha = &mut singles.heads[led.head].alpha;
+            for slot in slots.clone() {
+                let row = page.row(slot);
+                let own = &mut alpha[row.ordinal()];
+                let (dual, products) = led.newton.visit::<K>(&row, order, *own != 0.0);
+                *own = dual as f32;
+                values += row.values() + products / PRODUCTS_PER_VALUE;
+            }
+        }
+        values
+    }
+
+    /// Takes what a pass over all rows has found for a head.
+    pub(crate) fn take_led(&mut self, led: &Led) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            let head = &mut singles.heads[led.head];
+            head.take_from(&led.newton, led.next == Next::Arrived);
+        }
+        if led.next == Next::GivenUp {
+            self.leave_led(led);
+        }
+    }
+
+    /// A head is not led any further.
+    pub(crate) fn leave_led(&mut self, led: &Led) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            let head = &mut singles.heads[led.head];
+            match self.led {
+                // nothing else knows a free intercept
+                Some(Leading { free: true }) => head.end_as_it_stands(&led.newton),
+                _ => head.leave(&led.newton),
+            }
+        }
+    }
+
+    /// The heads go on, where they have not ended, by themselves.
+    pub(crate) fn end_leading(&mut self) {
+        if self.led.take().is_some() {
+            if let Heads::Apart(singles) = &mut self.heads {
+                for head in &mut singles.heads {
+                    head.settle_duals([1.0; 2]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Newton's method on the primal of the squared hinge, by itself or before coordinate descent.
+//!
+//! Knows the weights of a head and what a pass over rows sums up for it. Must not know in which order rows come, nor other
+//! heads.
+
+pub(crate) mod choice;
+pub(crate) mod head;
+pub(crate) mod pace;
+pub(crate) mod sums;

@@ -1,0 +1,188 @@
+//! What a pass over the rows sums up at the weights of a head: primal, gradient, dual, and perhaps the Hessian.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::linalg::gram::{Added, Gram};
+use crate::rows::row::Row;
+use crate::simd::{Isa, Real};
+use crate::solver::sums::tally::Tally;
+use crate::task::loss::SquaredHinge;
+
+/// The terms of a head, as visits need them.
+pub(super) struct Visited {
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    pub(super) signs: Vec<i8>,
+    pub(super) c: f64,
+    pub(super) positive_weight: f64,
+    /// The constant behind a row's features.
+    pub(super) intercept: f64,
+}
+
+impl Visited {
+    /// <w, x>, the intercept's constant behind the features.
+    #[inline(always)]
+    fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
+        let dense = row.dense();
+        let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
+        let constant = self.intercept * w[w.len() - 1];
+        score + f64::dot_sparse::<K>(row.sparse(), w) + constant
+    }
+}
+
+/// Sums over the rows of one sign, with dual variables a = 2 C c max(0, 1 - m) at margins m.
+pub(super) struct Side {
+    /// Sum of a x, the intercept's constant last.
+    pub(super) v: Vec<f64>,
+    /// Sum of a.
+    pub(super) duals: f64,
+    /// Sum of c max(0, 1 - m)^2, which is that of a^2 / (4 C^2 c).
+    pub(super) loss: f64,
+}
+
+/// Weights of a pass, and the best so far.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub(super) w: &'a [f64],
+    /// None where rows need not be looked at there.
+    pub(super) best: Option<&'a [f64]>,
+    /// Whether the last step from the best led to a larger primal already: all rows are looked at there then.
+    pub(super) again: bool,
+}
+
+/// Sums of a pass.
+pub(super) struct Sums {
+    /// Of the negative rows, and of the positive ones.
+    pub(super) sides: [Side; 2],
+    pub(super) tally: Tally,
+    /// Products of the rows of the Hessian, of those that are gathered.
+    pub(super) gram: Gram,
+    /// Squares of their values by column, of all rows: None where all are gathered anyway, or none.
+    pub(super) squares: Option<Vec<f64>>,
+    /// Sum of 2 C c (1 - m) y x of its rows that are beyond the margin at the best weights.
+    pub(super) beyond: Vec<f64>,
+    /// Sums of c of the rows of the Hessian, of all and of those gathered.
+    pub(super) costs: f64,
+    pub(super) gathered: f64,
+}
+
+/// What a row has a pass sum up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Primal, gradient and dual.
+    First,
+    /// The Hessian too.
+    Second,
+}
+
+impl Sums {
+    pub(super) fn new(length: usize) -> Result<Self, OutOfMemory> {
+        let side = || {
+            Ok::<_, OutOfMemory>(Side {
+                v: zeros(length)?,
+                duals: 0.0,
+                loss: 0.0,
+            })
+        };
+        Ok(Self {
+            sides: [side()?, side()?],
+            tally: Tally::EMPTY,
+            gram: Gram::new(length)?,
+            squares: None,
+            beyond: zeros(length)?,
+            costs: 0.0,
+            gathered: 0.0,
+        })
+    }
+
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        for side in &mut self.sides {
+            side.v.fill(0.0);
+            (side.duals, side.loss) = (0.0, 0.0);
+        }
+        self.tally = Tally::EMPTY;
+        self.beyond.fill(0.0);
+        (self.costs, self.gathered) = (0.0, 0.0);
+        if let Some(squares) = &mut self.squares {
+            squares.fill(0.0);
+        }
+    }
+
+    /// Adds a row: its dual variable at these weights, with the sign of the row, and how many multiplications of matrices
+    /// that took. `before`: whether it was within the margin in the pass before; then it is in the Hessian in any case.
+    #[inline(always)]
+    pub(super) fn visit<K: Isa>(
+        &mut self,
+        head: &Visited,
+        at: Places<'_>,
+        row: &Row<'_>,
+        (order, before): (Order, bool),
+    ) -> (f64, usize) {
+        let y = f64::from(head.signs[row.group()]);
+        if y == 0.0 {
+            return (0.0, 0);
+        }
+        let (dense, sparse) = (row.dense(), row.sparse());
+        let last = at.w.len() - 1;
+        let score = head.score::<K>(row, at.w);
+        let positive = y > 0.0;
+        let weight = if positive { head.positive_weight } else { 1.0 };
+        let cost = f64::from(row.cost()) * weight;
+        self.tally
+            .add_at_start(SquaredHinge, (y, cost, score), None);
+        let lost = 1.0 - y * score;
+        let mut within_best = false;
+        let is_new = lost > 0.0 && !before;
+        if let Some(best) = at.best.filter(|_| at.again || is_new) {
+            let lost_best = 1.0 - y * head.score::<K>(row, best);
+            within_best = lost_best > 0.0;
+            if !within_best && (lost > 0.0 || before) {
+                let by = 2.0 * head.c * cost * lost_best * y;
+                f64::add_dense::<K>(&mut self.beyond[..dense.len()], by, dense);
+                f64::add_sparse::<K>(&mut self.beyond, by, sparse);
+                self.beyond[last] += by * head.intercept;
+            }
+        }
+        let mut dual = 0.0;
+        if lost > 0.0 {
+            dual = 2.0 * head.c * cost * lost;
+            self.tally.support += 1;
+            let side = &mut self.sides[usize::from(positive)];
+            side.duals += dual;
+            side.loss += cost * lost * lost;
+            f64::add_dense::<K>(&mut side.v[..dense.len()], dual, dense);
+            f64::add_sparse::<K>(&mut side.v, dual, sparse);
+            side.v[last] += dual * head.intercept;
+        } else if !before && !within_best {
+            return (0.0, 0);
+        }
+        self.costs += cost;
+        if let Some(squares) = &mut self.squares {
+            add_squares(squares, cost, dense, sparse);
+        }
+        if order == Order::First {
+            return (y * dual, 0);
+        }
+        self.gathered += cost;
+        let products = self.gram.add::<K>(Added {
+            dense,
+            sparse,
+            constant: head.intercept,
+            weight: cost,
+        });
+        (y * dual, products)
+    }
+}
+
+/// squares += cost x^2, by column
+#[inline(always)]
+fn add_squares(squares: &mut [f64], cost: f64, dense: &[f32], sparse: &[[u32; 2]]) {
+    for (square, x) in squares.iter_mut().zip(dense) {
+        let x = f64::from(*x);
+        *square += cost * x * x;
+    }
+    for [column, bits] in sparse {
+        let x = f64::from(f32::from_bits(*bits));
+        squares[*column as usize] += cost * x * x;
+    }
+}

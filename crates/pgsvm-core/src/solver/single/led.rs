@@ -1,0 +1,82 @@
+//! A head by itself while Newton's method leads it.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::simd::Real;
+use crate::solver::newton::head::{Given, Newton, Value};
+use crate::solver::newton::pace::Costs;
+use crate::solver::single::head::Head;
+use crate::task::report::StopReason;
+
+impl<T: Real> Head<T> {
+    /// What leads it, from where it is to begin.
+    pub(in crate::solver) fn newton(
+        &self,
+        free: bool,
+        costs: Costs,
+    ) -> Result<Newton, OutOfMemory> {
+        let mut w = zeros(self.iterate.len())?;
+        for (w, own) in w.iter_mut().zip(self.iterate.weights()) {
+            *w = own;
+        }
+        let mut signs = Vec::new();
+        signs.try_reserve_exact(self.signs.len())?;
+        signs.extend_from_slice(&self.signs);
+        let given = Given {
+            signs,
+            c: self.state.terms.c,
+            positive_weight: f64::from(self.state.terms.positive_weight),
+            intercept: self.iterate.intercept(),
+            free,
+            tolerance: self.state.tolerance(),
+            max_passes: self.state.max_passes(),
+            w,
+        };
+        Newton::new(given, costs)
+    }
+
+    /// A pass over all rows has ended: what it proved is the certificate where its primal is the smallest so far. With
+    /// `arrived` the head has ended, and its dual variables are those of that pass.
+    pub(in crate::solver) fn take_from(&mut self, newton: &Newton, arrived: bool) {
+        let Value {
+            primal,
+            dual,
+            multiples,
+            ..
+        } = newton.value();
+        let is_best = self
+            .state
+            .take_certificate((primal, dual), newton.tally(), arrived);
+        if !is_best {
+            return;
+        }
+        for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
+            *own = T::of(*w);
+        }
+        if arrived {
+            self.settle_duals(multiples);
+        }
+    }
+
+    /// Multiplies the dual variables of the negative rows and of the positive ones. While it is led they have the signs of
+    /// their rows.
+    pub(in crate::solver) fn settle_duals(&mut self, multiples: [f64; 2]) {
+        for dual in self.alpha.iter_mut() {
+            let by = multiples[usize::from(*dual > 0.0)];
+            *dual = (f64::from(dual.abs()) * by).min(f64::from(f32::MAX)) as f32;
+        }
+    }
+
+    /// What leads it does not get on, and nothing else can: it ends at the smallest primal found.
+    pub(in crate::solver) fn end_as_it_stands(&mut self, newton: &Newton) {
+        self.settle_duals(newton.value().multiples);
+        self.state.stop = Some(StopReason::MaxPasses);
+    }
+
+    /// What leads it does not get on: it begins by itself, from the smallest primal found.
+    pub(in crate::solver) fn leave(&mut self, newton: &Newton) {
+        self.settle_duals(newton.value().multiples);
+        self.iterate.stand_at(newton.best());
+        self.state.begin_elsewhere(true);
+    }
+}

@@ -1,0 +1,346 @@
+//! Newton's method leads the heads of a training over rows that are all in the cache, before coordinate descent takes those
+//! over that it has not ended.
+//!
+//! As many heads as their matrices fit are led together, so that rows are read once for all of them: first over samples of the
+//! rows, each some times as large as the one before, where there are rows enough, then over all. A head of a sample that has
+//! said what it can waits for the others.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::random::{Random, Stream};
+use crate::base::step::Step;
+use crate::rows::facts::Facts;
+use crate::rows::page::Page;
+use crate::rows::visited::VisitedPage;
+use crate::screening::slack::Metric;
+use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::led::Led;
+use crate::solver::newton::choice::at_a_time;
+use crate::solver::newton::head::Next;
+use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::scans::ScanRows;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::log::Log;
+use crate::training::schedule::interface::Schedule;
+use crate::training::schedule::resident::Resident;
+use crate::training::tallies::Tallies;
+
+/// Rows of a block: those of a few lines of the cache.
+const BLOCK: usize = 16;
+/// Rows in the cache, whose heads may be led.
+pub(in crate::training) struct Newton<T> {
+    resident: Resident<T>,
+    /// None where no head is led, or none any more.
+    approach: Option<Approach>,
+    seed: u64,
+}
+
+impl<T: Real> Newton<T> {
+    pub(in crate::training) fn new(resident: Resident<T>, seed: u64) -> Result<Self, TrainError> {
+        let mut this = Self {
+            resident,
+            approach: None,
+            seed,
+        };
+        this.begin()?;
+        Ok(this)
+    }
+
+    fn begin(&mut self) -> Result<(), TrainError> {
+        let solver = self.resident.solver();
+        self.approach = match solver.leading() {
+            Some(_) => Some(Approach::new(solver, self.resident.facts(), self.seed)?),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+impl<T: Real> Schedule<T> for Newton<T> {
+    fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let Some(approach) = &mut self.approach else {
+            return self.resident.step(budget_values);
+        };
+        if approach.step(&mut self.resident, budget_values)? == Step::Done {
+            self.approach = None;
+            self.resident.begin_alone()?;
+        }
+        Ok(Step::Progress)
+    }
+
+    fn begin_reading(&mut self, counts: bool) {
+        self.resident.begin_reading(counts);
+    }
+
+    fn read(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
+        self.resident.read(sums, budget_values)
+    }
+
+    fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
+        self.resident.restart(solver)?;
+        self.begin()
+    }
+
+    fn metrics(&self) -> Result<Vec<Metric>, TrainError> {
+        self.resident.metrics()
+    }
+
+    fn solver(&self) -> &Solver<T> {
+        self.resident.solver()
+    }
+
+    fn solver_mut(&mut self) -> &mut Solver<T> {
+        self.resident.solver_mut()
+    }
+
+    fn log(&self) -> &Log {
+        self.resident.log()
+    }
+
+    fn log_mut(&mut self) -> &mut Log {
+        self.resident.log_mut()
+    }
+
+    fn tallies(&self) -> Tallies {
+        let tallies = self.resident.tallies();
+        match &self.approach {
+            Some(approach) => Tallies {
+                rows_into_pass: approach.rows_into_pass(),
+                working_set_rows: self.resident.facts().rows as u64,
+                ..tallies
+            },
+            None => tallies,
+        }
+    }
+}
+
+/// Where it stands.
+#[derive(Clone, Copy)]
+enum At {
+    /// In a pass: the next block.
+    Pass(usize),
+    /// Between passes, at this head's factorization.
+    Factor(usize),
+}
+
+struct Approach {
+    costs: Costs,
+    heads: usize,
+    at_a_time: usize,
+    /// The heads that are led now.
+    led: Vec<Led>,
+    /// Of the samples, those still to come, the next one last: one block in so many.
+    samples: Vec<usize>,
+    /// Numbers of the sample's blocks; empty once all rows are gone over.
+    sample: Vec<u32>,
+    random: Random,
+    at: At,
+}
+
+impl Approach {
+    fn new<T: Real>(solver: &Solver<T>, facts: &Facts, seed: u64) -> Result<Self, OutOfMemory> {
+        let mut this = Self {
+            costs: Costs::new(facts),
+            heads: solver.len(),
+            at_a_time: at_a_time(facts.features),
+            led: Vec::new(),
+            samples: Vec::new(),
+            sample: Vec::new(),
+            random: Random::new(seed, Stream::Split),
+            at: At::Pass(0),
+        };
+        this.next_heads(solver, facts)?;
+        Ok(this)
+    }
+
+    /// Begins to lead the heads that come next; false where there are none.
+    fn next_heads<T: Real>(
+        &mut self,
+        solver: &Solver<T>,
+        facts: &Facts,
+    ) -> Result<bool, OutOfMemory> {
+        let first = self.led.last().map_or(0, |led| led.head + 1);
+        let end = self.heads.min(first + self.at_a_time);
+        // their memory goes back first
+        self.led = Vec::new();
+        self.led = solver.lead(first..end, self.costs)?;
+        self.samples.clear();
+        if !self.led.iter().any(|led| led.newton.begins_elsewhere()) {
+            // a handful of numbers
+            self.samples.extend(self.costs.samples());
+            self.samples.reverse();
+        }
+        self.begin_stage(facts)?;
+        Ok(!self.led.is_empty())
+    }
+
+    /// Begins to go over the next sample, or all rows.
+    fn begin_stage(&mut self, facts: &Facts) -> Result<(), OutOfMemory> {
+        self.sample.clear();
+        if let Some(stride) = self.samples.pop() {
+            let count = facts.rows / BLOCK / stride;
+            self.sample.try_reserve_exact(count)?;
+            for window in 0..count {
+                let block = window * stride + self.random.below(stride);
+                self.sample.push(block as u32);
+            }
+        }
+        let taken = (self.sample.len() * BLOCK).min(facts.rows);
+        for led in &mut self.led {
+            led.visits = true;
+            match taken {
+                0 => led.newton.begin_whole(),
+                taken => led.newton.begin_sample(facts.rows as f64 / taken as f64),
+            }
+        }
+        self.at = At::Pass(0);
+        Ok(())
+    }
+
+    /// Goes on for about so many values; `Done` when no head is led any more.
+    fn step<T: Real>(
+        &mut self,
+        resident: &mut Resident<T>,
+        budget: usize,
+    ) -> Result<Step, TrainError> {
+        let level = Level::best();
+        let mut left = budget.max(1);
+        while left > 0 {
+            let used = match self.at {
+                At::Factor(place) => self.factor(resident, place, level),
+                At::Pass(block) => {
+                    let used = self.visit(resident, block, left);
+                    if self.over(resident.facts()) {
+                        self.end_pass(resident, level);
+                    }
+                    used
+                }
+            };
+            left = left.saturating_sub(used.max(1));
+            if self.led.iter().any(|led| led.visits) || matches!(self.at, At::Factor(_)) {
+                continue;
+            }
+            if !self.go_on(resident)? {
+                return Ok(Step::Done);
+            }
+        }
+        Ok(Step::Progress)
+    }
+
+    /// Visits blocks; gives back the values gone through.
+    fn visit<T: Real>(&mut self, resident: &mut Resident<T>, first: usize, budget: usize) -> usize {
+        let facts = *resident.facts();
+        let over = self.blocks(&facts);
+        let (solver, words) = resident.solver_and_words();
+        let visit = Visit {
+            solver,
+            led: &mut self.led,
+            page: VisitedPage::as_stored(Page::new(words, facts.dense)),
+            rows: facts.rows,
+            sample: &self.sample,
+            blocks: first..over,
+            budget,
+        };
+        let (block, values) = Level::best().run(visit);
+        self.at = At::Pass(block);
+        values
+    }
+
+    /// Blocks of the pass under way.
+    fn blocks(&self, facts: &Facts) -> usize {
+        match self.sample.len() {
+            0 => facts.rows.div_ceil(BLOCK),
+            sampled => sampled,
+        }
+    }
+
+    fn over(&self, facts: &Facts) -> bool {
+        matches!(self.at, At::Pass(block) if block >= self.blocks(facts))
+    }
+
+    /// Ends the pass for every head.
+    fn end_pass<T: Real>(&mut self, resident: &mut Resident<T>, level: Level) {
+        let whole = self.sample.is_empty();
+        for led in self.led.iter_mut().filter(|led| led.visits) {
+            led.next = led.newton.end_pass(level);
+            led.visits = matches!(led.next, Next::Pass | Next::Factor);
+            if whole {
+                resident.solver_mut().take_led(led);
+            }
+        }
+        if whole {
+            resident.note_pass();
+        }
+        self.at = At::Factor(0);
+    }
+
+    /// Goes on with the factorization of the head at `place`, or the next one that has one; gives back the values that it took.
+    fn factor<T: Real>(&mut self, resident: &mut Resident<T>, place: usize, level: Level) -> usize {
+        let Some(led) = self.led.get_mut(place) else {
+            self.at = At::Pass(0);
+            return 0;
+        };
+        if led.next != Next::Factor {
+            self.at = At::Factor(place + 1);
+            return 0;
+        }
+        let products = led.newton.products();
+        led.next = led.newton.factor(level);
+        led.visits = matches!(led.next, Next::Pass | Next::Factor);
+        if led.next == Next::GivenUp && self.sample.is_empty() {
+            resident.solver_mut().leave_led(led);
+        }
+        products / PRODUCTS_PER_VALUE
+    }
+
+    /// Behind the last pass of a stage: the next one, or the next heads; false where all is done.
+    fn go_on<T: Real>(&mut self, resident: &mut Resident<T>) -> Result<bool, TrainError> {
+        let facts = *resident.facts();
+        if self.sample.is_empty() {
+            return Ok(self.next_heads(resident.solver(), &facts)?);
+        }
+        self.begin_stage(&facts)?;
+        Ok(true)
+    }
+
+    fn rows_into_pass(&self) -> u64 {
+        match self.at {
+            At::Pass(block) if self.sample.is_empty() => (block * BLOCK) as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// Visits blocks until the budget is used up; gives back the next block, and how many values that was.
+struct Visit<'a, T> {
+    solver: &'a mut Solver<T>,
+    led: &'a mut [Led],
+    page: VisitedPage<'a>,
+    rows: usize,
+    sample: &'a [u32],
+    blocks: std::ops::Range<usize>,
+    budget: usize,
+}
+
+impl<T: Real> Work for Visit<'_, T> {
+    type Output = (usize, usize);
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> (usize, usize) {
+        let (mut values, mut block) = (0, self.blocks.start);
+        while block < self.blocks.end && values < self.budget {
+            let number = self
+                .sample
+                .get(block)
+                .map_or(block as u32, |number| *number);
+            let first = BLOCK * number as usize;
+            let slots = first..self.rows.min(first + BLOCK);
+            values += self
+                .solver
+                .visit_led::<K>(self.led, self.page, slots, number);
+            block += 1;
+        }
+        (block, values)
+    }
+}

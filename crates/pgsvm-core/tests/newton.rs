@@ -1,0 +1,323 @@
+//! Newton's method arrives wherever it leads, whatever the scale of columns, and what it claims is true.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{
+    train_examples, train_examples_from, EngineError, OwnedExample, Threads, Trained,
+};
+use pgsvm_core::{
+    HeadSpec, Leader, Loss, NewtonRefused, Problem, Scale, Start, StopReason, TrainError,
+};
+
+const PLENTY: usize = 64 << 20;
+
+fn problem(c: f64, tolerance: f64) -> Problem {
+    Problem::new(Loss::SquaredHinge, c, tolerance)
+        .and_then(|problem| problem.with_max_passes(2000))
+        .expect("valid")
+        .with_leader(Leader::Newton)
+}
+
+fn by_descent(problem: Problem) -> Problem {
+    problem.with_leader(Leader::Nobody)
+}
+
+fn primal(trained: &Trained, head: usize) -> f64 {
+    let report = trained.trainer.report().unwrap();
+    report.heads[head].certificate.primal
+}
+
+fn passes(trained: &Trained) -> u32 {
+    trained.trainer.report().unwrap().passes
+}
+
+/// P and the best dual of dual variables that follow from the weights, of rows as they come.
+fn closed_form(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) -> (f64, f64) {
+    let weights = trained.trainer.weights(0);
+    let (free, has) = (problem.free_intercept(), problem.intercept());
+    let bias = if has { 1.0 } else { 0.0 };
+    let length = weights.len();
+    let mut sides = [
+        (vec![0.0; length + 1], 0.0, 0.0),
+        (vec![0.0; length + 1], 0.0, 0.0),
+    ];
+    for example in examples {
+        let dense = example.dense.iter().enumerate();
+        let offset = example.dense.len();
+        let sparse = example.sparse_index.iter().zip(&example.sparse_value);
+        let row: Vec<(usize, f64)> = dense
+            .map(|(j, x)| (j, f64::from(*x as f32)))
+            .chain(sparse.map(|(j, x)| (offset + *j as usize, f64::from(*x))))
+            .collect();
+        let y = 2.0 * f64::from(example.group) - 1.0;
+        let score: f64 = row.iter().map(|(j, x)| weights.get(*j) * x).sum();
+        let lost = (1.0 - y * (score + bias * weights.intercept())).max(0.0);
+        let bound = problem.c() * f64::from(example.cost);
+        let a = 2.0 * bound * lost;
+        let (v, sum, loss) = &mut sides[example.group as usize];
+        *sum += a;
+        *loss += bound * lost * lost;
+        row.iter().for_each(|(j, x)| v[*j] += a * x);
+        v[length] += bias * a;
+    }
+    let [(negative, below, _), (positive, above, _)] = &sides;
+    let balance = match free {
+        true if below > above => [above / below, 1.0],
+        true => [1.0, below / above],
+        false => [1.0, 1.0],
+    };
+    let sum = balance[0] * below + balance[1] * above;
+    let columns = if free { length } else { length + 1 };
+    let mut b: f64 = (0..columns)
+        .map(|j| (balance[1] * positive[j] - balance[0] * negative[j]).powi(2) / 2.0)
+        .sum();
+    b += balance[0].powi(2) * sides[0].2 + balance[1].powi(2) * sides[1].2;
+    let own = if free {
+        0.0
+    } else {
+        weights.intercept().powi(2)
+    };
+    let norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + own;
+    let primal = norm / 2.0 + sides[0].2 + sides[1].2;
+    let dual = if b > 0.0 { sum * sum / (4.0 * b) } else { 0.0 };
+    (primal, dual)
+}
+
+/// Trains rows as they come and checks what is claimed against what follows from the weights.
+fn arrives(problem: Problem, examples: &[OwnedExample]) -> Trained {
+    let trained = train(
+        problem,
+        examples,
+        settings(PLENTY, Scale::None, Threads::One),
+    );
+    let report = trained.trainer.report().unwrap();
+    let head = report.heads[0];
+    assert_eq!(head.stop, Some(StopReason::Tolerance), "{report:?}");
+    assert!(report.newton);
+    let (p, d) = closed_form(&trained, &problem, examples);
+    let claimed = head.certificate;
+    assert!((p - claimed.primal).abs() <= 1e-7 * p, "{p} {claimed:?}");
+    assert!(claimed.gap >= 0.0 && claimed.gap <= problem.tolerance());
+    // sums in another order: where columns are 10^4 in size terms much larger than the dual cancel
+    let rounding = 1e-4;
+    assert!((p - d) / p <= problem.tolerance() + rounding, "{p} {d}");
+    trained
+}
+
+#[test]
+fn arrives_at_what_coordinate_descent_finds() {
+    for examples in [
+        clouds(3000, 12, 2.0, 1),
+        words(3000, 400, 3, 2),
+        words(900, 60, 0, 3),
+    ] {
+        for c in [0.01, 1.0, 100.0] {
+            for (scale, intercept) in [
+                (Scale::None, true),
+                (Scale::Standard, true),
+                (Scale::Standard, false),
+            ] {
+                for (tolerance, apart) in [(1e-3, 1e-3), (1e-6, 1e-6)] {
+                    let problem = problem(c, tolerance).with_intercept(intercept);
+                    let of = |problem| {
+                        let settings = settings(PLENTY, scale, Threads::One);
+                        let trained = train(problem, &examples, settings);
+                        assert_certified(&trained, &problem, &examples);
+                        primal(&trained, 0)
+                    };
+                    let (ours, theirs) = (of(problem), of(by_descent(problem)));
+                    assert!(
+                        (ours - theirs).abs() <= apart * theirs.max(ours),
+                        "c {c}, {scale:?}: {ours} and {theirs}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Rows of every kind that is awkward: few or many, columns of any size, constant, rare or alike, the same row again and
+/// again, weights of rows, hardly any of one class.
+fn awkward(seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let rows = [2, 5, 30, 300, 3000][numbers.below(5)];
+    let (dense, sparse) = (1 + numbers.below(30), numbers.below(40));
+    let rare = [0.5, 0.1, 0.01][numbers.below(3)];
+    let sizes: Vec<f64> = (0..dense)
+        .map(|_| 10f64.powi(numbers.below(8) as i32 - 3))
+        .collect();
+    let centres: Vec<f64> = (0..dense).map(|_| 5.0 * numbers.normal()).collect();
+    let mut examples: Vec<OwnedExample> = Vec::new();
+    for at in 0..rows {
+        if at > 1 && numbers.uniform() < 0.1 {
+            let same = examples[numbers.below(at)].clone();
+            examples.push(same);
+            continue;
+        }
+        let mut values: Vec<f64> = (0..dense)
+            .map(|j| match j % 5 {
+                1 => 7.0,
+                2 if numbers.uniform() > rare => 0.0,
+                _ => sizes[j] * (centres[j] + numbers.normal()),
+            })
+            .collect();
+        if dense > 4 {
+            values[4] = 2.0 * values[3];
+        }
+        let positive = values[0] / sizes[0] - centres[0] + numbers.normal() > 1.0;
+        let index: Vec<u32> = (0..sparse as u32)
+            .filter(|_| numbers.uniform() < 0.1)
+            .collect();
+        examples.push(OwnedExample {
+            group: if at < 2 {
+                at as u32
+            } else {
+                u32::from(positive)
+            },
+            cost: if at % 3 == 0 {
+                0.1
+            } else {
+                1.0 + 9.0 * numbers.uniform() as f32
+            },
+            sparse_value: index.iter().map(|_| numbers.normal() as f32).collect(),
+            sparse_index: index,
+            dense: values,
+        });
+    }
+    examples
+}
+
+#[test]
+fn arrives_whatever_the_rows_are_like() {
+    for seed in 0..40 {
+        let examples = awkward(seed);
+        for c in [0.01, 1.0, 100.0] {
+            for intercept in [true, false] {
+                arrives(problem(c, 1e-3).with_intercept(intercept), &examples);
+            }
+            arrives(problem(c, 1e-5), &examples);
+            arrives(problem(c, 1e-3).with_free_intercept(true), &examples);
+        }
+    }
+}
+
+#[test]
+fn a_free_intercept_is_not_in_the_norm() {
+    let mut examples = clouds(2000, 5, 2.0, 6);
+    for example in &mut examples {
+        example.dense.iter_mut().for_each(|x| *x += 20.0);
+    }
+    let problem = problem(0.01, 1e-5);
+    let regularized = arrives(problem, &examples);
+    let free = arrives(problem.with_free_intercept(true), &examples);
+    assert!(primal(&free, 0) < 0.999 * primal(&regularized, 0));
+    // moving all rows moves the intercept alone
+    let weights = |trained: &Trained| trained.trainer.weights(0).iter().collect::<Vec<f64>>();
+    for example in &mut examples {
+        example.dense.iter_mut().for_each(|x| *x -= 20.0);
+    }
+    let moved = arrives(problem.with_free_intercept(true), &examples);
+    for (a, b) in weights(&free).iter().zip(weights(&moved)) {
+        assert!((a - b).abs() < 1e-2, "{a} {b}");
+    }
+    // dual variables balance
+    let duals = free.trainer.duals(0);
+    let sum: f64 = (0..examples.len())
+        .map(|row| f64::from(duals.get(row)) * (2.0 * f64::from(examples[row].group) - 1.0))
+        .sum();
+    let all: f64 = duals.iter().map(f64::from).sum();
+    assert!(sum.abs() < 1e-5 * all, "{sum} of {all}");
+}
+
+/// Rows of four classes.
+fn quarters(rows: usize, features: usize) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(9);
+    let row = |at: usize| {
+        let class = if at < 4 { at } else { numbers.below(4) };
+        let mut values: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+        values[class] += 1.5;
+        OwnedExample::dense(class as u32, values)
+    };
+    (0..rows).map(row).collect()
+}
+
+fn against_the_rest(classes: usize, c: f64) -> Vec<HeadSpec> {
+    let signs = |own| move |class| if class == own { 1 } else { -1 };
+    (0..classes)
+        .map(|own| HeadSpec::new((0..classes).map(signs(own)).collect::<Vec<i8>>(), c))
+        .collect()
+}
+
+#[test]
+fn heads_led_together_end_where_each_ends_alone() {
+    for (rows, features) in [(3000, 6), (30_000, 10)] {
+        let examples = quarters(rows, features);
+        let problem = problem(1.0, 1e-6);
+        let specs = against_the_rest(4, 1.0);
+        let settings = settings(PLENTY, Scale::Standard, Threads::One);
+        let all = train_examples(problem, specs.clone(), &examples, settings).unwrap();
+        for (head, spec) in specs.into_iter().enumerate() {
+            let alone = train_examples(problem, vec![spec.clone()], &examples, settings).unwrap();
+            let (a, b) = (primal(&all, head), primal(&alone, 0));
+            assert!((a - b).abs() <= 1e-6 * a.max(b), "{a} {b}");
+            let found = recompute(&all, head, &spec, &problem, &examples);
+            assert!((found.primal - a).abs() <= 1e-6 * a && found.dual >= (1.0 - 1e-4) * a);
+        }
+    }
+}
+
+#[test]
+fn begins_where_another_training_ended() {
+    let mut examples = clouds(20_000, 10, 2.0, 4);
+    let problem = problem(1.0, 1e-3);
+    let settings = settings(PLENTY, Scale::None, Threads::One);
+    let whole = train(problem, &examples, settings);
+    let weights = whole.trainer.weights(0);
+    let start = || {
+        vec![Start {
+            duals: whole.trainer.duals(0).iter().collect(),
+            weights: Some(weights.iter().chain([weights.intercept()]).collect()),
+            updates: 0,
+        }]
+    };
+    let specs = || vec![HeadSpec::binary(1.0)];
+    let same = train_examples_from(problem, specs(), &examples, start(), settings).unwrap();
+    assert_eq!(passes(&same), 1);
+    for (at, other) in clouds(200, 10, 2.0, 5).into_iter().enumerate() {
+        examples[at * 100] = other;
+    }
+    let changed = train_examples_from(problem, specs(), &examples, start(), settings).unwrap();
+    assert!(passes(&changed) <= 2, "{}", passes(&changed));
+    assert_certified(&changed, &problem, &examples);
+}
+
+#[test]
+fn says_why_it_cannot_lead() {
+    let examples = clouds(3000, 12, 2.0, 1);
+    let wide = vec![
+        OwnedExample::sparse(0, &[(0, 1.0)]),
+        OwnedExample::sparse(1, &[(Problem::MOST_NEWTON_FEATURES as u32, 1.0)]),
+    ];
+    let refused = |problem: Problem, examples: &[OwnedExample], cache: usize| {
+        let settings = settings(cache, Scale::None, Threads::One);
+        match train_examples(problem, vec![HeadSpec::binary(1.0)], examples, settings) {
+            Err(EngineError::Train(TrainError::Newton(refused))) => Some(refused),
+            _ => None,
+        }
+    };
+    let squared = problem(1.0, 1e-3);
+    let hinge = Problem::new(Loss::Hinge, 1.0, 1e-3).unwrap();
+    let hinge = hinge.with_leader(Leader::Newton);
+    assert_eq!(refused(squared, &examples, PLENTY), None);
+    let streams = refused(squared, &examples, 60_000);
+    assert_eq!(streams, Some(NewtonRefused::Streams));
+    assert_eq!(refused(hinge, &examples, PLENTY), Some(NewtonRefused::Loss));
+    let features = Problem::MOST_NEWTON_FEATURES + 1;
+    let most = refused(squared, &wide, PLENTY);
+    assert_eq!(most, Some(NewtonRefused::Features(features)));
+    // where that is left open, another way is taken
+    let open = squared.with_leader(Leader::Auto);
+    assert_eq!(refused(open, &examples, 60_000), None);
+    assert_eq!(refused(open, &wide, PLENTY), None);
+}

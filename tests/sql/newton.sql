@@ -1,0 +1,76 @@
+-- Newton's method for the squared hinge: where it leads, what is said of it, what it refuses, an intercept out of the norm.
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
+
+CREATE TABLE points AS
+SELECT i AS id, drawn(i, 1) * 1000 AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
+       drawn(i, 1) + drawn(i, 2) + drawn(i, 3) / 2 > 1.2 AS side
+FROM generate_series(1, 5000) AS i;
+
+-- It arrives whatever the scale, at what coordinate descent finds.
+SELECT svm_train('points', 'side', '{metres, tilt, same, kind}', 'newton_' || scale || c, solver => 'newton', scale => scale, c => c, tolerance => 1e-6),
+       svm_train('points', 'side', '{metres, tilt, same, kind}', 'stream_' || scale || c, solver => 'stream', scale => scale, c => c, tolerance => 1e-6)
+FROM unnest('{standard, minmax}'::text[]) AS scale, unnest('{0.01, 1, 100}'::float8[]) AS c;
+SELECT svm_train('points', 'side', '{metres, tilt, same, kind}', 'newton_none' || c, solver => 'newton', scale => 'none', c => c, tolerance => 1e-6)
+FROM unnest('{0.01, 1, 100}'::float8[]) AS c;
+SELECT n.name, n.solver, n.stop_reason, n.gap BETWEEN 0 AND 1e-6 AS certified, n.passes < 20 AS soon,
+       abs(n.primal - s.primal) <= 1e-6 * s.primal AS same
+FROM svm_models AS n LEFT JOIN svm_models AS s ON s.name = replace(n.name, 'newton', 'stream') WHERE n.name LIKE 'newton%' ORDER BY n.name;
+SELECT bool_and(svm_predict('newton_standard1', p.*) = svm_predict('stream_standard1', p.*)) FROM points AS p;
+
+-- Several classes, C chosen on held-out rows, probabilities.
+SELECT svm_train('points', 'kind', '{metres, tilt}', 'kinds', solver => 'newton');
+SELECT name, classes, stop_reason, gap <= 1e-3 AS certified FROM svm_models WHERE name = 'kinds';
+SELECT svm_train('points', 'side', '{metres, tilt, kind}', 'chosen', solver => 'newton', c => NULL, probability => true);
+SELECT name, stop_reason, gap <= 1e-3 AS certified, training_accuracy > 0.8 AS good FROM svm_models WHERE name = 'chosen';
+
+-- A follow-up begins at the old weights.
+CREATE TABLE growing AS SELECT * FROM points WHERE id <= 4900;
+SELECT svm_train('growing', 'side', '{metres, tilt, kind}', 'growing', solver => 'newton', key => 'id');
+INSERT INTO growing SELECT * FROM points WHERE id > 4900;
+SELECT svm_refresh('growing') IS NOT NULL;
+SELECT name, version, solver, stop_reason, gap <= 1e-3 AS certified, passes <= 2 AS soon, rows_used FROM svm_models WHERE name = 'growing';
+
+-- A free intercept: moving all rows moves it alone.
+CREATE TABLE moved AS SELECT id, metres + 5000 AS metres, tilt, side FROM points;
+SELECT svm_train('points', 'side', '{metres, tilt}', 'free', scale => 'none', c => 0.01, tolerance => 1e-6, options => '{"intercept": "free", "duals": true}');
+SELECT svm_train('moved', 'side', '{metres, tilt}', 'free_moved', scale => 'none', c => 0.01, tolerance => 1e-6, options => '{"intercept": "free"}');
+SELECT name, solver, stop_reason, gap <= 1e-6 AS certified FROM svm_models WHERE name LIKE 'free%' ORDER BY name;
+SELECT max(abs(a.weight - b.weight)) < 1e-4 AS weights FROM svm_weights('free') AS a JOIN svm_weights('free_moved') AS b USING (feature) WHERE feature <> '(intercept)';
+SELECT sum((svm_predict('free', p.*) <> svm_predict('free_moved', m.*))::int) <= 2 AS same FROM points AS p JOIN moved AS m USING (id);
+SELECT accuracy > 0.8 AS evaluated FROM svm_evaluate('free', 'points');
+SELECT svm_train('points', 'side', '{metres, tilt}', 'free');
+SELECT name, version, solver, stop_reason FROM svm_models WHERE name = 'free';
+
+-- What it refuses.
+SELECT svm_train('points', 'side', solver => 'newton', loss => 'hinge');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', solver => 'secant');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', solver => 'newton', options => '{"policy": "paper"}');
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '32kB';
+SELECT svm_train('points', 'side', '{metres, tilt}', solver => 'newton');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', '{metres, tilt}', 'streamed', solver => 'auto');
+RESET pgsvm.cache_size;
+CREATE TABLE wide AS SELECT array_fill(i::real, '{2100}') AS x, i % 2 = 0 AS side FROM generate_series(1, 20) AS i;
+SELECT svm_train('wide', 'side', solver => 'newton');
+\echo :LAST_ERROR_SQLSTATE
+SET client_min_messages = error;
+SELECT svm_train('wide', 'side', model => 'wide');
+SET client_min_messages = warning;
+SELECT svm_train('points', 'side', solver => 'stream', options => '{"intercept": "free", "inherit": false}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', loss => 'hinge', options => '{"intercept": "free", "inherit": false}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', intercept => false, options => '{"intercept": "free", "inherit": false}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'side', options => '{"intercept": "loose"}');
+\echo :LAST_ERROR_SQLSTATE
+
+DROP TABLE points, growing, moved, wide;
+DROP FUNCTION drawn;
+DELETE FROM svm_model;
