@@ -246,7 +246,7 @@ def test_the_example_of_the_reference_runs(connection):
 
 def test_what_has_changed_too_much_begins_from_nothing_and_says_so(connection):
     connection.execute("CREATE TABLE turning AS SELECT id, label, features FROM a9a WHERE id <= 4000")
-    connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, 'turning', key => 'id')")
+    connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, model => 'turning', key => 'id')")
     told = []
     connection.add_notice_handler(lambda notice: told.append(notice.message_detail or ""))
     connection.execute("SET client_min_messages = notice")
@@ -264,7 +264,7 @@ def test_what_has_changed_too_much_begins_from_nothing_and_says_so(connection):
         assert ("Begun from nothing, as more has changed than what turning@" in said) == (way == "nothing")
         assert ("Begun from turning@" in said) == (way is None)
         told.clear()
-        connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, 'turning_anew', key => 'id')")
+        connection.execute(f"SELECT svm_train('turning', 'label', {FEATURES}, model => 'turning_anew', key => 'id')")
         told.clear()
         assert one(connection, visits, ["turning"]) <= 1.1 * one(connection, visits, ["turning_anew"])
     connection.execute("SELECT svm_drop('turning'), svm_drop('turning_anew')")

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples_from, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{
-    Event, HeadSpec, Inner, Loss, Policy, Problem, ProblemError, Proximal, Scale, Start,
+    Event, HeadSpec, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Scale, Start,
     StopReason, Timing, Updates,
 };
 
@@ -82,6 +82,27 @@ fn costs_and_large_c_keep_the_certificate_honest() {
         for c in [1e-4, 1.0, 1e4] {
             let problem = problem(c, updates, 1e-6, 7);
             let trained = train_in(problem, &examples, TENTH);
+            assert_honest(&trained, &problem, &examples);
+        }
+    }
+}
+
+/// A cache that is smaller than a chunk of the spool: rows that find no room count in the primal all the same.
+#[test]
+fn rows_that_find_no_room_count_in_the_certificate() {
+    let examples = clouds(2000, 12, 2.0, 4);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for updates in [Updates::Block, Updates::Sets(5)] {
+            let problem = Problem::new(loss, 0.1, 1e-6)
+                .and_then(|it| {
+                    it.with_policy(Policy::Block)
+                        .with_inner(Inner::Pegasos(updates))
+                })
+                .and_then(|it| it.with_max_passes(7))
+                .expect("valid");
+            let mut settings = settings(16 << 10, Scale::Standard, Threads::One);
+            settings.spooling.split = Order::Sequential;
+            let trained = train(problem, &examples, settings);
             assert_honest(&trained, &problem, &examples);
         }
     }

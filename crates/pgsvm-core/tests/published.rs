@@ -165,7 +165,7 @@ fn several_heads_stop_by_their_own_gradients() {
             HeadSpec::new(signs, 0.01)
         })
         .collect();
-    for (policy, cache) in [(Policy::Paper, 12_000), (Policy::Block, 12_000)] {
+    for (policy, cache) in [(Policy::Paper, 16_384), (Policy::Block, 16_384)] {
         let problem = problem(policy, 1e-2)
             .with_stop(StopRule::ProjectedGradient)
             .unwrap();
@@ -208,7 +208,7 @@ fn a_pass_picks_as_often_as_was_asked_for() {
         let report = run(problem, &examples, TENTH).trainer.report().unwrap();
         let asked = 5 * ROWS as u64 * u64::from(count);
         // picks come in small numbers at a time, and of a dead slot there is no visit
-        let allowed = asked - asked / 20..=asked + 64;
+        let allowed = asked - asked / 10..=asked + 64;
         assert!(
             allowed.contains(&report.visits),
             "{count}: {}",

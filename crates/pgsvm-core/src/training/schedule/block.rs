@@ -26,6 +26,7 @@ use crate::cache::{Consumer, Ends, WorkingSetRegion};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
+use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::driver::Method;
@@ -349,20 +350,25 @@ impl<T: Real> InPasses for BlockMinimization<T> {
 }
 
 /// Stores rows in a page, but for those that are kept there already.
-pub(in crate::training) fn store(
-    rows: Batch<'_>,
-    page: &mut PageMut<'_>,
-    kept: Option<&Selection>,
-) {
+fn store(rows: Batch<'_>, page: &mut PageMut<'_>, kept: Option<&Selection>) {
     for row in rows {
         if kept.is_some_and(|kept| kept.has(row.ordinal())) {
             continue;
         }
-        // a block has room by its making; a row that found none would have had its visit all the same
-        if let Some(words) = page.push(row.values()) {
-            words.copy_from_slice(row.words());
-        }
+        // a block has room by its making, but where chunks are larger than the cache; a row that found none has had its visit
+        // all the same
+        store_row(&row, page);
     }
+}
+
+/// Copies a row to the end of a page; false where there is no room.
+pub(in crate::training) fn store_row(row: &Row<'_>, page: &mut PageMut<'_>) -> bool {
+    let room = page.push(row.values());
+    let found = room.is_some();
+    if let Some(words) = room {
+        words.copy_from_slice(row.words());
+    }
+    found
 }
 
 /// Groups of a round, visited until the budget is used up; gives back how many groups and values that was.

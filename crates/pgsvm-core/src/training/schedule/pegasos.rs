@@ -25,7 +25,7 @@ use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::block::store;
+use crate::training::schedule::block::store_row;
 use crate::training::schedule::interface::read_page;
 use crate::training::schedule::pass::{Held, InPasses, Passes, StreamedPass};
 use crate::training::tallies::Tallies;
@@ -163,7 +163,14 @@ impl<T: Real> Pegasos<T> {
         self.passes.keep(batch.words, dense);
         if let RowPurpose::Keep = visit {
             let mut page = PageMut::open(region.words(), dense);
-            store(Batch::new(batch.words, dense), &mut page, None);
+            // where chunks are larger than the cache some rows find no room: their losses count, or the primal would be that of
+            // fewer rows, but no update has them
+            let left_over = Batch::new(batch.words, dense).filter(|row| !store_row(row, &mut page));
+            self.passes.rows += self.level.run(VisitRows {
+                solver: &mut self.passes.solver,
+                rows: left_over,
+                visit: RowPurpose::Look,
+            });
         }
         consumer.release();
         match (visit, ends) {
