@@ -78,7 +78,7 @@ impl RowColumns {
 
 impl SlotColumns {
     /// # Safety
-    /// As for [`Columns::expect`].
+    /// As for [`RowColumns::expect`].
     unsafe fn new(slot: *mut pg_sys::TupleTableSlot, places: Option<Vec<usize>>) -> Self {
         // SAFETY: as the caller promises.
         let columns = unsafe { PgTupleDesc::from_pg_unchecked((*slot).tts_tupleDescriptor) };

@@ -8,7 +8,7 @@ use super::level::Isa;
 /// Numbers of a row in a panel: three vectors of eight.
 pub const PANEL: usize = 24;
 
-/// sums[m][n] += scale sum a[k][m] b[k][n], over the shorter of both panels.
+/// `sums[m][n] += scale sum a[k][m] b[k][n]`, over the shorter of both panels.
 #[inline(always)]
 pub fn add<K: Isa>(sums: &mut [[f64; PANEL]], scale: f64, a: &[[f64; PANEL]], b: &[[f64; PANEL]]) {
     #[cfg(target_arch = "x86_64")]

@@ -64,7 +64,7 @@ impl Lower {
         self.values[start(row / PANEL) + column * PANEL + row % PANEL] = value;
     }
 
-    /// Multiplies the number in row i and column j by times factors[i] factors[j].
+    /// Multiplies the number in row i and column j by the factors of both.
     pub(crate) fn scale(&mut self, factors: &[f64], times: f64) {
         for panel in 0..self.panels() {
             let first = panel * PANEL;
