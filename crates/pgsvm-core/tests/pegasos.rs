@@ -104,6 +104,12 @@ fn rows_that_find_no_room_count_in_the_certificate() {
             settings.spooling.split = Order::Sequential;
             let trained = train(problem, &examples, settings);
             assert_honest(&trained, &problem, &examples);
+            // each row comes once a pass, whether it finds room or not
+            let log = trained.trainer.log().unwrap();
+            let passes = log.iter().filter(|entry| entry.event == Event::Pass);
+            for (pass, entry) in (1..).zip(passes) {
+                assert_eq!(entry.rows_read, 2000 * (pass + 1));
+            }
         }
     }
 }

@@ -29,13 +29,12 @@ use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Proximal};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
-use crate::training::schedule::pass::{Fresh, Held, InPasses, Passes, StreamedPass};
+use crate::training::schedule::pass::{train_by, Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
 use crate::training::schedule::working_set::GROUP;
 use crate::training::tallies::Tallies;
@@ -306,23 +305,10 @@ impl<T: Real> InPasses for BlockMinimization<T> {
     }
 
     fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let mut moved = false;
-        while left > 0 {
-            if self.passes.solver.done() {
-                return Ok(Step::Done);
-            }
-            let values = if self.stage != BlockStage::Loading {
-                self.visit_some(left)?
-            } else if let Some(values) = self.take_batch()? {
-                values
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
+        train_by(self, budget_values, |this, left| match this.stage {
+            BlockStage::Loading => this.take_batch(),
+            _ => this.visit_some(left).map(Some),
+        })
     }
 
     fn suit(&self, solver: &mut Solver<T>) {

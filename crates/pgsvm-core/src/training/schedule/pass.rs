@@ -190,6 +190,28 @@ pub(in crate::training) trait InPasses: Send {
     }
 }
 
+/// Advances until about so many values are used up, training has ended or there is nothing to be done: `advance` is told the
+/// values left and gives back those it took, None where it must wait.
+pub(in crate::training) fn train_by<S: InPasses>(
+    this: &mut S,
+    budget_values: usize,
+    mut advance: impl FnMut(&mut S, usize) -> Result<Option<usize>, TrainError>,
+) -> Result<Step, TrainError> {
+    let mut left = budget_values.max(1);
+    let mut moved = false;
+    while left > 0 {
+        if this.passes().solver.done() {
+            return Ok(Step::Done);
+        }
+        let Some(values) = advance(this, left)? else {
+            return Ok(if moved { Step::Progress } else { Step::Blocked });
+        };
+        moved = true;
+        left = left.saturating_sub(values.max(1));
+    }
+    Ok(Step::Progress)
+}
+
 impl<S: InPasses> Schedule<S::Number> for S {
     fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         self.train(budget_values)

@@ -19,7 +19,6 @@ use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
@@ -27,7 +26,7 @@ use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::block::store_row;
 use crate::training::schedule::interface::read_page;
-use crate::training::schedule::pass::{Held, InPasses, Passes, StreamedPass};
+use crate::training::schedule::pass::{train_by, Held, InPasses, Passes, StreamedPass};
 use crate::training::tallies::Tallies;
 
 /// Consecutive rows of the cache that stay together when they are shuffled, and where they are drawn into sets.
@@ -165,8 +164,10 @@ impl<T: Real> Pegasos<T> {
             let mut page = PageMut::open(region.words(), dense);
             // where chunks are larger than the cache some rows find no room: their losses count, or the primal would be that of
             // fewer rows, but no update has them
-            let left_over = Batch::new(batch.words, dense).filter(|row| !store_row(row, &mut page));
-            self.passes.rows += self.level.run(VisitRows {
+            let left_over = VisitedBatch::as_stored(Batch::new(batch.words, dense))
+                .filter(|row| !store_row(row, &mut page));
+            // the batch's rows are counted above
+            self.level.run(VisitRows {
                 solver: &mut self.passes.solver,
                 rows: left_over,
                 visit: RowPurpose::Look,
@@ -357,24 +358,12 @@ impl<T: Real> InPasses for Pegasos<T> {
     }
 
     fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let mut moved = false;
-        while left > 0 {
-            if self.passes.solver.done() {
-                return Ok(Step::Done);
+        train_by(self, budget_values, |this, left| {
+            match this.set.is_some() || matches!(this.rows, RowStore::Resident(_)) {
+                true => this.walk_on(left).map(Some),
+                false => this.take_batch(),
             }
-            let walks = self.set.is_some() || matches!(self.rows, RowStore::Resident(_));
-            let values = if walks {
-                self.walk_on(left)?
-            } else if let Some(values) = self.take_batch()? {
-                values
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
+        })
     }
 
     fn suit(&self, solver: &mut Solver<T>) {

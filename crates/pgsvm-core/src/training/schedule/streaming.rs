@@ -27,7 +27,7 @@ use crate::task::problem::{Picks, Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::schedule::pass::{Fresh, Held, InPasses, Passes, StreamedPass};
+use crate::training::schedule::pass::{train_by, Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::resident::FEATURES_PER_VALUE;
 use crate::training::schedule::threshold::Threshold;
 use crate::training::schedule::working_set::{WorkingSet, GROUP};
@@ -357,6 +357,31 @@ impl<T: Real> Streaming<T> {
         }
     }
 
+    /// What is due next; gives back the values it took, None where nothing is. `took`: whether a batch has been taken in
+    /// this step.
+    fn advance(&mut self, took: &mut bool) -> Result<Option<usize>, TrainError> {
+        let picks = self.counts_picks() && self.may_sweep(self.owed);
+        if self.ending && !picks {
+            if self.waits() && self.may_sweep(self.spare) {
+                return self.sweep_some().map(Some);
+            }
+            self.end_pass()?;
+            return Ok(Some(self.facts.features));
+        }
+        if self.may_sweep(self.owed) {
+            return self.sweep_some().map(Some);
+        }
+        if let Some(values) = self.take_batch()? {
+            *took = true;
+            return Ok(Some(values));
+        }
+        // after a batch the reader must hear of the room before the waiting time is used for sweeps
+        if !*took && self.timing == Timing::Timed && self.may_sweep(self.spare) {
+            return self.sweep_some().map(Some);
+        }
+        Ok(None)
+    }
+
     /// Rows that an active pass would visit if the cache could hold them.
     fn relevant_rows(&self) -> usize {
         self.last_relevant.unwrap_or_else(|| {
@@ -378,37 +403,8 @@ impl<T: Real> InPasses for Streaming<T> {
     }
 
     fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        let mut left = budget_values.max(1);
-        let (mut took, mut moved) = (false, false);
-        while left > 0 {
-            if self.passes.solver.done() {
-                return Ok(Step::Done);
-            }
-            let picks = self.counts_picks() && self.may_sweep(self.owed);
-            let values = if self.ending && !picks {
-                if self.waits() && self.may_sweep(self.spare) {
-                    self.sweep_some()?
-                } else {
-                    self.end_pass()?;
-                    self.facts.features
-                }
-            } else if self.may_sweep(self.owed) {
-                self.sweep_some()?
-            } else if let Some(values) = self.take_batch()? {
-                took = true;
-                values
-            } else if took {
-                // the reader must hear of the room before the waiting time is used for sweeps
-                return Ok(Step::Progress);
-            } else if self.timing == Timing::Timed && self.may_sweep(self.spare) {
-                self.sweep_some()?
-            } else {
-                return Ok(if moved { Step::Progress } else { Step::Blocked });
-            };
-            moved = true;
-            left = left.saturating_sub(values.max(1));
-        }
-        Ok(Step::Progress)
+        let mut took = false;
+        train_by(self, budget_values, |this, _| this.advance(&mut took))
     }
 
     fn suit(&self, solver: &mut Solver<T>) {
