@@ -1,0 +1,94 @@
+//! Predictions of kernel machines: f(x) = sum_j a_j k(z_j, x) + b over landmarks z_j, for one row or for many, and for as many
+//! machines as share the landmarks.
+
+use crate::base::memory::{OutOfMemory, Room as _};
+use crate::kernel::Kernel;
+use crate::products::{Landmarks, Room};
+use crate::rows::Rows;
+use crate::simd::Level;
+
+/// Rows that are decided together.
+const ROWS: usize = 256;
+
+#[derive(Debug)]
+pub struct Expansion {
+    kernel: Kernel,
+    level: Level,
+    landmarks: Landmarks,
+    /// Machine after machine, as many as there are landmarks.
+    factors: Vec<f64>,
+    intercepts: Vec<f64>,
+}
+
+impl Expansion {
+    /// One machine for each intercept, its factors one after the other, as [`crate::LowRank::fold`] gives them; None where
+    /// they are not as many as landmarks times machines.
+    pub fn new(
+        kernel: Kernel,
+        landmarks: Rows,
+        factors: Vec<f64>,
+        intercepts: Vec<f64>,
+    ) -> Result<Option<Self>, OutOfMemory> {
+        if landmarks.is_empty() || landmarks.len() * intercepts.len() != factors.len() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            kernel,
+            level: Level::best(),
+            landmarks: Landmarks::new(landmarks)?,
+            factors,
+            intercepts,
+        }))
+    }
+
+    /// The width that rows to be decided must have.
+    pub fn width(&self) -> usize {
+        self.landmarks.rows().width()
+    }
+
+    pub fn machines(&self) -> usize {
+        self.intercepts.len()
+    }
+
+    /// Decisions of all machines for each row, row after row, in place of what `decisions` holds. No memory is asked for once
+    /// both have grown.
+    pub fn decide(
+        &self,
+        rows: &Rows,
+        room: &mut Room,
+        decisions: &mut Vec<f64>,
+    ) -> Result<(), OutOfMemory> {
+        let (landmarks, machines) = (self.landmarks.len(), self.machines());
+        decisions.clear();
+        decisions.room(rows.len() * machines)?;
+        let values = room.of(ROWS.min(rows.len()) * landmarks)?;
+        for first in (0..rows.len()).step_by(ROWS) {
+            let count = ROWS.min(rows.len() - first);
+            let values = &mut values[..count * landmarks];
+            self.landmarks
+                .kernel_values(&self.kernel, self.level, rows, first, values);
+            for values in values.chunks_exact(landmarks) {
+                let machines = self.factors.chunks_exact(landmarks);
+                let sums = machines.zip(&self.intercepts);
+                decisions.extend(sums.map(|(factors, intercept)| dot(values, factors) + intercept));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// In partial sums, which need not wait for each other.
+fn dot(values: &[f32], factors: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (values, last_values) = values.as_chunks::<LANES>();
+    let (factors, last_factors) = factors.as_chunks::<LANES>();
+    for (values, factors) in values.iter().zip(factors) {
+        for lane in 0..LANES {
+            sums[lane] += f64::from(values[lane]) * factors[lane];
+        }
+    }
+    let last = last_values.iter().zip(last_factors);
+    let last: f64 = last.map(|(value, factor)| f64::from(*value) * factor).sum();
+    sums.iter().sum::<f64>() + last
+}

@@ -1,0 +1,242 @@
+//! Products and kernel values of blocks of rows with landmarks.
+//!
+//! Dense parts are a matrix product of `matrixmultiply`. A row's sparse entries each go through the landmarks that have that
+//! feature, so a million features cost no more than the entries that meet.
+
+use crate::base::interrupts::look;
+use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::kernel::Kernel;
+use crate::rows::Rows;
+use crate::simd::Level;
+
+/// Multiplications between two looks for interrupts: some ten milliseconds where the processor is slow.
+const BETWEEN_LOOKS: usize = 1 << 27;
+
+/// Rows that others are multiplied with.
+#[derive(Debug)]
+pub struct Landmarks {
+    rows: Rows,
+    /// Sparse features of any of them, ascending; where the landmarks of each begin; those landmarks and their values.
+    features: Vec<u32>,
+    starts: Vec<usize>,
+    holders: Vec<(u32, f32)>,
+}
+
+impl Landmarks {
+    pub fn new(rows: Rows) -> Result<Self, OutOfMemory> {
+        let mut all: Vec<(u32, u32, f32)> = Vec::new();
+        all.room(rows.all_sparse().len())?;
+        for row in 0..rows.len() {
+            let entries = rows.sparse(row).iter();
+            all.extend(
+                entries.map(|[feature, bits]| (*feature, row as u32, f32::from_bits(*bits))),
+            );
+        }
+        all.sort_unstable_by_key(|(feature, row, _)| (*feature, *row));
+        let (mut features, mut starts) = (Vec::new(), Vec::new());
+        for (place, (feature, ..)) in all.iter().enumerate() {
+            if features.last() != Some(feature) {
+                features.room(1)?.push(*feature);
+                starts.room(1)?.push(place);
+            }
+        }
+        starts.room(1)?.push(all.len());
+        let holders = gathered(all.iter().map(|(_, row, value)| (*row, *value)))?;
+        Ok(Self {
+            rows,
+            features,
+            starts,
+            holders,
+        })
+    }
+
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    pub fn into_rows(self) -> Rows {
+        self.rows
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// k(x, z) of rows `first` and some more, as many as `out` holds, with each landmark z: row after row.
+    pub fn kernel_values(
+        &self,
+        kernel: &Kernel,
+        level: Level,
+        rows: &Rows,
+        first: usize,
+        out: &mut [f32],
+    ) {
+        let landmarks = self.len();
+        if landmarks == 0 {
+            return;
+        }
+        let a_row = landmarks * rows.width().max(1);
+        let at_once = (BETWEEN_LOOKS / a_row).max(1);
+        for (part, out) in out.chunks_mut(at_once * landmarks).enumerate() {
+            let (from, count) = (first + part * at_once, out.len() / landmarks);
+            self.products(rows, from, out);
+            let (own, squares) = (&rows.squares()[from..from + count], self.rows.squares());
+            kernel.values(level, out, own, squares);
+            look();
+        }
+    }
+
+    /// Products of some rows with all landmarks.
+    fn products(&self, rows: &Rows, first: usize, out: &mut [f32]) {
+        let (width, landmarks) = (rows.width(), self.len());
+        let count = out.len() / landmarks;
+        match width {
+            0 => out.fill(0.0),
+            _ => {
+                let dense = &rows.all_dense()[first * width..(first + count) * width];
+                multiply(dense, self.rows.all_dense(), width, out);
+            }
+        }
+        if self.features.is_empty() {
+            return;
+        }
+        for (row, out) in out.chunks_exact_mut(landmarks).enumerate() {
+            // entries ascend, and so do the features that are left
+            let mut from = 0;
+            for [feature, bits] in rows.sparse(first + row) {
+                let value = f32::from_bits(*bits);
+                from += self.features[from..].partition_point(|known| known < feature);
+                match self.features.get(from) {
+                    None => break,
+                    Some(known) if known != feature => continue,
+                    Some(_) => {}
+                }
+                for (landmark, other) in &self.holders[self.starts[from]..self.starts[from + 1]] {
+                    out[*landmark as usize] += value * other;
+                }
+            }
+        }
+    }
+}
+
+/// Products of all rows of `a` with all rows of `b`, both of this width.
+///
+/// Panics where the slices are not of such sizes.
+pub fn multiply(a: &[f32], b: &[f32], width: usize, out: &mut [f32]) {
+    let (rows, columns) = (a.len() / width, b.len() / width);
+    assert!(rows * width == a.len() && columns * width == b.len() && rows * columns == out.len());
+    let (width_step, columns_step) = (width as isize, columns as isize);
+    // SAFETY: a is rows x width, row after row, b columns x width, taken for its transpose, and out rows x columns, as
+    // has been checked; strides stay within them, and out is borrowed alone.
+    unsafe {
+        matrixmultiply::sgemm(
+            rows,
+            width,
+            columns,
+            1.0,
+            a.as_ptr(),
+            width_step,
+            1,
+            b.as_ptr(),
+            1,
+            width_step,
+            0.0,
+            out.as_mut_ptr(),
+            columns_step,
+            1,
+        );
+    }
+}
+
+/// A matrix as it lies in a slice: rows of so many numbers, of which the first few count.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a, T> {
+    pub(crate) numbers: &'a [T],
+    pub(crate) stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+}
+
+impl<T> View<'_, T> {
+    fn fits(numbers: usize, stride: usize, rows: usize, columns: usize) -> bool {
+        columns <= stride && (rows == 0 || (rows - 1) * stride + columns <= numbers)
+    }
+
+    fn is_sound(&self) -> bool {
+        Self::fits(self.numbers.len(), self.stride, self.rows, self.columns)
+    }
+}
+
+/// `out -= a b'`, with rows of `out` of this stride.
+pub(crate) fn subtract_products(
+    a: View<'_, f64>,
+    b: View<'_, f64>,
+    out: &mut [f64],
+    stride: usize,
+) {
+    let fits = View::<f64>::fits(out.len(), stride, a.rows, b.rows);
+    assert!(a.is_sound() && b.is_sound() && fits && a.columns == b.columns);
+    // SAFETY: each matrix lies within its slice, as has been checked, and out is borrowed alone.
+    unsafe {
+        matrixmultiply::dgemm(
+            a.rows,
+            a.columns,
+            b.rows,
+            -1.0,
+            a.numbers.as_ptr(),
+            a.stride as isize,
+            1,
+            b.numbers.as_ptr(),
+            1,
+            b.stride as isize,
+            1.0,
+            out.as_mut_ptr(),
+            stride as isize,
+            1,
+        );
+    }
+}
+
+/// `out = a b'`, with rows of `out` of this stride.
+pub(crate) fn products_into(a: View<'_, f32>, b: View<'_, f32>, out: &mut [f32], stride: usize) {
+    let fits = View::<f32>::fits(out.len(), stride, a.rows, b.rows);
+    assert!(a.is_sound() && b.is_sound() && fits && a.columns == b.columns);
+    // SAFETY: as above.
+    unsafe {
+        matrixmultiply::sgemm(
+            a.rows,
+            a.columns,
+            b.rows,
+            1.0,
+            a.numbers.as_ptr(),
+            a.stride as isize,
+            1,
+            b.numbers.as_ptr(),
+            1,
+            b.stride as isize,
+            0.0,
+            out.as_mut_ptr(),
+            stride as isize,
+            1,
+        );
+    }
+}
+
+/// Room for the kernel values of a block of rows, which is kept from block to block.
+#[derive(Debug, Default)]
+pub struct Room(Vec<f32>);
+
+impl Room {
+    /// For so many values.
+    pub(crate) fn of(&mut self, values: usize) -> Result<&mut [f32], OutOfMemory> {
+        if self.0.len() < values {
+            self.0 = Vec::new();
+            self.0 = filled(0.0, values)?;
+        }
+        Ok(&mut self.0[..values])
+    }
+}

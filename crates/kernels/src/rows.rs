@@ -1,0 +1,130 @@
+//! Rows one after the other: a dense part of the same width each, sparse entries, and squared norms.
+//!
+//! Features are numbered as in packed rows, dense ones first. What lies below the width is dense, whichever way it came: so
+//! rows whose sparse features are few become dense as they are taken.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{list, OutOfMemory, Room};
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    width: usize,
+    #[serde(deserialize_with = "list")]
+    dense: Vec<f32>,
+    /// Pairs of feature and value bits, row after row, and where each row's end.
+    #[serde(deserialize_with = "list")]
+    entries: Vec<[u32; 2]>,
+    #[serde(deserialize_with = "list")]
+    ends: Vec<usize>,
+    #[serde(deserialize_with = "list")]
+    squares: Vec<f32>,
+}
+
+impl Rows {
+    /// None yet.
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            ..Self::default()
+        }
+    }
+
+    /// The width that suits rows with so many dense features, features in all and sparse entries a row: all of them where
+    /// products of sparse entries would take longer than those of the zeros between them.
+    pub fn suitable_width(dense: usize, features: usize, mean_entries: f64) -> usize {
+        /// A multiplication in a matrix product is faster than one of a sparse entry by this.
+        const SPARSE_COST: f64 = 16.0;
+        /// Dense rows are no wider, whatever they hold.
+        const WIDEST: usize = 1 << 14;
+        let between = features.saturating_sub(dense);
+        match features <= WIDEST && between as f64 <= SPARSE_COST * mean_entries {
+            true => features,
+            false => dense,
+        }
+    }
+
+    /// Another row: dense values, no more than the width, and sparse entries in ascending order.
+    pub fn push(&mut self, dense: &[f32], sparse: &[[u32; 2]]) -> Result<(), OutOfMemory> {
+        let start = self.dense.len();
+        self.dense.room(self.width)?.resize(start + self.width, 0.0);
+        let own = &mut self.dense[start..];
+        let known = dense.len().min(own.len());
+        own[..known].copy_from_slice(&dense[..known]);
+        let split = sparse.partition_point(|[feature, _]| (*feature as usize) < self.width);
+        for [feature, bits] in &sparse[..split] {
+            own[*feature as usize] = f32::from_bits(*bits);
+        }
+        let dense_square: f64 = own.iter().map(|x| square(*x)).sum();
+        let rest = &sparse[split..];
+        let sparse_square: f64 = rest
+            .iter()
+            .map(|[_, bits]| square(f32::from_bits(*bits)))
+            .sum();
+        self.entries.room(rest.len())?.extend_from_slice(rest);
+        self.ends.room(1)?.push(self.entries.len());
+        self.squares
+            .room(1)?
+            .push((dense_square + sparse_square) as f32);
+        Ok(())
+    }
+
+    /// A row of others of the same width.
+    pub fn push_from(&mut self, rows: &Rows, row: usize) -> Result<(), OutOfMemory> {
+        self.push(rows.dense(row), rows.sparse(row))
+    }
+
+    /// None any more; the memory stays.
+    pub fn clear(&mut self) {
+        self.dense.clear();
+        self.entries.clear();
+        self.ends.clear();
+        self.squares.clear();
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    pub fn dense(&self, row: usize) -> &[f32] {
+        &self.dense[row * self.width..(row + 1) * self.width]
+    }
+
+    /// Pairs of feature and value bits, none of them below the width.
+    pub fn sparse(&self, row: usize) -> &[[u32; 2]] {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.entries[start..self.ends[row]]
+    }
+
+    /// Squared norms of all rows.
+    pub fn squares(&self) -> &[f32] {
+        &self.squares
+    }
+
+    /// Dense values of all rows, one row after the other.
+    pub fn all_dense(&self) -> &[f32] {
+        &self.dense
+    }
+
+    /// Sparse entries of all rows.
+    pub fn all_sparse(&self) -> &[[u32; 2]] {
+        &self.entries
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        4 * self.dense.len() + 8 * self.entries.len() + 12 * self.ends.len()
+    }
+}
+
+fn square(x: f32) -> f64 {
+    f64::from(x) * f64::from(x)
+}
