@@ -31,7 +31,7 @@ pub fn register() {
     GucRegistry::define_int_guc(
         c"pgsvm.cache_size",
         c"Memory that a training may use to cache rows.",
-        c"-1 uses maintenance_work_mem. Dual variables (4 bytes a row) and weights come on top.",
+        c"-1 uses maintenance_work_mem. Dual variables (8 bytes a row) and weights come on top.",
         &CACHE_SIZE_KB,
         -1,
         i32::MAX,

@@ -38,6 +38,13 @@ SELECT svm_train_query('SELECT a, b, (3 * side::int + (c > 0)::int) AS kind FROM
 SELECT svm_train('waves', 'side', model => 'chosen', c => NULL, options => '{"costs": [0.1, 1]}');
 SELECT name, checked.* FROM svm_models, checked(name) ORDER BY name;
 
+-- what is stored is the best there was, also where passes run out
+SELECT svm_train('waves', 'side', model => 'short', loss => 'hinge', c => 10000, scale => 'none', max_passes => 7, tolerance => 1e-9);
+SELECT svm_train('waves', 'side', model => 'short_block', loss => 'hinge', c => 10000, solver => 'block', max_passes => 7, tolerance => 1e-9);
+SELECT version.name, bool_and(version.gap <= log.gap) AS none_better
+FROM svm_models AS version, svm_training_log(version.name) AS log
+WHERE version.name <> 'chosen' AND log.gap IS NOT NULL GROUP BY version.name ORDER BY version.name;
+
 -- blocks are numbered in each pass; what was computed is there, what was not is NULL
 SELECT count(DISTINCT block) > 2 AS several, min(block) AS first, bool_and(block IS NULL OR event = 'block') AS in_blocks_only
 FROM svm_training_log('block');

@@ -46,12 +46,13 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::problem::Problem;
-use crate::task::report::{HeadReport, StopReason};
+use crate::task::report::HeadReport;
 use certificate::state::HeadState;
 use driver::{Method, Visits};
 use joint::JointHeads;
 use metric::ColumnScales;
 use newton::choice::{leading, Leading};
+use proximal::moments::ShiftMetric;
 use single::heads::Singles;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
@@ -114,7 +115,7 @@ impl<T: Real> Solver<T> {
         let states = specs.iter();
         let states = states.map(|spec| {
             interrupts::look();
-            HeadState::new(problem, spec, facts, together)
+            HeadState::new(problem, spec, facts, (together, specs.len()))
         });
         let states = gathered(states)?;
         let led = leading(problem, facts, specs.len(), together);
@@ -168,6 +169,11 @@ impl<T: Real> Solver<T> {
         }
     }
 
+    /// Whether several trainers can divide a pass.
+    pub(crate) fn divisible(&self) -> bool {
+        self.singles().is_some_and(Singles::divisible)
+    }
+
     pub(crate) fn singles_mut(&mut self) -> Option<&mut Singles<T>> {
         match &mut self.heads {
             Heads::Apart(heads) => Some(heads),
@@ -208,6 +214,11 @@ impl<T: Real> Solver<T> {
         self.running()
             .map(HeadState::tolerance)
             .fold(f64::INFINITY, f64::min)
+    }
+
+    /// The duals of the last pass, summed over the heads.
+    pub(crate) fn last_dual(&self) -> f64 {
+        self.states().map(HeadState::last_dual).sum()
     }
 
     pub(crate) fn full_passes(&self) -> u32 {
@@ -332,13 +343,13 @@ impl<T: Real> Solver<T> {
     }
 
     /// Ends a full pass. True when a verifying pass is due; otherwise call [`Self::advance`].
-    pub(crate) fn end_full(&mut self) -> bool {
+    pub(crate) fn end_full(&mut self) -> Result<bool, OutOfMemory> {
         self.full_passes += 1;
-        ask!(&mut self.heads, heads => heads.end_full());
+        ask!(&mut self.heads, heads => heads.end_full())?;
         let wanted = self.running().any(HeadState::wants_proof);
         let due = self.wants_proof() || (wanted && self.waited == PATIENCE);
         self.waited = if wanted && !due { self.waited + 1 } else { 0 };
-        due
+        Ok(due)
     }
 
     /// Whether a verifying pass is due at once: nothing is trained in it, so half of the heads that run must want it, or one
@@ -405,7 +416,7 @@ impl<T: Real> Solver<T> {
         if self.sets_out() && !self.done() {
             self.scales.looks_again = self.needs_look()?;
         }
-        Ok(self.scales.looks_again)
+        Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
@@ -414,8 +425,10 @@ impl<T: Real> Solver<T> {
             return Ok(());
         }
         let metric = self.learned_metric()?;
-        if let (Some(metric), Heads::Together(joint)) = (&metric, &mut self.heads) {
-            if !joint.suits_metric(metric) {
+        let knows_squares = self.scales.mean_squares.is_some();
+        if let Heads::Together(joint) = &mut self.heads {
+            let unsuited = |metric: &ShiftMetric| !joint.suits_metric(metric);
+            if metric.as_ref().is_some_and(unsuited) || (knows_squares && joint.is_lost()) {
                 let heads = joint.part()?;
                 self.heads = Heads::Apart(Singles { heads });
             }
@@ -472,8 +485,8 @@ impl<T: Real> Solver<T> {
         ask!(&mut self.heads, heads => heads.next_turn())
     }
 
-    pub(crate) fn end_active(&mut self) {
-        ask!(&mut self.heads, heads => heads.end_active());
+    pub(crate) fn end_active(&mut self) -> Result<(), OutOfMemory> {
+        ask!(&mut self.heads, heads => heads.end_active())
     }
 }
 
@@ -485,11 +498,14 @@ impl<T: Real> Method for Solver<T> {
     fn stop(&mut self) {
         self.end_leading();
         ask!(&mut self.heads, heads => heads.end_turns());
-        self.each_state(|state| {
-            if state.runs() {
-                state.stop = Some(StopReason::Requested);
+        for head in 0..self.len() {
+            if self.state(head).runs() {
+                ask!(&mut self.heads, heads => {
+                    heads.take_laid(head);
+                    heads.state_mut(head).request_stop();
+                });
             }
-        });
+        }
     }
 
     fn reports(&self, rows: usize) -> impl Iterator<Item = HeadReport> + '_ {
@@ -525,7 +541,7 @@ impl<T: Real> Method for Solver<T> {
     }
 
     fn known_dual(&self) -> f64 {
-        self.states().map(HeadState::last_dual).sum()
+        self.states().map(HeadState::best_dual).sum()
     }
 
     fn dual(&mut self) -> Option<f64> {

@@ -1,14 +1,15 @@
 //! The trainer role: visits rows, keeps dual variables and weights, decides when to stop.
 //!
 //! It runs in the trainer's process (or wherever the caller steps it), waits for nothing and touches nothing but its
-//! side of the [`Cache`]. It holds, besides the cache: one f32 for each row and head, four vectors of weights for each
+//! side of the [`Cache`]. It holds, besides the cache: two f32 for each row and head (its dual variable, and that of the best dual), four vectors of weights for each
 //! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Several
 //! trainers hold one vector for each head more each (and another of f64 while verifying). Weights are f64 up to
 //! [`WIDE_FEATURES`] features and f32 above. Where the shift of a head needs a metric there are two vectors of weights' kind
-//! and one of f32 more, and one of f64 where it follows the dual variables; one of f32 serves all heads.
+//! and one of f32 more, and one of f64 where it follows the dual variables; one of f32 serves all heads. Where that metric is
+//! whole (`solver/proximal/whole.rs`) there are four matrices of f64, features x features.
 //!
 //! Several heads are held together where that suits them (`solver/joint.rs`), by one trainer and in f32: with K heads
-//! rounded up to whole eights, one f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
+//! rounded up to whole eights, two f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
 //! (features x K; six where the shift needs a metric; one more in full passes up to [`WIDE_FEATURES`] features, and there
 //! another bit a row where rows stream), a vector for each head that has ended, and one of f64 for each
 //! head being verified.

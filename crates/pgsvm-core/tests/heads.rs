@@ -350,3 +350,93 @@ fn heads_that_run_out_of_passes_report_the_gap_they_reached() {
         );
     }
 }
+
+/// Share of the rows that get their own class: the largest decision, the first of equal ones.
+fn accuracy(trained: &Trained, examples: &[OwnedExample], heads: usize) -> f64 {
+    let right = examples.iter().filter(|example| {
+        let decision = |head: usize| {
+            let weights = trained.trainer.weights(head);
+            let products = weights.iter().zip(&example.dense).map(|(w, x)| w * x);
+            products.sum::<f64>() + weights.intercept()
+        };
+        let best = (1..heads).fold((0, decision(0)), |best, head| match decision(head) {
+            value if value > best.1 => (head, value),
+            _ => best,
+        });
+        best.0 == example.group as usize
+    });
+    right.count() as f64 / examples.len() as f64
+}
+
+#[test]
+fn classes_that_gain_nothing_leave_the_decision_to_the_others_and_the_most_frequent_one() {
+    const CLASSES: usize = 26;
+    let mut numbers = Numbers::new(26);
+    // the last two classes lie apart, the others on top of each other
+    let row = |n: usize| {
+        let class = match n % 10 {
+            0 => 24,
+            1 => 25,
+            // the higher its number the more rows a class has
+            _ => numbers.below(24).max(numbers.below(24)),
+        };
+        let at = match class {
+            24 => 3.0,
+            25 => -3.0,
+            _ => 0.0,
+        };
+        let values = (0..4).map(|j| if j == 0 { at } else { 0.0 } + numbers.normal());
+        OwnedExample::dense(class as u32, values.collect())
+    };
+    let examples: Vec<_> = (0..6000).map(row).collect();
+    let frequent = (0..24).max_by_key(|class| {
+        examples
+            .iter()
+            .filter(|it| it.group as usize == *class)
+            .count()
+    });
+    let specs = one_against_rest(CLASSES, 1.0);
+    for cache in [PLENTY, LITTLE] {
+        let settings = settings(cache, Scale::None, Threads::One);
+        let trained = train_examples(
+            problem(Loss::Hinge, 1.0),
+            specs.clone(),
+            &examples,
+            settings,
+        )
+        .expect("training works");
+        let report = trained.trainer.report().expect("memory for a report");
+        let constant: Vec<usize> = (0..CLASSES)
+            .filter(|head| trained.trainer.weights(*head).iter().all(|w| w == 0.0))
+            .collect();
+        assert_eq!(constant, (0..24).collect::<Vec<_>>());
+        let intercept = |head: &usize| trained.trainer.weights(*head).intercept();
+        let largest = constant
+            .iter()
+            .copied()
+            .max_by(|a, b| intercept(a).total_cmp(&intercept(b)));
+        assert_eq!(largest, frequent);
+        for (head, spec) in constant.iter().zip(&specs) {
+            let found = recompute(&trained, *head, spec, &problem(Loss::Hinge, 1.0), &examples);
+            let told = report.heads[*head].certificate;
+            assert!(
+                (told.primal - found.primal).abs() <= 1e-6 * found.primal,
+                "{told:?}"
+            );
+            assert!(told.gap <= 1e-3, "{told:?}");
+            let share = report.heads[*head].training_accuracy;
+            assert!(
+                (share - found.accuracy).abs() < 1e-9,
+                "{share} {}",
+                found.accuracy
+            );
+        }
+        // what can be known: the two that lie apart, and of the others the most frequent
+        let known = examples
+            .iter()
+            .filter(|it| it.group >= 24 || Some(it.group as usize) == frequent);
+        let most = known.count() as f64 / examples.len() as f64;
+        let share = accuracy(&trained, &examples, CLASSES);
+        assert!(share > most - 0.03, "{share} of {most}");
+    }
+}

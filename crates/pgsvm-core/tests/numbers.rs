@@ -284,3 +284,45 @@ fn a_row_a_class_and_a_row_a_fold() {
         }
     }
 }
+
+#[test]
+fn the_primal_is_that_of_the_weights_to_six_digits_at_any_c() {
+    // weights of so many features are held in 32 bits, and so are those of heads side by side; the rows are separable
+    for (features, classes) in [(60_000, 2), (60_000, 3), (2_000, 3)] {
+        let mut examples = words(500, features, 0, 7);
+        for (number, example) in examples.iter_mut().enumerate() {
+            example.group = match classes {
+                2 => example.group,
+                _ => (number % 3) as u32,
+            };
+        }
+        if classes == 2 {
+            examples = by_first_appearance(examples);
+        }
+        for c in [1.0, 1e4, 1e6] {
+            let heads: Vec<HeadSpec> = match classes {
+                2 => vec![HeadSpec::binary(c)],
+                _ => (0..3)
+                    .map(|class| {
+                        let sign = |other| if other == class { 1 } else { -1 };
+                        HeadSpec::new((0..3).map(sign).collect::<Vec<i8>>(), c)
+                    })
+                    .collect(),
+            };
+            let problem = limited(Loss::Hinge, c);
+            let settings = settings(16 << 20, Scale::None, Threads::One);
+            let trained =
+                train_examples(problem, heads.clone(), &examples, settings).expect("it trains");
+            let report = trained.trainer.report().unwrap();
+            for (number, spec) in heads.iter().enumerate() {
+                let found = recompute(&trained, number, spec, &problem, &examples);
+                let told = report.heads[number].certificate.primal;
+                assert!(
+                    (told - found.primal).abs() <= 1e-6 * found.primal,
+                    "{features} features, C = {c}: {told} for {}",
+                    found.primal
+                );
+            }
+        }
+    }
+}

@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{Loss, Problem, Scale};
+use pgsvm_core::engine::{train_examples, OwnedExample, Threads};
+use pgsvm_core::{HeadSpec, Loss, Problem, Scale};
 
 const PLENTY: usize = 16 << 20;
 
@@ -53,6 +53,68 @@ fn counts(rows: usize) -> Vec<OwnedExample> {
         OwnedExample::dense(u32::from(score > 0.5), dense.collect())
     };
     by_first_appearance((0..rows).map(row).collect())
+}
+
+/// Whole numbers from 0 to 255 as of a picture's bands: far from 0, and columns that go together. Of six classes.
+fn pixels(rows: usize) -> Vec<OwnedExample> {
+    const COLUMNS: usize = 24;
+    const DIRECTIONS: usize = 4;
+    let mut numbers = Numbers::new(13);
+    let base: Vec<f64> = (0..COLUMNS)
+        .map(|_| 64.0 + 128.0 * numbers.uniform())
+        .collect();
+    let mut of_directions =
+        |scale: f64| -> Vec<f64> { (0..DIRECTIONS).map(|_| scale * numbers.normal()).collect() };
+    let mixed: Vec<Vec<f64>> = (0..COLUMNS).map(|_| of_directions(12.0)).collect();
+    let centres: Vec<Vec<f64>> = (0..6).map(|_| of_directions(1.0)).collect();
+    let row = |n: usize| {
+        let class = n % 6;
+        let at: Vec<f64> = centres[class]
+            .iter()
+            .map(|x| x + numbers.normal())
+            .collect();
+        let value = |(base, mixed): (&f64, &Vec<f64>)| {
+            let along: f64 = mixed.iter().zip(&at).map(|(m, x)| m * x).sum();
+            (base + along + 6.0 * numbers.normal())
+                .round()
+                .clamp(0.0, 255.0)
+        };
+        OwnedExample::dense(class as u32, base.iter().zip(&mixed).map(value).collect())
+    };
+    (0..rows).map(row).collect()
+}
+
+/// Trains each class against the rest, and gives back the gaps reached and the passes made.
+fn trained_gaps(
+    problem: Problem,
+    examples: &[OwnedExample],
+    cache_bytes: usize,
+) -> (Vec<f64>, u32) {
+    let heads: Vec<HeadSpec> = (0..6)
+        .map(|class| {
+            let sign = |other| if other == class { 1 } else { -1 };
+            HeadSpec::new((0..6).map(sign).collect::<Vec<i8>>(), problem.c())
+        })
+        .collect();
+    let settings = settings(cache_bytes, Scale::None, Threads::One);
+    let trained = train_examples(problem, heads, examples, settings).expect("training works");
+    let report = trained.trainer.report().expect("memory for a report");
+    let gaps = report.heads.iter().map(|head| head.certificate.gap);
+    (gaps.collect(), report.passes)
+}
+
+#[test]
+fn pixels_as_they_are_in_any_cache() {
+    let examples = pixels(1500);
+    let bytes = examples.len() * 4 * (24 + 6);
+    for c in [1.0, 100.0] {
+        let problem = problem(Loss::Hinge, c);
+        for share in [2.0, 0.9, 0.5, 0.1] {
+            let (gaps, passes) = trained_gaps(problem, &examples, (share * bytes as f64) as usize);
+            let arrived = gaps.iter().filter(|gap| **gap <= 1e-3).count();
+            assert_eq!(arrived, 6, "C = {c}, {share}: {gaps:?} after {passes}");
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
+//! | lockstep | 1: as many visits of kept rows as the schedule owes, whichever role is faster |
 //! | trainers | threads that train at the same time |
 //! | throttle_mb | megabytes a second at which the spool is written and read at most |
 //! | seconds, wall | processor and wall seconds after which the trainer is asked to stop |
@@ -44,7 +45,7 @@ use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
     Cache, HeadSpec, Leader, LogEntry, Loss, Phase, Policy, Problem, Proximal, Reader, ReaderJob,
-    Scale, Start, Step, Trainer,
+    Scale, Start, Step, Timing, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -172,6 +173,10 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         .with_intercept(options.number("intercept", 1)? == 1)
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
+        .with_timing(match options.number("lockstep", 0)? {
+            1 => Timing::Lockstep,
+            _ => Timing::Timed,
+        })
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
         .with_proximal(match options.take("proximal").as_deref() {
             None | Some("auto") => Proximal::Auto,

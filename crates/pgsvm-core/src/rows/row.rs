@@ -157,3 +157,12 @@ pub(crate) fn parts_mut(
         rest[..2 * sparse].as_chunks_mut::<2>().0,
     )
 }
+/// The values of a row that are not 0, by feature.
+#[inline(always)]
+pub(crate) fn entries<'a>(row: &Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
+    let dense = row.dense().iter().enumerate();
+    let dense = dense.map(|(j, x)| (j, f64::from(*x)));
+    let sparse = row.sparse().iter();
+    let sparse = sparse.map(|&[j, bits]| (j as usize, f64::from(f32::from_bits(bits))));
+    dense.chain(sparse).filter(|(_, x)| *x != 0.0)
+}

@@ -2,6 +2,10 @@
 //!
 //! Knows sums and numbers. Must not know vectors or who owns them.
 
+pub(crate) mod bounds;
+pub(crate) mod constant;
 pub(crate) mod dual;
 pub(crate) mod proof;
+pub(crate) mod shrinking;
 pub(crate) mod state;
+pub(crate) mod stop;

@@ -39,7 +39,7 @@ pub(crate) trait Method {
     fn gap(&self) -> Option<f64>;
     /// The smallest primals known, summed over the heads; infinite before all have one.
     fn known_primal(&self) -> f64;
-    /// The duals of the last pass, summed over the heads.
+    /// The largest duals known, summed over the heads.
     fn known_dual(&self) -> f64;
     /// The largest range of projected gradients that a head had over the last pass; None where there are none.
     fn projected_gradient(&self) -> Option<f64> {
@@ -75,6 +75,8 @@ pub(crate) trait Visits {
     fn decision<K: Isa>(&self, head: usize, row: &Row<'_>, intercept: f64) -> f32;
     /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows.
     fn dual(&mut self) -> Option<f64>;
+    /// Ends a head as it stands: puts the dual variables of its best dual in the place of the present ones.
+    fn take_laid(&mut self, head: usize);
 
     /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head, or of the one whose turn it is.
     fn active(&self, n: usize) -> u64;
@@ -101,7 +103,7 @@ pub(crate) trait Visits {
     fn scattered(&self) -> bool;
     /// Asks for the weights that a visit of this row needs.
     fn ask<const FULL: bool>(&mut self, row: &Row<'_>);
-    fn end_full(&mut self);
+    fn end_full(&mut self) -> Result<(), OutOfMemory>;
 
     /// How many heads must want a proof before a verifying pass is due. `at_hand`: all rows are in the cache.
     fn least_wanting(&self, at_hand: bool) -> usize;
@@ -144,7 +146,7 @@ pub(crate) trait Visits {
     fn begin_active(&mut self);
     /// Estimates the gaps at the end of an active pass.
     fn estimate_active(&mut self);
-    fn end_active(&mut self);
+    fn end_active(&mut self) -> Result<(), OutOfMemory>;
 
     /// Whether heads do better to take turns in active passes, where so many rows are in some head's active set.
     fn better_in_turns(&self, _active: usize) -> bool {

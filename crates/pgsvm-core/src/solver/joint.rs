@@ -6,6 +6,7 @@
 
 mod anew;
 mod exact_v;
+mod laid;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
@@ -57,6 +58,8 @@ pub(super) struct JointHeads {
     width: usize,
     /// By row.
     alpha: Lined<Lanes>,
+    /// Those of each head's best dual.
+    laid: Lined<Lanes>,
     /// Lanes in which a row is shrunk, by row and block.
     shrunk: Vec<u8>,
     /// Shrunk rows for all heads that ran when they were visited last.
@@ -134,10 +137,11 @@ impl JointHeads {
 
     pub(in crate::solver) fn new(
         specs: &[HeadSpec],
-        states: Vec<HeadState>,
+        mut states: Vec<HeadState>,
         intercept: f64,
         facts: &Facts,
     ) -> Result<Self, OutOfMemory> {
+        states.iter_mut().for_each(HeadState::sum_narrowly);
         let width = states.len().div_ceil(LANES);
         let lanes = width * LANES;
         let matrix = || Matrix::new(facts.features, facts.dense, lanes);
@@ -149,6 +153,7 @@ impl JointHeads {
             signs: FacingSigns::default(),
             width,
             alpha: Lined::zeros(facts.rows * width)?,
+            laid: Lined::zeros(facts.rows * width)?,
             shrunk: zeros(facts.rows * width)?,
             all_shrunk: nothing_shrunk(facts.rows)?,
             turn: None,
@@ -360,20 +365,24 @@ impl JointHeads {
         self.states.iter().enumerate().map(dual).sum()
     }
 
-    pub(in crate::solver) fn finish_full(&mut self) {
+    pub(in crate::solver) fn finish_full(&mut self) -> Result<(), OutOfMemory> {
         self.settle();
         self.end_anew();
         self.take_norms();
         // not 0 where the weights at the start of the pass are the best
         self.chosen[0].fill(0.0);
-        for lane in 0..self.head_of.len() {
+        let mut lays = filled(None, self.blocks.len() * LANES)?;
+        for (lane, lay) in lays.iter_mut().enumerate().take(self.head_of.len()) {
             let Some(head) = self.running_at(lane) else {
                 continue;
             };
-            if self.states[head].end_full(self.start_norm[lane], None, self.norms[lane]) {
+            let better = self.states[head].end_full(self.start_norm[lane], None, self.norms[lane]);
+            if better.weights {
                 self.chosen[0][lane] = 1.0;
             }
+            *lay = better.duals;
         }
+        self.lay_duals(&lays);
         self.best.sweep(
             &mut self.start,
             None,
@@ -385,6 +394,13 @@ impl JointHeads {
                 }
             },
         );
+        Ok(())
+    }
+
+    /// Whether some head does not get on with the shift that heads side by side have.
+    pub(in crate::solver) fn is_lost(&self) -> bool {
+        let mut running = self.states.iter().filter(|state| state.runs());
+        running.any(HeadState::wants_dual_metric)
     }
 
     pub(in crate::solver) fn start_active(&mut self) {
@@ -415,16 +431,17 @@ impl JointHeads {
         }
     }
 
-    pub(in crate::solver) fn finish_active(&mut self) {
+    pub(in crate::solver) fn finish_active(&mut self) -> Result<(), OutOfMemory> {
         if let Some(turn) = &mut self.turn {
             let state = &mut self.states[self.head_of[turn.lane]];
             if let Shift::Move(kappa) = state.end_active() {
-                turn.iterate.move_centre(kappa);
+                turn.iterate.move_centre(kappa)?;
                 self.kappa[turn.lane] = kappa;
             }
-            return;
+            return Ok(());
         }
         self.settle();
         self.shift_each(false, HeadState::end_active);
+        Ok(())
     }
 }

@@ -79,11 +79,14 @@ impl<T: Real> Solver<T> {
         values
     }
 
-    /// Takes what a pass over all rows has found for a head.
-    pub(crate) fn take_led(&mut self, led: &Led) {
+    /// Takes what a pass over all rows has found for a head, which may have arrived by it.
+    pub(crate) fn take_led(&mut self, led: &mut Led) {
         if let Heads::Apart(singles) = &mut self.heads {
             let head = &mut singles.heads[led.head];
             head.take_from(&led.newton, led.next == Next::Arrived);
+            if !head.state.runs() {
+                (led.next, led.visits) = (Next::Arrived, false);
+            }
         }
         if led.next == Next::GivenUp {
             self.leave_led(led);
@@ -96,7 +99,7 @@ impl<T: Real> Solver<T> {
             let head = &mut singles.heads[led.head];
             match self.led {
                 // nothing else knows a free intercept
-                Some(Leading { free: true }) => head.end_as_it_stands(&led.newton),
+                Some(Leading { free: true }) => head.end_as_it_stands(),
                 _ => head.leave(&led.newton),
             }
         }

@@ -7,3 +7,4 @@ pub(crate) mod form;
 pub(crate) mod iterate;
 pub(crate) mod moments;
 pub(crate) mod rule;
+pub(crate) mod whole;

@@ -200,7 +200,7 @@ fn trained<M: RowMap>(
     for _ in 0..40 {
         solver.begin_full(true).unwrap();
         walk(&mut solver, &mut team, blocks, Pass::Full);
-        let mut due = solver.end_full();
+        let mut due = solver.end_full().unwrap();
         while due {
             let everything = solver.begin_verify().unwrap();
             let pass = Pass::Verify { everything };
@@ -213,7 +213,7 @@ fn trained<M: RowMap>(
         solver.advance().unwrap();
         solver.begin_active();
         walk(&mut solver, &mut team, blocks, Pass::Active);
-        solver.end_active();
+        solver.end_active().unwrap();
     }
     solver.stop();
     let mut found = Vec::new();
@@ -274,7 +274,7 @@ fn a_scan_takes_in_every_row_once() {
     for _ in 0..3 {
         solver.begin_full(true).unwrap();
         walk(&mut solver, &mut None, blocks, Pass::Full);
-        solver.end_full();
+        solver.end_full().unwrap();
         solver.advance().unwrap();
     }
     let (weights, intercept): (Vec<f64>, _) = {

@@ -100,6 +100,14 @@ impl Signs {
         }
     }
 
+    /// Whether the decision of a head, one of so many, is weighed against those for other classes.
+    pub(crate) fn among_classes(&self, heads: usize) -> bool {
+        match self {
+            Self::Listed(_) => heads > 1,
+            Self::Against { stride, groups, .. } => groups / stride > 2,
+        }
+    }
+
     /// Groups that it knows.
     pub(crate) fn groups(&self) -> usize {
         match self {

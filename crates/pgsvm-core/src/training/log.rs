@@ -50,7 +50,7 @@ pub struct LogEntry {
     pub visits: u64,
     /// Visits that changed a dual variable, or with Pegasos the weights.
     pub updates: u64,
-    /// D at this time; None where it was not computed.
+    /// At the end of a pass the largest D known, between passes D at this time; None where it was not computed.
     pub dual: Option<f64>,
     /// The smallest P known: that of the weights at the start of this or an earlier pass, or those verified.
     pub primal: Option<f64>,
@@ -91,6 +91,8 @@ pub(super) struct Log {
     updates: u64,
     /// Visits at the last dual.
     visits_at_dual: u64,
+    /// The last pass of the stage before.
+    pass_before: u32,
 }
 
 impl Log {
@@ -106,6 +108,7 @@ impl Log {
             visits: 0,
             updates: 0,
             visits_at_dual: 0,
+            pass_before: 0,
         };
         this.keep(LogEntry {
             event: Event::Load,
@@ -187,6 +190,24 @@ impl Log {
     pub(super) fn carry_on(&mut self, visits: u64, updates: u64) {
         (self.visits, self.updates) = (visits, updates);
         self.visits_at_dual = visits;
+        self.pass_before = self.entries().last().map_or(0, |entry| entry.pass);
+    }
+
+    /// The heads have ended with what is proved now. Bounds that were noted on the way came from sums that rounding had moved a
+    /// little: none is left that says more than the proof.
+    pub(super) fn settle(&mut self, primal: f64, dual: f64, gap: Option<f64>) {
+        for entry in self.entries.iter_mut().chain(&mut self.last) {
+            if entry.pass <= self.pass_before {
+                continue;
+            }
+            entry.primal = entry.primal.map(|noted| noted.max(primal));
+            entry.gap = entry
+                .gap
+                .map(|noted| gap.map_or(noted, |gap| noted.max(gap)));
+            if matches!(entry.event, Event::Pass | Event::Verify) {
+                entry.dual = entry.dual.map(|noted| noted.min(dual));
+            }
+        }
     }
 
     /// The entries, in order of time.

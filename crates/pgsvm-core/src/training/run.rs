@@ -170,6 +170,7 @@ impl<T: Real> Run<T> {
     pub(super) fn step(&mut self, budget_values: usize, stop: bool) -> Result<Step, TrainError> {
         if stop {
             self.schedule.solver_mut().stop();
+            self.settle_log();
             self.activity = Activity::Ended;
         }
         match &mut self.activity {
@@ -238,6 +239,7 @@ impl<T: Real> Run<T> {
 
     /// The heads of the stage have ended.
     fn end_training(&mut self) -> Result<Step, TrainError> {
+        self.settle_log();
         let Some(plan) = &self.plan else {
             return self.begin_survey();
         };
@@ -247,6 +249,14 @@ impl<T: Real> Run<T> {
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
         Ok(Step::Progress)
+    }
+
+    /// Has no entry of the log say more than what the heads have ended with.
+    fn settle_log(&mut self) {
+        let solver = self.schedule.solver();
+        let (primal, dual) = (solver.known_primal(), solver.known_dual());
+        let gap = solver.gap();
+        self.schedule.log_mut().settle(primal, dual, gap);
     }
 
     /// The final heads have ended: what they make of their rows is looked at where that is wanted.

@@ -15,12 +15,22 @@ pub(in crate::solver) struct Proved {
 /// What follows from a verifying pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::solver) enum Verified {
-    /// The head has ended; its dual variables are those shrunk by this factor.
+    /// The head has ended with its dual variables shrunk by this factor.
     Ended { shrink: f64 },
-    /// It goes on from the recomputed v.
-    GoesOn,
+    /// The head has ended with the dual variables laid aside.
+    EndedWithLaid,
+    /// Those laid aside may be better: they change places with the present ones, shrunk by this factor, and are proved next.
+    Again { shrink: f64 },
+    /// The primal of the best weights is summed exactly next.
+    Exactly,
+    /// It goes on from the recomputed v; `lay`: the dual variables are to be laid aside, shrunk by this factor.
+    GoesOn { lay: Option<f64> },
     /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
-    Begins { kappa: f64, at_v: bool },
+    Begins {
+        kappa: f64,
+        at_v: bool,
+        lay: Option<f64>,
+    },
 }
 
 /// max over t of D(t a), where 0 <= t <= 1 (any t >= 0 without upper bounds), and that t.

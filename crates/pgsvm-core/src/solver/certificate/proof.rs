@@ -8,6 +8,7 @@ use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Proved;
+use crate::solver::certificate::state::Verifying;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
@@ -23,6 +24,8 @@ pub(in crate::solver) struct Proof {
     pub(in crate::solver) primal: bool,
     /// Whether rows that these weights hold at their bound are to be shrunk, and all others active.
     pub(in crate::solver) sorts: bool,
+    /// Whether scores are to be summed in 64 bits.
+    pub(in crate::solver) exact: bool,
 }
 
 /// What the check of a row says.
@@ -44,10 +47,10 @@ fn settled(alpha: f32, upper: f32, gradient: f64) -> bool {
 
 impl Proof {
     /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too, and where
-    /// `shifts` at others of its intercept; `sorts`: says which rows are shrunk.
+    /// `shifts` at others of its intercept; `exact`: from scores in 64 bits; `sorts`: says which rows are shrunk.
     pub(in crate::solver) fn new(
         length: usize,
-        primal: bool,
+        Verifying { primal, exact, .. }: Verifying,
         shifts: bool,
         sorts: bool,
     ) -> Result<Self, OutOfMemory> {
@@ -55,9 +58,10 @@ impl Proof {
             v: zeros(length)?,
             proved: Proved::default(),
             tally: Tally::EMPTY,
-            breakpoints: (primal && shifts).then(Breakpoints::new),
+            breakpoints: (primal && shifts && !exact).then(Breakpoints::new),
             primal,
             sorts,
+            exact,
         })
     }
 

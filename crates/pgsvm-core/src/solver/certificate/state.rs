@@ -5,9 +5,13 @@
 //! centre.
 
 use crate::rows::facts::Facts;
+use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual};
+use crate::solver::certificate::constant::Constant;
 use crate::solver::certificate::dual::shrunk_dual;
 use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::dual::Verified;
+use crate::solver::certificate::shrinking::{wake, Shrinking};
+use crate::solver::certificate::stop::Stopping;
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
@@ -15,29 +19,13 @@ use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
 use crate::task::heads::HeadSpec;
-use crate::task::problem::{Policy, Problem, Proximal, StopRule};
+use crate::task::problem::{Policy, Problem, Proximal};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
-/// A row at its bound is shrunk (left out of active passes; Joachims 1999, Hsieh et al. 2008) when its gradient is beyond this share of the largest violation of the last pass.
-const SHRINK_SHARE: f64 = 0.5;
-/// The same at first, while much is still to be learned from few rows: until the gap is near, or a full pass finds that
-/// shrunk rows left more than some share of it.
-const EAGER_SHARE: f64 = 0.25;
-const EAGER_GAP: f64 = 0.01;
-const WRONGLY_SHRUNK: f64 = 0.1;
-/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
-const ESTIMATE_SLACK: f64 = 1.5;
-
-/// Largest and smallest projected gradient of no visit.
-const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
-
+/// Scores in 32 bits do where the support vectors' costs are no more than so many times the primal.
+const NARROW: f64 = 8.0;
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
-
-/// Where shrunk rows left less than this share of the gap, active passes may go on for twice as long as before, up to
-/// so many times as long as at first.
-const RIGHTLY_SHRUNK: f64 = 0.01;
-const MOST_PATIENCE: usize = 4;
 
 /// What is to happen to the centre of the proximal shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,64 +37,74 @@ pub(in crate::solver) enum Shift {
     MoveInMetric(f64),
 }
 
-/// What a head begins from that came from elsewhere.
+/// Where a head begins, until a verifying pass has seen all rows there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beginning {
-    /// Dual variables alone: the v that they make.
-    AtV,
-    /// Dual variables, and weights that came with them.
+    /// At 0, or it has begun.
+    Zero,
+    /// At the v of dual variables that came from elsewhere.
+    AtDual,
+    /// At weights that came with dual variables.
     AtWeights,
 }
 
-/// The best primal found and its counts.
-#[derive(Debug, Clone, Copy)]
-struct Best {
-    primal: f64,
-    correct: u64,
-    ties: i64,
-    rows: u64,
+/// How exactly the best primal is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exactness {
+    /// From scores summed in 64 bits.
+    Wide,
+    /// From scores summed in 32 bits.
+    Narrow,
+    /// The same, but the next verifying pass sums it in 64 bits.
+    Asked,
+    /// As Wide, by such a pass.
+    Known,
+}
+
+/// What has become better in a full pass and is to be laid aside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::solver) struct Better {
+    /// The weights that the pass began with.
+    pub(in crate::solver) weights: bool,
+    /// The dual variables at its end, shrunk by this factor.
+    pub(in crate::solver) duals: Option<f64>,
+}
+
+/// How a verifying pass begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::solver) struct Verifying {
+    /// Rows with a = 0 must be looked at too, for the primal at the newest weights.
+    pub(in crate::solver) primal: bool,
+    /// The dual variables laid aside are proved: they change places with the present ones.
+    pub(in crate::solver) laid: bool,
+    /// The primal is that of the best weights, in 64 bits.
+    pub(in crate::solver) exact: bool,
 }
 
 pub(crate) struct HeadState {
     pub(in crate::solver) terms: Terms,
     pub(in crate::solver) sums: Sums,
-    best: Best,
-    best_dual: f64,
+    bounds: Bounds,
     /// Dual value and outer part of the gap at the start of the full pass.
     start_dual: f64,
     start_outer: f64,
     measured: Measured,
-    /// Whether rows may be shrunk at all.
-    shrinks: bool,
+    shrinking: Shrinking,
     rule: Rule,
     /// Whether the shift is measured in a metric that follows the dual variables.
     follows_duals: bool,
-    estimate: f64,
-    slack: f64,
-    /// Whether the last active pass seems to have closed the gap.
-    seems_there: bool,
+    /// Rows with a > 0 at the end of the last pass.
+    support: u64,
+    stop: Stopping,
+    begins: Beginning,
+    exactness: Exactness,
+    /// Whether a constant decision is among what it may end with: there is an intercept, and there are other classes to
+    /// decide for.
+    decides_constantly: bool,
     /// Whether the verifying pass in progress sums the primal at the newest weights too.
     verifies_primal: bool,
-    certificate: Option<Certificate>,
-    support_vectors: u64,
-    /// Whether rows are shrunk eagerly, and how many times as long as at first active passes may go on.
-    eager: bool,
-    patience: usize,
-    /// What ends it: the gap, or the range of projected gradients, and the number of full passes.
-    stop_rule: StopRule,
-    tolerance: f64,
-    max_passes: u32,
-    /// Full passes completed.
-    full_passes: u32,
-    /// Largest and smallest projected gradient since the full pass began, and their range over the last one; None where its
-    /// visits were none to the dual that is asked for.
-    scan: [f64; 2],
-    scanned: Option<f64>,
-    /// Where it is to begin other than at 0, until a verifying pass has seen all rows there.
-    begins: Option<Beginning>,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
-    pub(crate) stop: Option<StopReason>,
 }
 
 impl HeadState {
@@ -114,7 +112,7 @@ impl HeadState {
         problem: &Problem,
         spec: &HeadSpec,
         facts: &Facts,
-        together: usize,
+        (together, heads): (usize, usize),
     ) -> Self {
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let proximal = if problem.policy() == Policy::Paper {
@@ -139,13 +137,7 @@ impl HeadState {
                 shrink_below: f64::NEG_INFINITY,
             },
             sums: Sums::ZERO,
-            best: Best {
-                primal: f64::INFINITY,
-                correct: 0,
-                ties: 0,
-                rows: 0,
-            },
-            best_dual: 0.0,
+            bounds: Bounds::UNKNOWN,
             start_dual: 0.0,
             start_outer: 0.0,
             measured: Measured {
@@ -154,91 +146,100 @@ impl HeadState {
                 gap: 1.0,
                 mean_aq: 0.0,
             },
-            shrinks: true,
+            shrinking: Shrinking::AT_FIRST,
             rule,
             follows_duals: false,
-            estimate: f64::INFINITY,
-            slack: ESTIMATE_SLACK,
-            seems_there: false,
+            support: 0,
+            stop: Stopping::new(
+                problem.stop(),
+                spec.tolerance.unwrap_or(problem.tolerance()),
+                spec.max_passes.unwrap_or(problem.max_passes()),
+            ),
+            begins: Beginning::Zero,
+            exactness: Exactness::Wide,
+            decides_constantly: problem.intercept() && spec.signs.among_classes(heads),
             verifies_primal: false,
-            certificate: None,
-            support_vectors: 0,
-            eager: true,
-            patience: 1,
-            stop_rule: problem.stop(),
-            scan: NO_GRADIENTS,
-            scanned: None,
-            tolerance: spec.tolerance.unwrap_or(problem.tolerance()),
-            max_passes: spec.max_passes.unwrap_or(problem.max_passes()),
-            full_passes: 0,
-            begins: None,
             updates: None,
-            stop: None,
         }
     }
 
     pub(crate) fn runs(&self) -> bool {
-        self.stop.is_none()
+        self.stop.reason().is_none()
+    }
+
+    /// Ends it where it stands: with the best pair known.
+    pub(in crate::solver) fn request_stop(&mut self) {
+        self.stop.end(StopReason::Requested);
     }
 
     pub(crate) fn tolerance(&self) -> f64 {
-        self.tolerance
+        self.stop.tolerance()
     }
 
     pub(in crate::solver) fn max_passes(&self) -> u32 {
-        self.max_passes
+        self.stop.max_passes()
     }
 
-    /// A pass of Newton's method has found this primal and this dual at the same weights, and with `arrived` the head has
-    /// ended. True where they are the certificate from now on.
+    /// A pass of Newton's method has found this primal and this dual: those of its weights, and of dual variables that follow
+    /// from them. They stay together: a pair of one pass can be recomputed from its weights alone. The head has ended with
+    /// `arrived`, and where a constant decision is within the tolerance. True when weights and dual variables are to be laid
+    /// aside, which can only be where the weights are `at_hand`.
     pub(in crate::solver) fn take_certificate(
         &mut self,
         (primal, dual): (f64, f64),
         tally: Tally,
-        arrived: bool,
+        (at_hand, arrived): (bool, bool),
     ) -> bool {
-        self.full_passes += 1;
         self.sums.visits += tally.rows;
         self.sums.updates += tally.support;
-        self.best_dual = self.best_dual.max(dual);
-        if arrived {
-            self.begins = None;
-            self.stop = Some(StopReason::Tolerance);
+        self.support = tally.support;
+        self.stop.end_full(relative_gap(primal, dual));
+        let primal = Primal::of(primal, &tally, None);
+        let proof = (dual, tally.support, self.sums.visits);
+        let better = at_hand && self.bounds.take_pair(primal, proof, arrived);
+        if arrived || self.is_known() {
+            self.begins = Beginning::Zero;
+            self.stop.end(StopReason::Tolerance);
         }
-        if primal >= self.best.primal && !arrived {
-            return false;
+        better
+    }
+
+    /// Newton's method goes over all rows, and this is what it would sum at weights of 0.
+    pub(in crate::solver) fn take_nothing(&mut self, at_zero: impl FnOnce() -> Tally) {
+        if self.decides_constantly && self.bounds.constant.is_none() {
+            self.bounds.constant = Constant::of(&self.terms, &at_zero());
         }
-        self.best = Best {
-            primal,
-            correct: tally.correct,
-            ties: tally.ties,
-            rows: tally.rows,
-        };
-        self.support_vectors = tally.support;
-        self.certificate = Some(Certificate::of(primal, dual));
-        true
+    }
+
+    /// Nothing leads it any further, and it ends where it stands.
+    pub(in crate::solver) fn end_unfinished(&mut self) {
+        self.stop.end(match self.is_known() {
+            true => StopReason::Tolerance,
+            false => StopReason::MaxPasses,
+        });
     }
 
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
     pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
-        self.begins = Some(match at_weights {
+        self.begins = match at_weights {
             true => Beginning::AtWeights,
-            false => Beginning::AtV,
-        });
+            false => Beginning::AtDual,
+        };
     }
 
     /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
     pub(in crate::solver) fn cannot_wait(&self) -> bool {
-        self.begins.is_some() || self.is_last()
+        self.begins != Beginning::Zero || self.stop.is_last() || self.stop.asks_again()
     }
 
-    fn is_last(&self) -> bool {
-        self.full_passes >= self.max_passes
+    /// Whether other dual variables are to be proved at once.
+    pub(in crate::solver) fn asks_again(&self) -> bool {
+        self.stop.asks_again()
     }
 
     /// Whether the next full pass may prove the gap.
     pub(in crate::solver) fn is_near(&self) -> bool {
-        self.gap() <= NEAR * self.tolerance
+        self.gap() <= NEAR * self.tolerance()
     }
 
     pub(crate) fn kappa(&self) -> f64 {
@@ -246,77 +247,69 @@ impl HeadState {
     }
 
     pub(crate) fn let_rows_shrink(&mut self, shrinks: bool) {
-        self.shrinks = shrinks;
+        self.shrinking.allowed = shrinks;
     }
 
     /// Begins a full pass at weights with these norms.
     pub(in crate::solver) fn begin_full(&mut self, norms: Norms) {
-        self.seems_there = false;
+        self.stop.begin_full();
         self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
-        self.scan = NO_GRADIENTS;
     }
 
     /// Takes into account the projected gradients of visits that are forgotten otherwise.
     pub(in crate::solver) fn scan(&mut self, sums: Sums) {
-        let [high, low] = self.scan;
-        self.scan = [high.max(sums.high), low.min(sums.low)];
+        self.stop.scan(sums.high, sums.low);
     }
 
     /// The range of projected gradients over the last full pass and what was visited in between.
     pub(in crate::solver) fn scanned(&self) -> Option<f64> {
-        self.scanned
+        self.stop.scanned()
     }
 
-    /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them. True when
-    /// those are the best so far.
+    /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them.
     pub(in crate::solver) fn end_full(
         &mut self,
         start: f64,
         shifted: Option<Shifted>,
         norms: Norms,
-    ) -> bool {
-        self.full_passes += 1;
+    ) -> Better {
         let full = self.sums.full;
-        let (primal, is_best) = self.take_primal(start, shifted);
-        self.judge_shrinking(self.sums.open / (primal - self.start_dual));
+        let (primal, weights) = self.take_primal(start, shifted);
+        if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
+            self.bounds.constant = Constant::of(&self.terms, &full);
+        }
+        let share = self.sums.open / (primal - self.start_dual);
+        // the first has no shrunk rows, and with a shift a full pass also corrects its strength
+        let patient = self.stop.full_passes() > 0 && self.rule.kappa() == 0.0;
+        self.shrinking
+            .judge(share, self.bounds.trained_gap(), patient);
         self.note_limits();
-        let [high, low] = self.scan;
-        let range = high.max(0.0) - low.min(0.0);
-        self.scanned = Some(range).filter(|_| high >= low && self.rule.kappa() == 0.0);
+        self.stop.end_scan(self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
-        let (dual, _) = shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded());
-        self.best_dual = self.best_dual.max(dual);
-        let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best.primal);
-        self.estimate = relative_gap(estimate, dual);
-        self.support_vectors = full.support;
+        let (dual, shrink) = shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded());
+        self.support = full.support;
+        let visits = self.sums.visits;
+        let is_best = self.bounds.take_dual(dual, full.support, visits);
+        let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best_primal());
+        self.stop.end_full(relative_gap(estimate, dual));
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
-            gap: self.gap(),
+            gap: self.bounds.trained_gap(),
             mean_aq: full.aq / full.aq_rows.max(1) as f64,
         };
-        self.certificate = Some(self.certify(dual));
-        is_best
-    }
-
-    /// Learns from a full pass: `share` is what shrunk rows left of the gap at its start.
-    fn judge_shrinking(&mut self, share: f64) {
-        self.eager &= share <= WRONGLY_SHRUNK && self.gap() > EAGER_GAP;
-        // the first has no shrunk rows, and with a shift a full pass also corrects its strength
-        let well = self.full_passes > 1 && self.rule.kappa() == 0.0 && share < RIGHTLY_SHRUNK;
-        self.patience = if well {
-            (2 * self.patience).min(MOST_PATIENCE)
-        } else {
-            1
-        };
+        Better {
+            weights,
+            duals: is_best.then_some(shrink),
+        }
     }
 
     /// How many times as long as at first active passes may go on until the next full one.
     pub(in crate::solver) fn patience(&self) -> usize {
-        self.patience
+        self.shrinking.patience
     }
 
     /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest, with a better
@@ -324,17 +317,7 @@ impl HeadState {
     fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let full = self.sums.full;
         let primal = 0.5 * norm + self.terms.c * full.start_loss;
-        let (gain, turned) = shifted.map_or((0.0, 0), |shifted| (shifted.gain, shifted.turned));
-        let is_best = primal - gain < self.best.primal;
-        if is_best {
-            self.best = Best {
-                primal: primal - gain,
-                correct: full.correct.saturating_add_signed(turned),
-                // another intercept moves them off the boundary
-                ties: shifted.map_or(full.ties, |_| 0),
-                rows: full.rows,
-            };
-        }
+        let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
     }
 
@@ -342,39 +325,33 @@ impl HeadState {
         let Sums { high, low, .. } = self.sums;
         self.scan(self.sums);
         self.sums.forget_pass();
-        if !self.shrinks {
-            return;
-        }
-        let share = match self.eager {
-            true => EAGER_SHARE,
-            false => SHRINK_SHARE,
-        };
-        self.terms.shrink_above = if high > 0.0 {
-            share * high
-        } else {
-            f64::INFINITY
-        };
-        self.terms.shrink_below = if low < 0.0 {
-            share * low
-        } else {
-            f64::NEG_INFINITY
-        };
+        self.shrinking.set_limits(&mut self.terms, high, low);
     }
 
     /// The smallest primal known, infinite before there is one.
     pub(in crate::solver) fn best_primal(&self) -> f64 {
-        self.best.primal
+        self.bounds.best_primal().value
+    }
+
+    /// The intercept of the best constant decision, where that is what it ends with.
+    pub(in crate::solver) fn constant(&self) -> Option<f64> {
+        self.bounds.best_is_constant()
+    }
+
+    /// The largest dual known, whose dual variables are at hand.
+    pub(in crate::solver) fn best_dual(&self) -> f64 {
+        self.bounds.best_dual()
     }
 
     /// The dual at the end of the last pass.
     pub(in crate::solver) fn last_dual(&self) -> f64 {
-        self.certificate.map_or(0.0, |certificate| certificate.dual)
+        self.bounds.last_dual
     }
 
     /// The dual with these norms and sums; of a head that has ended, that of its certificate.
     pub(in crate::solver) fn dual_at(&self, norms: Norms, sums: Sums) -> f64 {
         if !self.runs() {
-            return self.last_dual();
+            return self.best_dual();
         }
         let Sums { alpha, diag, .. } = sums;
         shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded()).0
@@ -382,7 +359,7 @@ impl HeadState {
 
     /// The smallest relative gap known.
     pub(crate) fn gap(&self) -> f64 {
-        relative_gap(self.best.primal, self.best_dual)
+        self.bounds.gap()
     }
 
     /// Whether a metric would be used if columns call for one.
@@ -403,29 +380,31 @@ impl HeadState {
     /// Its dual variables came from elsewhere, and this metric follows them: the shift is measured in it from the start.
     /// Returns kappa.
     pub(in crate::solver) fn begin_in_metric(&mut self, metric: &ShiftMetric) -> f64 {
-        self.eager = false;
+        self.shrinking.distrust();
         self.follow_duals(metric)
     }
 
     /// Measures the shift in a metric that follows the dual variables. Returns kappa.
     fn follow_duals(&mut self, metric: &ShiftMetric) -> f64 {
         self.follows_duals = true;
-        let mean = self.sums.alpha / self.support_vectors.max(1) as f64;
+        let mean = self.sums.alpha / self.support.max(1) as f64;
         self.rule.begin_metric_at(metric.mean_norm, mean)
     }
 
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
     pub(in crate::solver) fn advance(&mut self, metric: Option<&ShiftMetric>) -> Shift {
-        // where columns differ in scale, gradients say little about how firmly a row is held
-        self.eager &= metric.is_none();
+        if metric.is_some() {
+            // where columns differ in scale, gradients say little about how firmly a row is held
+            self.shrinking.distrust();
+        }
         match metric {
             Some(metric) if !metric.follows_duals => {
-                self.wake();
+                wake(&mut self.terms);
                 Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
             }
             Some(metric) if !self.follows_duals || self.rule.goes_round() => {
-                self.wake();
+                wake(&mut self.terms);
                 Shift::MoveInMetric(self.follow_duals(metric))
             }
             _ => match (self.adapt(), metric) {
@@ -438,17 +417,11 @@ impl HeadState {
     fn adapt(&mut self) -> Shift {
         match self.rule.adapt(self.measured) {
             Some(kappa) => {
-                self.wake();
+                wake(&mut self.terms);
                 Shift::Move(kappa)
             }
             None => self.count_pass(),
         }
-    }
-
-    /// Forgets the gradients beyond which rows are shrunk: they were those of another kappa.
-    fn wake(&mut self) {
-        self.terms.shrink_above = f64::INFINITY;
-        self.terms.shrink_below = f64::NEG_INFINITY;
     }
 
     fn count_pass(&mut self) -> Shift {
@@ -466,21 +439,20 @@ impl HeadState {
 
     /// Whether the visits of the active pass left more of the gap than the tolerance.
     pub(in crate::solver) fn leaves_much(&self) -> bool {
-        self.sums.open > self.tolerance * self.best.primal
+        self.sums.open > self.tolerance() * self.best_primal()
     }
 
     /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (shrunk rows leave
     /// nothing while they stay on their side), and what only moving the centre closes. The first was summed during the
     /// pass and is less at its end.
     pub(in crate::solver) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
-        self.seems_there = false;
         if self.leaves_much() {
-            return;
+            return self.stop.end_active(false);
         }
         let (open, norms) = (self.sums.open, norms());
         let dual = self.dual_at(norms, self.sums);
-        let gap = open + 0.5 * norms.apart;
-        self.seems_there = relative_gap(dual + gap, dual) <= self.tolerance;
+        let gap = relative_gap(dual + open + 0.5 * norms.apart, dual);
+        self.stop.end_active(self.stop.is_met_by(gap));
     }
 
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
@@ -490,38 +462,59 @@ impl HeadState {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(in crate::solver) fn wants_proof(&self) -> bool {
-        self.cannot_wait()
-            || match self.stop_rule {
-                StopRule::Gap => {
-                    self.is_known()
-                        || self.seems_there
-                        || self.estimate < self.slack * self.tolerance
-                }
-                StopRule::ProjectedGradient => self.lies_within(),
-            }
-    }
-
-    /// Whether projected gradients lie within the tolerance of each other.
-    fn lies_within(&self) -> bool {
-        self.scanned.is_some_and(|range| range <= self.tolerance)
+        self.cannot_wait() || self.is_known() || self.stop.expects()
     }
 
     /// Whether the gap is there: to verify it takes the rows with a > 0 only.
     pub(in crate::solver) fn is_known(&self) -> bool {
-        let known = |certificate: Certificate| certificate.gap <= self.tolerance;
-        self.stop_rule == StopRule::Gap && self.certificate.is_some_and(known)
+        self.stop.is_met_by(self.gap())
     }
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
     pub(in crate::solver) fn sorts_rows(&self) -> bool {
-        self.shrinks && self.begins == Some(Beginning::AtWeights)
+        self.shrinking.allowed && self.begins == Beginning::AtWeights
     }
 
-    /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
-    pub(in crate::solver) fn begin_verify(&mut self) -> bool {
-        self.verifies_primal = !self.is_known();
+    /// Begins to verify. `present`: the dual at the present dual variables.
+    pub(in crate::solver) fn begin_verify(&mut self, present: f64) -> Verifying {
+        let (again, known) = (self.stop.take_again(), self.is_known());
+        let exact = self.exactness == Exactness::Asked;
+        self.verifies_primal = exact || (!known && !again);
         self.sums.full = Tally::EMPTY;
-        self.verifies_primal
+        let ends = known || self.stop.ends_anyway();
+        let laid = !again && ends && self.best_dual() > present;
+        if laid {
+            self.exchange(present, false);
+        }
+        Verifying {
+            primal: self.verifies_primal,
+            laid,
+            exact,
+        }
+    }
+
+    /// Scores are summed in 32 bits.
+    pub(in crate::solver) fn sum_narrowly(&mut self) {
+        self.exactness = Exactness::Narrow;
+    }
+
+    /// Whether the primal is to be summed again in 64 bits. Rounding moves rows that stand at their margin to both sides of
+    /// it, and only one side counts: that shows where the losses of many support vectors, at a large C, should be 0.
+    fn wants_exact(&self) -> bool {
+        let many = self.terms.c * self.support as f64 > NARROW * self.best_primal();
+        self.exactness == Exactness::Narrow && many && self.constant().is_none()
+    }
+
+    /// The present dual variables, of this dual, and those laid aside change places.
+    fn exchange(&mut self, dual: f64, proved: bool) {
+        let support = self.support;
+        self.support = self.bounds.laid_support();
+        let present = ProvedDual {
+            dual,
+            support,
+            visits: self.sums.visits,
+        };
+        self.bounds.exchange(present, proved);
     }
 
     /// Takes the primal at the newest weights, with this |w|^2 and perhaps a better intercept, if it was verified; true
@@ -531,6 +524,10 @@ impl HeadState {
         norm: f64,
         shifted: Option<Shifted>,
     ) -> bool {
+        if self.exactness == Exactness::Asked {
+            self.exactness = Exactness::Known;
+            self.bounds.primal.value = f64::INFINITY;
+        }
         self.verifies_primal && self.take_primal(norm, shifted).1
     }
 
@@ -538,57 +535,90 @@ impl HeadState {
     pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verified {
         let Proved { alpha, diag, .. } = proved;
         let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.loss.unbounded());
-        let certificate = self.certify(dual);
-        self.certificate = Some(certificate);
-        self.support_vectors = proved.support;
-        self.best_dual = self.best_dual.max(dual);
-        self.eager &= self.gap() > EAGER_GAP;
-        let reason = match self.stop_rule {
-            StopRule::Gap => (certificate.gap <= self.tolerance).then_some(StopReason::Tolerance),
-            StopRule::ProjectedGradient => {
-                self.lies_within().then_some(StopReason::ProjectedGradient)
-            }
+        self.support = proved.support;
+        let proof = ProvedDual {
+            dual,
+            support: proved.support,
+            visits: self.sums.visits,
         };
-        if reason.is_some() || self.is_last() {
-            self.stop = Some(reason.unwrap_or(StopReason::MaxPasses));
-            return Verified::Ended { shrink };
+        self.bounds.take_proved(proof);
+        let gap = relative_gap(self.best_primal(), dual);
+        self.shrinking.come_near(self.bounds.trained_gap().min(gap));
+        if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
+            return self.end_with(proof, shrink);
         }
-        if self.verifies_primal && !std::mem::take(&mut self.seems_there) {
-            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
-            self.slack = self.slack.min(self.estimate / certificate.gap);
+        if self.exactness == Exactness::Known {
+            // it was not there after all
+            self.exactness = Exactness::Narrow;
+        } else if self.verifies_primal {
+            self.stop.learn(gap);
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;
-        if let Some(beginning) = self.begins.take() {
-            let mean = alpha / proved.support.max(1) as f64;
-            return Verified::Begins {
-                kappa: self.rule.begin_from(mean),
-                at_v: beginning == Beginning::AtV,
-            };
+        let lays = self
+            .bounds
+            .take_dual(dual, proved.support, self.sums.visits);
+        let lay = lays.then_some(shrink);
+        let beginning = std::mem::replace(&mut self.begins, Beginning::Zero);
+        if beginning == Beginning::Zero {
+            return Verified::GoesOn { lay };
         }
-        Verified::GoesOn
+        let mean = alpha / proved.support.max(1) as f64;
+        Verified::Begins {
+            kappa: self.rule.begin_from(mean),
+            at_v: beginning == Beginning::AtDual,
+            lay,
+        }
     }
 
-    fn certify(&self, dual: f64) -> Certificate {
-        Certificate::of(self.best.primal, dual)
+    /// Ends it with the better of the dual variables proved and those laid aside, once both are.
+    fn end_with(&mut self, proof: ProvedDual, shrink: f64) -> Verified {
+        if self.wants_exact() {
+            self.exactness = Exactness::Asked;
+            self.stop.ask_again();
+            return Verified::Exactly;
+        }
+        let verified = match self.bounds.choose(proof) {
+            Choice::LaidUnproved => {
+                self.exchange(proof.dual, true);
+                self.stop.ask_again();
+                return Verified::Again { shrink };
+            }
+            Choice::Laid => Verified::EndedWithLaid,
+            Choice::Present => {
+                self.bounds.end_with(proof);
+                Verified::Ended { shrink }
+            }
+        };
+        self.stop
+            .end(match (self.is_known(), self.stop.lies_within()) {
+                (true, _) => StopReason::Tolerance,
+                (false, true) => StopReason::ProjectedGradient,
+                (false, false) => StopReason::MaxPasses,
+            });
+        verified
     }
 
     /// How the head ended, or stands.
     pub(crate) fn report(&self, rows: usize) -> HeadReport {
+        let best = self.bounds.best_primal();
         HeadReport {
             // before the first full pass nothing better is known than w = 0 and a = 0, every cost taken as 1
-            certificate: self.certificate.unwrap_or(Certificate {
-                primal: self.terms.c * rows as f64,
-                dual: 0.0,
-                gap: 1.0,
-            }),
-            training_accuracy: match self.best.rows {
-                0 => 0.0,
-                rows => self.best.correct as f64 / rows as f64,
+            certificate: match best.value.is_finite() || self.stop.full_passes() > 0 {
+                true => self.bounds.certificate(),
+                false => Certificate {
+                    primal: self.terms.c * rows as f64,
+                    dual: 0.0,
+                    gap: 1.0,
+                },
             },
-            ties: self.best.ties as f64 / self.best.rows.max(1) as f64,
-            stop: self.stop,
-            support_vectors: self.support_vectors,
+            training_accuracy: match best.rows {
+                0 => 0.0,
+                rows => best.correct as f64 / rows as f64,
+            },
+            ties: best.ties as f64 / best.rows.max(1) as f64,
+            stop: self.stop.reason(),
+            support_vectors: self.bounds.laid_support(),
             kappa: self.rule.kappa(),
             updates: self.updates,
         }

@@ -47,6 +47,8 @@ struct LaneSums {
     /// Rows at a margin of exactly 0, and the positive ones of them.
     ties: [u32; LANES],
     positive_ties: [u32; LANES],
+    /// What those cost, the positive ones less the negative ones.
+    tied_cost: [f64; LANES],
     rows: [u32; LANES],
     support: [u32; LANES],
     aq_rows: [u32; LANES],
@@ -66,6 +68,7 @@ const ZERO: LaneSums = LaneSums {
     correct: [0; LANES],
     ties: [0; LANES],
     positive_ties: [0; LANES],
+    tied_cost: [0.0; LANES],
     rows: [0; LANES],
     support: [0; LANES],
     aq_rows: [0; LANES],
@@ -149,6 +152,7 @@ impl LaneBlock {
                 start_loss: sums.start_loss[k],
                 correct: sums.correct[k].into(),
                 ties: 2 * i64::from(sums.positive_ties[k]) - i64::from(sums.ties[k]),
+                tied_cost: sums.tied_cost[k],
                 rows: sums.rows[k].into(),
                 visit_loss: sums.visit_loss[k],
                 support: sums.support[k].into(),
@@ -326,6 +330,7 @@ impl LaneBlock {
         if tied.bits() != 0 {
             tied.count_in(&mut sums.ties);
             tied.and(positive).count_in(&mut sums.positive_ties);
+            tied.and(y.times(cost)).add_to(&mut sums.tied_cost);
         }
         on.count_in(&mut sums.rows);
         let alpha = E::load(alpha);

@@ -8,6 +8,12 @@ use crate::simd::Real;
 use crate::solver::joint::lanes::LaneBlock;
 use crate::solver::single::head::Head;
 
+/// A row's lanes in their old order.
+struct Unpacked {
+    alpha: Vec<Lanes>,
+    shrunk: Vec<u8>,
+}
+
 impl JointHeads {
     /// Packs the lanes of running heads together once a block can go.
     pub(super) fn pack(&mut self) -> Result<(), OutOfMemory> {
@@ -22,7 +28,10 @@ impl JointHeads {
         let ended = lanes.clone().filter(|lane| !runs(lane));
         let order = gathered(lanes.filter(runs).chain(ended))?;
         let kept = &order[..running];
-        let mut before = (filled([0.0; LANES], self.width)?, filled(0, self.width)?);
+        let mut before = Unpacked {
+            alpha: filled([0.0; LANES], self.width)?,
+            shrunk: filled(0, self.width)?,
+        };
         for row in 0..self.facts.rows {
             interrupts::look();
             self.pack_row(row, &order, &mut before);
@@ -51,16 +60,21 @@ impl JointHeads {
     }
 
     /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
-    fn pack_row(&mut self, row: usize, order: &[usize], before: &mut (Vec<Lanes>, Vec<u8>)) {
+    fn pack_row(&mut self, row: usize, order: &[usize], before: &mut Unpacked) {
         let lanes = row * self.width..(row + 1) * self.width;
-        let alpha = &mut self.alpha[lanes.clone()];
+        for alpha in [&mut self.alpha, &mut self.laid] {
+            let alpha = &mut alpha[lanes.clone()];
+            before.alpha.copy_from_slice(alpha);
+            for (new, &old) in order.iter().enumerate() {
+                alpha[new / LANES][new % LANES] = before.alpha[old / LANES][old % LANES];
+            }
+        }
         let shrunk = &mut self.shrunk[lanes];
-        before.0.copy_from_slice(alpha);
-        before.1.copy_from_slice(shrunk);
+        before.shrunk.copy_from_slice(shrunk);
         shrunk.fill(0);
         for (new, &old) in order.iter().enumerate() {
-            alpha[new / LANES][new % LANES] = before.0[old / LANES][old % LANES];
-            shrunk[new / LANES] |= (before.1[old / LANES] >> (old % LANES) & 1) << (new % LANES);
+            let bit = before.shrunk[old / LANES] >> (old % LANES) & 1;
+            shrunk[new / LANES] |= bit << (new % LANES);
         }
     }
 
@@ -77,9 +91,11 @@ impl JointHeads {
                 let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);
             }
-            let duals = self.alpha.as_flattened()[lane..].iter();
-            for (own, alpha) in own.alpha.iter_mut().zip(duals.step_by(self.width * LANES)) {
-                *own = *alpha;
+            for (own, all) in [(&mut own.alpha, &self.alpha), (&mut own.laid, &self.laid)] {
+                let duals = all.as_flattened()[lane..].iter();
+                for (own, alpha) in own.iter_mut().zip(duals.step_by(self.width * LANES)) {
+                    *own = *alpha;
+                }
             }
             for (own, best) in own.best_w.iter_mut().zip(self.column(head).iter()) {
                 *own = T::of(f64::from(best));

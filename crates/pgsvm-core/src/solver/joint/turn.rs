@@ -138,7 +138,7 @@ impl JointHeads {
         if let Some(metric) = &self.metric {
             let mut moment: Vec<f32> = zeros(features + 1)?;
             metric.moment.column(lane).copy_to(&mut moment);
-            iterate.move_centre_in(kappa, &moment)?;
+            iterate.stay_in(kappa, &moment)?;
         }
         iterate.take_over([&self.w, &self.z].map(|matrix| matrix.column(lane).iter()));
         Ok(iterate)

@@ -6,7 +6,7 @@ use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::map::RowMap;
-use crate::rows::row::Row;
+use crate::rows::row::{entries, Row};
 use crate::rows::visited::VisitedPage;
 use crate::simd::entries::TILE;
 use crate::simd::lanes::{Lanes, LANES};
@@ -59,6 +59,8 @@ impl JointHeads {
     /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0, if the others can
     /// wait and all rows are `at_hand`; false when there are no others.
     pub(super) fn begin_proofs(&mut self, at_hand: bool) -> Result<bool, OutOfMemory> {
+        self.settle();
+        self.take_norms();
         self.write_start();
         let mut everything = false;
         self.proving.fill(0);
@@ -69,15 +71,38 @@ impl JointHeads {
             };
             let state = &mut self.states[head];
             if state.wants_proof() && (!only_known || state.is_known()) {
-                let primal = state.begin_verify();
-                everything |= primal;
-                self.proving[lane / LANES] |= u8::from(primal) << (lane % LANES);
+                let present = state.dual_at(self.norms[lane], state.sums);
+                let verifying = state.begin_verify(present);
+                everything |= verifying.primal;
+                self.proving[lane / LANES] |= u8::from(verifying.primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
-                let proof = Proof::new(length, primal, shifts, state.sorts_rows())?;
+                let proof = Proof::new(length, verifying, shifts, state.sorts_rows())?;
                 self.proofs.room(1)?.push((head, proof));
+                if verifying.exact {
+                    self.verify_best(lane);
+                }
+                if verifying.laid {
+                    self.exchange_duals(head, 1.0);
+                }
             }
         }
         Ok(everything)
+    }
+
+    /// Has the best weights of a head verified, not the newest.
+    fn verify_best(&mut self, lane: usize) {
+        let best = self.best.column(lane);
+        self.start.put(lane, best.iter().map(f64::from));
+        let squares = best.iter().map(|w| f64::from(w) * f64::from(w));
+        self.start_norm[lane] = squares.sum();
+    }
+
+    /// <w, x> + b of the weights being verified, summed in 64 bits.
+    fn exact_score(&self, row: &Row<'_>, lane: usize) -> f64 {
+        let weights = self.start.column(lane);
+        let weight = |j: usize| f64::from(weights.get(j));
+        let last = f64::from(self.intercept) * weight(self.facts.features);
+        entries(row).fold(last, |sum, (j, x)| sum + x * weight(j))
     }
 
     /// Whether heads whose gap is not known wait for the next full pass: those of others are, and that trains some.
@@ -190,7 +215,10 @@ impl JointHeads {
                 };
                 scored = Some(block);
             }
-            let score = proof.primal().then(|| f64::from(scores[k]));
+            let score = match proof.exact {
+                true => Some(self.exact_score(row, self.lane_of[*head])),
+                false => proof.primal().then(|| f64::from(scores[k])),
+            };
             let place = row.ordinal() * self.width + block;
             let alpha = &mut self.alpha[place][k];
             let terms = &self.states[*head].terms;
@@ -226,10 +254,20 @@ impl JointHeads {
                     self.best.put_intercept(lane, shifted.intercept as f32);
                 }
             }
-            match self.states[head].end_verify(proof.proved()) {
+            let verified = self.states[head].end_verify(proof.proved());
+            match verified {
                 Verified::Ended { shrink } => self.end(head, shrink)?,
-                verdict => {
-                    if let Verified::Begins { kappa, at_v } = verdict {
+                Verified::EndedWithLaid => {
+                    self.exchange_duals(head, 1.0);
+                    self.end(head, 1.0)?;
+                }
+                Verified::Exactly => {}
+                Verified::Again { shrink } => self.exchange_duals(head, shrink),
+                Verified::GoesOn { lay } | Verified::Begins { lay, .. } => {
+                    if let Some(shrink) = lay {
+                        self.lay_head(head, shrink);
+                    }
+                    if let Verified::Begins { kappa, at_v, .. } = verified {
                         if at_v {
                             self.z.put(lane, proof.v.iter().copied());
                         }
@@ -250,7 +288,10 @@ impl JointHeads {
     fn end(&mut self, head: usize, shrink: f64) -> Result<(), OutOfMemory> {
         let lane = self.lane_of[head];
         let mut weights = zeros(self.facts.features + 1)?;
-        self.best.column(lane).copy_to(&mut weights);
+        match self.states[head].constant() {
+            Some(intercept) => weights[self.facts.features] = intercept as f32,
+            None => self.best.column(lane).copy_to(&mut weights),
+        }
         self.final_w[head] = weights;
         if shrink != 1.0 {
             let all = self.alpha.as_flattened_mut();

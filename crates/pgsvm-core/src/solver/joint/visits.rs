@@ -64,6 +64,14 @@ impl Visits for JointHeads {
         Some(self.duals_now())
     }
 
+    fn take_laid(&mut self, head: usize) {
+        self.exchange_duals(head, 1.0);
+        if let Some(intercept) = self.states[head].constant() {
+            let none = std::iter::repeat_n(0.0, self.facts.features);
+            self.best.put(self.lane_of[head], none.chain([intercept]));
+        }
+    }
+
     fn active(&self, n: usize) -> u64 {
         self.active_word(n)
     }
@@ -121,8 +129,8 @@ impl Visits for JointHeads {
         self.ask_for::<FULL>(row.sparse());
     }
 
-    fn end_full(&mut self) {
-        self.finish_full();
+    fn end_full(&mut self) -> Result<(), OutOfMemory> {
+        self.finish_full()
     }
 
     /// Where all rows are at hand the next full pass finds the primal of heads that wait beside what it trains for the others:
@@ -192,8 +200,8 @@ impl Visits for JointHeads {
         self.estimate();
     }
 
-    fn end_active(&mut self) {
-        self.finish_active();
+    fn end_active(&mut self) -> Result<(), OutOfMemory> {
+        self.finish_active()
     }
 
     fn better_in_turns(&self, active: usize) -> bool {

@@ -253,6 +253,16 @@ impl Newton {
         self.sums.tally
     }
 
+    /// What a pass like the last one would sum at weights of 0.
+    pub(crate) fn at_zero(&self) -> Tally {
+        self.sums.at_zero()
+    }
+
+    /// Whether the intercept's weight is not in the norm.
+    pub(crate) fn is_free(&self) -> bool {
+        self.free
+    }
+
     /// What the last pass found.
     pub(crate) fn value(&self) -> Value {
         self.state
@@ -261,6 +271,11 @@ impl Newton {
     /// The weights of the smallest primal so far, or of the pass that arrived.
     pub(crate) fn best(&self) -> &[f64] {
         &self.best
+    }
+
+    /// Whether these are the weights of the last pass.
+    pub(crate) fn is_at_best(&self) -> bool {
+        self.best_primal == self.state.primal
     }
 
     /// Ends a pass.
@@ -275,10 +290,13 @@ impl Newton {
             return self.give_up();
         }
         if !self.samples && gap <= self.tolerance {
-            self.best.copy_from_slice(&self.w);
+            self.stand_here(primal);
             return Next::Arrived;
         }
         if !self.samples && self.passes >= self.max_passes {
+            if primal < self.best_primal {
+                self.stand_here(primal);
+            }
             return self.give_up();
         }
         if self.gathers {
@@ -300,8 +318,7 @@ impl Newton {
             return self.begin_factoring();
         }
         self.rises = 0;
-        self.best_primal = primal;
-        self.best.copy_from_slice(&self.w);
+        self.stand_here(primal);
         self.best_gradient.copy_from_slice(&self.gradient);
         for (step, g) in self.step.iter_mut().zip(&self.gradient) {
             *step = -g;
@@ -310,6 +327,12 @@ impl Newton {
             true => self.begin_factoring(),
             false => self.take_step(),
         }
+    }
+
+    /// The weights of the pass, with this primal, are the best.
+    fn stand_here(&mut self, primal: f64) {
+        self.best_primal = primal;
+        self.best.copy_from_slice(&self.w);
     }
 
     /// It stays at the best weights.

@@ -6,7 +6,7 @@ use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::sums::tally::Tally;
-use crate::task::loss::SquaredHinge;
+use crate::task::loss::{LossFunction, SquaredHinge};
 
 /// The terms of a head, as visits need them.
 pub(super) struct Visited {
@@ -37,6 +37,9 @@ pub(super) struct Side {
     pub(super) duals: f64,
     /// Sum of c max(0, 1 - m)^2, which is that of a^2 / (4 C^2 c).
     pub(super) loss: f64,
+    /// Sum of c, and rows.
+    pub(super) costs: f64,
+    pub(super) rows: u64,
 }
 
 /// Weights of a pass, and the best so far.
@@ -81,6 +84,8 @@ impl Sums {
                 v: zeros(length)?,
                 duals: 0.0,
                 loss: 0.0,
+                costs: 0.0,
+                rows: 0,
             })
         };
         Ok(Self {
@@ -94,11 +99,25 @@ impl Sums {
         })
     }
 
+    /// What a pass over the same rows would sum at weights of 0.
+    pub(super) fn at_zero(&self) -> Tally {
+        let [negative, positive] = &self.sides;
+        Tally {
+            start_loss: (negative.costs + positive.costs) * SquaredHinge.value(0.0),
+            correct: negative.rows,
+            ties: positive.rows as i64 - negative.rows as i64,
+            tied_cost: positive.costs - negative.costs,
+            rows: negative.rows + positive.rows,
+            ..Tally::EMPTY
+        }
+    }
+
     /// Begins anew.
     pub(super) fn clear(&mut self) {
         for side in &mut self.sides {
             side.v.fill(0.0);
             (side.duals, side.loss) = (0.0, 0.0);
+            (side.costs, side.rows) = (0.0, 0);
         }
         self.tally = Tally::EMPTY;
         self.beyond.fill(0.0);
@@ -130,6 +149,9 @@ impl Sums {
         let cost = f64::from(row.cost()) * weight;
         self.tally
             .add_at_start(SquaredHinge, (y, cost, score), None);
+        let side = &mut self.sides[usize::from(positive)];
+        side.costs += cost;
+        side.rows += 1;
         let lost = 1.0 - y * score;
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
@@ -147,7 +169,6 @@ impl Sums {
         if lost > 0.0 {
             dual = 2.0 * head.c * cost * lost;
             self.tally.support += 1;
-            let side = &mut self.sides[usize::from(positive)];
             side.duals += dual;
             side.loss += cost * lost * lost;
             f64::add_dense::<K>(&mut side.v[..dense.len()], dual, dense);

@@ -14,6 +14,7 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::solver::proximal::moments::{usable, ShiftMetric};
+use crate::solver::proximal::whole::WholeSums;
 
 /// A column is never taken for smaller than this part of its mean square over all rows: rows of which a = 0 until now may
 /// come.
@@ -23,6 +24,8 @@ const LEAST_SHARE: f64 = 1e-4;
 pub(in crate::solver) struct DualMoments {
     squares: Vec<f64>,
     weight: f64,
+    /// Where features are few.
+    whole: Option<WholeSums>,
 }
 
 impl DualMoments {
@@ -31,6 +34,7 @@ impl DualMoments {
         Ok(Self {
             squares: zeros(features)?,
             weight: 0.0,
+            whole: WholeSums::new(features)?,
         })
     }
 
@@ -42,6 +46,9 @@ impl DualMoments {
     pub(in crate::solver) fn clear(&mut self) {
         self.squares.fill(0.0);
         self.weight = 0.0;
+        if let Some(whole) = &mut self.whole {
+            whole.clear();
+        }
     }
 
     /// Adds a row with this dual variable.
@@ -52,6 +59,9 @@ impl DualMoments {
         }
         let alpha = f64::from(alpha);
         self.weight += alpha;
+        if let Some(whole) = &mut self.whole {
+            whole.learn(row, alpha);
+        }
         for (sum, x) in self.squares.iter_mut().zip(row.dense()) {
             *sum += alpha * f64::from(*x) * f64::from(*x);
         }
@@ -67,6 +77,9 @@ impl DualMoments {
             *sum += other;
         }
         self.weight += other.weight;
+        if let (Some(whole), Some(other)) = (&mut self.whole, &other.whole) {
+            whole.add(other);
+        }
     }
 
     /// The metric; None if nothing was learned. `mean_squares`: of the columns over all rows; `intercept`: 1 or 0.
@@ -89,8 +102,13 @@ impl DualMoments {
         }
         let last = moment.len() - 1;
         moment[last] = 1.0;
+        let whole = match &self.whole {
+            Some(whole) => Some(whole.moment(self.weight, mean_squares, intercept)?),
+            None => None,
+        };
         Ok(Some(ShiftMetric {
             moment,
+            whole,
             mean_norm,
             follows_duals: true,
         }))

@@ -9,6 +9,8 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::simd::Real;
 use crate::solver::proximal::form::{Damping, WeightMap};
+use crate::solver::proximal::moments::ShiftMetric;
+use crate::solver::proximal::whole::{Whole, MOST_WEIGHTS};
 
 pub(crate) struct Iterate<T> {
     u: Vec<T>,
@@ -17,6 +19,8 @@ pub(crate) struct Iterate<T> {
     /// 1 / (1 + kappa), for M the identity.
     damp: f64,
     columns: Option<Columns<T>>,
+    /// Where M is not diagonal; then u is w itself.
+    whole: Option<Box<Whole>>,
     dense: usize,
     intercept: f64,
 }
@@ -68,6 +72,7 @@ impl<T: Real> Iterate<T> {
             kappa,
             damp: 1.0 / (1.0 + kappa),
             columns: None,
+            whole: None,
             dense,
             intercept,
         })
@@ -95,6 +100,7 @@ impl<T: Real> Iterate<T> {
                 damp: &columns.damp,
                 inverse: &columns.inverse,
             }),
+            whole: self.whole.as_ref().map(|whole| whole.view()),
             dense: self.dense,
             intercept: self.intercept,
         };
@@ -130,8 +136,28 @@ impl<T: Real> Iterate<T> {
         }
     }
 
+    /// Whether M is not diagonal.
+    pub(in crate::solver) fn is_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// kappa M (w - z), where M is whole: v - w.
+    fn apart<'a>(&'a self, whole: &'a Whole) -> impl Iterator<Item = f64> + 'a {
+        let moved = self.u.iter().zip(&self.z).map(|(w, z)| w.to() - z.to());
+        whole.moved(moved).map(|moved| self.kappa * moved)
+    }
+
     pub(crate) fn norms(&self) -> Norms {
         let mut norms = Norms::default();
+        if let Some(whole) = &self.whole {
+            for (w, apart) in self.u.iter().zip(self.apart(whole)) {
+                let w = w.to();
+                norms.v += (w + apart) * (w + apart);
+                norms.w += w * w;
+                norms.apart += apart * apart;
+            }
+            return norms;
+        }
         for (j, (u, z)) in self.u.iter().zip(&self.z).enumerate() {
             let (damp, pull) = self.factors(j);
             let (w, v) = (u.to() * damp, u.to() - pull * z.to());
@@ -169,13 +195,29 @@ impl<T: Real> Iterate<T> {
     }
 
     /// z := w, keeping v, with `kappa` from now on.
-    pub(crate) fn move_centre(&mut self, kappa: f64) {
+    pub(crate) fn move_centre(&mut self, kappa: f64) -> Result<(), OutOfMemory> {
+        if self.whole.is_some() {
+            return self.move_whole(kappa, None);
+        }
         self.reshape(kappa, None, true);
+        Ok(())
     }
 
-    /// As [`Self::move_centre`], with M the diagonal of `moment` from now on.
-    pub(crate) fn move_centre_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), OutOfMemory> {
-        let columns = Columns::new(moment)?;
+    /// As [`Self::move_centre`], with this M from now on.
+    pub(crate) fn move_centre_in(
+        &mut self,
+        kappa: f64,
+        metric: &ShiftMetric,
+    ) -> Result<(), OutOfMemory> {
+        if let Some(moment) = &metric.whole {
+            if let Some(whole) = Whole::new(moment, kappa)? {
+                return self.move_whole(kappa, Some(whole));
+            }
+        }
+        if self.whole.is_some() {
+            return self.move_whole(kappa, None);
+        }
+        let columns = Columns::new(&metric.moment)?;
         self.reshape(kappa, Some(columns), true);
         Ok(())
     }
@@ -184,6 +226,40 @@ impl<T: Real> Iterate<T> {
     pub(crate) fn stay_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), OutOfMemory> {
         let columns = Columns::new(moment)?;
         self.reshape(kappa, Some(columns), false);
+        Ok(())
+    }
+
+    /// z := w, keeping v, with `kappa` and perhaps another M from now on, which is whole or is to be.
+    fn move_whole(&mut self, kappa: f64, new: Option<Whole>) -> Result<(), OutOfMemory> {
+        let mut v: Vec<f64> = zeros(self.u.len())?;
+        match &self.whole {
+            Some(whole) => {
+                for ((v, w), apart) in v.iter_mut().zip(&self.u).zip(self.apart(whole)) {
+                    *v = w.to() + apart;
+                }
+            }
+            None => {
+                for (j, v) in v.iter_mut().enumerate() {
+                    let (damp, pull) = self.factors(j);
+                    *v = self.u[j].to() - pull * self.z[j].to();
+                    self.u[j] = T::of(self.u[j].to() * damp);
+                }
+            }
+        }
+        self.z.copy_from_slice(&self.u);
+        let whole = match (new, self.whole.take()) {
+            (Some(new), _) => Some(Box::new(new)),
+            (None, Some(mut old)) => old.set_kappa(kappa)?.then_some(old),
+            (None, None) => None,
+        };
+        self.kappa = kappa;
+        self.columns = None;
+        self.damp = match whole {
+            Some(_) => 1.0,
+            None => 1.0 / (1.0 + kappa),
+        };
+        self.whole = whole;
+        self.set_v(&v);
         Ok(())
     }
 
@@ -244,6 +320,19 @@ impl<T: Real> Iterate<T> {
 
     /// Takes over an exactly recomputed v.
     pub(crate) fn set_v(&mut self, v: &[f64]) {
+        if let Some(whole) = &self.whole {
+            let pulled = whole.moved(self.z.iter().map(|z| z.to()));
+            let pulled = v.iter().zip(pulled).map(|(v, m)| v + self.kappa * m);
+            for (place, u) in self.u.iter_mut().zip(pulled) {
+                *place = T::of(u);
+            }
+            let whole_u: [f64; MOST_WEIGHTS] =
+                std::array::from_fn(|j| self.u.get(j).map_or(0.0, |u| u.to()));
+            for (place, w) in self.u.iter_mut().zip(whole.weights(&whole_u)) {
+                *place = T::of(w);
+            }
+            return;
+        }
         for (j, v) in v.iter().enumerate() {
             let pull = self.factors(j).1;
             self.u[j] = T::of(v + pull * self.z[j].to());

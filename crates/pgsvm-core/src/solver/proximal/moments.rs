@@ -146,6 +146,7 @@ impl Moments {
         let mean_norm = entries as f64 / self.rows.max(1) as f64 + intercept;
         Ok(Some(ShiftMetric {
             moment,
+            whole: None,
             mean_norm,
             follows_duals: false,
         }))
@@ -169,6 +170,8 @@ pub(in crate::solver) fn usable(mean: f64) -> bool {
 
 pub(crate) struct ShiftMetric {
     pub(crate) moment: Vec<f32>,
+    /// All of M, where that is known: see [`crate::solver::proximal::whole`].
+    pub(crate) whole: Option<Vec<f64>>,
     /// Mean of x' M^-1 x over the rows it was learned from, each counted as there.
     pub(crate) mean_norm: f64,
     /// Whether it is that of [`crate::solver::proximal::dual_moments`], which changes as the dual variables do.

@@ -31,6 +31,8 @@ pub(crate) struct Head<T> {
     pub(crate) state: HeadState,
     pub(in crate::solver) signs: Vec<i8>,
     pub(crate) alpha: Lined<f32>,
+    /// Those of the best dual.
+    pub(in crate::solver) laid: Lined<f32>,
     pub(in crate::solver) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(in crate::solver) start: Vec<T>,
@@ -59,9 +61,14 @@ impl<T: Real> Head<T> {
         facts: &Facts,
     ) -> Result<Self, OutOfMemory> {
         let length = facts.features + 1;
+        let mut state = state;
+        if size_of::<T>() == size_of::<f32>() {
+            state.sum_narrowly();
+        }
         Ok(Self {
             signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
+            laid: Lined::zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, state.kappa())?,
             state,
             start: zeros(length)?,
@@ -231,9 +238,39 @@ impl<T: Real> Head<T> {
             .breakpoints
             .take()
             .and_then(|breakpoints| self.better(&breakpoints));
-        if self.state.end_full(start, shifted, norms) {
+        let better = self.state.end_full(start, shifted, norms);
+        if better.weights {
             self.take_start(shifted);
         }
+        if let Some(shrink) = better.duals {
+            self.lay_duals(shrink * self.feasible_share());
+        }
+    }
+
+    /// It has ended: with the best constant decision, where no weights are better.
+    pub(in crate::solver) fn end(&mut self) {
+        if let Some(intercept) = self.state.constant() {
+            self.best_w.fill(T::of(0.0));
+            if let Some(last) = self.best_w.last_mut() {
+                *last = T::of(intercept);
+            }
+        }
+    }
+
+    /// Lays the dual variables aside, multiplied by this factor.
+    pub(in crate::solver) fn lay_duals(&mut self, factor: f64) {
+        self.laid.copy_from_slice(&self.alpha);
+        if factor != 1.0 {
+            scale(&mut self.laid, factor);
+        }
+    }
+
+    /// Puts the dual variables laid aside in the place of the present ones, multiplied by this factor, and these in theirs.
+    pub(in crate::solver) fn exchange_duals(&mut self, factor: f64) {
+        if factor != 1.0 {
+            scale(&mut self.alpha, factor);
+        }
+        std::mem::swap(&mut self.alpha, &mut self.laid);
     }
 
     /// Whether there is an intercept.
@@ -280,9 +317,9 @@ impl<T: Real> Head<T> {
         let metric = own.as_ref().or(metric);
         match (self.state.advance(metric), metric) {
             (Shift::MoveInMetric(kappa), Some(metric)) => {
-                self.iterate.move_centre_in(kappa, &metric.moment)?;
+                self.iterate.move_centre_in(kappa, metric)?;
             }
-            (shift, _) => self.shift(shift),
+            (shift, _) => self.shift(shift)?,
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
             if self.state.wants_dual_metric() {
@@ -307,9 +344,10 @@ impl<T: Real> Head<T> {
         Ok(())
     }
 
-    fn shift(&mut self, shift: Shift) {
-        if let Shift::Move(kappa) = shift {
-            self.iterate.move_centre(kappa);
+    fn shift(&mut self, shift: Shift) -> Result<(), OutOfMemory> {
+        match shift {
+            Shift::Move(kappa) => self.iterate.move_centre(kappa),
+            _ => Ok(()),
         }
     }
 
@@ -318,13 +356,20 @@ impl<T: Real> Head<T> {
         self.state.estimate_active(|| iterate.norms());
     }
 
-    pub(crate) fn end_active(&mut self) {
+    pub(crate) fn end_active(&mut self) -> Result<(), OutOfMemory> {
         let shift = self.state.end_active();
-        self.shift(shift);
+        self.shift(shift)
     }
 
     pub(crate) fn weights(&self) -> &[T] {
         &self.best_w
+    }
+}
+
+/// Multiplies dual variables.
+pub(in crate::solver) fn scale(alpha: &mut [f32], factor: f64) {
+    for alpha in alpha {
+        *alpha = (f64::from(*alpha) * factor) as f32;
     }
 }
 
@@ -379,7 +424,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             prefetch(&alpha[first + (rows | 1).ilog2() as usize..], 1);
             (first, rows)
         };
-        let two = K::TWO_ROWS && self.view.all_dense();
+        let two = K::TWO_ROWS && self.view.all_dense() && self.view.form.whole.is_none();
         let mut ahead = Ahead::new(blocks.stored(), self.view.scattered(), two, walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;

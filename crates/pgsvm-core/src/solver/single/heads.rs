@@ -38,6 +38,12 @@ impl<T: Real> Singles<T> {
         self.heads.iter_mut().for_each(|head| head.descend(rows));
     }
 
+    /// Whether several trainers can divide a pass: what they change is added up column by column.
+    pub(crate) fn divisible(&self) -> bool {
+        let mut running = self.heads.iter().filter(|head| head.state.runs());
+        !running.any(|head| head.iterate.is_whole())
+    }
+
     /// The heads that run. Rows are visited in plain loops over them: Iterator's own functions need not be inlined, and where
     /// they are not, what they call misses the instructions of its build.
     #[inline(always)]
@@ -166,6 +172,11 @@ impl<T: Real> Visits for Singles<T> {
         self.heads.iter().map(Head::dual).sum()
     }
 
+    fn take_laid(&mut self, head: usize) {
+        self.heads[head].exchange_duals(1.0);
+        self.heads[head].end();
+    }
+
     fn active(&self, n: usize) -> u64 {
         let running = self.heads.iter().filter(|head| head.state.runs());
         running.fold(0, |active, head| active | !head.shrunk.word(n))
@@ -243,8 +254,9 @@ impl<T: Real> Visits for Singles<T> {
         }
     }
 
-    fn end_full(&mut self) {
+    fn end_full(&mut self) -> Result<(), OutOfMemory> {
         self.running().for_each(Head::end_full);
+        Ok(())
     }
 
     fn least_wanting(&self, _: bool) -> usize {
@@ -299,7 +311,7 @@ impl<T: Real> Visits for Singles<T> {
         self.running().for_each(Head::estimate_active);
     }
 
-    fn end_active(&mut self) {
-        self.running().for_each(Head::end_active);
+    fn end_active(&mut self) -> Result<(), OutOfMemory> {
+        self.running().try_for_each(Head::end_active)
     }
 }

@@ -6,7 +6,6 @@ use crate::simd::Real;
 use crate::solver::newton::head::{Given, Newton, Value};
 use crate::solver::newton::pace::Costs;
 use crate::solver::single::head::Head;
-use crate::task::report::StopReason;
 
 impl<T: Real> Head<T> {
     /// What leads it, from where it is to begin.
@@ -35,8 +34,8 @@ impl<T: Real> Head<T> {
         Newton::new(given, costs)
     }
 
-    /// A pass over all rows has ended: what it proved is the certificate where its primal is the smallest so far. With
-    /// `arrived` the head has ended, and its dual variables are those of that pass.
+    /// A pass over all rows has ended: its weights and dual variables are taken where they are the best pair so far. With
+    /// `arrived` the head has ended.
     pub(in crate::solver) fn take_from(&mut self, newton: &Newton, arrived: bool) {
         let Value {
             primal,
@@ -44,33 +43,39 @@ impl<T: Real> Head<T> {
             multiples,
             ..
         } = newton.value();
-        let is_best = self
-            .state
-            .take_certificate((primal, dual), newton.tally(), arrived);
-        if !is_best {
-            return;
+        if !newton.is_free() {
+            self.state.take_nothing(|| newton.at_zero());
         }
-        for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
-            *own = T::of(*w);
+        let pair = (primal, dual);
+        let ends = (newton.is_at_best(), arrived);
+        if self.state.take_certificate(pair, newton.tally(), ends) {
+            for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
+                *own = T::of(*w);
+            }
+            self.lay_duals(1.0);
+            settle(&mut self.laid, multiples);
         }
-        if arrived {
-            self.settle_duals(multiples);
+        if !self.state.runs() {
+            self.end_with_laid();
         }
+    }
+
+    /// It has ended, with the best dual variables that passes have found.
+    fn end_with_laid(&mut self) {
+        self.exchange_duals(1.0);
+        self.end();
     }
 
     /// Multiplies the dual variables of the negative rows and of the positive ones. While it is led they have the signs of
     /// their rows.
     pub(in crate::solver) fn settle_duals(&mut self, multiples: [f64; 2]) {
-        for dual in self.alpha.iter_mut() {
-            let by = multiples[usize::from(*dual > 0.0)];
-            *dual = (f64::from(dual.abs()) * by).min(f64::from(f32::MAX)) as f32;
-        }
+        settle(&mut self.alpha, multiples);
     }
 
-    /// What leads it does not get on, and nothing else can: it ends at the smallest primal found.
-    pub(in crate::solver) fn end_as_it_stands(&mut self, newton: &Newton) {
-        self.settle_duals(newton.value().multiples);
-        self.state.stop = Some(StopReason::MaxPasses);
+    /// What leads it does not get on, and nothing else can: it ends with the best pair found.
+    pub(in crate::solver) fn end_as_it_stands(&mut self) {
+        self.state.end_unfinished();
+        self.end_with_laid();
     }
 
     /// What leads it does not get on: it begins by itself, from the smallest primal found.
@@ -78,5 +83,13 @@ impl<T: Real> Head<T> {
         self.settle_duals(newton.value().multiples);
         self.iterate.stand_at(newton.best());
         self.state.begin_elsewhere(true);
+    }
+}
+
+/// Multiplies dual variables that have the signs of their rows, those of the negative rows and those of the positive ones.
+fn settle(duals: &mut [f32], multiples: [f64; 2]) {
+    for dual in duals {
+        let by = multiples[usize::from(*dual > 0.0)];
+        *dual = (f64::from(dual.abs()) * by).min(f64::from(f32::MAX)) as f32;
     }
 }

@@ -25,7 +25,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::single::descent::Descent;
-use crate::solver::single::head::Head;
+use crate::solver::single::head::{scale, Head};
 use crate::task::loss::{by_loss, LossFunction, NO_LOSS_FROM};
 
 /// Below this the scale is multiplied out.
@@ -196,9 +196,7 @@ impl<T: Real> Head<T> {
     }
 
     pub(in crate::solver) fn scale_duals(&mut self, factor: f64) {
-        for alpha in &mut self.alpha[..] {
-            *alpha = (f64::from(*alpha) * factor) as f32;
-        }
+        scale(&mut self.alpha, factor);
     }
 
     /// At the end of a pass: weights and dual variables as they are, and their norms and sum as those of feasible dual
@@ -221,22 +219,25 @@ impl<T: Real> Head<T> {
         }
     }
 
+    /// The factor that makes the dual variables feasible.
+    pub(in crate::solver) fn feasible_share(&self) -> f64 {
+        self.descent.map_or(1.0, |descent| descent.theta())
+    }
+
     /// Makes the dual variables feasible, to be verified.
     pub(in crate::solver) fn make_feasible(&mut self) {
-        if let Some(theta) = self.descent.map(|descent| descent.theta()) {
-            if theta < 1.0 {
-                self.scale_duals(theta);
-            }
+        let theta = self.feasible_share();
+        if theta < 1.0 {
+            self.scale_duals(theta);
         }
     }
 
     /// Goes on from exactly recomputed v of feasible dual variables.
     pub(in crate::solver) fn go_on_from(&mut self, v: &mut [f64]) {
-        if let Some(theta) = self.descent.map(|descent| descent.theta()) {
-            if theta < 1.0 {
-                self.scale_duals(1.0 / theta);
-                v.iter_mut().for_each(|v| *v /= theta);
-            }
+        let theta = self.feasible_share();
+        if theta < 1.0 {
+            self.scale_duals(1.0 / theta);
+            v.iter_mut().for_each(|v| *v /= theta);
         }
         self.iterate.set_v(v);
         if let Some(descent) = &mut self.descent {

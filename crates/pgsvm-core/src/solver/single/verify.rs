@@ -5,9 +5,10 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::proof::Proof;
+use crate::solver::certificate::state::Verifying;
 use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
-use crate::solver::visit::visitor::{score, HeadView};
+use crate::solver::visit::visitor::{exact_score, score, HeadView};
 use crate::task::loss::{by_loss, LossFunction};
 
 impl<T: Real> HeadView<'_, T> {
@@ -29,6 +30,7 @@ impl<T: Real> HeadView<'_, T> {
         let dual = &self.alpha[row.ordinal()];
         let before = dual.get();
         let score = match (proof.primal, self.start) {
+            (true, Some(start)) if proof.exact => Some(exact_score(row, start, intercept)),
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
@@ -47,12 +49,22 @@ impl<T: Real> Head<T> {
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
         self.iterate.write_weights(&mut self.start);
         self.start_is_zero = false;
-        self.make_feasible();
-        let primal = self.state.begin_verify();
+        let present = self.dual().unwrap_or(self.state.last_dual());
+        if !self.state.asks_again() {
+            // what is proved again is feasible
+            self.make_feasible();
+        }
+        let verifying = self.state.begin_verify(present);
+        if verifying.exact {
+            self.start.copy_from_slice(&self.best_w);
+        }
+        if verifying.laid {
+            self.exchange_duals(1.0);
+        }
         let sorts = self.state.sorts_rows();
-        let proof = Proof::new(self.iterate.len(), primal, self.shifts(), sorts)?;
+        let proof = Proof::new(self.iterate.len(), verifying, self.shifts(), sorts)?;
         self.proof = Some(Box::new(proof));
-        Ok(primal)
+        Ok(verifying.primal)
     }
 
     /// Whether the verifying pass needs this row even if it looks at the dual only.
@@ -66,7 +78,12 @@ impl<T: Real> Head<T> {
         match &self.proof {
             Some(proof) => {
                 let shifts = proof.breakpoints.is_some();
-                let another = Proof::new(proof.v.len(), proof.primal, shifts, proof.sorts)?;
+                let verifying = Verifying {
+                    primal: proof.primal,
+                    laid: false,
+                    exact: proof.exact,
+                };
+                let another = Proof::new(proof.v.len(), verifying, shifts, proof.sorts)?;
                 Ok(Some(Box::new(another)))
             }
             None => Ok(None),
@@ -93,12 +110,24 @@ impl<T: Real> Head<T> {
         if self.state.end_verify_primal(norm, shifted) {
             self.take_start(shifted);
         }
-        match self.state.end_verify(proof.proved()) {
+        let verified = self.state.end_verify(proof.proved());
+        if let Verified::GoesOn { lay } | Verified::Begins { lay, .. } = verified {
+            if let Some(shrink) = lay {
+                self.lay_duals(shrink);
+            }
+        }
+        match verified {
             Verified::Ended { shrink: 1.0 } => {}
             Verified::Ended { shrink } => self.scale_duals(shrink),
-            Verified::GoesOn => self.go_on_from(&mut proof.v),
+            Verified::EndedWithLaid => self.exchange_duals(1.0),
+            Verified::Again { shrink } => self.exchange_duals(shrink),
+            Verified::Exactly => {}
+            Verified::GoesOn { .. } => self.go_on_from(&mut proof.v),
             Verified::Begins { .. } if self.descent.is_some() => self.go_on_from(&mut proof.v),
-            Verified::Begins { kappa, at_v } => self.iterate.begin_with(&proof.v, kappa, at_v),
+            Verified::Begins { kappa, at_v, .. } => self.iterate.begin_with(&proof.v, kappa, at_v),
+        }
+        if !self.state.runs() {
+            self.end();
         }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Tally {
     pub(in crate::solver) correct: u64,
     /// Rows at a margin of exactly 0, the positive ones less the negative ones.
     pub(in crate::solver) ties: i64,
+    /// What those cost, likewise.
+    pub(in crate::solver) tied_cost: f64,
     pub(in crate::solver) rows: u64,
     /// Weighted losses at the weights of each visit.
     pub(in crate::solver) visit_loss: f64,
@@ -28,6 +30,7 @@ impl Tally {
         start_loss: 0.0,
         correct: 0,
         ties: 0,
+        tied_cost: 0.0,
         rows: 0,
         visit_loss: 0.0,
         support: 0,
@@ -48,6 +51,7 @@ impl Tally {
         self.correct += u64::from(right_side(margin, y));
         if margin == 0.0 {
             self.ties += y.signum() as i64;
+            self.tied_cost += y.signum() * cost;
         }
         self.rows += 1;
         if let Some(breakpoints) = breakpoints {
@@ -61,6 +65,7 @@ impl Tally {
             start_loss: self.start_loss + more.start_loss,
             correct: self.correct + more.correct,
             ties: self.ties + more.ties,
+            tied_cost: self.tied_cost + more.tied_cost,
             rows: self.rows + more.rows,
             visit_loss: self.visit_loss + more.visit_loss,
             support: self.support + more.support,

@@ -13,10 +13,11 @@
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
 use crate::base::prefetch::prefetch_weights;
-use crate::rows::row::{entries_within, Row};
+use crate::rows::row::{entries, entries_within, Row};
 use crate::simd::{Beside, Deferred, DenseStep, Isa, Next, Products, Real};
 use crate::solver::proximal::form::Damping;
 use crate::solver::proximal::form::WeightMap;
+use crate::solver::proximal::whole::{WholeStep, MOST_WEIGHTS};
 use crate::solver::sums::intercept::Breakpoints;
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
@@ -158,6 +159,9 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: Next<'_>,
         deferred: &mut Deferred<'r>,
     ) -> Outcome {
+        if let Some(whole) = self.view.form.whole {
+            return self.visit_in_whole::<K, FULL>(row, whole, deferred);
+        }
         let y = self.sign(row);
         if y == 0.0 || self.view.form.dense == 0 {
             // no product over dense values does
@@ -170,6 +174,38 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         }
         let start = self.head.start.filter(|_| FULL);
         let ([place], _) = self.view.places::<K, 1>([row], start, [next], deferred);
+        self.learn::<K, FULL>(row, y, place, deferred).0
+    }
+
+    /// Visits a row where the metric is whole: the curvature is taken only where the dual variable moves.
+    #[inline(always)]
+    fn visit_in_whole<'r, K: Isa, const FULL: bool>(
+        &mut self,
+        row: &Row<'r>,
+        whole: WholeStep<'_>,
+        deferred: &mut Deferred<'r>,
+    ) -> Outcome {
+        let y = self.sign(row);
+        if y == 0.0 {
+            return Outcome::NONE;
+        }
+        let score = self.view.score::<K>(row, self.view.u);
+        let cost = self.head.terms.cost(row.cost(), y);
+        let conjugate = self.loss.conjugate(self.head.terms.c * cost);
+        let alpha = self.head.alpha[row.ordinal()].get();
+        let gradient = self.loss.gradient(y * score, alpha.into(), &conjugate);
+        let held = (alpha <= 0.0 && gradient > 0.0) || (alpha >= conjugate.high && gradient < 0.0);
+        let place = RowProducts {
+            score,
+            curvature: match held {
+                true => 1.0,
+                false => whole.along(row, self.view.form.intercept, &mut [0.0; MOST_WEIGHTS]),
+            },
+            at_start: match FULL {
+                true => self.view.score_at::<K>(row, self.head.start),
+                false => 0.0,
+            },
+        };
         self.learn::<K, FULL>(row, y, place, deferred).0
     }
 
@@ -216,7 +252,8 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
-            if self.view.form.columns.is_none() || row.ordinal().is_multiple_of(NORM_SAMPLE) {
+            let is_plain = self.view.form.columns.is_none() && self.view.form.whole.is_none();
+            if is_plain || row.ordinal().is_multiple_of(NORM_SAMPLE) {
                 full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
                 full.aq_rows += 1;
             }
@@ -354,7 +391,10 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         if delta != 0.0 {
             place.set(after);
             scale = y * (self.sigma * delta);
-            deferred.push(self.view.add::<K>(row, scale));
+            match self.view.form.whole {
+                Some(whole) => self.view.add_whole(row, scale, whole),
+                None => deferred.push(self.view.add::<K>(row, scale)),
+            }
             self.sums.alpha += delta;
             if L::CURVED {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
@@ -394,6 +434,7 @@ impl<T: Real> VisitWeights<'_, T> {
             columns,
             dense,
             intercept,
+            ..
         } = self.form;
         let beside = match (columns, start) {
             (Some(columns), _) => Beside::Damping(&columns.damp[..dense]),
@@ -482,9 +523,22 @@ impl<T: Real> VisitWeights<'_, T> {
         score::<K, T>(row, weights, self.form.dense, self.form.intercept)
     }
 
+    /// u += scale S^-1 x, where u is w.
+    #[inline(always)]
+    fn add_whole(&mut self, row: &Row<'_>, scale: f64, whole: WholeStep<'_>) {
+        let mut along = [0.0; MOST_WEIGHTS];
+        whole.along(row, self.form.intercept, &mut along);
+        for (u, along) in self.u.iter_mut().zip(&along) {
+            *u = T::of(u.to() + scale * along);
+        }
+    }
+
     /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included.
     #[inline(always)]
     fn norm<K: Isa>(&self, row: &Row<'_>) -> f64 {
+        if let Some(whole) = self.form.whole {
+            return whole.norm(row, self.form.intercept);
+        }
         match self.form.columns {
             None => f64::from(row.q()) + self.form.intercept,
             Some(Damping { inverse, .. }) => {
@@ -510,6 +564,12 @@ impl<T: Real> VisitWeights<'_, T> {
         let x = row.dense();
         DenseStep { scale, x }
     }
+}
+
+/// The same summed in 64 bits whatever the weights are.
+pub(in crate::solver) fn exact_score<T: Real>(row: &Row<'_>, weights: &[T], intercept: f64) -> f64 {
+    let last = intercept * weights[weights.len() - 1].to();
+    entries(row).fold(last, |sum, (j, x)| sum + x * weights[j].to())
 }
 
 /// Whether the processor's near caches cannot hold these weights, so that sparse entries find theirs here and there in

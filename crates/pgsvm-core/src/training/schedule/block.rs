@@ -229,7 +229,7 @@ impl<T: Real> BlockMinimization<T> {
         let solved = self.passes.solver.violation()
             <= EPSILON_PER_TOLERANCE * self.passes.solver.tolerance();
         if self.shrinks {
-            self.passes.solver.end_active();
+            self.passes.solver.end_active()?;
         }
         match self.stage {
             BlockStage::Round(round) if round < self.inner_rounds && !solved => {
@@ -241,7 +241,7 @@ impl<T: Real> BlockMinimization<T> {
                     selection.begin(slots)?;
                 }
                 self.stage = BlockStage::Choosing;
-                self.forget_limits();
+                self.forget_limits()?;
                 self.wake()?;
                 self.shuffle(slots)
             }
@@ -250,11 +250,12 @@ impl<T: Real> BlockMinimization<T> {
     }
 
     /// Begins visits after which no row is shrunk: an empty round leaves no limits beyond which rows are.
-    fn forget_limits(&mut self) {
+    fn forget_limits(&mut self) -> Result<(), TrainError> {
         self.passes.solver.begin_active();
         if self.shrinks {
-            self.passes.solver.end_active();
+            self.passes.solver.end_active()?;
         }
+        Ok(())
     }
 
     /// Makes room for the next block, and ends the pass behind its last one.
@@ -272,7 +273,7 @@ impl<T: Real> BlockMinimization<T> {
             self.block = 0;
             self.end_pass()?;
         }
-        self.forget_limits();
+        self.forget_limits()?;
         Ok(())
     }
 

@@ -108,7 +108,7 @@ impl<T: Real> Passes<T> {
     /// Ends the pass and begins the next one, unless training has ended.
     pub(in crate::training) fn end(&mut self, held: Held) -> Result<(), TrainError> {
         let (event, due) = match self.current {
-            StreamedPass::Full => (Event::Pass, self.solver.end_full()),
+            StreamedPass::Full => (Event::Pass, self.solver.end_full()?),
             StreamedPass::Verify => (Event::Verify, self.solver.end_verify()?),
         };
         self.note((event, None), held);

@@ -44,13 +44,34 @@ const GOLDEN: f64 = 0.618_033_988_749_894_8;
 /// An active pass is worth its O(d) work when it visits at least one value for so many features.
 pub(in crate::training) const FEATURES_PER_VALUE: usize = 16;
 
-/// What follows a verifying pass that comes behind active passes.
+/// What follows a verifying pass.
 #[derive(Clone, Copy)]
-enum Between {
-    /// Active passes where heads end in it, of these that ran; else a full pass.
+enum After {
+    /// It came behind a full pass: the centre moves, and active passes begin.
+    Round,
+    /// It came behind an active pass: more of them where heads end in it, of these that ran; else a full pass.
     Active { heads: usize },
     /// A full pass: enough active ones are done.
     Full,
+}
+
+/// Active passes since the last full one.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    passes: usize,
+    /// A head's share of their visits.
+    visits: usize,
+}
+
+/// Who has active passes.
+#[derive(Clone, Copy)]
+enum Turns {
+    /// All heads together.
+    Together,
+    /// One after another; so much was done before.
+    OneByOne { before: Done },
+    /// All heads have had theirs until the next full pass.
+    Over,
 }
 
 pub(in crate::training) struct Resident<T> {
@@ -66,16 +87,11 @@ pub(in crate::training) struct Resident<T> {
     /// Rows of this pass.
     pass_rows: usize,
     pass: Pass,
-    active_passes: usize,
-    /// A head's share of the visits of active passes since the last full pass.
-    active_visits: usize,
+    active: Done,
+    turns: Turns,
     passes: u32,
-    /// The same two when heads began to take turns.
-    before_turns: (usize, usize),
-    /// What follows the verifying pass in progress, if it comes between active passes.
-    between: Option<Between>,
-    /// No more active passes before the next full one: all heads have had their turns.
-    turns_over: bool,
+    /// What follows the verifying pass in progress.
+    after: After,
     /// With more than one trainer.
     team: Option<Team<T>>,
     pool: ThreadPool,
@@ -115,12 +131,10 @@ impl<T: Real> Resident<T> {
             cursor: 0,
             pass_rows: 0,
             pass: Pass::Full,
-            active_passes: 0,
-            active_visits: 0,
-            before_turns: (0, 0),
+            active: Done::default(),
+            turns: Turns::Together,
             passes: 0,
-            between: None,
-            turns_over: false,
+            after: After::Round,
             team,
             pool: ThreadPool::new(trainers - 1),
             read: 0,
@@ -170,11 +184,15 @@ impl<T: Real> Resident<T> {
     /// Whether this pass is divided among a team.
     fn divided(&self) -> bool {
         let values = self.pass_rows * self.facts.mean_row_words.max(1);
-        self.team.as_ref().is_some_and(|team| {
-            let members = team.members.len();
-            let least = MOST_VALUES.min(LEAST_VALUES * members * members);
-            values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
-        })
+        let divisible = self.solver.divisible();
+        self.team
+            .as_ref()
+            .filter(|_| divisible)
+            .is_some_and(|team| {
+                let members = team.members.len();
+                let least = MOST_VALUES.min(LEAST_VALUES * members * members);
+                values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
+            })
     }
 
     /// A step of a team: every member has the budget `BUDGET_TIMES` over.
@@ -211,15 +229,13 @@ impl<T: Real> Resident<T> {
     fn end_pass(&mut self) -> Result<(), TrainError> {
         match self.pass {
             Pass::Full => {
-                let arrived = self.solver.end_full();
+                let arrived = self.solver.end_full()?;
                 self.note(Event::Pass);
                 if arrived {
                     return self.begin_verify();
                 }
                 self.solver.advance()?;
-                self.turns_over = false;
-                self.active_passes = 0;
-                self.active_visits = 0;
+                self.begin_round();
             }
             Pass::Verify { .. } => {
                 let due = self.solver.end_verify()?;
@@ -230,21 +246,19 @@ impl<T: Real> Resident<T> {
                 if due {
                     return self.begin_verify();
                 }
-                match self.between.take() {
-                    Some(Between::Active { heads }) if self.solver.running_heads() < heads => {
-                        self.end_active();
+                match std::mem::replace(&mut self.after, After::Round) {
+                    After::Active { heads } if self.solver.running_heads() < heads => {
+                        self.end_active()?;
                         return self.begin_active();
                     }
-                    Some(_) => return self.begin_full(),
-                    None => {}
+                    After::Active { .. } | After::Full => return self.begin_full(),
+                    After::Round => {}
                 }
                 if self.solver.full_passes() == 0 {
                     return self.begin_sorted();
                 }
                 self.solver.advance()?;
-                self.turns_over = false;
-                self.active_passes = 0;
-                self.active_visits = 0;
+                self.begin_round();
             }
             Pass::Active => {
                 self.note(Event::Active);
@@ -252,20 +266,26 @@ impl<T: Real> Resident<T> {
                     (true, true) => self.next_turn()?,
                     (true, false) => {
                         let heads = self.solver.running_heads();
-                        self.between = Some(Between::Active { heads });
+                        self.after = After::Active { heads };
                         return self.begin_verify();
                     }
-                    (false, _) => self.end_active(),
+                    (false, _) => self.end_active()?,
                 }
             }
         }
         self.begin_active()
     }
 
-    fn end_active(&mut self) {
-        self.solver.end_active();
-        self.active_passes += 1;
-        self.active_visits += self.solver.mean_active_visits();
+    fn end_active(&mut self) -> Result<(), TrainError> {
+        self.solver.end_active()?;
+        self.active.passes += 1;
+        self.active.visits += self.solver.mean_active_visits();
+        Ok(())
+    }
+
+    /// No active pass has been made since the last full one.
+    fn begin_round(&mut self) {
+        (self.active, self.turns) = (Done::default(), Turns::Together);
     }
 
     /// Notes in the log what has just ended.
@@ -342,7 +362,7 @@ impl<T: Real> Resident<T> {
                 continue;
             }
             if self.solver.wants_proof() {
-                self.between = Some(Between::Full);
+                self.after = After::Full;
                 return self.begin_verify();
             }
             return self.begin_full();
@@ -356,9 +376,9 @@ impl<T: Real> Resident<T> {
     /// Orders the rows of an active pass; false when one is no longer due.
     fn order_active(&mut self) -> Result<bool, TrainError> {
         let patience = self.solver.patience();
-        if self.turns_over
-            || self.active_passes >= ACTIVE_PASSES * patience
-            || self.active_visits >= ACTIVE_VISITS * patience * self.facts.rows
+        if matches!(self.turns, Turns::Over)
+            || self.active.passes >= ACTIVE_PASSES * patience
+            || self.active.visits >= ACTIVE_VISITS * patience * self.facts.rows
         {
             return Ok(false);
         }
@@ -368,7 +388,9 @@ impl<T: Real> Resident<T> {
             return Ok(false);
         }
         if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
-            self.before_turns = (self.active_passes, self.active_visits);
+            self.turns = Turns::OneByOne {
+                before: self.active,
+            };
             self.next_turn()?;
             return self.order_active();
         }
@@ -377,10 +399,10 @@ impl<T: Real> Resident<T> {
 
     /// Makes it the next head's turn; behind the last no active pass is due.
     fn next_turn(&mut self) -> Result<(), TrainError> {
-        if self.solver.next_turn()? {
-            (self.active_passes, self.active_visits) = self.before_turns;
-        } else {
-            self.turns_over = true;
+        let comes = self.solver.next_turn()?;
+        match self.turns {
+            Turns::OneByOne { before } if comes => self.active = before,
+            _ => self.turns = Turns::Over,
         }
         Ok(())
     }
@@ -425,9 +447,7 @@ impl<T: Real> Schedule<T> for Resident<T> {
         self.team = team_of(self.pool.members(), &solver)?;
         self.solver = solver;
         self.together = false;
-        self.turns_over = false;
-        self.active_passes = 0;
-        self.active_visits = 0;
+        self.begin_round();
         self.begin()
     }
 

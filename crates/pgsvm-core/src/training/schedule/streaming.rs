@@ -20,7 +20,6 @@ use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Picks, Policy, Problem, Timing};
@@ -257,7 +256,7 @@ impl<T: Real> Streaming<T> {
         }
         self.cursor = end;
         if self.cursor == self.sweep.len() {
-            self.end_sweep();
+            self.end_sweep()?;
         }
         Ok(values)
     }
@@ -315,20 +314,21 @@ impl<T: Real> Streaming<T> {
         self.cursor = 0;
     }
 
-    fn end_sweep(&mut self) {
+    fn end_sweep(&mut self) -> Result<(), TrainError> {
         self.note_sweep();
         let open = self.passes.solver.open();
         self.most_open = self.most_open.max(open);
-        let tolerated = self.passes.solver.tolerance() * self.passes.solver.known_dual();
+        let tolerated = self.passes.solver.tolerance() * self.passes.solver.last_dual();
         self.settled = open <= SETTLED * self.most_open.max(tolerated);
         let covering = self.margin() >= COVERING_MARGIN * self.passes.solver.violation().min(1.0)
             && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
         let values = self.set.len() * self.facts.mean_row_words;
         // what is settled has no more to say about this centre
         if (covering || self.settled) && values * FEATURES_PER_VALUE >= self.facts.features {
-            self.passes.solver.end_active();
+            self.passes.solver.end_active()?;
         }
         self.choose_cut();
+        Ok(())
     }
 
     /// Has the next sweep drop the rows that are held most firmly, beyond the room they may take.

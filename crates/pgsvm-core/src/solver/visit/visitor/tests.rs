@@ -60,6 +60,7 @@ impl Work for Visits<'_> {
                     damp,
                     inverse: damp,
                 }),
+                whole: None,
                 dense: DENSE,
                 intercept: 1.0,
             },

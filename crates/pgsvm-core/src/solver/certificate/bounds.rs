@@ -1,0 +1,219 @@
+//! The best primal and the best dual that a head has come to: the pair that it reports.
+//!
+//! Neither goes up or down from pass to pass: the centre of the shift moves, and with it the dual may fall far below what
+//! it was. So the weights of the best primal and the dual variables of the best dual are laid aside by whoever holds them.
+
+use crate::solver::certificate::constant::Constant;
+use crate::solver::sums::intercept::Shifted;
+use crate::solver::sums::tally::Tally;
+use crate::task::report::{relative_gap, Certificate};
+
+/// A primal and its counts.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct Primal {
+    pub(in crate::solver) value: f64,
+    pub(in crate::solver) correct: u64,
+    pub(in crate::solver) ties: i64,
+    pub(in crate::solver) rows: u64,
+}
+
+impl Primal {
+    /// Of weights whose losses have been summed.
+    pub(in crate::solver) fn of(value: f64, full: &Tally, shifted: Option<Shifted>) -> Self {
+        let (gain, turned) = shifted.map_or((0.0, 0), |shifted| (shifted.gain, shifted.turned));
+        Self {
+            value: value - gain,
+            correct: full.correct.saturating_add_signed(turned),
+            // another intercept moves them off the boundary
+            ties: shifted.map_or(full.ties, |_| 0),
+            rows: full.rows,
+        }
+    }
+}
+
+/// The dual variables laid aside.
+#[derive(Debug, Clone, Copy)]
+struct Laid {
+    dual: f64,
+    support: u64,
+    /// Visits before they were: as many now say that the present ones are the same.
+    visits: u64,
+    /// Whether the dual has been recomputed from them.
+    proved: bool,
+}
+
+/// What has just been recomputed from the present dual variables.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct ProvedDual {
+    pub(in crate::solver) dual: f64,
+    pub(in crate::solver) support: u64,
+    pub(in crate::solver) visits: u64,
+}
+
+/// Which dual variables a head that has arrived ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::solver) enum Choice {
+    Present,
+    /// Those laid aside, which have been proved.
+    Laid,
+    /// Those laid aside, if they are what they are thought to be: to be proved.
+    LaidUnproved,
+}
+
+#[derive(Debug)]
+pub(in crate::solver) struct Bounds {
+    /// The best of weights that training has come to.
+    pub(in crate::solver) primal: Primal,
+    /// The best constant decision, where that is known.
+    pub(in crate::solver) constant: Option<Constant>,
+    laid: Laid,
+    /// The dual at the end of the last pass.
+    pub(in crate::solver) last_dual: f64,
+}
+
+impl Bounds {
+    /// Nothing is known but that all dual variables are 0.
+    pub(in crate::solver) const UNKNOWN: Bounds = Bounds {
+        primal: Primal {
+            value: f64::INFINITY,
+            correct: 0,
+            ties: 0,
+            rows: 0,
+        },
+        constant: None,
+        laid: Laid {
+            dual: 0.0,
+            support: 0,
+            visits: 0,
+            proved: true,
+        },
+        last_dual: 0.0,
+    };
+
+    /// Whether this primal is the best.
+    pub(in crate::solver) fn take_primal(&mut self, primal: Primal) -> bool {
+        let is_best = primal.value < self.primal.value;
+        if is_best {
+            self.primal = primal;
+        }
+        is_best
+    }
+
+    /// Takes the dual at the end of a pass; true when the present dual variables are to be laid aside.
+    pub(in crate::solver) fn take_dual(&mut self, dual: f64, support: u64, visits: u64) -> bool {
+        self.last_dual = dual;
+        let is_best = dual > self.laid.dual;
+        if is_best {
+            self.laid = Laid {
+                dual,
+                support,
+                visits,
+                proved: false,
+            };
+        }
+        is_best
+    }
+
+    /// Takes weights and dual variables that follow from them, whose primal and dual these are, where their gap is smaller than
+    /// that of the best pair or `arrived` says that training ends with them; true when both are to be laid aside.
+    pub(in crate::solver) fn take_pair(
+        &mut self,
+        primal: Primal,
+        (dual, support, visits): (f64, u64, u64),
+        arrived: bool,
+    ) -> bool {
+        self.last_dual = dual;
+        let is_best = arrived
+            || !self.primal.value.is_finite()
+            || relative_gap(primal.value, dual) < self.trained_gap();
+        if is_best {
+            self.primal = primal;
+            self.laid = Laid {
+                dual,
+                support,
+                visits,
+                proved: false,
+            };
+        }
+        is_best
+    }
+
+    /// Takes the dual recomputed from the present dual variables.
+    pub(in crate::solver) fn take_proved(&mut self, proved: ProvedDual) {
+        self.last_dual = proved.dual;
+        if self.laid.visits == proved.visits && self.laid.visits > 0 {
+            // the same ones: what was thought of them was off by rounding
+            self.laid.dual = proved.dual;
+            self.laid.proved = true;
+        }
+    }
+
+    /// Which dual variables are better behind a proof of the present ones.
+    pub(in crate::solver) fn choose(&self, proved: ProvedDual) -> Choice {
+        match (self.laid.dual > proved.dual, self.laid.proved) {
+            (false, _) => Choice::Present,
+            (true, true) => Choice::Laid,
+            (true, false) => Choice::LaidUnproved,
+        }
+    }
+
+    /// The head has ended with the dual variables just proved.
+    pub(in crate::solver) fn end_with(&mut self, proved: ProvedDual) {
+        self.laid = Laid {
+            dual: proved.dual,
+            support: proved.support,
+            visits: proved.visits,
+            proved: true,
+        };
+    }
+
+    /// The present dual variables and those laid aside change places.
+    pub(in crate::solver) fn exchange(&mut self, present: ProvedDual, proved: bool) {
+        self.last_dual = self.laid.dual;
+        self.laid = Laid {
+            dual: present.dual,
+            support: present.support,
+            visits: 0,
+            proved,
+        };
+    }
+
+    /// The best dual known.
+    pub(in crate::solver) fn best_dual(&self) -> f64 {
+        self.laid.dual
+    }
+
+    /// Rows with a > 0 among the dual variables laid aside.
+    pub(in crate::solver) fn laid_support(&self) -> u64 {
+        self.laid.support
+    }
+
+    /// The intercept of the best constant decision, where no weights are better.
+    pub(in crate::solver) fn best_is_constant(&self) -> Option<f64> {
+        let better = |it: &Constant| it.is_best(self.primal.value);
+        self.constant.filter(better).map(|it| it.intercept)
+    }
+
+    /// The best primal.
+    pub(in crate::solver) fn best_primal(&self) -> Primal {
+        match self.constant {
+            Some(constant) if constant.is_best(self.primal.value) => constant.primal,
+            _ => self.primal,
+        }
+    }
+
+    /// The best pair.
+    pub(in crate::solver) fn certificate(&self) -> Certificate {
+        Certificate::of(self.best_primal().value, self.laid.dual)
+    }
+
+    /// Its relative gap.
+    pub(in crate::solver) fn gap(&self) -> f64 {
+        relative_gap(self.best_primal().value, self.laid.dual)
+    }
+
+    /// The same of weights that training has come to.
+    pub(in crate::solver) fn trained_gap(&self) -> f64 {
+        relative_gap(self.primal.value, self.laid.dual)
+    }
+}

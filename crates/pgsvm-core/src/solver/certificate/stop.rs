@@ -1,0 +1,154 @@
+//! When a head ends: at the first gap within its tolerance that is proved, or, where its problem says so, as soon as the
+//! projected gradients of a pass lie within the tolerance of each other; or when no pass is left.
+
+use crate::task::problem::StopRule;
+use crate::task::report::StopReason;
+
+/// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
+const ESTIMATE_SLACK: f64 = 1.5;
+
+/// Largest and smallest projected gradient of no visit.
+const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+
+#[derive(Debug)]
+pub(in crate::solver) struct Stopping {
+    rule: StopRule,
+    tolerance: f64,
+    max_passes: u32,
+    /// Full passes completed.
+    full_passes: u32,
+    /// The gap that the last full pass seems to end with, and how far such estimates are believed.
+    estimate: f64,
+    slack: f64,
+    /// Whether the last active pass seems to have closed the gap.
+    seems_there: bool,
+    /// Whether other dual variables than those just proved are to be proved at once.
+    again: bool,
+    /// Largest and smallest projected gradient since the full pass began, and their range over the last one; None where its
+    /// visits were none to the dual that is asked for.
+    scan: [f64; 2],
+    scanned: Option<f64>,
+    reason: Option<StopReason>,
+}
+
+impl Stopping {
+    pub(in crate::solver) fn new(rule: StopRule, tolerance: f64, max_passes: u32) -> Self {
+        Self {
+            rule,
+            tolerance,
+            max_passes,
+            full_passes: 0,
+            estimate: f64::INFINITY,
+            slack: ESTIMATE_SLACK,
+            seems_there: false,
+            again: false,
+            scan: NO_GRADIENTS,
+            scanned: None,
+            reason: None,
+        }
+    }
+
+    pub(in crate::solver) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    pub(in crate::solver) fn max_passes(&self) -> u32 {
+        self.max_passes
+    }
+
+    pub(in crate::solver) fn full_passes(&self) -> u32 {
+        self.full_passes
+    }
+
+    pub(in crate::solver) fn is_last(&self) -> bool {
+        self.full_passes >= self.max_passes
+    }
+
+    /// Whether it ends whatever the gap is.
+    pub(in crate::solver) fn ends_anyway(&self) -> bool {
+        self.is_last() || self.lies_within()
+    }
+
+    /// Whether a gap is what it ends at.
+    pub(in crate::solver) fn is_met_by(&self, gap: f64) -> bool {
+        self.rule == StopRule::Gap && gap <= self.tolerance
+    }
+
+    /// Whether projected gradients are what it ends at, and lie within the tolerance of each other.
+    pub(in crate::solver) fn lies_within(&self) -> bool {
+        let within = |range| range <= self.tolerance;
+        self.rule == StopRule::ProjectedGradient && self.scanned.is_some_and(within)
+    }
+
+    pub(in crate::solver) fn begin_full(&mut self) {
+        self.seems_there = false;
+        self.scan = NO_GRADIENTS;
+    }
+
+    /// Takes into account the largest and smallest projected gradient of visits.
+    pub(in crate::solver) fn scan(&mut self, high: f64, low: f64) {
+        let [highest, lowest] = self.scan;
+        self.scan = [highest.max(high), lowest.min(low)];
+    }
+
+    /// Ends what is scanned at the end of a full pass. `plain`: visits were to the dual that is asked for.
+    pub(in crate::solver) fn end_scan(&mut self, plain: bool) {
+        let [high, low] = self.scan;
+        let range = high.max(0.0) - low.min(0.0);
+        self.scanned = Some(range).filter(|_| plain && high >= low);
+    }
+
+    /// The range of projected gradients over the last full pass and what was visited in between.
+    pub(in crate::solver) fn scanned(&self) -> Option<f64> {
+        self.scanned
+    }
+
+    /// Counts a full pass that seems to end with this gap.
+    pub(in crate::solver) fn end_full(&mut self, estimate: f64) {
+        self.full_passes += 1;
+        self.estimate = estimate;
+    }
+
+    /// Notes whether an active pass seems to have closed the gap.
+    pub(in crate::solver) fn end_active(&mut self, seems_there: bool) {
+        self.seems_there = seems_there;
+    }
+
+    /// Whether what it ends at seems to be there.
+    pub(in crate::solver) fn expects(&self) -> bool {
+        match self.rule {
+            StopRule::Gap => self.seems_there || self.estimate < self.slack * self.tolerance,
+            StopRule::ProjectedGradient => self.lies_within(),
+        }
+    }
+
+    /// Learns from the gap that was proved instead of the one expected.
+    pub(in crate::solver) fn learn(&mut self, proved: f64) {
+        if !std::mem::take(&mut self.seems_there) {
+            // an estimate that was too low by so much is trusted that much less; one at or below the dual, never again
+            self.slack = self.slack.min(self.estimate / proved);
+        }
+    }
+
+    /// Has others proved at once.
+    pub(in crate::solver) fn ask_again(&mut self) {
+        self.again = true;
+    }
+
+    pub(in crate::solver) fn asks_again(&self) -> bool {
+        self.again
+    }
+
+    /// Whether the proof that begins is one of others.
+    pub(in crate::solver) fn take_again(&mut self) -> bool {
+        std::mem::take(&mut self.again)
+    }
+
+    pub(in crate::solver) fn end(&mut self, reason: StopReason) {
+        self.reason = Some(reason);
+    }
+
+    pub(in crate::solver) fn reason(&self) -> Option<StopReason> {
+        self.reason
+    }
+}
