@@ -98,8 +98,11 @@ struct Begun {
     stage: Stage,
     at: Instant,
     pass: u32,
-    /// Seconds of its first pass.
+    /// Seconds of its first pass, and how much of it had been seen to.
     pass_seconds: Option<f64>,
+    share: f64,
+    /// Whether its first pass is over: its number is no longer that, its rows begin anew, or it has left a gap.
+    past_first: bool,
     /// When its first gap was seen, in which pass, and the gap.
     first_gap: Option<(Instant, u32, f64)>,
     /// The gap last seen, and since when.
@@ -123,19 +126,25 @@ impl Guess {
             at: self.before,
             pass,
             pass_seconds: None,
+            share: 0.0,
+            past_first: false,
             first_gap: None,
             gap: (gap, now),
         }));
         self.before = now;
         let elapsed = (now - begun.at).as_secs_f64();
-        if pass == begun.pass {
-            let share = statistics.rows_into_pass as f64 / statistics.rows.max(1) as f64;
+        let gap_known = SHOWN_GAPS.contains(&gap);
+        let share = statistics.rows_into_pass as f64 / statistics.rows.max(1) as f64;
+        // many heads are several passes over the rows under one number
+        begun.past_first |= pass != begun.pass || share < begun.share || gap_known;
+        if !begun.past_first {
+            begun.share = share;
             begun.pass_seconds = (share > SHARE_TO_TELL).then(|| elapsed / share.min(1.0));
         }
         let pass_seconds = begun.pass_seconds?;
         let thousandths = |gap: f64| (gap / self.tolerance).ln().max(0.0) / 1e3_f64.ln();
         let passes = |gap| PASSES_AT_THE_END + PASSES_A_THOUSANDTH * thousandths(gap);
-        if !SHOWN_GAPS.contains(&gap) || pass == begun.pass {
+        if !gap_known {
             return Some(((1.0 + passes(1.0)) * pass_seconds - elapsed).max(0.0));
         }
         if begun.gap.0 != gap {
