@@ -810,6 +810,7 @@ impl Choices {
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
             }
+            "auto" => Ok(Leader::Auto),
             _ => Ok(Leader::Nobody),
         }
     }

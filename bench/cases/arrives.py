@@ -68,8 +68,8 @@ def squared(run, mode, names):
 
 
 def against_both(problem, peer, c, mode):
-    cell = losses.measure_cell(problem, peer, c, "squared_hinge", SECONDS[mode], newton="on")
-    fine, _ = cells.measure_ours(problem, c, [FINE], SECONDS[mode], "squared_hinge", newton="on")
+    cell = losses.measure_cell(problem, peer, c, "squared_hinge", SECONDS[mode], newton="auto")
+    fine, _ = cells.measure_ours(problem, c, [FINE], SECONDS[mode], "squared_hinge", newton="auto")
     return {**cell, "fine": cells.seconds_of({"ours": fine}, FINE)}
 
 

@@ -19,14 +19,15 @@ def table(server, database):
     return "points"
 
 
-def train(connection, workers, cache, seed=7, trainers=1):
+def train(connection, workers, cache, seed=7, trainers=1, solver="stream"):
     """Trains and returns (weights of every chunk, primal)."""
     connection.execute(
         f"SET pgsvm.workers = {workers}; SET pgsvm.min_parallel_size = 0; SET pgsvm.cache_size = '{cache}';"
         f"SET pgsvm.trainers = {trainers}"
     )
     model = connection.execute(
-        "SELECT svm_train('points', 'label', c => 1.0, tolerance => %s, seed => %s)", (TOLERANCE, seed)
+        "SELECT svm_train('points', 'label', c => 1.0, tolerance => %s, seed => %s, solver => %s)",
+        (TOLERANCE, seed, solver),
     ).fetchone()[0]
     weights = connection.execute(
         """SELECT v.intercept, array_agg(w.weights::text ORDER BY w.first_feature)
@@ -38,12 +39,13 @@ def train(connection, workers, cache, seed=7, trainers=1):
     return weights, primal
 
 
-# a tenth of the rows, and all of them
+# a tenth of the rows, and all of them, which Newton's method trains too
 @pytest.mark.parametrize("cache", ["400kB", "64MB"])
 @pytest.mark.parametrize("workers", [0, 1])
-def test_one_process_with_one_seed_gives_the_same_weights_bit_for_bit(connection, table, workers, cache):
-    first, _ = train(connection, workers, cache)
-    second, _ = train(connection, workers, cache)
+@pytest.mark.parametrize("solver", ["stream", "auto"])
+def test_one_process_with_one_seed_gives_the_same_weights_bit_for_bit(connection, table, workers, cache, solver):
+    first, _ = train(connection, workers, cache, solver=solver)
+    second, _ = train(connection, workers, cache, solver=solver)
     assert first == second
 
 

@@ -134,7 +134,7 @@ SELECT version, deployed, options FROM versions WHERE name = 'compared' ORDER BY
 -- the first is deployed in any case
 SELECT svm_train('others', 'label', '{y}', 'first', options => '{"deploy": "if_better", "relation": "held_out", "metric": "accuracy"}');
 -- also of follow-ups
-SELECT svm_train('moving', 'label', '{x}', 'following too', key => 'id');
+SELECT svm_train('moving', 'label', '{x}', 'following too', key => 'id', solver => 'stream');
 CREATE TABLE later AS SELECT id, x, id > 50 AS label FROM moving;
 UPDATE moving SET label = id > 50;
 SELECT svm_refresh('following too', '{"deploy": "if_better", "relation": "later", "metric": "balanced_accuracy"}');

@@ -118,7 +118,7 @@ impl<T: Real> Solver<T> {
             HeadState::new(problem, spec, facts, (together, specs.len()))
         });
         let states = gathered(states)?;
-        let led = leading(problem, facts, specs.len(), together);
+        let led = leading(problem, facts, specs, together);
         let apart = problem.pegasos().is_some() || led.is_some();
         let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))

@@ -1,10 +1,15 @@
 //! Which trainings Newton's method leads.
+//!
+//! Both methods' costs for a row are estimated in values gone through, from what is known when the last row has been read:
+//! rows, features, values of a row, |x|^2, heads and C. The tests have what was measured. What these do not tell, columns with
+//! long tails for one, coordinate descent may still take long over.
 
 use crate::rows::facts::Facts;
-use crate::solver::newton::head::Newton;
+use crate::solver::newton::head::{Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
+use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
-use crate::task::problem::{Leader, NewtonRefused, Policy, Problem};
+use crate::task::problem::{Leader, NewtonRefused, Policy, Problem, Proximal};
 
 /// How heads are led.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,33 +18,57 @@ pub(crate) struct Leading {
     pub(crate) free: bool,
 }
 
-/// Passes of coordinate descent that a training is taken to cost.
-const DESCENT_PASSES: f64 = 12.0;
-/// Passes of Newton's method, and factorizations.
-const PASSES: f64 = 5.0;
+/// Visits of a row that coordinate descent is taken to make, and how many more with each power of ten of C |x|^2.
+const VISITS: f64 = 6.0;
+const VISITS_PER_DECADE: f64 = 1.5;
+/// The same where |x|^2 is more than so many times the values of a row: columns that large are as they came.
+const LARGE: f64 = 10.0;
+const VISITS_OF_LARGE: f64 = 100.0;
+/// What a visit costs beside the words of its row, and a row in a pass of Newton's method.
+const BESIDE_VISIT: f64 = 70.0;
+const BESIDE_PASS: f64 = 16.0;
+/// Heads side by side take this part of what each takes by itself.
+const SIDE_BY_SIDE: f64 = 0.7;
+/// Rows for each feature: with fewer a Hessian says too little; with as many as these a part of them says enough.
+const LEAST_ROWS: f64 = 20.0;
+const MANY_ROWS: f64 = 1000.0;
+/// Passes of Newton's method, where rows are many and else; and Hessians.
+const PASSES_OF_MANY: f64 = 6.0;
+const PASSES: f64 = 10.0;
 const FACTORS: f64 = 4.0;
 
-/// Whether heads are led over these rows, of which so many are trained with one another.
+/// Whether these heads are led over these rows, of which so many are trained with one another.
 pub(crate) fn leading(
     problem: &Problem,
     facts: &Facts,
-    heads: usize,
+    specs: &[HeadSpec],
     together: usize,
 ) -> Option<Leading> {
     let can = problem.loss() == Loss::SquaredHinge
         && problem.policy() == Policy::Cached
         && together >= facts.rows
-        && heads > 0
+        && !specs.is_empty()
         && facts.features <= Problem::MOST_NEWTON_FEATURES;
     let does = can
         && match problem.leader() {
-            Leader::Auto => pays(facts),
+            Leader::Auto => {
+                let all_c = specs.iter().map(|spec| spec.c);
+                leaves_open(problem, specs) && pays(facts, problem.trainers(), all_c)
+            }
             Leader::Newton => true,
             Leader::Nobody => false,
         };
     does.then_some(Leading {
         free: problem.free_intercept(),
     })
+}
+
+/// Whether nothing speaks of coordinate descent: a word on the shift, fewer passes than Newton's method may need, or heads
+/// that are to judge a C, which coordinate descent trains roughly and side by side.
+fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
+    problem.proximal() == Proximal::Auto
+        && problem.max_passes() >= MOST_PASSES
+        && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
 /// Why heads that are to be led cannot be, over rows of which so many are trained with one another.
@@ -55,16 +84,300 @@ pub(crate) fn refusal(problem: &Problem, facts: &Facts, together: usize) -> Opti
     }
 }
 
-/// Whether Newton's method is expected to be faster than coordinate descent.
-fn pays(facts: &Facts) -> bool {
+/// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.
+fn pays(facts: &Facts, trainers: usize, all_c: impl ExactSizeIterator<Item = f64>) -> bool {
     let costs = Costs::new(facts);
-    let products = costs.rows * costs.row / f64::from(costs.first_share());
-    let newton = PASSES * costs.pass + FACTORS * (products + costs.factor);
-    newton <= DESCENT_PASSES * costs.pass
+    let (rows, length) = (costs.rows.max(1.0), costs.length as f64);
+    let heads = all_c.len();
+    let visits = all_c.map(|c| visits(facts, &costs, c)).sum::<f64>() / heads.max(1) as f64;
+    let faster = match heads {
+        1 => trainers.max(1) as f64,
+        _ => SIDE_BY_SIDE.recip(),
+    };
+    let words = costs.pass / rows;
+    let descent = visits * (words + BESIDE_VISIT) / faster;
+    let (passes, share) = match rows >= MANY_ROWS * length {
+        true => (PASSES_OF_MANY, f64::from(costs.first_share())),
+        false => (PASSES, 1.0),
+    };
+    let hessian = costs.row / share + costs.factor / rows;
+    let newton = passes * (words + BESIDE_PASS) + FACTORS * hessian;
+    rows >= LEAST_ROWS * length && newton <= descent
+}
+
+/// Visits of a row that coordinate descent is expected to make.
+fn visits(facts: &Facts, costs: &Costs, c: f64) -> f64 {
+    match facts.mean_q > LARGE * costs.values {
+        true => VISITS_OF_LARGE,
+        false => VISITS + VISITS_PER_DECADE * (1.0 + c * facts.mean_q).log10(),
+    }
 }
 
 /// Heads led at a time: as many as their matrices fit, at least one.
 pub(crate) fn at_a_time(features: usize) -> usize {
     const BYTES: usize = 24 << 20;
     (BYTES / Newton::bytes(features)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was measured of a set: seconds of coordinate descent over those of Newton's method at C = .01, 1 and 100, to a gap of
+    /// 1e-3 or until two seconds are over.
+    struct Measured {
+        name: &'static str,
+        rows: usize,
+        dense: usize,
+        features: usize,
+        words: usize,
+        mean_q: f64,
+        heads: usize,
+        faster: [f64; 3],
+    }
+
+    fn measured() -> Vec<Measured> {
+        let of =
+            |name, [rows, dense, features, words]: [usize; 4], mean_q, heads, faster| Measured {
+                name,
+                rows,
+                dense,
+                features,
+                words,
+                mean_q,
+                heads,
+                faster,
+            };
+        vec![
+            of(
+                "a9a as it is",
+                [32561, 0, 123, 35],
+                13.9,
+                1,
+                [0.79, 0.80, 2.43],
+            ),
+            of(
+                "a9a standardized",
+                [32561, 123, 123, 128],
+                123.0,
+                1,
+                [0.38, 0.35, 0.37],
+            ),
+            of(
+                "adult as it is",
+                [32561, 0, 108, 32],
+                4.72e10,
+                1,
+                [1.46, 2.46, 3.32],
+            ),
+            of(
+                "adult standardized",
+                [32561, 108, 108, 116],
+                108.0,
+                1,
+                [0.38, 0.43, 0.51],
+            ),
+            of(
+                "cover, 581012 rows",
+                [581012, 0, 54, 32],
+                4.2,
+                1,
+                [1.40, 1.25, 0.86],
+            ),
+            of(
+                "cover_2v4 as it is",
+                [286048, 10, 10, 16],
+                2.39e07,
+                1,
+                [7.29, 7.72, 6.36],
+            ),
+            of(
+                "cover_2v4 standardized",
+                [286048, 10, 10, 16],
+                10.0,
+                1,
+                [2.11, 1.69, 2.33],
+            ),
+            of(
+                "normal, 10000 x 1000",
+                [10000, 1000, 1000, 1008],
+                1000.0,
+                1,
+                [0.07, 0.06, 0.09],
+            ),
+            of(
+                "normal, 1000 x 20",
+                [1000, 20, 20, 28],
+                19.8,
+                1,
+                [0.95, 0.94, 1.21],
+            ),
+            of(
+                "normal, 20000 x 200",
+                [20000, 200, 200, 208],
+                200.0,
+                1,
+                [0.31, 0.36, 0.39],
+            ),
+            of(
+                "normal, 20000 x 50",
+                [20000, 50, 50, 56],
+                50.1,
+                1,
+                [0.52, 0.49, 0.56],
+            ),
+            of(
+                "normal, 2000 x 1000",
+                [2000, 1000, 1000, 1008],
+                999.0,
+                1,
+                [0.05, 0.01, 0.02],
+            ),
+            of(
+                "normal, 5000 x 100",
+                [5000, 100, 100, 108],
+                99.8,
+                1,
+                [0.38, 0.41, 0.46],
+            ),
+            of(
+                "normal, 5000 x 400",
+                [5000, 400, 400, 408],
+                399.0,
+                1,
+                [0.14, 0.17, 0.18],
+            ),
+            of(
+                "ijcnn1 as it is",
+                [49990, 0, 22, 32],
+                1.5,
+                1,
+                [1.23, 1.42, 1.47],
+            ),
+            of(
+                "ijcnn1 standardized",
+                [49990, 22, 22, 28],
+                22.0,
+                1,
+                [1.34, 1.16, 1.51],
+            ),
+            of(
+                "kddcup99 as it is",
+                [494021, 0, 118, 31],
+                9.78e11,
+                1,
+                [9.23, 5.20, 5.91],
+            ),
+            of(
+                "kddcup99 standardized",
+                [494021, 116, 116, 124],
+                116.0,
+                1,
+                [1.22, 1.79, 1.77],
+            ),
+            of(
+                "mnist as it is",
+                [60000, 0, 780, 306],
+                5.71e06,
+                1,
+                [0.47, 0.51, 0.67],
+            ),
+            of(
+                "mnist as it is, 10 heads",
+                [60000, 0, 780, 306],
+                5.71e06,
+                10,
+                [1.00, 1.00, 1.00],
+            ),
+            of(
+                "mnist standardized",
+                [60000, 717, 717, 724],
+                717.0,
+                1,
+                [0.05, 0.17, 0.46],
+            ),
+            of(
+                "mnist standardized, 10 heads",
+                [60000, 717, 717, 724],
+                717.0,
+                10,
+                [0.35, 1.00, 1.00],
+            ),
+            of(
+                "pixels, 4435 x 36",
+                [4435, 36, 36, 44],
+                5.99e05,
+                1,
+                [3.23, 3.96, 6.65],
+            ),
+            of(
+                "shuttle as it is",
+                [43500, 9, 9, 16],
+                5.70e04,
+                1,
+                [30.34, 22.04, 21.30],
+            ),
+            of(
+                "shuttle as it is, 7 heads",
+                [43500, 9, 9, 16],
+                5.70e04,
+                7,
+                [26.98, 16.90, 17.95],
+            ),
+            of(
+                "shuttle standardized",
+                [43500, 9, 9, 16],
+                9.0,
+                1,
+                [8.05, 3.85, 3.92],
+            ),
+            of(
+                "shuttle standardized, 7 heads",
+                [43500, 9, 9, 16],
+                9.0,
+                7,
+                [8.97, 4.70, 8.69],
+            ),
+        ]
+    }
+
+    #[test]
+    fn it_leads_where_it_was_measured_to_be_faster() {
+        for set in measured() {
+            let facts = Facts {
+                rows: set.rows,
+                dense: set.dense,
+                features: set.features,
+                mean_row_words: set.words,
+                mean_q: set.mean_q,
+                ..Facts::default()
+            };
+            for (c, faster) in [0.01, 1.0, 100.0].into_iter().zip(set.faster) {
+                let leads = pays(&facts, 1, std::iter::repeat_n(c, set.heads));
+                let name = set.name;
+                assert!(
+                    leads || faster <= 1.5,
+                    "{name} at {c}: {faster} times as fast"
+                );
+                assert!(
+                    !leads || faster >= 0.8,
+                    "{name} at {c}: {faster} times as fast"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn trainers_side_by_side_count() {
+        let facts = Facts {
+            rows: 50_000,
+            dense: 22,
+            features: 22,
+            mean_row_words: 28,
+            mean_q: 22.0,
+            ..Facts::default()
+        };
+        let leads = |trainers| pays(&facts, trainers, std::iter::once(1.0));
+        assert!(leads(1) && !leads(4));
+    }
 }

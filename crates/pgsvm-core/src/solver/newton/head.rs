@@ -45,7 +45,7 @@ use crate::task::report::relative_gap;
 const SAMPLE_GAIN: f64 = 0.005;
 const SAMPLE_PASSES: u32 = 12;
 /// Passes over all rows after which what was found is handed over as it is.
-const MOST_PASSES: u32 = 100;
+pub(super) const MOST_PASSES: u32 = 100;
 /// Steps from the same weights that may lead to a larger primal before they are shortened.
 const MOST_RISES: i32 = 3;
 /// Steps are shortened to this part at least, and to this one at most.
@@ -373,7 +373,12 @@ impl Newton {
             true => (a / b * (a / 4.0), 0.5 * a / b),
             false => (0.0, 0.0),
         };
-        let dual = if dual.is_finite() { dual } else { 0.0 };
+        // at the optimum both are the same, but for rounding
+        let dual = if dual.is_finite() {
+            dual.min(primal)
+        } else {
+            0.0
+        };
         Value {
             primal,
             dual,

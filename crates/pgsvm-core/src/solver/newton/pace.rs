@@ -41,7 +41,9 @@ pub(crate) struct Costs {
     pub(crate) row: f64,
     /// A factorization.
     pub(crate) factor: f64,
-    length: usize,
+    /// Values of one row, and features, each with the constant.
+    pub(super) values: f64,
+    pub(super) length: usize,
 }
 
 impl Costs {
@@ -58,6 +60,7 @@ impl Costs {
             pass: (facts.rows * facts.mean_row_words.max(1)) as f64,
             row,
             factor: n * n * n / 6.0 / PRODUCTS_PER_VALUE as f64,
+            values: values as f64,
             length,
         }
     }
