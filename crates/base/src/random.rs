@@ -1,6 +1,6 @@
 //! Shuffles and random picks with a stream that is fixed for ever.
 //!
-//! Used by the reader (chunk order, the split into blocks), the trainer (visiting order, replacement) and whoever divides
+//! Used by the reader (chunk order, the split into blocks), the choice of landmarks, the trainer (visiting order, replacement) and whoever divides
 //! rows into folds, each with its own stream. The generator and how its numbers become picks are rand's, pinned; the order in which
 //! a shuffle picks is written here, since rand's own takes several picks out of a number, and may take other ones in its next
 //! release. So a seed means the same weights in every release.
@@ -15,6 +15,7 @@ pub enum Stream {
     Trainer = 2,
     Split = 3,
     Folds = 4,
+    Sample = 5,
 }
 
 pub struct Random(Pcg64Mcg);

@@ -13,6 +13,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::base::step::Step;
 use crate::cache::{Cache, CacheError, Phase, Statistics};
+use crate::kernels::{KernelError, LowRank};
+use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::scaling::Scale;
@@ -167,6 +169,16 @@ impl Settings {
             spooling: Spooling::USUAL,
         }
     }
+
+    fn job(&self, problem: &Problem, goal: &Goal) -> ReaderJob {
+        ReaderJob {
+            stride: goal.stride(),
+            balance: self.balance,
+            impute: self.impute,
+            spooling: self.spooling,
+            ..ReaderJob::new(self.scale, problem)
+        }
+    }
 }
 
 /// A training that has ended.
@@ -269,15 +281,74 @@ where
     S::Error: Send,
     P::Error: Send,
 {
-    let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
     let goal = goal.into();
-    let job = ReaderJob {
-        stride: goal.stride(),
-        balance: settings.balance,
-        impute: settings.impute,
-        spooling: settings.spooling,
-        ..ReaderJob::new(settings.scale, &problem)
+    let job = settings.job(&problem, &goal);
+    let (trained, _) = run(problem, goal, source, spool, start, settings, job)?;
+    Ok(trained)
+}
+
+/// A kernel machine of low rank, see [`crate::maps::low_rank`].
+pub struct TrainedLowRank {
+    /// Of the mapped rows.
+    pub trained: Trained,
+    /// How they were mapped.
+    pub map: LowRank,
+    /// What was seen of the raw rows.
+    pub raw: ReaderReport,
+}
+
+/// Trains on what a map of low rank makes of the rows that `source` delivers; half of the cache serves for each. The spools
+/// are for raw rows and for mapped ones.
+pub fn train_low_rank<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    source: S,
+    spools: [P; 2],
+    settings: Settings,
+    asked: LowRankJob,
+) -> Result<TrainedLowRank, LowRankFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let goal = goal.into();
+    let job = settings.job(&problem, &goal);
+    let half = settings.cache_bytes / 2;
+    let settings = Settings {
+        cache_bytes: half,
+        ..settings
     };
+    let [raw, mapped] = spools;
+    let source = LowRankSource::new(source, raw, job, asked, half).map_err(EngineError::Cache)?;
+    let job = job.of_scaled_rows();
+    let (trained, source) = run(problem, goal, source, mapped, Vec::new(), settings, job)?;
+    match source.into_parts() {
+        Some((_, map, raw)) => Ok(TrainedLowRank { trained, map, raw }),
+        // no row has come
+        None => Err(EngineError::Read(ReadError::Source(LowRankError::Kernel(
+            KernelError::Zero,
+        )))),
+    }
+}
+
+/// Why a kernel machine was not trained.
+pub type LowRankFailure<S, P> =
+    EngineError<LowRankError<<S as Source>::Error, <P as Spool>::Error>, <P as Spool>::Error>;
+
+fn run<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: Goal,
+    source: S,
+    spool: P,
+    start: Vec<Start>,
+    settings: Settings,
+    job: ReaderJob,
+) -> Result<(Trained, S), EngineError<S::Error, P::Error>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let cache = Cache::in_memory(settings.cache_bytes).map_err(EngineError::Cache)?;
     let mut reader = Reader::new(cache.clone(), job, source, spool).map_err(EngineError::Cache)?;
     let mut trainer = Trainer::new(cache.clone(), problem, goal).map_err(EngineError::Train)?;
     let clock = Instant::now();
@@ -290,14 +361,14 @@ where
         Threads::One => take_turns(&mut reader, &mut trainer)?,
         Threads::Two => side_by_side(&mut reader, &mut trainer)?,
     }
-    Ok(Trained {
+    let report = reader.report();
+    let trained = Trained {
         trainer,
-        reader: reader
-            .report()
-            .map_err(|error| EngineError::Train(error.into()))?,
+        reader: report.map_err(|error| EngineError::Train(error.into()))?,
         statistics: cache.statistics(),
         loading_seconds,
-    })
+    };
+    Ok((trained, reader.into_source()))
 }
 
 fn take_turns<S: Source, P: Spool>(

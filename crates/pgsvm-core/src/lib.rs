@@ -1,4 +1,4 @@
-//! Linear support vector machines by dual coordinate descent over cached rows.
+//! Support vector machines by dual coordinate descent over cached rows.
 //!
 //! This crate knows nothing of PostgreSQL. It holds two roles, each a state machine that is called
 //! again and again with a small budget and never waits by itself:
@@ -25,6 +25,7 @@
 //! | [`scaling`] | learned centre and factor of each feature, and how they fold into weights |
 //! | [`cache`] | the shared region: control block, who may touch what, the ring |
 //! | [`reader`], [`Trainer`] | the two roles |
+//! | [`maps`] | kernel machines of low rank: a source that maps another one's rows |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
 pub mod cache;
@@ -32,6 +33,7 @@ pub mod engine;
 #[cfg(test)]
 mod fixtures;
 mod linalg;
+pub mod maps;
 pub mod reader;
 mod rows;
 pub mod scaling;
@@ -46,7 +48,12 @@ pub(crate) use pgsvm_simd as simd;
 pub use base::interrupts::look_by;
 pub use base::memory::{self, OutOfMemory};
 pub use base::step::Step;
+pub use pgsvm_kernels as kernels;
+
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
+pub use maps::low_rank::{
+    LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
+};
 pub use reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};

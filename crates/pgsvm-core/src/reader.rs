@@ -49,6 +49,7 @@ pub struct Reader<S: Source, P: Spool> {
     stage: ReaderStage,
     resident: bool,
     spool_bytes: u64,
+    keeps_order: bool,
 }
 
 /// A full arena on its way to the spool.
@@ -97,12 +98,29 @@ impl<S: Source, P: Spool> Reader<S, P> {
             stage: ReaderStage::Loading(loading, spill),
             resident: true,
             spool_bytes: 0,
+            keeps_order: false,
         })
     }
 
     /// Has rows scaled like this, where it fits them, whatever is learned of them; to be called before the first step.
     pub fn keep_scaling(&mut self, scaling: Scaling) {
         self.seen.kept = Some(scaling);
+    }
+
+    /// Has rows that do not fit come in every pass in the order in which they were read; to be called before the first
+    /// step, of rows that are not split into blocks.
+    pub(crate) fn keep_order(&mut self) {
+        self.keeps_order = true;
+    }
+
+    /// Rows read so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.seen.rows
+    }
+
+    /// The source, when there is nothing more to read.
+    pub(crate) fn into_source(self) -> S {
+        self.source
     }
 
     /// Reads, scales or hands over about `budget_rows` rows.
@@ -310,10 +328,12 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 words,
             )));
         }
-        let replay = spill.into_replay().map_err(|error| match error {
-            SplitError::Memory => memory(self.seen.words),
-            SplitError::NoRoom { asked, needed } => ReadError::Blocks { asked, needed },
-        })?;
+        let replay = spill
+            .into_replay(self.keeps_order)
+            .map_err(|error| match error {
+                SplitError::Memory => memory(self.seen.words),
+                SplitError::NoRoom { asked, needed } => ReadError::Blocks { asked, needed },
+            })?;
         Ok(ReaderStage::Streaming(
             loading.publish_streaming(&facts, &self.seen.positive_weights),
             replay,

@@ -14,6 +14,11 @@
 //! | loss | `hinge` or `squared_hinge` |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
+//! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
+//! | gamma, degree, coef0 | of the kernel; gamma is scikit-learn's 'scale' where it is not given |
+//! | rank, landmarks, trace | landmarks at most; `pivots`, `uniform` or `centres`; the part of the trace that may be left out |
+//! | raw_cache | bytes for rows that are to be mapped |
+//! | test | folder of rows whose decisions are compared with their labels |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |
 //! | lockstep | 1: as many visits of kept rows as the schedule owes, whichever role is faster |
 //! | trainers | threads that train at the same time |
@@ -29,6 +34,7 @@
 mod arrays;
 mod bandwidth;
 mod clock;
+mod low_rank;
 mod observer;
 mod options;
 
@@ -44,8 +50,8 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, Leader, LogEntry, Loss, Phase, Policy, Problem, Proximal, Reader, ReaderJob,
-    Scale, Start, Step, Timing, Trainer,
+    Cache, HeadSpec, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem, Proximal,
+    Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -54,7 +60,7 @@ const TRAINER_BUDGET: usize = 1 << 20;
 /// How long a role with a thread of its own rests when it is blocked.
 const REST: Duration = Duration::from_micros(50);
 
-type MeasuredReader = Reader<Arrays, ThrottledSpool<MemorySpool>>;
+type MeasuredReader<S> = Reader<S, ThrottledSpool<MemorySpool>>;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
@@ -83,75 +89,139 @@ fn main() -> Result<()> {
     let start = options.take("start");
     let labels = options.take("labels").unwrap_or("label.i8".into());
     let features = options.number("features", 0)?;
+    let kernel = low_rank::asked(&mut options)?;
     options.finish()?;
 
+    let load = |folder: &str| Arrays::load(Path::new(folder), features, &labels);
     let loading = Clock::start()?;
     let job = ReaderJob::new(Scale::None, &problem);
-    let arrays = Arrays::load(Path::new(&folder), features, &labels)?;
-    let mut reader = Reader::new(cache.clone(), job, arrays, spool)?;
-    while cache.phase() == Phase::Loading {
-        reader.step(READER_BUDGET).map_err(debug)?;
-    }
-    let loading = loading.read()?;
-
-    let mut trainer = Trainer::new(cache.clone(), problem, heads.clone()).map_err(debug)?;
-    if let Some(folder) = start {
-        trainer.begin_from(vec![read_start(Path::new(&folder))?]);
-    }
-    let mut observer = Observer::start(&cache, limit)?;
-    match threads {
-        1 => take_turns(&mut reader, &mut trainer, &mut observer)?,
-        _ => side_by_side(&mut reader, &mut trainer, &mut observer)?,
-    }
-    let solving = observer.finish(&trainer)?;
-
-    let seen = cache.statistics();
-    let row_bytes = seen.bytes_loaded as f64 / seen.rows as f64;
-    let read_bandwidth = if wants_bandwidth {
-        bandwidth::of_reading(seen.bytes_loaded as usize)?
-    } else {
-        0.0
+    let arrays = load(&folder)?;
+    let measured = Measured {
+        cache,
+        problem,
+        heads,
+        threads,
+        limit,
+        wants_bandwidth,
+        out,
+        start,
+        loading,
     };
-    let report = trainer.report().unwrap();
-    let head = report.heads[0];
-    let gaps: Vec<f64> = report.heads.iter().map(|h| h.certificate.gap).collect();
-    let fields = [
-        ("load_wall", loading.wall),
-        ("load_cpu", loading.cpu),
-        ("wall", solving.wall),
-        ("cpu", solving.cpu),
-        ("primal", head.certificate.primal),
-        ("dual", head.certificate.dual),
-        ("gap", gaps.iter().copied().fold(0.0, f64::max)),
-        ("passes", f64::from(report.passes)),
-        ("visits", report.visits as f64),
-        ("row_bytes", row_bytes),
-        ("spool_bytes", reader.report().unwrap().spool_bytes as f64),
-        ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
-        ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
-        (
-            "active_bandwidth",
-            observer.active.bytes_per_second(row_bytes),
-        ),
-        ("read_bandwidth", read_bandwidth),
-    ];
-    println!(
-        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
-        fields
-            .map(|(name, value)| format!("\"{name}\": {value}"))
-            .join(", "),
-        report.resident,
-        observer
-            .points
-            .iter()
-            .map(point)
-            .collect::<Vec<_>>()
-            .join(", "),
-        duals(&trainer.log().unwrap()),
-    );
-    match out {
-        Some(out) => write(Path::new(&out), &trainer, heads.len()),
-        None => Ok(()),
+    let Some(asked) = kernel else {
+        let reader = Reader::new(measured.cache.clone(), job, arrays, spool)?;
+        measured.train(reader)?;
+        return Ok(());
+    };
+    let source = LowRankSource::new(
+        arrays,
+        MemorySpool::default(),
+        job,
+        asked.job,
+        asked.raw_cache,
+    )?;
+    let reader = Reader::new(measured.cache.clone(), job, source, spool)?;
+    let (reader, trainer) = measured.train(reader)?;
+    let test = asked.test.as_deref().map(load).transpose()?;
+    low_rank::tell(reader.source(), &trainer, test)
+}
+
+/// What is trained and looked at.
+struct Measured {
+    cache: Cache,
+    problem: Problem,
+    heads: Vec<HeadSpec>,
+    threads: u32,
+    limit: Limit,
+    wants_bandwidth: bool,
+    out: Option<String>,
+    start: Option<String>,
+    loading: Clock,
+}
+
+impl Measured {
+    /// Trains on what this reader reads, and prints what there is to say.
+    fn train<S: Source + Send>(
+        self,
+        mut reader: MeasuredReader<S>,
+    ) -> Result<(MeasuredReader<S>, Trainer)>
+    where
+        S::Error: Send + std::fmt::Debug,
+    {
+        let Self {
+            cache,
+            problem,
+            heads,
+            threads,
+            limit,
+            wants_bandwidth,
+            out,
+            start,
+            loading,
+        } = self;
+        while cache.phase() == Phase::Loading {
+            reader.step(READER_BUDGET).map_err(debug)?;
+        }
+        let loading = loading.read()?;
+
+        let mut trainer = Trainer::new(cache.clone(), problem, heads.clone()).map_err(debug)?;
+        if let Some(folder) = start {
+            trainer.begin_from(vec![read_start(Path::new(&folder))?]);
+        }
+        let mut observer = Observer::start(&cache, limit)?;
+        match threads {
+            1 => take_turns(&mut reader, &mut trainer, &mut observer)?,
+            _ => side_by_side(&mut reader, &mut trainer, &mut observer)?,
+        }
+        let solving = observer.finish(&trainer)?;
+
+        let seen = cache.statistics();
+        let row_bytes = seen.bytes_loaded as f64 / seen.rows as f64;
+        let read_bandwidth = if wants_bandwidth {
+            bandwidth::of_reading(seen.bytes_loaded as usize)?
+        } else {
+            0.0
+        };
+        let report = trainer.report().unwrap();
+        let head = report.heads[0];
+        let gaps: Vec<f64> = report.heads.iter().map(|h| h.certificate.gap).collect();
+        let fields = [
+            ("load_wall", loading.wall),
+            ("load_cpu", loading.cpu),
+            ("wall", solving.wall),
+            ("cpu", solving.cpu),
+            ("primal", head.certificate.primal),
+            ("dual", head.certificate.dual),
+            ("gap", gaps.iter().copied().fold(0.0, f64::max)),
+            ("passes", f64::from(report.passes)),
+            ("visits", report.visits as f64),
+            ("row_bytes", row_bytes),
+            ("spool_bytes", reader.report().unwrap().spool_bytes as f64),
+            ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
+            ("full_bandwidth", observer.full.bytes_per_second(row_bytes)),
+            (
+                "active_bandwidth",
+                observer.active.bytes_per_second(row_bytes),
+            ),
+            ("read_bandwidth", read_bandwidth),
+        ];
+        println!(
+            "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
+            fields
+                .map(|(name, value)| format!("\"{name}\": {value}"))
+                .join(", "),
+            report.resident,
+            observer
+                .points
+                .iter()
+                .map(point)
+                .collect::<Vec<_>>()
+                .join(", "),
+            duals(&trainer.log().unwrap()),
+        );
+        if let Some(out) = out {
+            write(Path::new(&out), &trainer, heads.len())?;
+        }
+        Ok((reader, trainer))
     }
 }
 
@@ -205,11 +275,14 @@ fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
     (0..count).map(against_the_rest).collect()
 }
 
-fn take_turns(
-    reader: &mut MeasuredReader,
+fn take_turns<S: Source>(
+    reader: &mut MeasuredReader<S>,
     trainer: &mut Trainer,
     observer: &mut Observer,
-) -> Result<()> {
+) -> Result<()>
+where
+    S::Error: std::fmt::Debug,
+{
     loop {
         while reader.step(READER_BUDGET).map_err(debug)? == Step::Progress {}
         loop {
@@ -224,11 +297,14 @@ fn take_turns(
     }
 }
 
-fn side_by_side(
-    reader: &mut MeasuredReader,
+fn side_by_side<S: Source + Send>(
+    reader: &mut MeasuredReader<S>,
     trainer: &mut Trainer,
     observer: &mut Observer,
-) -> Result<()> {
+) -> Result<()>
+where
+    S::Error: Send + std::fmt::Debug,
+{
     thread::scope(|scope| {
         let reading = scope.spawn(|| loop {
             match reader.step(READER_BUDGET) {

@@ -78,6 +78,16 @@ impl ReaderJob {
             unit_rows: false,
         }
     }
+
+    /// The same for rows that have been scaled already, all values filled in.
+    pub fn of_scaled_rows(self) -> Self {
+        Self {
+            scale: Scale::None,
+            impute: false,
+            unit_rows: false,
+            ..self
+        }
+    }
 }
 
 /// What the reader saw in pass 1.

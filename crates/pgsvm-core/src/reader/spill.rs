@@ -180,13 +180,14 @@ impl Spill {
         Ok(())
     }
 
-    /// Begins to read it all back.
-    pub(super) fn into_replay(self) -> Result<Replay, SplitError> {
+    /// Begins to read it all back; rows that are not split into blocks perhaps in order.
+    pub(super) fn into_replay(self, in_order: bool) -> Result<Replay, SplitError> {
         drop(self.stages);
         let (order, blocks) = self.split.blocks()?;
         Ok(Replay {
             chunks: self.chunks,
             block_order: self.block_order,
+            in_order,
             // as at the end of a pass
             next: order.len(),
             block: blocks.len() - 1,
@@ -206,6 +207,8 @@ impl Spill {
 pub(super) struct Replay {
     chunks: Chunks,
     block_order: Order,
+    /// Nothing is shuffled.
+    in_order: bool,
     /// The chunks of this pass, and each block's part of them, in the order of delivery.
     order: Vec<u32>,
     blocks: Vec<Range<usize>>,
@@ -235,7 +238,9 @@ impl Replay {
                 self.next_block(random);
             }
             self.fetch(dense, spool)?;
-            random.shuffle(&mut self.groups);
+            if !self.in_order {
+                random.shuffle(&mut self.groups);
+            }
             self.open_group(0);
         }
         Ok(Row::new(&self.words[self.at..], dense))
@@ -245,11 +250,13 @@ impl Replay {
     fn next_block(&mut self, random: &mut Random) {
         self.block += 1;
         if self.block == self.blocks.len() {
-            if self.block_order == Order::Random {
+            if self.block_order == Order::Random && !self.in_order {
                 random.shuffle(&mut self.blocks);
             }
-            for block in &self.blocks {
-                random.shuffle(&mut self.order[block.clone()]);
+            if !self.in_order {
+                for block in &self.blocks {
+                    random.shuffle(&mut self.order[block.clone()]);
+                }
             }
             self.block = 0;
         }

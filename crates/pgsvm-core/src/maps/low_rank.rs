@@ -1,0 +1,543 @@
+//! Kernel machines of low rank: a source of the rows phi(x) made of another source's rows x (`pgsvm-kernels` has the
+//! mathematics). Reader and trainer take them for what they are, dense rows of as many features as there are landmarks; so
+//! every loss, head, fold, weight, search, schedule and certificate is what it is for other rows, also where phi(x) does not
+//! fit the cache and streams.
+//!
+//! ```text
+//! let asked = LowRankJob::new(KernelSpec::new(KernelKind::Rbf, None, 3, 0.0)?);        // None: gamma 'scale'
+//! let asked = LowRankJob { rank: Some(490), ..asked };
+//! let mapped = LowRankSource::new(source, spool, raw_job, asked, raw_cache_bytes)?;    // raw_job: scaling, missing values …
+//! let reader = Reader::new(cache, raw_job.of_scaled_rows(), mapped, another_spool)?;
+//! ... both roles as ever ...
+//! let source = reader.source();          // &LowRankSource
+//! source.map()                           // Some(&LowRank) once rows come: rank(), left_out(), kernel(), landmarks(), fold()
+//! source.raw_report()                    // Some(&ReaderReport) of the rows x: their scaling, means, features
+//! source.inner()                         // the source given, for what it learned itself
+//! source.progress()                      // what it is at, before the first row comes
+//! ```
+//!
+//! Which process: the one that reads. Where another one stores the model, [`LowRank::into_factor`] of `take_map` is what to
+//! send; it is serde's.
+//!
+//! # The way of a row
+//!
+//! 1. The inner source's rows go through a reader of their own into a cache of their own, and to a spool where they do not fit
+//!    it; so scaling, means and row lengths are what they are for linear machines.
+//! 2. The stored rows are gone over once: a random sample is taken, and gamma 'scale' learned of all values.
+//! 3. Landmarks are chosen of the sample.
+//! 4. The stored rows are gone over again in the order in which they were read: blocks of them are mapped and delivered,
+//!    with their groups and costs. So ordinals are those of the table's rows. Then the raw rows are given up.
+//!
+//! Until 4 `fetch` delivers nothing and says that there is more; each call takes some ten milliseconds.
+//!
+//! # Memory
+//!
+//! The raw rows' cache until they have been mapped, the sample with its factor (up to `memory_bytes`), the map (12 bytes for
+//! each pair of landmarks, and the landmarks), kernel values and phi of 256 rows.
+
+use std::fmt;
+
+use pgsvm_kernels::kernel::scale_gamma;
+use pgsvm_kernels::{
+    centres::centres, Choice, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
+};
+
+use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::base::random::{Random, Stream};
+use crate::cache::{Cache, CacheError};
+use crate::maps::stored::{GoError, Polled, Stored};
+use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
+use crate::rows::facts::Facts;
+use crate::rows::row::{Row, HEADER_WORDS};
+use crate::rows::source::{Example, RowError, Source, Spool};
+use crate::task::problem::Policy;
+
+/// Rows that are mapped at a time, at most.
+const BLOCK: usize = 256;
+/// Raw rows that are looked at or read in a call of `fetch`.
+const LOOKED_AT: usize = 4096;
+/// Rows of the sample for each landmark: more do not give better ones.
+const SAMPLE_TIMES: usize = 20;
+/// The same at least where a rank that is not given must fit the memory.
+const LEAST_TIMES: usize = 4;
+
+/// What landmarks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LandmarkChoice {
+    /// Rows, each the one of which the others say least.
+    Pivots,
+    /// Rows, drawn.
+    Uniform,
+    /// Means of rows.
+    Centres,
+}
+
+/// What map is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LowRankJob {
+    pub kernel: KernelSpec,
+    pub landmarks: LandmarkChoice,
+    /// None: the square root of the number of rows, or less where memory allows no more.
+    pub rank: Option<usize>,
+    /// The part of the trace below which no more landmarks are taken.
+    pub tolerance: f64,
+    /// Of the sample.
+    pub seed: u64,
+    /// For the sample, its factor and the map.
+    pub memory_bytes: usize,
+}
+
+impl LowRankJob {
+    pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+    pub const DEFAULT_MEMORY: usize = 256 << 20;
+
+    /// With pivots for landmarks.
+    pub fn new(kernel: KernelSpec) -> Self {
+        Self {
+            kernel,
+            landmarks: LandmarkChoice::Pivots,
+            rank: None,
+            tolerance: Self::DEFAULT_TOLERANCE,
+            seed: 0,
+            memory_bytes: Self::DEFAULT_MEMORY,
+        }
+    }
+}
+
+/// What it is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LowRankProgress {
+    /// Rows are read; so many have been.
+    Reading {
+        rows: u64,
+    },
+    /// A sample is taken.
+    Sampling,
+    /// So many landmarks have been chosen.
+    Choosing {
+        landmarks: usize,
+    },
+    /// Rows are mapped and delivered.
+    Mapping,
+    Done,
+}
+
+/// Why no mapped rows come.
+#[derive(Debug, PartialEq)]
+pub enum LowRankError<S, P> {
+    /// The rows cannot be read.
+    Read(ReadError<S, P>),
+    /// They cannot be mapped.
+    Kernel(KernelError),
+    /// A mapped row was not taken.
+    Row(RowError),
+}
+
+impl<S, P> From<RowError> for LowRankError<S, P> {
+    fn from(error: RowError) -> Self {
+        Self::Row(error)
+    }
+}
+
+impl<S, P> From<KernelError> for LowRankError<S, P> {
+    fn from(error: KernelError) -> Self {
+        Self::Kernel(error)
+    }
+}
+
+impl<S, P> From<OutOfMemory> for LowRankError<S, P> {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Kernel(error.into())
+    }
+}
+
+impl<S: fmt::Display, P: fmt::Display> fmt::Display for LowRankError<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Kernel(error) => error.fmt(f),
+            Self::Row(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Error
+    for LowRankError<S, P>
+{
+}
+
+/// The source of mapped rows: see the head of this file.
+pub struct LowRankSource<S: Source, P: Spool> {
+    job: LowRankJob,
+    inner: Inner<S, P>,
+    stage: Stage,
+    map: Option<LowRank>,
+    positive: usize,
+}
+
+enum Inner<S: Source, P: Spool> {
+    Reading(Box<Reader<S, P>>),
+    /// The raw rows have been given up.
+    Read(S, Box<ReaderReport>),
+    /// Something has failed.
+    Gone,
+}
+
+enum Stage {
+    /// The inner source's rows are read.
+    Reading(crate::cache::Waiting),
+    Sampling(Stored, Box<Sampling>),
+    Choosing(Stored, Box<Pivots>),
+    Mapping(Stored, Box<Mapping>),
+    Done,
+}
+
+/// A sample under way.
+struct Sampling {
+    random: Random,
+    /// The rank wanted, and rows of the sample yet to be taken, out of rows yet to come.
+    rank: usize,
+    wanted: usize,
+    coming: usize,
+    rows: Rows,
+    /// Of all values.
+    sum: f64,
+    squares: f64,
+}
+
+/// Rows on their way through the map.
+struct Mapping {
+    rows: Rows,
+    heads: Vec<(u32, f32)>,
+    room: Room,
+    mapped: Vec<f32>,
+    values: Vec<f64>,
+}
+
+impl<S: Source, P: Spool> LowRankSource<S, P> {
+    /// `job`: what the rows of `source` are read with; its balance and its schedule are those of the mapped rows.
+    /// `cache_bytes`: for the raw rows, until they are mapped.
+    pub fn new(
+        source: S,
+        spool: P,
+        job: ReaderJob,
+        asked: LowRankJob,
+        cache_bytes: usize,
+    ) -> Result<Self, CacheError> {
+        let cache = Cache::in_memory(cache_bytes)?;
+        let job = ReaderJob {
+            balance: Balance::None,
+            policy: Policy::Cached,
+            blocks: None,
+            ..job
+        };
+        let mut reader = Reader::new(cache.clone(), job, source, spool)?;
+        reader.keep_order();
+        Ok(Self {
+            job: asked,
+            inner: Inner::Reading(Box::new(reader)),
+            stage: Stage::Reading(cache.claim_trainer()?),
+            map: None,
+            positive: 1,
+        })
+    }
+
+    /// The map, once landmarks are chosen.
+    pub fn map(&self) -> Option<&LowRank> {
+        self.map.as_ref()
+    }
+
+    /// The same, to be taken over when all rows have been delivered.
+    pub fn take_map(&mut self) -> Option<LowRank> {
+        self.map.take()
+    }
+
+    /// The source whose rows are mapped; None after an error.
+    pub fn inner(&self) -> Option<&S> {
+        match &self.inner {
+            Inner::Reading(reader) => Some(reader.source()),
+            Inner::Read(source, _) => Some(source),
+            Inner::Gone => None,
+        }
+    }
+
+    /// The same, to take over what it learned.
+    pub fn inner_mut(&mut self) -> Option<&mut S> {
+        match &mut self.inner {
+            Inner::Reading(reader) => Some(reader.source_mut()),
+            Inner::Read(source, _) => Some(source),
+            Inner::Gone => None,
+        }
+    }
+
+    /// What was seen of the raw rows, once all have been delivered.
+    pub fn raw_report(&self) -> Option<&ReaderReport> {
+        match &self.inner {
+            Inner::Read(_, report) => Some(report),
+            Inner::Reading(_) | Inner::Gone => None,
+        }
+    }
+
+    /// The source given, the map and what was seen of the raw rows, when all have been delivered.
+    pub fn into_parts(self) -> Option<(S, LowRank, ReaderReport)> {
+        match (self.inner, self.map) {
+            (Inner::Read(source, report), Some(map)) => Some((source, map, *report)),
+            _ => None,
+        }
+    }
+
+    pub fn progress(&self) -> LowRankProgress {
+        match (&self.stage, &self.inner) {
+            (Stage::Reading(_), Inner::Reading(reader)) => LowRankProgress::Reading {
+                rows: reader.rows(),
+            },
+            (Stage::Reading(_) | Stage::Sampling(..), _) => LowRankProgress::Sampling,
+            (Stage::Choosing(_, pivots), _) => LowRankProgress::Choosing {
+                landmarks: pivots.taken(),
+            },
+            (Stage::Mapping(..), _) => LowRankProgress::Mapping,
+            (Stage::Done, _) => LowRankProgress::Done,
+        }
+    }
+
+    /// Reads, looks, chooses or maps some more. False when all has been delivered.
+    fn step(
+        &mut self,
+        rows: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<bool, LowRankError<S::Error, P::Error>> {
+        let Inner::Reading(reader) = &mut self.inner else {
+            return Ok(false);
+        };
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Reading(waiting) => {
+                reader.step(LOOKED_AT).map_err(LowRankError::Read)?;
+                match Stored::poll(waiting) {
+                    Polled::Waiting(waiting) => Stage::Reading(waiting),
+                    Polled::Failed => return Err(LowRankError::Read(ReadError::TrainerFailed)),
+                    Polled::Stored(stored) => {
+                        self.positive = reader.source().positive();
+                        match stored.facts.rows {
+                            0 => return self.end(),
+                            _ => {
+                                let sampling = Sampling::new(&self.job, &stored.facts)?;
+                                Stage::Sampling(stored, Box::new(sampling))
+                            }
+                        }
+                    }
+                }
+            }
+            Stage::Sampling(mut stored, mut sampling) => {
+                let (facts, job) = (stored.facts, self.job);
+                let looked = stored.go_on(reader, LOOKED_AT, |row| sampling.look(&row));
+                match looked.map_err(told)? {
+                    false => Stage::Sampling(stored, sampling),
+                    true => Stage::Choosing(stored, Box::new(sampling.finish(&job, &facts)?)),
+                }
+            }
+            Stage::Choosing(stored, mut pivots) => match pivots.step()? {
+                false => Stage::Choosing(stored, pivots),
+                true => {
+                    let map = LowRank::new(pivots.finish()?)?;
+                    let mapping = Mapping::new(&map)?;
+                    self.map = Some(map);
+                    Stage::Mapping(stored, Box::new(mapping))
+                }
+            },
+            Stage::Mapping(mut stored, mut mapping) => {
+                let Some(map) = &self.map else {
+                    return Ok(false);
+                };
+                mapping.clear();
+                let most = rows.clamp(1, BLOCK);
+                let taken = stored.go_on(reader, most, |row| mapping.take(&row));
+                let last = taken.map_err(told)?;
+                mapping.deliver(map, sink)?;
+                match last {
+                    false => Stage::Mapping(stored, mapping),
+                    true => return self.end(),
+                }
+            }
+            Stage::Done => return Ok(false),
+        };
+        Ok(true)
+    }
+
+    /// All rows have been delivered: the raw ones are given up.
+    fn end(&mut self) -> Result<bool, LowRankError<S::Error, P::Error>> {
+        self.stage = Stage::Done;
+        if let Inner::Reading(reader) = std::mem::replace(&mut self.inner, Inner::Gone) {
+            let report = Box::new(reader.report()?);
+            self.inner = Inner::Read(reader.into_source(), report);
+        }
+        Ok(false)
+    }
+}
+
+impl<S: Source, P: Spool> Source for LowRankSource<S, P> {
+    type Error = LowRankError<S::Error, P::Error>;
+
+    fn fetch(
+        &mut self,
+        rows: usize,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<bool, Self::Error> {
+        self.step(rows, sink)
+    }
+
+    fn positive(&self) -> usize {
+        self.positive
+    }
+}
+
+fn told<S, P>(error: GoError<S, P, OutOfMemory>) -> LowRankError<S, P> {
+    match error {
+        GoError::Read(error) => LowRankError::Read(error),
+        GoError::Look(error) => error.into(),
+    }
+}
+
+impl Sampling {
+    fn new(job: &LowRankJob, facts: &Facts) -> Result<Self, KernelError> {
+        let entries = facts
+            .mean_row_words
+            .saturating_sub(HEADER_WORDS + facts.dense) as f64
+            / 2.0;
+        let width = Rows::suitable_width(facts.dense, facts.features, entries);
+        let row_bytes = 4 * width
+            + if width < facts.features {
+                8 * entries as usize
+            } else {
+                0
+            };
+        let takes = |sample: usize, rank: usize| {
+            let sampled = sample.saturating_mul(row_bytes + 12);
+            Pivots::bytes(sample, rank) + LowRank::bytes(rank) + sampled
+        };
+        let rows = facts.rows;
+        let rank = match job.rank {
+            Some(rank) if rank > rows => return Err(KernelError::Rank { rank, rows }),
+            Some(rank) => rank,
+            None => {
+                let mut rank = ((rows as f64).sqrt().ceil() as usize).clamp(1, rows);
+                while rank > 1 && takes(rows.min(LEAST_TIMES * rank), rank) > job.memory_bytes {
+                    rank -= rank.div_ceil(16);
+                }
+                rank
+            }
+        };
+        let mut wanted = rows.min(SAMPLE_TIMES.saturating_mul(rank));
+        while wanted > rank && takes(wanted, rank) > job.memory_bytes {
+            wanted = rank.max(wanted - wanted.div_ceil(16));
+        }
+        Ok(Self {
+            random: Random::new(job.seed, Stream::Sample),
+            rank,
+            wanted,
+            coming: rows,
+            rows: Rows::new(width),
+            sum: 0.0,
+            squares: 0.0,
+        })
+    }
+
+    /// Takes a row with the chance that makes all samples of this size as likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
+    fn look(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
+        let values = |bits: &[u32; 2]| f64::from(f32::from_bits(bits[1]));
+        let dense: f64 = row.dense().iter().map(|x| f64::from(*x)).sum();
+        self.sum += dense + row.sparse().iter().map(values).sum::<f64>();
+        self.squares += f64::from(row.q());
+        if self.random.below(self.coming) < self.wanted {
+            self.rows.push(row.dense(), row.sparse())?;
+            self.wanted -= 1;
+        }
+        self.coming = self.coming.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Begins to choose landmarks.
+    fn finish(mut self, job: &LowRankJob, facts: &Facts) -> Result<Pivots, KernelError> {
+        let values = facts.rows as f64 * facts.features as f64;
+        let gamma = scale_gamma(facts.features, values, self.sum, self.squares);
+        let kernel = job.kernel.kernel(gamma)?;
+        let (sample, choice) = match job.landmarks {
+            LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
+            LandmarkChoice::Uniform => {
+                let mut order = gathered(0..self.rows.len())?;
+                self.random.shuffle(&mut order);
+                let sample = joined(&Rows::new(self.rows.width()), &self.rows, &order)?;
+                (sample, Choice::InOrder { given: 0 })
+            }
+            LandmarkChoice::Centres => {
+                let means = centres(&self.rows, self.rank)?;
+                let order = gathered(0..self.rows.len())?;
+                let given = means.len();
+                (
+                    joined(&means, &self.rows, &order)?,
+                    Choice::InOrder { given },
+                )
+            }
+        };
+        Pivots::new(kernel, sample, choice, self.rank, job.tolerance)
+    }
+}
+
+/// Rows, and behind them others in this order.
+fn joined(first: &Rows, others: &Rows, order: &[usize]) -> Result<Rows, OutOfMemory> {
+    let mut all = Rows::new(others.width());
+    for row in 0..first.len() {
+        all.push_from(first, row)?;
+    }
+    for row in order {
+        all.push_from(others, *row)?;
+    }
+    Ok(all)
+}
+
+impl Mapping {
+    fn new(map: &LowRank) -> Result<Self, OutOfMemory> {
+        let mut heads = Vec::new();
+        heads.room(BLOCK)?;
+        Ok(Self {
+            rows: Rows::new(map.landmarks().rows().width()),
+            heads,
+            room: Room::default(),
+            mapped: filled(0.0, BLOCK * map.rank())?,
+            values: filled(0.0, map.rank())?,
+        })
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.heads.clear();
+    }
+
+    fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
+        self.rows.push(row.dense(), row.sparse())?;
+        let head = (row.group() as u32, row.cost());
+        self.heads.room(1)?.push(head);
+        Ok(())
+    }
+
+    fn deliver<S, P>(
+        &mut self,
+        map: &LowRank,
+        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
+    ) -> Result<(), LowRankError<S, P>> {
+        let mapped = &mut self.mapped[..self.heads.len() * map.rank()];
+        map.map(&self.rows, 0, &mut self.room, mapped)?;
+        for ((group, cost), mapped) in self.heads.iter().zip(mapped.chunks_exact(map.rank())) {
+            for (wide, value) in self.values.iter_mut().zip(mapped) {
+                *wide = f64::from(*value);
+            }
+            sink(&Example {
+                group: *group,
+                cost: *cost,
+                dense: &self.values,
+                sparse_index: &[],
+                sparse_value: &[],
+            })?;
+        }
+        Ok(())
+    }
+}
