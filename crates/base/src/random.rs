@@ -16,6 +16,7 @@ pub enum Stream {
     Split = 3,
     Folds = 4,
     Sample = 5,
+    Landmarks = 6,
 }
 
 pub struct Random(Pcg64Mcg);
@@ -41,6 +42,13 @@ impl Random {
             }
             bound => self.0.random_range(0..bound) as usize,
         }
+    }
+
+    /// A number from 0 to below 1.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        const STEPS: u64 = 1 << f64::MANTISSA_DIGITS;
+        self.below(STEPS as usize) as f64 / STEPS as f64
     }
 
     /// Fisher and Yates.

@@ -12,8 +12,13 @@
 //! The paper takes the greatest residual each time. Its columns of K are then products of the sample with one row. Here the
 //! rows with the [`BLOCK`] greatest residuals are taken together, K and the earlier columns of H meet them in two matrix
 //! products, and they become pivots in the order of what is left of them, as long as that is [`CLOSE`] to the greatest of all:
-//! one that the others of the block have already said is left for later. With [`Choice::InOrder`] rows become pivots as they
-//! stand in the sample, those of them that say something.
+//! one that the others of the block have already said is left for later.
+//!
+//! The greatest residuals belong to outliers where the kernel is narrow. With [`Choice::Drawn`] rows are drawn with chances in
+//! proportion to their residuals (Chen, Epperly, Tropp, Webber: Randomly pivoted Cholesky, Communications on Pure and Applied
+//! Mathematics 78, 2025), a block of them together: each becomes a pivot with the chance that is left of its residual in
+//! its turn, as if it had been drawn only then. With [`Choice::InOrder`] rows become pivots as they stand in the sample,
+//! those of them that say something.
 //!
 //! The sample stands for all rows: v of its rows says what the map leaves out, as a part of the trace. (Where K itself is
 //! approximated so, the dual objective is off by at most C² l e / 2 with l support vectors and e the trace left out of their
@@ -28,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::interrupts::look;
 use crate::base::memory::{filled, gathered, list, OutOfMemory, Room as _};
+use crate::base::random::{Random, Stream};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::products::{subtract_products, Landmarks, View};
@@ -37,7 +43,7 @@ use crate::simd::Level;
 /// Rows that are taken together.
 pub const BLOCK: usize = 32;
 /// A pivot's residual, as a part of the greatest at the time, at least.
-const CLOSE: f64 = 0.5;
+const CLOSE: f64 = 0.9;
 /// Residuals, as a part of the largest k(x, x), that are no more than what 32 bits lose in kernel values.
 const ROUNDING: f64 = 2e-6;
 /// Residuals below 0 by so much are not rounding.
@@ -50,6 +56,8 @@ const ROWS_AT_ONCE: usize = 1024;
 pub enum Choice {
     /// Those of which the others say least.
     Greatest,
+    /// Drawn, a row with a chance in proportion to its residual.
+    Drawn { seed: u64 },
     /// The first of the sample that say something; so a random sample gives uniform landmarks. The first `given` of them are
     /// no rows of the data but means, and the trace does not count them.
     InOrder { given: usize },
@@ -74,6 +82,9 @@ pub struct Pivots {
     pivots: Vec<usize>,
     /// The next row, where they come in order.
     next: usize,
+    random: Random,
+    /// Residuals of the candidates when they were drawn.
+    proposed: Vec<f64>,
     values: Vec<f32>,
     block: Vec<f64>,
 }
@@ -122,6 +133,14 @@ impl Pivots {
             largest: 0.0,
             pivots: Vec::new(),
             next: 0,
+            random: Random::new(
+                match choice {
+                    Choice::Drawn { seed } => seed,
+                    Choice::Greatest | Choice::InOrder { .. } => 0,
+                },
+                Stream::Landmarks,
+            ),
+            proposed: Vec::new(),
             values: filled(0.0, ROWS_AT_ONCE * BLOCK)?,
             block: filled(0.0, rows * BLOCK)?,
             sample,
@@ -164,7 +183,7 @@ impl Pivots {
     /// What is left of the trace, of the rows that count.
     fn counted(&self) -> f64 {
         let given = match self.choice {
-            Choice::Greatest => 0,
+            Choice::Greatest | Choice::Drawn { .. } => 0,
             Choice::InOrder { given } => given,
         };
         self.residuals.iter().skip(given).sum()
@@ -184,7 +203,7 @@ impl Pivots {
         let begun = self.columns;
         let mut waiting: Vec<usize> = (0..width).collect();
         while self.columns < self.rank && self.left_out() > self.tolerance {
-            let Some(place) = self.best(&candidates, &waiting) else {
+            let Some(place) = self.best(&candidates, &mut waiting) else {
                 break;
             };
             let column = waiting.remove(place);
@@ -210,12 +229,34 @@ impl Pivots {
                 all.sort_unstable_by(|a, b| order(a, b).then(a.cmp(b)));
                 Ok(all)
             }
+            Choice::Drawn { .. } => self.drawn(most),
             Choice::InOrder { .. } => {
                 let found = gathered((self.next..self.residuals.len()).filter(says).take(most))?;
                 self.next = found.last().map_or(self.residuals.len(), |last| last + 1);
                 Ok(found)
             }
         }
+    }
+
+    /// So many rows drawn in proportion to their residuals, each once, with the residuals of that moment.
+    fn drawn(&mut self, most: usize) -> Result<Vec<usize>, OutOfMemory> {
+        let floor = self.floor();
+        let mut sum = 0.0;
+        let sums = gathered(self.residuals.iter().map(|residual| {
+            sum += if *residual > floor { *residual } else { 0.0 };
+            sum
+        }))?;
+        let mut found = Vec::new();
+        self.proposed.clear();
+        for _ in 0..if sum > 0.0 { most } else { 0 } {
+            let aim = self.random.unit() * sum;
+            let row = sums.partition_point(|until| *until <= aim);
+            if row < sums.len() && !found.contains(&row) {
+                found.room(1)?.push(row);
+                self.proposed.room(1)?.push(self.residuals[row]);
+            }
+        }
+        Ok(found)
     }
 
     fn floor(&self) -> f64 {
@@ -262,7 +303,19 @@ impl Pivots {
     }
 
     /// Where among those that wait the next pivot stands, if one may be taken.
-    fn best(&self, candidates: &[usize], waiting: &[usize]) -> Option<usize> {
+    fn best(&mut self, candidates: &[usize], waiting: &mut Vec<usize>) -> Option<usize> {
+        if let Choice::Drawn { .. } = self.choice {
+            let floor = self.floor();
+            while let Some(column) = waiting.first() {
+                let residual = self.residuals[candidates[*column]];
+                let chance = residual / self.proposed[*column];
+                if residual > floor && self.random.unit() < chance {
+                    return Some(0);
+                }
+                waiting.remove(0);
+            }
+            return None;
+        }
         let residual = |place: &usize| self.residuals[candidates[waiting[*place]]];
         if let Choice::InOrder { .. } = self.choice {
             return (0..waiting.len()).find(|place| residual(place) > self.floor());

@@ -39,6 +39,7 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
         tolerance: options.number("trace", LowRankJob::DEFAULT_TOLERANCE)?,
         landmarks: match options.take("landmarks").as_deref() {
             None | Some("pivots") => LandmarkChoice::Pivots,
+            Some("drawn") => LandmarkChoice::Drawn,
             Some("uniform") => LandmarkChoice::Uniform,
             Some("centres") => LandmarkChoice::Centres,
             Some(other) => return Err(format!("unknown landmarks {other}").into()),

@@ -16,7 +16,7 @@
 //! | inner_rounds | rounds over a block at most |
 //! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
 //! | gamma, degree, coef0 | of the kernel; gamma is scikit-learn's 'scale' where it is not given |
-//! | rank, landmarks, trace | landmarks at most; `pivots`, `uniform` or `centres`; the part of the trace that may be left out |
+//! | rank, landmarks, trace | landmarks at most; `pivots`, `drawn`, `uniform` or `centres`; the part of the trace that may be left out |
 //! | raw_cache | bytes for rows that are to be mapped |
 //! | test | folder of rows whose decisions are compared with their labels |
 //! | threads | 1: the roles take turns; 2: the reader has a thread of its own |

@@ -66,7 +66,9 @@ const LEAST_TIMES: usize = 4;
 pub enum LandmarkChoice {
     /// Rows, each the one of which the others say least.
     Pivots,
-    /// Rows, drawn.
+    /// Rows, drawn with chances in proportion to what the others do not say of them.
+    Drawn,
+    /// Rows, drawn with equal chances.
     Uniform,
     /// Means of rows.
     Centres,
@@ -462,6 +464,7 @@ impl Sampling {
         let kernel = job.kernel.kernel(gamma)?;
         let (sample, choice) = match job.landmarks {
             LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
+            LandmarkChoice::Drawn => (self.rows, Choice::Drawn { seed: job.seed }),
             LandmarkChoice::Uniform => {
                 let mut order = gathered(0..self.rows.len())?;
                 self.random.shuffle(&mut order);
