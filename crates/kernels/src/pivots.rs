@@ -9,7 +9,7 @@
 //! factor   L = the pivots' rows of H, lower triangular: K of the landmarks = L L'
 //! ```
 //!
-//! The paper takes the greatest residual each time. Its columns of K are then products of the sample with one row. Here the
+//! The paper takes the greatest residual each time ([`Choice::Greatest`]). Its columns of K are then products of the sample with one row. Here the
 //! rows with the [`BLOCK`] greatest residuals are taken together, K and the earlier columns of H meet them in two matrix
 //! products, and they become pivots in the order of what is left of them, as long as that is [`CLOSE`] to the greatest of all:
 //! one that the others of the block have already said is left for later.

@@ -98,7 +98,11 @@ fn products_of_mapped_landmarks_are_kernel_values() {
 #[test]
 fn what_is_left_out_of_the_trace_is_what_the_map_leaves_out() {
     for kernel in KERNELS {
-        for choice in [Choice::Greatest, Choice::InOrder { given: 0 }] {
+        for choice in [
+            Choice::Greatest,
+            Choice::Drawn { seed: 1 },
+            Choice::InOrder { given: 0 },
+        ] {
             let low = map(kernel, rows(120, 6, 6, 2), choice, 20, 0.0);
             let sample = rows(120, 6, 6, 2);
             let phi = mapped(&low, &sample);

@@ -32,8 +32,8 @@
 //!
 //! # Memory
 //!
-//! The raw rows' cache until they have been mapped, the sample with its factor (up to `memory_bytes`), the map (12 bytes for
-//! each pair of landmarks, and the landmarks), kernel values and phi of 256 rows.
+//! The raw rows' cache until they have been mapped, the sample with its factor and the map (up to `memory_bytes`, unless a rank
+//! that is given takes more; of the map 12 bytes for each pair of landmarks stay), kernel values and phi of 256 rows.
 
 use std::fmt;
 
