@@ -1,7 +1,7 @@
 //! When a new version becomes the model's current one. Pure.
 
 use crate::base::errors::Failure;
-use crate::request::{invalid, word};
+use crate::request::words::{invalid, word};
 
 /// What `options` say.
 #[derive(Debug, Clone, PartialEq)]

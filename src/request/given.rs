@@ -6,7 +6,8 @@
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::text::written;
 use crate::pg::json::JsonText;
-use crate::request::{read_options, Arguments};
+use crate::request::options::{is_of_one_training, read_options};
+use crate::request::Arguments;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,26 +37,6 @@ const OTHERS: [&str; 8] = [
 
 /// Most bytes of a record: what is longer than all arguments may be together is not recorded.
 pub const MOST_BYTES: usize = 1 << 20;
-
-/// Options of one training.
-const OF_ONE_TRAINING: [&str; 16] = [
-    "inherit",
-    "deploy",
-    "relation",
-    "metric",
-    "warm_start",
-    "policy",
-    "picks",
-    "stop",
-    "blocks",
-    "inner_rounds",
-    "inner",
-    "inner_updates",
-    "split",
-    "block_order",
-    "compression",
-    "proximal",
-];
 
 /// The record of what `arguments` give.
 pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
@@ -143,7 +124,7 @@ fn taken_options(
         let means_something = match name.as_str() {
             "costs" => chooses,
             "folds" | "fold_column" | "fold_order" => holds_out,
-            _ => !OF_ONE_TRAINING.contains(&name.as_str()),
+            _ => !is_of_one_training(name),
         };
         means_something && !options.contains_key(name)
     });
@@ -181,7 +162,7 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         }),
         _ => match read_options(arguments.options.as_ref())? {
             Value::Object(mut options) => {
-                options.retain(|name, _| !OF_ONE_TRAINING.contains(&name.as_str()));
+                options.retain(|name, _| !is_of_one_training(name));
                 (!options.is_empty()).then_some(Value::Object(options))
             }
             _ => None,

@@ -83,9 +83,10 @@ pub enum Picks {
 }
 
 /// When a training ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopRule {
     /// The relative gap is within the tolerance.
+    #[default]
     Gap,
     /// The projected gradients of the visits during one scan of the reader lie within the tolerance of each other (StreamSVM,
     /// equation 10).
@@ -102,9 +103,10 @@ pub enum Order {
 }
 
 /// Whether rows are compressed in the spool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compression {
     /// While that is faster, as measured.
+    #[default]
     Auto,
     /// Every chunk that becomes smaller.
     On,
@@ -113,9 +115,10 @@ pub enum Compression {
 }
 
 /// Whether the proximal shift kappa/2 |w - z|^2 is added to the subproblems.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proximal {
     /// kappa follows the scale of the dual variables.
+    #[default]
     Auto,
     /// As `Auto`, but kappa never falls below 1.
     On,

@@ -1,0 +1,106 @@
+//! The argument `class_weight`. Pure.
+
+use crate::base::errors::{shortened, shown, Failure};
+use crate::base::json;
+use crate::request::words::invalid;
+use pgsvm_core::memory::all_of;
+use pgsvm_core::Balance;
+
+/// How much the classes count.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClassWeight {
+    /// All the same.
+    Equal,
+    /// Each as much as every other, whatever the number of its rows, in the head that takes it for positive.
+    Balanced,
+    /// The same in every head.
+    BalancedExamples,
+    /// By label, 1 for those not named.
+    ByLabel(Vec<(String, f64)>),
+}
+
+/// What svm_version has for [`ClassWeight::Balanced`]: "balanced" there, which 0.2.0 wrote, is what
+/// [`ClassWeight::BalancedExamples`] is.
+const BALANCED_HEADS: &str = "balanced_heads";
+
+const BALANCED_EXAMPLES: &str = "balanced_examples";
+
+impl ClassWeight {
+    /// The argument `class_weight` that stands for what svm_version has.
+    pub fn argument(stored: &str) -> &str {
+        match stored {
+            "balanced" => BALANCED_EXAMPLES,
+            other => other,
+        }
+    }
+
+    /// Whether all classes count as much, whatever the number of their rows.
+    pub fn is_balanced(&self) -> bool {
+        matches!(self, Self::Balanced | Self::BalancedExamples)
+    }
+
+    /// What the pure reader is to balance.
+    pub fn balance(&self) -> Balance {
+        match self {
+            Self::Balanced => Balance::Positives,
+            Self::BalancedExamples => Balance::Examples,
+            Self::Equal | Self::ByLabel(_) => Balance::None,
+        }
+    }
+
+    /// As svm_version keeps it.
+    pub fn json(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Equal => None,
+            Self::Balanced => Some(BALANCED_HEADS.into()),
+            Self::BalancedExamples => Some(BALANCED_EXAMPLES.into()),
+            Self::ByLabel(weights) => {
+                let entries = weights
+                    .iter()
+                    .map(|(label, weight)| (label.clone(), (*weight).into()));
+                Some(serde_json::Value::Object(entries.collect()))
+            }
+        }
+    }
+}
+
+/// `class_weight`: NULL, a word, or a JSON object of labels and their weights.
+pub(super) fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> {
+    let Some(given) = given else {
+        return Ok(ClassWeight::Equal);
+    };
+    match given.trim_matches('"') {
+        "balanced" | BALANCED_HEADS => return Ok(ClassWeight::Balanced),
+        BALANCED_EXAMPLES => return Ok(ClassWeight::BalancedExamples),
+        _ => {}
+    }
+    let hint = "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
+    if !json::is_small(given) {
+        return Err(
+            invalid(format!("class_weight cannot be read: {}", json::TOO_LARGE)).hint(hint),
+        );
+    }
+    let map: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(given).map_err(|_| {
+            invalid(format!(
+                "class_weight '{}' is not understood",
+                shortened(given)
+            ))
+            .hint(hint)
+        })?;
+    let weight = |(label, weight): (String, serde_json::Value)| {
+        let number = weight
+            .as_f64()
+            .filter(|weight| *weight > 0.0 && weight.is_finite());
+        number.map(|number| (label.clone(), number)).ok_or_else(|| {
+            invalid(format!(
+                "the class weight of \"{}\" must be a positive number, not {}",
+                shortened(&label),
+                shown(&weight)
+            ))
+            .hint(hint)
+        })
+    };
+    let weights = all_of(map.into_iter().map(weight))?;
+    Ok(ClassWeight::ByLabel(weights))
+}

@@ -1,0 +1,135 @@
+//! What is held out, and the C that are tried on it: `c`, `folds`, `fold_column`, `fold_order`, `metric`. Pure.
+
+use crate::base::errors::Failure;
+use crate::request::class_weight::ClassWeight;
+use crate::request::words::{invalid, required, sql_float, word};
+use pgsvm_core::plan::{Folds, MOST_FOLDS};
+use pgsvm_core::Scoring;
+
+/// C where nothing is given.
+const USUAL_COST: f64 = 1.0;
+/// The C that are tried where none is given: decades, as most searches do.
+const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
+/// Values of C beyond the usual ones that may be tried, each ten times the one before or a tenth.
+pub(super) const MOST_BEYOND: u32 = 3;
+/// Most C in one cross-validation: each is a head for every fold and class.
+const MOST_COSTS: usize = 100;
+/// Folds where nothing says how many.
+const USUAL_FOLDS: i32 = 5;
+
+/// The C of a training, as its argument says it: NaN where it is not given, NULL where it is to be chosen.
+pub fn cost(argument: Option<f64>) -> Option<Vec<Option<f64>>> {
+    argument.map(|c| vec![Some(if c.is_nan() { USUAL_COST } else { c })])
+}
+
+/// The C to train with, or those to choose from, and whether `options` gave them.
+pub(super) fn costs(
+    c: Option<Vec<Option<f64>>>,
+    choices: Option<Vec<f64>>,
+) -> Result<(Vec<f64>, bool), Failure> {
+    let chosen = choices.is_some();
+    let costs = match (c, choices) {
+        (Some(_), Some(_)) => {
+            return Err(invalid(
+                "\"costs\" are for c => NULL, which chooses among them",
+            ))
+        }
+        (None, None) => USUAL_COSTS.to_vec(),
+        (None, Some(costs)) => costs,
+        (Some(given), None) => {
+            let given = given.into_iter().map(|c| required(c, "c"));
+            given.collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    if costs.is_empty() || costs.len() > MOST_COSTS {
+        return Err(invalid(format!(
+            "c must have 1 to {MOST_COSTS} values, not {}",
+            costs.len()
+        ))
+        .hint("c => ARRAY[0.01, 0.1, 1, 10]"));
+    }
+    for (at, c) in costs.iter().enumerate() {
+        if !(c.is_finite() && *c > 0.0) {
+            return Err(invalid(format!(
+                "c must be a positive finite number, not {}",
+                sql_float(*c)
+            ))
+            .hint("c => 1.0 is where most searches start"));
+        }
+        if costs[..at].contains(c) {
+            return Err(invalid(format!("c has the value {} twice", sql_float(*c))));
+        }
+    }
+    Ok((costs, chosen))
+}
+
+/// What C is chosen by.
+pub(super) fn scoring(given: Option<&str>, class_weight: &ClassWeight) -> Result<Scoring, Failure> {
+    let known = SCORINGS.map(|(word, _, scoring)| (word, scoring));
+    match given {
+        Some(given) => word("metric", given, &known),
+        None if class_weight.is_balanced() => Ok(Scoring::BalancedAccuracy),
+        None => Ok(Scoring::Accuracy),
+    }
+}
+
+/// The words for what C is chosen by, as arguments and in messages.
+const SCORINGS: [(&str, &str, Scoring); 5] = [
+    ("accuracy", "accuracy", Scoring::Accuracy),
+    (
+        "balanced_accuracy",
+        "balanced accuracy",
+        Scoring::BalancedAccuracy,
+    ),
+    ("f1", "F1", Scoring::F1),
+    ("auc", "AUC", Scoring::Auc),
+    ("log_loss", "log loss", Scoring::LogLoss),
+];
+
+/// The words for a metric, as an argument and in a message.
+pub fn scoring_words(scoring: Scoring) -> (&'static str, &'static str) {
+    let mut known = SCORINGS.iter().filter(|(_, _, it)| *it == scoring);
+    known
+        .next()
+        .map_or(("", ""), |(word, words, _)| (word, words))
+}
+
+pub(super) fn folds(
+    count: Option<i32>,
+    column: Option<&str>,
+    order: Option<&str>,
+) -> Result<Folds, Failure> {
+    match (count, column) {
+        (_, Some(column)) if order.is_some() => Err(invalid(format!(
+            "folds are the values of column \"{column}\", or go forward in the order of one, not both"
+        ))
+        .hint("Leave fold_column or fold_order out")),
+        (_, Some(_)) => Ok(Folds::Column),
+        (count, None) if order.is_some() => {
+            let most = MOST_FOLDS - 1;
+            let count = count.unwrap_or(USUAL_FOLDS);
+            let known = u32::try_from(count).ok();
+            // the first piece is only trained on
+            match known.filter(|count| (1..=most).contains(count)) {
+                Some(count) => Ok(Folds::Forward(count + 1)),
+                None => Err(invalid(format!(
+                    "folds in the order of a column must lie between 1 and {most}, not {count}"
+                ))
+                .hint("5 and 10 are usual")),
+            }
+        }
+        (count, None) => {
+            let count = count.unwrap_or(USUAL_FOLDS);
+            u32::try_from(count)
+                .ok()
+                .filter(|count| (2..=MOST_FOLDS).contains(count))
+                .map(Folds::Count)
+                .ok_or_else(|| {
+                    invalid(format!(
+                        "folds must lie between 2 and {MOST_FOLDS}, not {count}"
+                    ))
+                    .hint("5 and 10 are usual")
+                })
+        }
+    }
+}

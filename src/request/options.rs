@@ -1,0 +1,348 @@
+//! The argument `options`: a JSON object, each of whose members is described once, in [`OPTIONS`]. Pure.
+//!
+//! A new option is a line of that table: its name, the solvers that know it, whether a retraining takes it over, and how
+//! it is read. What it means together with others is said where it is used (`solver.rs`, `holding_out.rs`).
+
+use crate::base::errors::{shortened, shown, Failure};
+use crate::base::text::written;
+use crate::features::CategoryLimits;
+use crate::pg::json::JsonText;
+use crate::request::deploy::DeployChoice;
+use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
+use pgsvm_core::memory::owned;
+use pgsvm_core::{Compression, Order, Picks, Policy, Problem, Proximal, StopRule, Updates};
+use serde_json::Value;
+
+/// Solvers that know an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Solvers {
+    All,
+    Stream,
+    Blocks,
+    Block,
+}
+
+impl Solvers {
+    /// As a hint names them; None: every one.
+    pub(super) fn words(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Stream => Some("'auto' or 'stream'"),
+            Self::Blocks => Some("'block' or 'selective_block'"),
+            Self::Block => Some("'block'"),
+        }
+    }
+}
+
+/// To whom an option belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// A retraining that does not give it takes it over.
+    Model,
+    /// Each training says it anew.
+    Training,
+}
+
+/// One option.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    pub(super) solvers: Solvers,
+    of: Of,
+    read: fn(&mut Choices, &Member) -> Result<(), Failure>,
+}
+
+/// A member of the object: its value, and that as text.
+struct Member<'a> {
+    name: &'a str,
+    value: &'a Value,
+    text: String,
+}
+
+const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+/// Every option, in the order in which messages name them.
+static OPTIONS: [Entry; 25] = [
+    entry("policy", Solvers::Stream, Of::Training, |all, it| {
+        it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
+            .map(|policy| all.policy = Some(policy))
+    }),
+    entry("picks", Solvers::Stream, Of::Training, |all, it| {
+        it.or_number(
+            &[("free", Picks::Free)],
+            Problem::MOST_PICKS,
+            2,
+            Picks::Each,
+        )
+        .map(|picks| all.picks = Some(picks))
+    }),
+    entry("stop", Solvers::All, Of::Training, |all, it| {
+        it.word(&[
+            ("gap", StopRule::Gap),
+            ("projected_gradient", StopRule::ProjectedGradient),
+        ])
+        .map(|stop| all.stop = stop)
+    }),
+    entry("blocks", Solvers::Blocks, Of::Training, |all, it| {
+        it.number(1, Problem::MOST_BLOCKS, 40)
+            .map(|blocks| all.blocks = Some(blocks))
+    }),
+    entry("inner_rounds", Solvers::Blocks, Of::Training, |all, it| {
+        let most = Problem::MOST_INNER_ROUNDS;
+        let rounds = match it.text.as_str() {
+            "converged" => Ok(most),
+            _ => it.number(1, most, 10),
+        };
+        rounds.map(|rounds| all.inner_rounds = Some(rounds))
+    }),
+    entry("inner", Solvers::Block, Of::Training, |all, it| {
+        it.word(&[("dual", InnerWord::Dual), ("pegasos", InnerWord::Pegasos)])
+            .map(|inner| all.inner = Some(inner))
+    }),
+    entry("inner_updates", Solvers::Block, Of::Training, |all, it| {
+        let words = [("row", Updates::Row), ("block", Updates::Block)];
+        it.or_number(&words, Problem::MOST_INNER_UPDATES, 100, Updates::Sets)
+            .map(|updates| all.inner_updates = Some(updates))
+    }),
+    entry("intercept", Solvers::All, Of::Model, |all, it| {
+        it.word(&[
+            ("regularized", InterceptWord::Regularized),
+            ("free", InterceptWord::Free),
+        ])
+        .map(|intercept| all.intercept = Some(intercept))
+    }),
+    entry("split", Solvers::Blocks, Of::Training, |all, it| {
+        it.word(&ORDERS).map(|order| all.split = Some(order))
+    }),
+    entry("block_order", Solvers::Blocks, Of::Training, |all, it| {
+        it.word(&ORDERS).map(|order| all.block_order = Some(order))
+    }),
+    entry("compression", Solvers::All, Of::Training, |all, it| {
+        it.word(&[
+            ("auto", Compression::Auto),
+            ("on", Compression::On),
+            ("off", Compression::Off),
+        ])
+        .map(|compression| all.compression = compression)
+    }),
+    entry("proximal", Solvers::All, Of::Training, |all, it| {
+        it.word(&[
+            ("auto", Proximal::Auto),
+            ("on", Proximal::On),
+            ("off", Proximal::Off),
+        ])
+        .map(|proximal| all.proximal = proximal)
+    }),
+    entry("duals", Solvers::All, Of::Model, |all, it| {
+        it.word(&TRUTH).map(|duals| all.duals = duals)
+    }),
+    // read before, where the version before is looked for (`storing/predecessor.rs`)
+    entry("inherit", Solvers::All, Of::Training, |_, it| {
+        it.word(&TRUTH).map(|_| ())
+    }),
+    entry("deploy", Solvers::All, Of::Training, Choices::deployment),
+    entry("relation", Solvers::All, Of::Training, Choices::deployment),
+    entry("metric", Solvers::All, Of::Training, Choices::deployment),
+    entry("costs", Solvers::All, Of::Model, |all, it| {
+        it.numbers().map(|costs| all.costs = Some(costs))
+    }),
+    entry("folds", Solvers::All, Of::Model, |all, it| {
+        it.signed().map(|folds| all.folds = Some(folds))
+    }),
+    entry("fold_column", Solvers::All, Of::Model, |all, it| {
+        it.copy().map(|column| all.fold_column = Some(column))
+    }),
+    entry("fold_order", Solvers::All, Of::Model, |all, it| {
+        it.copy().map(|column| all.fold_order = Some(column))
+    }),
+    entry("max_categories", Solvers::All, Of::Model, |all, it| {
+        it.number(0, CategoryLimits::MOST, 1000)
+            .map(|most| all.categories.most = most)
+    }),
+    entry("hash_bits", Solvers::All, Of::Model, |all, it| {
+        all.categories.hash_bits = it.number(1, CategoryLimits::MOST_HASH_BITS, 18)?;
+        all.categories.hash_keys = true;
+        Ok(())
+    }),
+    entry("normalize_rows", Solvers::All, Of::Model, |all, it| {
+        it.word(&TRUTH).map(|unit| all.unit_rows = unit)
+    }),
+    entry("warm_start", Solvers::All, Of::Training, |all, it| {
+        it.copy().map(|model| all.warm_start = Some(model))
+    }),
+];
+
+const fn entry(
+    name: &'static str,
+    solvers: Solvers,
+    of: Of,
+    read: fn(&mut Choices, &Member) -> Result<(), Failure>,
+) -> Entry {
+    Entry {
+        name,
+        solvers,
+        of,
+        read,
+    }
+}
+
+/// Whether a retraining that does not give option `name` leaves it out.
+pub(super) fn is_of_one_training(name: &str) -> bool {
+    let mut entries = OPTIONS.iter();
+    entries.any(|entry| entry.name == name && entry.of == Of::Training)
+}
+
+/// The word given for the option `intercept`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InterceptWord {
+    /// Its weight is in the norm.
+    Regularized,
+    Free,
+}
+
+/// The word given for `inner`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InnerWord {
+    Dual,
+    Pegasos,
+}
+
+/// What `options` may choose. What belongs to some solvers only is None unless given.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// Those that were given.
+    pub(super) given: Vec<&'static Entry>,
+    pub(super) policy: Option<Policy>,
+    pub(super) intercept: Option<InterceptWord>,
+    pub(super) proximal: Proximal,
+    pub(super) inner_rounds: Option<u32>,
+    pub(super) inner: Option<InnerWord>,
+    pub(super) inner_updates: Option<Updates>,
+    pub(super) blocks: Option<u32>,
+    pub(super) picks: Option<Picks>,
+    pub(super) stop: StopRule,
+    pub(super) split: Option<Order>,
+    pub(super) block_order: Option<Order>,
+    pub(super) compression: Compression,
+    pub(super) duals: bool,
+    pub(super) unit_rows: bool,
+    pub(super) deploy: DeployChoice,
+    pub(super) costs: Option<Vec<f64>>,
+    pub(super) folds: Option<i32>,
+    pub(super) fold_column: Option<String>,
+    pub(super) fold_order: Option<String>,
+    pub(super) categories: CategoryLimits,
+    pub(super) warm_start: Option<String>,
+}
+
+impl Choices {
+    pub(super) fn of(options: &Value) -> Result<Self, Failure> {
+        let mut choices = Self::default();
+        let object = options
+            .as_object()
+            .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
+        for (name, value) in object {
+            choices.read(name, value)?;
+        }
+        Ok(choices)
+    }
+
+    fn read(&mut self, name: &str, value: &Value) -> Result<(), Failure> {
+        let mut known = OPTIONS.iter();
+        let entry = known
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| unknown(name))?;
+        let text = match value.as_str() {
+            Some(text) => owned(text)?,
+            None => written(format_args!("{value}"))?,
+        };
+        (entry.read)(self, &Member { name, value, text })?;
+        self.given.push(entry);
+        Ok(())
+    }
+
+    fn deployment(&mut self, it: &Member) -> Result<(), Failure> {
+        self.deploy.set(it.name, &it.text)
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let mut names = String::new();
+    for (at, entry) in OPTIONS.iter().enumerate() {
+        names += match at {
+            0 => "",
+            _ if at + 1 == OPTIONS.len() => " and ",
+            _ => ", ",
+        };
+        names += &format!("\"{}\"", entry.name);
+    }
+    invalid(format!("unknown option \"{}\"", shortened(name))).hint(format!("options know {names}"))
+}
+
+impl Member<'_> {
+    fn word<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, Failure> {
+        word(self.name, &self.text, known)
+    }
+
+    fn copy(&self) -> Result<String, Failure> {
+        Ok(owned(&self.text)?)
+    }
+
+    /// A whole number from `least` to `most`; `usual` is what a hint proposes.
+    fn number(&self, least: u32, most: u32, usual: u32) -> Result<u32, Failure> {
+        whole_number(self.name, self.value, least..=most, usual)
+    }
+
+    /// One of `words`, or a whole number from 1 to `most`.
+    fn or_number<T: Copy>(
+        &self,
+        words: &[(&str, T)],
+        most: u32,
+        usual: u32,
+        counted: fn(u32) -> T,
+    ) -> Result<T, Failure> {
+        if let Some((_, choice)) = words.iter().find(|(word, _)| *word == self.text) {
+            return Ok(*choice);
+        }
+        let names: Vec<_> = words
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect();
+        number_or_word(self.name, self.value, most, &names.join(" or "), usual).map(counted)
+    }
+
+    fn numbers(&self) -> Result<Vec<f64>, Failure> {
+        let all = self.value.as_array();
+        let numbers = all.and_then(|all| all.iter().map(Value::as_f64).collect());
+        numbers.ok_or_else(|| {
+            invalid(format!(
+                "{} must be an array of numbers, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint("options => '{\"costs\": [0.01, 0.1, 1, 10]}'")
+        })
+    }
+
+    fn signed(&self) -> Result<i32, Failure> {
+        let number = self.value.as_i64();
+        number
+            .and_then(|number| i32::try_from(number).ok())
+            .ok_or_else(|| {
+                invalid(format!(
+                    "{} must be a whole number, not {}",
+                    self.name,
+                    shown(self.value)
+                ))
+            })
+    }
+}
+
+/// The options as JSON, `{}` for NULL.
+pub fn read_options(options: Option<&JsonText>) -> Result<Value, Failure> {
+    match options {
+        None => Ok(serde_json::json!({})),
+        Some(options) => options
+            .parse()
+            .map_err(|error| invalid(format!("options cannot be read: {error}"))),
+    }
+}

@@ -1,0 +1,279 @@
+//! The arguments `loss`, `solver`, `tolerance`, `max_passes` and those of `options` that say how the optimization problem is
+//! solved, checked against each other: [`Terms`]. Pure.
+
+use crate::base::errors::Failure;
+use crate::request::options::{Choices, InnerWord, InterceptWord};
+use crate::request::words::{chosen, invalid, sql_float, word};
+use crate::request::Arguments;
+use pgsvm_core::{
+    Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
+};
+use serde::{Deserialize, Serialize};
+
+/// Cap on passes when the user gives none: far above what a solvable problem takes.
+const DEFAULT_MAX_PASSES: u32 = 1000;
+/// Relative gap at which training stops where nothing says another.
+const USUAL_TOLERANCE: f64 = 1e-3;
+/// The same of the range of projected gradients: StreamSVM's.
+const USUAL_RANGE: f64 = 1e-4;
+
+/// The words for `loss`, first what holds where nothing is given.
+const LOSSES: [(&str, Loss); 2] = [
+    ("squared_hinge", Loss::SquaredHinge),
+    ("hinge", Loss::Hinge),
+];
+
+/// How to go about the optimization problem; travels to the workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    pub loss: Loss,
+    pub intercept: bool,
+    pub tolerance: f64,
+    pub max_passes: u32,
+    pub seed: u64,
+    pub policy: Policy,
+    pub leader: Leader,
+    /// Whether the intercept's weight is left out of the norm.
+    pub free_intercept: bool,
+    pub proximal: Proximal,
+    /// Rounds over a block, for the solvers that have blocks.
+    pub inner_rounds: u32,
+    /// How a block is solved.
+    pub inner: Inner,
+    /// Into how many blocks rows are split; None: as few as fit the cache.
+    pub blocks: Option<u32>,
+    /// How many rows of the cache the published form picks.
+    pub picks: Picks,
+    /// When training ends.
+    pub stop: StopRule,
+    /// How rows that do not fit the cache are spooled.
+    pub spooling: Spooling,
+    /// Whether the dual variables are stored with the model.
+    pub keep_duals: bool,
+}
+
+impl Terms {
+    /// The word for `solver`.
+    pub fn solver(&self) -> &'static str {
+        match (self.policy, self.leader) {
+            (Policy::Cached, Leader::Auto) => "auto",
+            (Policy::Cached, Leader::Newton) => "newton",
+            _ => self.solver_taken(false),
+        }
+    }
+
+    /// The word for what trained; `newton`: whether that was Newton's method.
+    pub fn solver_taken(&self, newton: bool) -> &'static str {
+        match self.policy {
+            _ if newton => "newton",
+            Policy::Cached | Policy::Paper => "stream",
+            Policy::Block => "block",
+            Policy::SelectiveBlock => "selective_block",
+        }
+    }
+}
+
+/// How to go about the optimization problem.
+pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
+    // what minimizes one loss only takes that where none is given
+    let loss = match (&given.loss, choices.inner) {
+        (None, Some(InnerWord::Pegasos)) => Loss::Hinge,
+        (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
+    };
+    let solver = given.solver.as_deref().unwrap_or("auto");
+    Ok(Terms {
+        loss,
+        intercept: given.intercept.unwrap_or(true),
+        tolerance: tolerance(given.tolerance, choices.stop)?,
+        max_passes: max_passes(given.max_passes)?,
+        seed: given.seed.unwrap_or(0) as u32 as u64,
+        policy: choices.policy_of(solver)?,
+        leader: choices.leader_of(solver, loss)?,
+        free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
+        proximal: choices.proximal,
+        inner_rounds: choices
+            .inner_rounds
+            .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
+        inner: choices.inner()?,
+        blocks: choices.blocks,
+        picks: choices.picks()?,
+        stop: choices.stop_of(given.solver.as_deref().unwrap_or("auto"))?,
+        spooling: choices.spooling(),
+        keep_duals: choices.duals,
+    })
+}
+
+fn tolerance(tolerance: Option<f64>, stop: StopRule) -> Result<f64, Failure> {
+    let (usual, bounds, hint) = match stop {
+        StopRule::Gap => (
+            USUAL_TOLERANCE,
+            "It bounds the relative duality gap, (primal - dual) / primal.",
+            "tolerance => 1e-3",
+        ),
+        StopRule::ProjectedGradient => (
+            USUAL_RANGE,
+            "It bounds the range of the projected gradients.",
+            "tolerance => 1e-4",
+        ),
+    };
+    match tolerance.unwrap_or(usual) {
+        value if value > 0.0 && value < 1.0 => Ok(value),
+        value => Err(invalid(format!(
+            "tolerance must lie between 0 and 1, not {}",
+            sql_float(value)
+        ))
+        .detail(bounds)
+        .hint(hint)),
+    }
+}
+
+fn max_passes(passes: Option<i32>) -> Result<u32, Failure> {
+    match passes {
+        None => Ok(DEFAULT_MAX_PASSES),
+        Some(passes) if passes > 0 => Ok(passes as u32),
+        Some(passes) => Err(
+            invalid(format!("max_passes must be positive, not {passes}"))
+                .hint("max_passes => NULL leaves the limit to pgsvm"),
+        ),
+    }
+}
+
+impl Choices {
+    /// The schedule that `solver` and the options choose together.
+    fn policy_of(&self, solver: &str) -> Result<Policy, Failure> {
+        let stream = self.policy.unwrap_or(Policy::Cached);
+        let known = [
+            ("auto", stream),
+            ("stream", stream),
+            ("block", Policy::Block),
+            ("selective_block", Policy::SelectiveBlock),
+            ("newton", Policy::Cached),
+        ];
+        let policy = word("solver", solver, &known)?;
+        let this = format!("'{solver}'");
+        for option in &self.given {
+            if let Some(solvers) = option
+                .solvers
+                .words()
+                .filter(|words| !words.contains(&this))
+            {
+                return Err(invalid(format!(
+                    "solver '{solver}' has no option \"{}\"",
+                    option.name
+                ))
+                .hint(format!("solver => {solvers}")));
+            }
+        }
+        Ok(policy)
+    }
+
+    /// Whether Newton's method leads.
+    fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
+        match solver {
+            "newton" if loss != Loss::SquaredHinge => Err(invalid(
+                "solver 'newton' minimizes the squared hinge loss only",
+            )
+            .hint("loss => 'squared_hinge'")),
+            "newton" => Ok(Leader::Newton),
+            "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
+                Ok(Leader::Newton)
+            }
+            "auto" => Ok(Leader::Auto),
+            _ => Ok(Leader::Nobody),
+        }
+    }
+
+    /// Whether the intercept's weight is left out of the norm.
+    fn free_intercept(
+        &self,
+        solver: &str,
+        loss: Loss,
+        intercept: Option<bool>,
+    ) -> Result<bool, Failure> {
+        if self.intercept != Some(InterceptWord::Free) {
+            return Ok(false);
+        }
+        if intercept == Some(false) {
+            return Err(invalid("there is no intercept that could be free")
+                .hint("intercept => true, or leave \"intercept\" out of the options"));
+        }
+        if !matches!(solver, "auto" | "newton") {
+            return Err(
+                invalid(format!("solver '{solver}' knows no free intercept"))
+                    .hint("solver => 'newton'"),
+            );
+        }
+        if loss != Loss::SquaredHinge {
+            return Err(
+                invalid("a free intercept is for the squared hinge loss only")
+                    .hint("loss => 'squared_hinge'"),
+            );
+        }
+        Ok(true)
+    }
+
+    /// How many rows of the cache are picked.
+    fn picks(&self) -> Result<Picks, Failure> {
+        match self.picks {
+            Some(_) if self.policy != Some(Policy::Paper) => {
+                Err(invalid("\"picks\" are those of policy \"paper\"")
+                    .hint("options => '{\"policy\": \"paper\", \"picks\": 2}'"))
+            }
+            picks => Ok(picks.unwrap_or(Picks::Usual)),
+        }
+    }
+
+    /// When training ends, if `solver` knows that.
+    fn stop_of(&self, solver: &str) -> Result<StopRule, Failure> {
+        if self.stop == StopRule::Gap {
+            return Ok(self.stop);
+        }
+        let refused = |reason: &str, hint: &str| Err(invalid(reason).hint(hint));
+        if self.inner == Some(InnerWord::Pegasos) {
+            return refused(
+                "Pegasos has no projected gradient to stop by",
+                "Leave \"stop\" or \"inner\" out of the options",
+            );
+        }
+        if self.proximal == Proximal::On {
+            return refused(
+                "with a proximal shift the projected gradient says nothing of the problem that was asked for",
+                "Leave \"stop\" or \"proximal\" out of the options",
+            );
+        }
+        if !self.policy_of(solver)?.is_published() {
+            return refused(
+                &format!("solver '{solver}' stops by the gap alone"),
+                "options => '{\"policy\": \"paper\", \"stop\": \"projected_gradient\"}', or solver => 'block' or 'selective_block'",
+            );
+        }
+        Ok(self.stop)
+    }
+
+    /// How a block is solved, by options that agree with each other.
+    fn inner(&self) -> Result<Inner, Failure> {
+        let pegasos = self.inner == Some(InnerWord::Pegasos);
+        if !pegasos {
+            return match self.inner_updates {
+                None => Ok(Inner::CoordinateDescent),
+                Some(_) => Err(invalid("\"inner_updates\" are those of Pegasos")
+                    .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'")),
+            };
+        }
+        if self.inner_rounds.is_some() || self.proximal == Proximal::On {
+            return Err(
+                invalid("Pegasos goes over a block once, and has no proximal shift")
+                    .hint("Leave \"inner_rounds\" and \"proximal\" out of the options"),
+            );
+        }
+        Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row)))
+    }
+
+    fn spooling(&self) -> Spooling {
+        Spooling {
+            split: self.split.unwrap_or(Order::Random),
+            block_order: self.block_order.unwrap_or(Order::Random),
+            compression: self.compression,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Words, numbers and lists as arguments and options give them, and the errors where they do not. Pure.
+
+use crate::base::errors::{shortened, shown, Code, Failure};
+use pgsvm_core::memory::all_of;
+use pgsvm_core::Order;
+use std::ops::RangeInclusive;
+
+/// The words for an order.
+pub(super) const ORDERS: [(&str, Order); 2] =
+    [("random", Order::Random), ("sequential", Order::Sequential)];
+
+pub fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+/// An argument that must be given.
+pub fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
+    value.ok_or_else(|| {
+        Failure::new(
+            Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!("argument \"{name}\" must not be NULL"),
+        )
+    })
+}
+
+/// The choice that `given` names.
+pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+    known
+        .iter()
+        .find(|(name, _)| *name == given)
+        .map(|(_, choice)| *choice)
+        .ok_or_else(|| {
+            let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+            invalid(format!("unknown {argument} '{}'", shortened(given)))
+                .hint(format!("{argument} => {}", names.join(" or ")))
+        })
+}
+
+/// The choice that `given` names; the first of those known where nothing is given.
+pub(super) fn chosen<T: Copy>(
+    argument: &str,
+    given: Option<&str>,
+    known: &[(&str, T)],
+) -> Result<T, Failure> {
+    match given {
+        None => Ok(known[0].1),
+        Some(given) => word(argument, given, known),
+    }
+}
+
+/// A float as SQL writes it.
+pub(super) fn sql_float(value: f64) -> String {
+    match value {
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+pub(super) fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+    if features.is_empty() {
+        return Err(invalid("features is an empty array")
+            .hint("features => NULL uses every usable column but the label"));
+    }
+    all_of(
+        features
+            .into_iter()
+            .map(|entry| required(entry, "features[…]")),
+    )
+}
+
+pub(super) fn excluded(columns: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+    let names = columns.into_iter();
+    let names = names.map(|name| required(name, "exclude[…]"));
+    all_of(names).map_err(|failure: Failure| {
+        failure.hint("exclude => '{column, …}' names columns that are to be no features")
+    })
+}
+
+/// An option's whole number within `range`; `usual` is what a hint proposes.
+pub(super) fn whole_number(
+    key: &str,
+    given: &serde_json::Value,
+    range: RangeInclusive<u32>,
+    usual: u32,
+) -> Result<u32, Failure> {
+    given
+        .as_u64()
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let (least, most) = range.into_inner();
+            invalid(format!(
+                "{key} must be a whole number from {least} to {most}, not {}",
+                shown(given)
+            ))
+            .hint(format!("options => '{{\"{key}\": {usual}}}'"))
+        })
+}
+
+/// The same where there are words too, named by `words`.
+pub(super) fn number_or_word(
+    key: &str,
+    given: &serde_json::Value,
+    most: u32,
+    words: &str,
+    usual: u32,
+) -> Result<u32, Failure> {
+    whole_number(key, given, 1..=most, usual).map_err(|_| {
+        invalid(format!(
+            "{key} must be {words} or a whole number from 1 to {most}, not {given}"
+        ))
+        .hint(format!("options => '{{\"{key}\": {usual}}}'"))
+    })
+}
