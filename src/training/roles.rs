@@ -21,7 +21,7 @@ use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    look_by, Cache, CacheError, Duals, Leeways, NewtonRefused, Problem, ReadError, Reader,
+    check_by, Cache, CacheError, Duals, Leeways, NewtonRefused, Problem, ReadError, Reader,
     ReaderJob, Scaling, Spool, Start, Step, TrainError, Trainer, Weights,
 };
 
@@ -261,7 +261,7 @@ impl TrainerRole {
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        look_by(answer);
+        check_by(answer);
         let result = {
             let _blocked = self.threads.then(signals::Blocked::all);
             self.trainer.step(TRAINER_STEP_VALUES)

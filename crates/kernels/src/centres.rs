@@ -9,7 +9,7 @@
 //! The means begin at rows of the sample that lie evenly in it, so a sample in random order begins at random ones. Of dense
 //! values only: means of sparse rows are not sparse.
 
-use crate::base::interrupts::look;
+use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory};
 use crate::error::KernelError;
 use crate::products::multiply;
@@ -57,7 +57,7 @@ pub fn centres(sample: &Rows, count: usize) -> Result<Rows, KernelError> {
                 }
             }
         }
-        look();
+        interrupts::check();
     }
     let mut found = Rows::new(width);
     for mean in means.chunks_exact(width) {
@@ -93,7 +93,7 @@ fn assign(
             changed |= *nearest != best;
             *nearest = best;
         }
-        look();
+        interrupts::check();
     }
     Ok(changed)
 }

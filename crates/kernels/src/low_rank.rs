@@ -10,7 +10,7 @@
 //! panel at a time, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits, values
 //! and products are 32.
 
-use crate::base::interrupts::look;
+use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
@@ -124,7 +124,7 @@ impl LowRank {
                 };
                 products_into(known, inverse, &mut out[from..], rank);
             }
-            look();
+            interrupts::check();
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ fn inverse(lower: &[f64], rank: usize) -> Result<Vec<f64>, OutOfMemory> {
         }
         let scale = 1.0 / factors[row];
         own.iter_mut().for_each(|value| *value *= scale);
-        look();
+        interrupts::check();
     }
     Ok(inverse)
 }

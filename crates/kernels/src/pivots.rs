@@ -31,7 +31,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::interrupts::look;
+use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, list, OutOfMemory, Room as _};
 use crate::base::random::{Random, Stream};
 use crate::error::KernelError;
@@ -297,7 +297,7 @@ impl Pivots {
                 };
                 subtract_products(before, theirs, block, width);
             }
-            look();
+            interrupts::check();
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Dense parts are a matrix product of `matrixmultiply`. A row's sparse entries each go through the landmarks that have that
 //! feature, so a million features cost no more than the entries that meet.
 
-use crate::base::interrupts::look;
+use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::rows::Rows;
@@ -86,7 +86,7 @@ impl Landmarks {
             self.products(rows, from, out);
             let (own, squares) = (&rows.squares()[from..from + count], self.rows.squares());
             kernel.values(level, out, own, squares);
-            look();
+            interrupts::check();
         }
     }
 

@@ -45,7 +45,7 @@ mod training;
 pub(crate) use pgsvm_base as base;
 pub(crate) use pgsvm_simd as simd;
 
-pub use base::interrupts::look_by;
+pub use base::interrupts::check_by;
 pub use base::memory::{self, OutOfMemory};
 pub use base::step::Step;
 pub use pgsvm_kernels as kernels;

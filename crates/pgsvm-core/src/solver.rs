@@ -114,7 +114,7 @@ impl<T: Real> Solver<T> {
         let intercept = if problem.intercept() { 1.0 } else { 0.0 };
         let states = specs.iter();
         let states = states.map(|spec| {
-            interrupts::look();
+            interrupts::check();
             HeadState::new(problem, spec, facts, (together, specs.len()))
         });
         let states = gathered(states)?;

@@ -176,7 +176,7 @@ impl Evaluation {
     fn judge(&mut self, portion: Portion) -> Result<(), TrainError> {
         let (held_out, cost) = (&self.held_out, self.at.cost);
         for row in &self.order[portion.rows] {
-            interrupts::look();
+            interrupts::check();
             let row = *row as usize;
             let predicted = predicted_class(held_out.of(row, cost));
             self.fold.add(held_out.class(row), predicted);

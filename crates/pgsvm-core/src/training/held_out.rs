@@ -77,7 +77,7 @@ impl HeldOutDecisions {
             return;
         };
         for cost in 0..self.costs.len() {
-            interrupts::look();
+            interrupts::check();
             let first = self.head(cost, place);
             for head in 0..heads {
                 self.decisions[ordinal * width + cost * heads + head] =

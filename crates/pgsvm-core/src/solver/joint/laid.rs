@@ -23,7 +23,7 @@ impl JointHeads {
         let (width, as_they_are) = (self.width, *factors == [1.0; LANES]);
         let rows = self.alpha.chunks(width * ROWS_A_LOOK);
         for (alpha, laid) in rows.zip(self.laid.chunks_mut(width * ROWS_A_LOOK)) {
-            interrupts::look();
+            interrupts::check();
             let alpha = alpha.iter().skip(block).step_by(width);
             for (alpha, laid) in alpha.zip(laid.iter_mut().skip(block).step_by(width)) {
                 let new: Lanes = match as_they_are {
@@ -43,7 +43,7 @@ impl JointHeads {
         let laid = self.laid.iter_mut().skip(block).step_by(self.width);
         for (row, (alpha, laid)) in alpha.zip(laid).enumerate() {
             if row % ROWS_A_LOOK == 0 {
-                interrupts::look();
+                interrupts::check();
             }
             let present = (f64::from(alpha[k]) * factor) as f32;
             alpha[k] = std::mem::replace(&mut laid[k], present);

@@ -124,7 +124,7 @@ impl Matrix {
         let pitch = self.pitch.max(1);
         let (by_lane, by_block) = sums.begin(self.stride);
         for (lane, of_lane) in by_lane.iter_mut().enumerate() {
-            interrupts::look();
+            interrupts::check();
             let given = given.map(|given| [given[lane]; LANES]);
             let mut sum = [[0.0; LANES]; SUMS];
             let own = self.front.chunks_mut(pitch).nth(lane).unwrap_or_default();
@@ -145,7 +145,7 @@ impl Matrix {
         let own = own.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         let others = others.as_chunks_mut::<LANES>().0.chunks_exact_mut(width);
         for (feature, (own, other)) in own.zip(others).enumerate() {
-            interrupts::look();
+            interrupts::check();
             for (n, (own, other)) in own.iter_mut().zip(other).enumerate() {
                 let beside = beside.map_or(&ONES, |beside| {
                     &beside.rest.as_chunks::<LANES>().0[feature * width + n]
@@ -207,11 +207,11 @@ impl Matrix {
     pub(super) fn fill(&mut self, values: &[f32]) {
         let (front, rest) = values.split_at(self.dense);
         for lane in 0..self.stride {
-            interrupts::look();
+            interrupts::check();
             self.front[lane * self.pitch..][..self.dense].copy_from_slice(front);
         }
         for (own, value) in self.rest.chunks_exact_mut(self.stride).zip(rest) {
-            interrupts::look();
+            interrupts::check();
             own.fill(*value);
         }
     }
@@ -219,7 +219,7 @@ impl Matrix {
     /// Keeps these lanes, in ascending order, and no other; `stride`: lanes from now on.
     pub(super) fn keep(&mut self, lanes: &[usize], stride: usize) {
         for (new, &old) in lanes.iter().enumerate() {
-            interrupts::look();
+            interrupts::check();
             let from = old * self.pitch;
             self.front
                 .copy_within(from..from + self.pitch, new * self.pitch);
@@ -227,7 +227,7 @@ impl Matrix {
         self.front.truncate(stride * self.pitch);
         let features = self.rest.len() / self.stride;
         for feature in 0..features {
-            interrupts::look();
+            interrupts::check();
             for (new, &old) in lanes.iter().enumerate() {
                 self.rest[feature * stride + new] = self.rest[feature * self.stride + old];
             }

@@ -33,7 +33,7 @@ impl JointHeads {
             shrunk: filled(0, self.width)?,
         };
         for row in 0..self.facts.rows {
-            interrupts::look();
+            interrupts::check();
             self.pack_row(row, &order, &mut before);
         }
         if let Some(metric) = &mut self.metric {
@@ -84,7 +84,7 @@ impl JointHeads {
         let mut heads = Vec::new();
         heads.room(states.len())?;
         for (head, state) in states.into_iter().enumerate() {
-            interrupts::look();
+            interrupts::check();
             let lane = self.lane_of[head];
             let mut own = Head::new(&self.specs[head], state, self.intercept.into(), &self.facts)?;
             if own.state.runs() {

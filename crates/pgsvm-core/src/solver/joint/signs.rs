@@ -59,7 +59,7 @@ impl JointHeads {
         let each = self.blocks.len();
         let heads = self.head_of.chunks(LANES);
         let signs = &mut self.signs.all[place * each..][..each];
-        interrupts::look();
+        interrupts::check();
         for (signs, heads) in signs.iter_mut().zip(heads) {
             *signs = std::array::from_fn(|k| match heads.get(k) {
                 Some(&head) => self.specs[head].signs.of(group).into(),

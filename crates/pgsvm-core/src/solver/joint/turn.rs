@@ -69,7 +69,7 @@ impl JointHeads {
         }
         let mut visits = 0;
         for n in 0..self.facts.rows.div_ceil(64) {
-            interrupts::look();
+            interrupts::check();
             for row in ones(self.active_word(n), n) {
                 let lanes = self.blocks.iter().zip(&self.shrunk[row * self.width..]);
                 let lanes = lanes.map(|(block, shrunk)| (block.running & !shrunk).count_ones());

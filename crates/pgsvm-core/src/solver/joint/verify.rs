@@ -200,7 +200,7 @@ impl JointHeads {
         // heads come in the order of their lanes: a block's scores serve one after the other
         let (mut scored, mut scores) = (None, [0.0; LANES]);
         if proofs.len() > LANES {
-            interrupts::look();
+            interrupts::check();
         }
         for (head, proof) in &mut proofs {
             let y = f64::from(self.specs[*head].signs.of(row.group()));
@@ -240,7 +240,7 @@ impl JointHeads {
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(super) fn end_proofs(&mut self) -> Result<(), OutOfMemory> {
         for (head, mut proof) in std::mem::take(&mut self.proofs) {
-            interrupts::look();
+            interrupts::check();
             let lane = self.lane_of[head];
             let Terms { c, loss, .. } = self.states[head].terms;
             let from = f64::from(self.start.column(lane).get(self.facts.features));

@@ -176,7 +176,7 @@ impl JointHeads {
     #[inline(always)]
     fn look(&self) {
         if self.blocks.len() >= MANY_BLOCKS {
-            interrupts::look();
+            interrupts::check();
         }
     }
 
