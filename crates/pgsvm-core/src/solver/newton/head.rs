@@ -44,6 +44,8 @@ use crate::task::report::relative_gap;
 /// and passes over it at most.
 const SAMPLE_GAIN: f64 = 0.005;
 const SAMPLE_PASSES: u32 = 12;
+/// What rounding may put a dual objective above the primal one, relatively.
+const DUAL_ROUNDING: f64 = 1e-12;
 /// Passes over all rows after which what was found is handed over as it is.
 pub(super) const MOST_PASSES: u32 = 100;
 /// Steps from the same weights that may lead to a larger primal before they are shortened.
@@ -373,11 +375,11 @@ impl Newton {
             true => (a / b * (a / 4.0), 0.5 * a / b),
             false => (0.0, 0.0),
         };
-        // at the optimum both are the same, but for rounding
-        let dual = if dual.is_finite() {
-            dual.min(primal)
-        } else {
-            0.0
+        let dual = match dual {
+            dual if !dual.is_finite() => 0.0,
+            // at the optimum both are the same, but for rounding; what lies further above shows an error and is left to be seen
+            dual if dual > primal && dual <= primal * (1.0 + DUAL_ROUNDING) => primal,
+            dual => dual,
         };
         Value {
             primal,
