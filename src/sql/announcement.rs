@@ -378,7 +378,9 @@ fn processes(trained: &Trained, trainers: usize) -> String {
         many => text += &format!(", {many} helpers"),
     }
     // rows that stream have one trainer
-    if trainers > 1 && trained.trainer.report.resident {
+    let report = &trained.trainer.report;
+    // Newton's method sums up in one
+    if trainers > 1 && report.resident && !report.newton {
         text += &format!(", {trainers} trainers");
     }
     text
