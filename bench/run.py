@@ -5,12 +5,14 @@ pictures are written from all that lies there. Cases that were measured elsewher
 pictures as they stand. A section says when and on what it was measured.
 """
 
+import hashlib
 import importlib
 import json
 import os
 import re
 import sys
 import time
+from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -60,7 +62,7 @@ def main():
         before, started = machine.description(), time.time()
         found = case.measure(Run(mode))
         after = os.getloadavg()[0]
-        about = {**before, "mode": mode, "load_after": after, "seconds": time.time() - started}
+        about = {**before, "case": digest(case), "mode": mode, "load_after": after, "seconds": time.time() - started}
         (FOUND / f"{name}.json").write_text(json.dumps({"about": about, "found": found}, indent=1))
     write()
 
@@ -72,8 +74,8 @@ def write():
     for name in CASES:
         case = importlib.import_module(f"cases.{name}")
         title = case.TITLE
-        if (FOUND / f"{name}.json").exists():
-            stored = json.loads((FOUND / f"{name}.json").read_text())
+        stored = found_by(case, FOUND / f"{name}.json")
+        if stored:
             body, reached, pictures = case.report(stored["found"])
             for picture in pictures:
                 picture.save(RESULTS)
@@ -95,6 +97,16 @@ def write():
         head += "\n## Pictures\n\n" + "\n".join(images)
     document.write_text(head + "\n" + "\n".join(sections))
     print(f"wrote {document}")
+
+
+def digest(case):
+    return hashlib.sha256(Path(case.__file__).read_bytes()).hexdigest()
+
+
+def found_by(case, file):
+    """What this case found, None where nothing is kept or another form of it did."""
+    stored = json.loads(file.read_text()) if file.exists() else {"about": {}}
+    return stored if stored["about"].get("case") == digest(case) else None
 
 
 class Kept:
