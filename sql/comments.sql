@@ -15,6 +15,7 @@ COMMENT ON TABLE svm_key_leeway IS
 COMMENT ON TABLE svm_key_scaling IS 'the scaling of rows in which leeways are measured; no dump has it';
 COMMENT ON TABLE svm_key_metric IS 'the metrics by class in which leeways are measured; no dump has it';
 COMMENT ON TABLE svm_source IS 'the queries of versions that were trained on one: their owner''s to see';
+COMMENT ON TABLE svm_landmark IS 'rows that kernel machines compare rows with, scaled; their factors are in svm_weight';
 COMMENT ON TABLE svm_log IS 'what happened when in a training: arrays of equal length, which svm_training_log shows as rows';
 
 COMMENT ON SEQUENCE svm_model_id_seq IS 'not used; dumps of pgsvm 0.2.0 set it';
@@ -97,6 +98,12 @@ COMMENT ON COLUMN svm_versions.options IS 'options as given';
 COMMENT ON COLUMN svm_versions.given IS 'settings that somebody gave, which the next training takes over';
 COMMENT ON COLUMN svm_versions.trained_by IS 'role that trained it; NULL where that is not known';
 COMMENT ON COLUMN svm_versions.server_version IS 'version of PostgreSQL that it was trained on';
+COMMENT ON COLUMN svm_models.kernel IS 'linear, or the kernel of a kernel machine';
+COMMENT ON COLUMN svm_models.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
+COMMENT ON COLUMN svm_models.left_out IS 'part of the kernel''s trace that the landmarks leave out, on the sample that they were chosen of';
+COMMENT ON COLUMN svm_versions.kernel IS 'linear, or the kernel of a kernel machine';
+COMMENT ON COLUMN svm_versions.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
+COMMENT ON COLUMN svm_versions.left_out IS 'part of the kernel''s trace that the landmarks leave out, on the sample that they were chosen of';
 
 COMMENT ON COLUMN svm_progress.pid IS 'the process';
 COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';

@@ -66,7 +66,13 @@ SELECT
     version.options,
     version.trained_by,
     version.server_version,
-    version.given
+    version.given,
+    coalesce(version.features OPERATOR(pg_catalog.#>>) '{kernel,function}', 'linear') AS kernel,
+    -- of a kernel machine: how many landmarks, and the part of the kernel's trace that they leave out
+    CASE pg_catalog.jsonb_typeof(version.features OPERATOR(pg_catalog.#>) '{kernel,landmarks}') WHEN 'number'
+        THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,landmarks}')::numeric END AS landmarks,
+    CASE pg_catalog.jsonb_typeof(version.features OPERATOR(pg_catalog.#>) '{kernel,left_out}') WHEN 'number'
+        THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,left_out}')::numeric::float8 END AS left_out
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -95,7 +101,10 @@ SELECT
     pg_catalog.cardinality(label_values) AS classes,
     probabilities,
     granted_to,
-    training_auc
+    training_auc,
+    kernel,
+    landmarks,
+    left_out
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';

@@ -30,6 +30,7 @@ ALTER TABLE svm_key_scaling ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_key_metric ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_source ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_landmark ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
@@ -107,6 +108,19 @@ CREATE POLICY svm_log_writer ON svm_log FOR INSERT WITH CHECK (
     )
 );
 
+-- Landmarks are rows of the table trained on, or means of them: whoever may predict reads them.
+DROP POLICY IF EXISTS svm_landmark_reader ON svm_landmark;
+CREATE POLICY svm_landmark_reader ON svm_landmark FOR SELECT USING (
+    EXISTS (SELECT FROM svm_version AS version WHERE version.id = version_id)
+);
+DROP POLICY IF EXISTS svm_landmark_writer ON svm_landmark;
+CREATE POLICY svm_landmark_writer ON svm_landmark FOR INSERT WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_version AS version JOIN svm_model AS model ON model.id = version.model_id
+        WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
+    )
+);
+
 -- Dual variables say which rows were trained on, and no prediction wants them: they are the owner's alone.
 DROP POLICY IF EXISTS svm_dual_owner ON svm_dual;
 CREATE POLICY svm_dual_owner ON svm_dual USING (
@@ -160,13 +174,13 @@ CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
 );
 
 REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
-    svm_log, svm_source FROM PUBLIC;
+    svm_log, svm_source, svm_landmark FROM PUBLIC;
 GRANT SELECT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling,
-    svm_key_metric, svm_log, svm_source TO PUBLIC;
+    svm_key_metric, svm_log, svm_source, svm_landmark TO PUBLIC;
 -- with their rows go, by triggers, those that belong to them
 GRANT DELETE ON svm_model, svm_permission, svm_version TO PUBLIC;
 GRANT INSERT (name, owner, current_version), UPDATE (name, owner, current_version) ON svm_model TO PUBLIC;
-GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log, svm_source TO PUBLIC;
+GRANT INSERT ON svm_permission, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric, svm_log, svm_source, svm_landmark TO PUBLIC;
 GRANT INSERT (
     model_id, version, trained_at, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,

@@ -20,7 +20,12 @@ CREATE OR REPLACE FUNCTION svm_train(
     key text DEFAULT NULL,
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
-    metric text DEFAULT NULL
+    metric text DEFAULT NULL,
+    kernel text DEFAULT NULL,
+    gamma float8 DEFAULT NULL,
+    degree int DEFAULT NULL,
+    coef0 float8 DEFAULT NULL,
+    rank int DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -46,7 +51,12 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     key text DEFAULT NULL,
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
-    metric text DEFAULT NULL
+    metric text DEFAULT NULL,
+    kernel text DEFAULT NULL,
+    gamma float8 DEFAULT NULL,
+    degree int DEFAULT NULL,
+    coef0 float8 DEFAULT NULL,
+    rank int DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -73,7 +83,12 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     metric text DEFAULT NULL,
-    fold_order text DEFAULT NULL
+    fold_order text DEFAULT NULL,
+    kernel text DEFAULT NULL,
+    gamma float8 DEFAULT NULL,
+    degree int DEFAULT NULL,
+    coef0 float8 DEFAULT NULL,
+    rank int DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
                  score float8, overall float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';

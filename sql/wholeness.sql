@@ -5,6 +5,7 @@ CREATE OR REPLACE VIEW svm_problems WITH (security_invoker = true) AS
 WITH stored (version_id, table_name, rows) AS (
     SELECT version_id, 'svm_head', pg_catalog.count(*) FROM svm_head GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_weight', pg_catalog.count(*) FROM svm_weight GROUP BY version_id
+    UNION ALL SELECT version_id, 'svm_landmark', pg_catalog.count(*) FROM svm_landmark GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_dual', pg_catalog.count(*) FROM svm_dual GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_key', pg_catalog.count(*) FROM svm_key GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_key_dual', pg_catalog.count(*) FROM svm_key_dual GROUP BY version_id
@@ -74,7 +75,8 @@ FROM pg_catalog.pg_trigger JOIN (VALUES
     ('svm_version', 'svm_version_emptied', 'O'),
     ('svm_permission', 'svm_permission_changed', 'A'),
     ('svm_head', 'svm_head_changed', 'R'),
-    ('svm_weight', 'svm_weight_changed', 'R')
+    ('svm_weight', 'svm_weight_changed', 'R'),
+    ('svm_landmark', 'svm_landmark_changed', 'R')
 ) AS made (relation, name, enabled)
     ON tgrelid OPERATOR(pg_catalog.=) made.relation::oid AND tgname OPERATOR(pg_catalog.=) made.name
 WHERE tgenabled::text OPERATOR(pg_catalog.<>) made.enabled

@@ -8,6 +8,7 @@ mod changes;
 mod class_argument;
 mod classes;
 mod heads;
+mod kernel_machine;
 mod load;
 pub mod text;
 mod version;
@@ -17,6 +18,7 @@ pub use cache::{check_length, find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Sigmoid};
+pub use kernel_machine::KernelMachine;
 pub use version::Model;
 
 use crate::base::errors::Failure;

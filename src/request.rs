@@ -7,6 +7,7 @@ mod class_weight;
 pub mod deploy;
 pub mod given;
 mod holding_out;
+mod kernel;
 mod options;
 pub mod reads;
 mod solver;
@@ -32,7 +33,7 @@ use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Inner, Scale};
+use pgsvm_core::{Inner, LowRankJob, Scale};
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
@@ -63,6 +64,11 @@ pub struct Arguments {
     pub key: Option<String>,
     pub options: Option<JsonText>,
     pub exclude: Option<Vec<Option<String>>>,
+    pub kernel: Option<String>,
+    pub gamma: Option<f64>,
+    pub degree: Option<i32>,
+    pub coef0: Option<f64>,
+    pub rank: Option<i32>,
 }
 
 /// A training that can start.
@@ -83,6 +89,8 @@ pub struct Request {
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub terms: Terms,
+    /// The kernel machine that is asked for; None for a linear one.
+    pub kernel: Option<LowRankJob>,
     pub plan: Plan,
     pub fold_column: Option<String>,
     /// The column in whose order folds go forward.
@@ -158,6 +166,7 @@ impl Arguments {
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
+        let kernel = kernel::kernel(&self, &choices)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
@@ -209,6 +218,7 @@ impl Arguments {
             nulls,
             categories: choices.categories,
             terms,
+            kernel,
             fold_column: fold_column.filter(|_| plan.holds_out()),
             fold_order: fold_order.filter(|_| plan.holds_out()),
             plan,

@@ -1,5 +1,7 @@
 //! The processes of a training, the roles they play, and what comes out. Knows neither the SQL face nor the tables.
 
+mod any_reader;
+mod failures;
 pub mod fit;
 pub mod leader;
 pub mod outcome;
@@ -7,6 +9,7 @@ mod processes;
 mod progress;
 mod recheck;
 mod roles;
+mod spool;
 pub mod validation;
 pub mod weights;
 mod worker;

@@ -25,10 +25,10 @@ CREATE TRIGGER svm_model_emptied AFTER TRUNCATE ON svm_model
     FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('model_id', 'svm_permission', 'svm_version');
 CREATE TRIGGER svm_version_children AFTER DELETE ON svm_version
     FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
-        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source');
+        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source', 'svm_landmark');
 CREATE TRIGGER svm_version_emptied AFTER TRUNCATE ON svm_version
     FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('version_id', 'svm_head', 'svm_weight', 'svm_dual', 'svm_key',
-        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source');
+        'svm_key_dual', 'svm_key_leeway', 'svm_key_scaling', 'svm_key_metric', 'svm_log', 'svm_source', 'svm_landmark');
 
 -- Grants say whose model they are about.
 CREATE FUNCTION svm_internal.svm_owner_changed() RETURNS trigger
@@ -78,6 +78,22 @@ CREATE UNLOGGED TABLE svm_key_metric (
     constant real NOT NULL,
     PRIMARY KEY (version_id, class)
 );
+
+-- The landmarks of a kernel machine, with which rows are compared: scaled rows of the table that it was trained on, or means
+-- of such rows. How, and with which scaling, stands in svm_version.features; their factors are the weights in svm_weight.
+CREATE TABLE svm_landmark (
+    version_id bigint NOT NULL,
+    landmark int NOT NULL CHECK (landmark >= 0),
+    -- the first features, and ids and values of the others that are not 0, ascending
+    dense real[] NOT NULL,
+    sparse_index bigint[] NOT NULL,
+    sparse_value real[] NOT NULL,
+    PRIMARY KEY (version_id, landmark)
+);
+SELECT pg_catalog.pg_extension_config_dump('svm_landmark', '');
+CREATE TRIGGER svm_landmark_changed AFTER INSERT OR UPDATE OR DELETE ON svm_landmark
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_weight_changed();
+ALTER TABLE svm_landmark ENABLE REPLICA TRIGGER svm_landmark_changed;
 
 -- The query that a version was trained on, which is its owner's to see.
 CREATE TABLE svm_source (

@@ -127,6 +127,7 @@ impl StoredVersion {
 
 /// The whole file.
 fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
+    model.check_linear("LIBLINEAR's format")?;
     if model.features.unit_rows.is_some() {
         return Err(Failure::new(
             Code::ERRCODE_FEATURE_NOT_SUPPORTED,

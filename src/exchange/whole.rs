@@ -124,6 +124,9 @@ pub fn import(
         Ok(id)
     })
     .map_err(spi_failure)?;
+    if let Some(machine) = &model.kernel {
+        chunks::insert_landmarks(schema, id, machine.landmarks()).map_err(spi_failure)?;
+    }
     for head in 0..model.heads.len() {
         text::chunks(&model, head, |chunk| {
             chunks::insert_weight_chunk(schema, id, &chunk).map_err(spi_failure)
@@ -145,6 +148,13 @@ fn stored_rows(model: &Model) -> Result<Value, Failure> {
     Ok(StoredRows::to_json(&[
         ("svm_head", heads),
         ("svm_weight", chunks),
+        (
+            "svm_landmark",
+            model
+                .kernel
+                .as_ref()
+                .map_or(0, |machine| machine.landmarks().len()),
+        ),
     ]))
 }
 

@@ -49,6 +49,7 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 fn expression(model: &Model, class: usize) -> Result<String, Failure> {
+    model.check_linear("svm_as_sql")?;
     let (head, sign) = model.head_of_class(class);
     let written = Written {
         model,

@@ -2,7 +2,7 @@
 //! they are made, as a model may have many millions; SQL puts them in order.
 
 use crate::base::errors::OrRaise;
-use crate::model::{self, Model};
+use crate::model::{self, KernelMachine, Model};
 use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
@@ -38,6 +38,10 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
         for (number, head) in model.heads.iter().enumerate() {
             out.put(number, None, "(intercept)", head.intercept);
         }
+        if let Some(machine) = &model.kernel {
+            out.landmarks(machine);
+            return pg_sys::Datum::from(0);
+        }
         for feature in 0..model.dense_count {
             let weights = || (0..model.heads.len()).map(|head| model.dense_of(head)[feature]);
             out.feature(feature as u64, weights);
@@ -53,6 +57,9 @@ unsafe fn svm_weights_unordered(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
 /// By head the standardized weights summed up by amount, as far as deviations are known.
 fn totals(model: &Model) -> Vec<f64> {
     let mut totals = vec![0.0; model.heads.len()];
+    if model.kernel.is_some() {
+        return totals;
+    }
     let mut add = |feature: u64, head: usize, weight: f64| {
         if let Some(deviation) = model.features.deviation(feature) {
             totals[head] += (weight * deviation).abs();
@@ -78,6 +85,20 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
+    /// Adds the factors of a kernel machine, under its landmarks' numbers.
+    ///
+    /// # Safety
+    /// The rows are those of `svm_weights_unordered`.
+    unsafe fn landmarks(&mut self, machine: &KernelMachine) {
+        for head in 0..self.model.heads.len() {
+            for (number, factor) in machine.factors(head).iter().enumerate() {
+                crate::pg::check_for_interrupts();
+                // SAFETY: as the caller promises.
+                unsafe { self.put(head, None, &format!("landmark {}", number + 1), *factor) };
+            }
+        }
+    }
+
     /// Adds a feature's weights, by head.
     ///
     /// # Safety

@@ -1,6 +1,7 @@
 //! Which columns a model reads, and what training learned of them. Stored with the model.
 
 use super::category::Dictionary;
+use super::kernel_form::KernelForm;
 use super::stored;
 use crate::base::text::listed;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
@@ -111,6 +112,9 @@ pub struct FeatureSet {
     /// those that come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_rows: Option<Rc<Scaling>>,
+    /// Of a kernel machine: how rows are compared with landmarks, whose weights there are in place of the features'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Rc<KernelForm>>,
 }
 
 /// A column that training leaves out because its type is none that features come from.
@@ -202,6 +206,7 @@ impl FeatureSet {
             means: self.means.clone(),
             constant: gathered(self.constant.iter().cloned())?,
             unit_rows: self.unit_rows.clone(),
+            kernel: self.kernel.clone(),
             ..self.without_data()?
         })
     }
@@ -320,8 +325,9 @@ impl FeatureSet {
             .unit_rows
             .as_ref()
             .map_or(0, |scaling| 2 * scaling.dense + scaling.sparse_factor.len());
+        let kernel = self.kernel.as_ref().map_or(0, |kernel| kernel.bytes());
         let numbers = self.means.len() + 2 * self.spread.deviation.len() + scaling;
-        parts + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
+        parts + kernel + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
     }
 }
 

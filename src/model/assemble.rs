@@ -3,12 +3,15 @@
 
 use super::classes::is_number;
 use super::heads::{Head, Sigmoid};
+use super::kernel_machine::KernelMachine;
 use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
 use crate::catalog::whole::StoredRows;
-use crate::features::{FeatureSet, Nulls, LONGEST_VALUE_BYTES};
+use crate::features::{FeatureSet, KernelForm, Nulls, LONGEST_VALUE_BYTES};
 use crate::pg::memory;
 use crate::targets::labels::MOST_CLASSES;
+use pgsvm_core::kernels::Rows;
+use pgsvm_core::memory::gathered;
 
 /// Sparse features have 32-bit numbers.
 const MOST_SPARSE: u64 = 1 << 32;
@@ -60,6 +63,10 @@ impl Header {
         if unit_rows.is_some_and(|scaling| !scaling.is_sound() || scaling.dense != dense_count) {
             return Err("lacks the scaling of its rows");
         }
+        let kernel = features.kernel.as_ref();
+        if kernel.is_some_and(|kernel| !kernel.is_sound(dense_count)) {
+            return Err("has a kernel that makes no sense");
+        }
         let model = Model {
             name: name.to_owned(),
             features,
@@ -74,6 +81,7 @@ impl Header {
             dense_count,
             dense: Vec::new(),
             sparse: SparseWeights::default(),
+            kernel: None,
         };
         Ok((model, count))
     }
@@ -148,6 +156,27 @@ fn numeric_labels(label_type: &str, labels: &[String]) -> Option<Vec<f64>> {
     differ.then_some(numbers)
 }
 
+/// Adds a landmark of the kernel machine `form` behind those that are there: dense features, and numbers and value bits of
+/// the others.
+pub fn add_landmark(
+    form: &KernelForm,
+    rows: &mut Rows,
+    dense: &[f32],
+    entries: &[[u32; 2]],
+) -> Result<(), Bad> {
+    let mut values = entries.iter().map(|[_, bits]| f32::from_bits(*bits));
+    let sound = rows.len() < form.landmarks
+        && dense.len() == form.width
+        && entries.iter().all(|[id, _]| *id as usize >= form.width)
+        && entries.windows(2).all(|two| two[0][0] < two[1][0])
+        && values.all(f32::is_finite)
+        && dense.iter().all(|value| value.is_finite());
+    if !sound {
+        return Err(Bad::Chunk("has a landmark that is no row of its features"));
+    }
+    rows.push(dense, entries).map_err(|_| Bad::Memory)
+}
+
 /// Why a chunk of weights is refused.
 pub enum Bad {
     Memory,
@@ -163,7 +192,9 @@ impl From<OutOfMemory> for Bad {
 /// A model whose weights are being read, chunk after chunk, head after head.
 pub struct Loading<'a> {
     model: &'a mut Model,
+    /// Features, or landmarks of a kernel machine, and those of them that are dense: landmarks all are.
     feature_count: u64,
+    dense_count: usize,
     /// The head of the last chunk.
     head: usize,
     /// The lowest id that this head's next chunk may hold.
@@ -175,14 +206,19 @@ pub struct Loading<'a> {
 impl<'a> Loading<'a> {
     pub fn new(model: &'a mut Model, feature_count: u64) -> Result<Self, OutOfMemory> {
         let heads = model.heads.len();
+        let (feature_count, dense_count) = match &model.features.kernel {
+            Some(kernel) => (kernel.landmarks as u64, kernel.landmarks),
+            None => (feature_count, model.dense_count),
+        };
         // the list of features may claim more of them than there are weights: what is not filled costs nothing
         model.dense = heads
-            .checked_mul(model.dense_count)
+            .checked_mul(dense_count)
             .and_then(memory::zeros)
             .ok_or(OutOfMemory)?;
         Ok(Self {
             model,
             feature_count,
+            dense_count,
             head: 0,
             next: 0,
             sparse: core::iter::repeat_with(SparseWeights::default)
@@ -230,7 +266,7 @@ impl<'a> Loading<'a> {
 
     /// Puts a weight of the current head where it belongs.
     fn put(&mut self, id: u64, weight: f64) -> Result<(), Bad> {
-        let dense_count = self.model.dense_count;
+        let dense_count = self.dense_count;
         match id.checked_sub(dense_count as u64) {
             None => self.model.dense[self.head * dense_count + id as usize] = weight,
             Some(id) => {
@@ -243,8 +279,20 @@ impl<'a> Loading<'a> {
         Ok(())
     }
 
-    /// Lays the heads' sparse weights side by side.
-    pub fn finish(mut self) -> Result<(), Bad> {
+    /// Lays the heads' sparse weights side by side. Of a kernel machine `landmarks` are its landmarks.
+    pub fn finish(mut self, landmarks: Option<Rows>) -> Result<(), Bad> {
+        if let Some(form) = &self.model.features.kernel {
+            let factors = core::mem::take(&mut self.model.dense);
+            let intercepts = self.model.heads.iter().map(|head| head.intercept);
+            let intercepts = gathered(intercepts).map_err(|_| Bad::Memory)?;
+            let landmarks = landmarks.filter(|rows| rows.len() == form.landmarks);
+            let landmarks = landmarks.ok_or(Bad::Chunk("lacks landmarks"))?;
+            let dense = self.model.dense_count;
+            let machine = KernelMachine::new(form.clone(), dense, landmarks, factors, intercepts)?;
+            self.model.kernel =
+                Some(machine.ok_or(Bad::Chunk("has a kernel that makes no sense"))?);
+            return Ok(());
+        }
         self.model.sparse = match self.sparse.len() {
             1 => self.sparse.remove(0),
             _ => SparseWeights::joined(self.sparse, crate::pg::check_for_interrupts)?,

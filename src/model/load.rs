@@ -6,14 +6,15 @@ use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::json;
 use crate::catalog::whole::StoredRows;
-use crate::features::FeatureSet;
+use crate::features::{FeatureSet, KernelForm};
 use crate::pg::array::NumberArray;
 use crate::pg::select::{Parameter, PreparedSelect, ResultRow};
 use crate::pg::statement;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::kernels::Rows;
+use pgsvm_core::memory::{gathered, list, OutOfMemory};
 use std::cell::RefCell;
 use std::ffi::CString;
 
@@ -211,6 +212,10 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
     });
     let (mut model, feature_count) = header.unwrap_or_else(|| Err(damaged(&name, "is gone")))?;
     read_heads(plans, &parameters, &mut model)?;
+    let landmarks = match model.features.kernel.clone() {
+        Some(form) => Some(read_landmarks(plans, &parameters, &model, &form)?),
+        None => None,
+    };
     let mut loading = Loading::new(&mut model, feature_count).map_err(|_| out_of_memory(&name))?;
     let mut outcome = Ok(());
     let mut chunks = 0;
@@ -219,7 +224,7 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
         outcome = read_chunk(&mut loading, row);
         outcome.is_ok()
     });
-    match outcome.and_then(|()| loading.finish()) {
+    match outcome.and_then(|()| loading.finish(landmarks)) {
         Ok(()) => model
             .stored_rows
             .check(&model.name, "svm_weight", chunks)
@@ -299,6 +304,61 @@ fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), &'static str> {
     let class = row.text(2).unwrap_or_default();
     let intercept = row.float8(3).unwrap_or(f64::NAN);
     assemble::add_head(model, &class, intercept, (row.float8(4), row.float8(5)))
+}
+
+/// Reads the landmarks of a kernel machine.
+fn read_landmarks(
+    plans: &Plans,
+    parameters: &[Parameter<'_>],
+    model: &Model,
+    form: &KernelForm,
+) -> Result<Rows, Failure> {
+    let select = format!(
+        "SELECT l.landmark, l.dense, l.sparse_index, l.sparse_value FROM {}.svm_landmark AS l
+         WHERE l.version_id OPERATOR(pg_catalog.=) $1 ORDER BY l.landmark",
+        plans.schema_name
+    );
+    let (mut rows, mut outcome, mut found) = (Rows::new(form.width), Ok(()), 0);
+    PreparedSelect::kept(&select, &[pg_sys::INT8OID]).for_each(parameters, |row| {
+        found += 1;
+        if outcome.is_ok() {
+            outcome = read_landmark(row, form, &mut rows);
+        }
+        true
+    });
+    model
+        .stored_rows
+        .check(&model.name, "svm_landmark", found)?;
+    match outcome {
+        Ok(()) => Ok(rows),
+        Err(Bad::Memory) => Err(out_of_memory(&model.name)),
+        Err(Bad::Chunk(what)) => Err(damaged(&model.name, what)),
+    }
+}
+
+/// Reads the landmark behind those read before.
+fn read_landmark(row: &ResultRow, form: &KernelForm, rows: &mut Rows) -> Result<(), Bad> {
+    if row.int4(1).and_then(|number| usize::try_from(number).ok()) != Some(rows.len()) {
+        return Err(Bad::Chunk(
+            "has landmarks that are not numbered one after the other",
+        ));
+    }
+    let column = |at, kind| Ok::<_, Bad>(numbers(row, at, kind)?.unwrap_or_default());
+    let dense = column(2, NumberKind::Float4)?;
+    let (ids, values) = (column(3, NumberKind::Int8)?, column(4, NumberKind::Float4)?);
+    if ids.len() != values.len() {
+        return Err(Bad::Chunk(
+            "has a landmark with more or fewer features than values",
+        ));
+    }
+    let dense = gathered(dense.iter().map(|number| *number as f32));
+    // what is no such number comes out of order
+    let entries = ids.iter().zip(&values);
+    let entries = gathered(entries.map(|(id, value)| [*id as u32, (*value as f32).to_bits()]));
+    match (dense, entries) {
+        (Ok(dense), Ok(entries)) => assemble::add_landmark(form, rows, &dense, &entries),
+        _ => Err(Bad::Memory),
+    }
 }
 
 /// Reads a chunk of weights.

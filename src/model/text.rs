@@ -1,6 +1,7 @@
 //! A version as one text: what moves a model to another database, and what a function holds whose
 //! predictions read no table. Lines of JSON, so that it is written and read a piece at a time: the form's
-//! number and the model's name, the version, each head, the weights in chunks, and how many lines there were.
+//! number and the model's name, the version, each head, of a kernel machine each landmark, the weights in chunks, and how
+//! many lines there were.
 
 mod write;
 
@@ -10,8 +11,9 @@ use super::assemble::{self, Bad, Header, Loading};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::base::json;
-use crate::features::FeatureSet;
+use crate::features::{FeatureSet, KernelForm};
 use crate::pg::check_for_interrupts;
+use pgsvm_core::kernels::Rows;
 use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -20,6 +22,8 @@ use serde_json::value::RawValue;
 const FORM: u32 = 1;
 /// Most bytes of a line of weights: 16384 of the longest numbers and places.
 const MOST_LINE_BYTES: usize = 1 << 20;
+/// How a line with a landmark begins, which may be a long row.
+const LANDMARK: &str = "{\"landmark\":";
 /// Most bytes of any line.
 const MOST_VERSION_BYTES: usize = 1 << 28;
 
@@ -46,6 +50,26 @@ fn offsets<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<i32>>, D::Er
     Ok(Option::<Offsets>::deserialize(from)?.map(|all| all.0))
 }
 
+/// A landmark of a kernel machine: dense features, and numbers and values of the others.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextLandmark {
+    #[serde(deserialize_with = "list")]
+    dense: Vec<f32>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    index: Vec<u32>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    value: Vec<f32>,
+}
+
 /// What the tables say of a version beside weights: JSON objects by the names of columns, without what a model says itself.
 pub struct Facts {
     /// Of svm_version.
@@ -70,6 +94,7 @@ struct Line<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow)]
     head: Option<&'a RawValue>,
+    landmark: Option<TextLandmark>,
     chunk: Option<TextChunk>,
     lines: Option<usize>,
 }
@@ -138,13 +163,24 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
         line = next(&mut lines)?;
     }
     assemble::complete_heads(&mut model).map_err(|what| nonsense(&name, what))?;
+    let mut landmarks = None;
+    if let Some(form) = model.features.kernel.clone() {
+        let rows = landmarks.insert(Rows::new(form.width));
+        while let Some(landmark) = line.1.landmark.take() {
+            check_for_interrupts();
+            take_landmark(&form, rows, &landmark).map_err(|bad| bad_chunk(&name, bad))?;
+            line = next(&mut lines)?;
+        }
+    }
     let mut loading = Loading::new(&mut model, feature_count).map_err(|_| out_of_memory())?;
     while let Some(chunk) = line.1.chunk.take() {
         check_for_interrupts();
         take_chunk(&mut loading, &chunk).map_err(|bad| bad_chunk(&name, bad))?;
         line = next(&mut lines)?;
     }
-    loading.finish().map_err(|bad| bad_chunk(&name, bad))?;
+    loading
+        .finish(landmarks)
+        .map_err(|bad| bad_chunk(&name, bad))?;
     match (line.1.lines, lines.next()) {
         (Some(count), None) if count == line.0 => Ok((
             model,
@@ -169,6 +205,7 @@ fn next<'a>(
     };
     let most = match number {
         2 => MOST_VERSION_BYTES,
+        _ if line.starts_with(LANDMARK) => MOST_VERSION_BYTES,
         _ => MOST_LINE_BYTES,
     };
     if line.len() > most {
@@ -244,6 +281,18 @@ fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), &'static st
         number_of(head.intercept).unwrap_or(f64::NAN),
         sigmoid,
     )
+}
+
+fn take_landmark(form: &KernelForm, rows: &mut Rows, landmark: &TextLandmark) -> Result<(), Bad> {
+    if landmark.index.len() != landmark.value.len() {
+        return Err(Bad::Chunk(
+            "has a landmark with more or fewer features than values",
+        ));
+    }
+    let entries = landmark.index.iter().zip(&landmark.value);
+    let entries = gathered(entries.map(|(id, value)| [*id, value.to_bits()]));
+    let entries = entries.map_err(|_| Bad::Memory)?;
+    assemble::add_landmark(form, rows, &landmark.dense, &entries)
 }
 
 fn take_chunk(loading: &mut Loading<'_>, chunk: &TextChunk) -> Result<(), Bad> {

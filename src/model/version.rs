@@ -1,7 +1,9 @@
 //! One version of a model in memory, and what it decides about a row.
 
 use super::heads::Head;
+use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
@@ -27,15 +29,23 @@ pub struct Model {
     pub stored_rows: StoredRows,
     /// Number of dense features.
     pub dense_count: usize,
-    /// A weight per dense feature, head after head.
+    /// A weight per dense feature, head after head; none of a kernel machine.
     pub dense: Vec<f64>,
     pub sparse: SparseWeights,
+    /// Of a kernel machine, in place of weights.
+    pub kernel: Option<KernelMachine>,
 }
 
 impl Model {
     /// Weights times features plus intercept; there is one head. `row` holds as many dense features
     /// as there are dense weights; sparse ids that the training did not see count nothing.
     pub fn decision(&self, row: &FeatureBuffer) -> f64 {
+        if let Some(machine) = &self.kernel {
+            return machine
+                .decide_one(row)
+                .map_err(|_| self.no_memory())
+                .or_raise();
+        }
         let sparse: f64 = row
             .sparse_index
             .iter()
@@ -47,6 +57,10 @@ impl Model {
 
     /// The decision of each head.
     pub fn decisions(&self, row: &FeatureBuffer, out: &mut Vec<f64>) {
+        if let Some(machine) = &self.kernel {
+            let decided = machine.decide(row, out);
+            return decided.map_err(|_| self.no_memory()).or_raise();
+        }
         out.clear();
         if self.heads.len() == 1 {
             out.push(self.decision(row));
@@ -100,12 +114,38 @@ impl Model {
         self.name.rsplit_once('@').map_or("", |(name, _)| name)
     }
 
+    /// Refuses what needs a weight for each feature, which a kernel machine has not: `what` can do nothing with it.
+    pub fn check_linear(&self, what: &str) -> Result<(), Failure> {
+        if self.features.kernel.is_none() {
+            return Ok(());
+        }
+        let name = self.base_name().replace('\'', "''");
+        Err(Failure::new(
+            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!(
+                "model \"{}\" is a kernel machine, which has no weight for each feature: {what} is for linear models",
+                self.name
+            ),
+        )
+        .hint(format!(
+            "svm_predict('{name}', …) and svm_evaluate('{name}', …) work here; or train a linear model: kernel => 'linear'."
+        )))
+    }
+
+    fn no_memory(&self) -> Failure {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for a decision of model \"{}\"", self.name),
+        )
+    }
+
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let fixed = 4096;
         let labels: usize = self.labels.iter().map(|label| label.len() + 64).sum();
         let weights = self.dense.len() * size_of::<f64>() + self.sparse.bytes();
-        fixed + labels + self.features.bytes() + weights
+        let kernel = self.kernel.as_ref().map_or(0, KernelMachine::bytes);
+        fixed + labels + self.features.bytes() + weights + kernel
     }
 }
 

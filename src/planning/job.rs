@@ -12,7 +12,8 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
+    Balance, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale, Timing,
+    TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -45,6 +46,9 @@ pub struct Job {
     pub unit_rows: bool,
     pub terms: Terms,
     pub plan: Plan,
+    /// The kernel machine that is asked for; the process that reads makes it, and that is the leader.
+    #[serde(skip)]
+    pub kernel: Option<LowRankJob>,
     /// Whether each row's margin slack is measured, so that trainings that continue this one can screen rows.
     pub slacks: bool,
     /// Whether each class counts as much as every other.
@@ -104,6 +108,20 @@ pub struct TrainerOutcome {
 }
 
 impl Job {
+    /// Of the cache what the trainer's rows may take. Of a kernel machine those are the rows that its map makes; the rest is
+    /// for what they are made of.
+    pub fn trainer_cache_bytes(&self) -> usize {
+        match self.kernel {
+            Some(_) => self.cache_bytes / 2,
+            None => self.cache_bytes,
+        }
+    }
+
+    /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.
+    pub fn source_cache_bytes(&self) -> usize {
+        self.cache_bytes / 4
+    }
+
     /// Number of roles that workers are to play, helpers aside.
     pub fn workers(&self) -> usize {
         let plays = |role: &&Role| **role != Role::Helper;

@@ -79,7 +79,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     let select = request.source.select(&list)?;
     let planned = query::plan(&select);
     let mut roles = roles::assign(&planned, &checked.features);
-    if continuing.is_some() || request.warm_start.is_some() {
+    if continuing.is_some() || request.warm_start.is_some() || request.kernel.is_some() {
         roles.retain(|role| *role == Role::Helper);
     }
     let statement = Statement {
@@ -210,6 +210,7 @@ fn job(
         unit_rows: request.unit_rows,
         terms: request.terms.clone(),
         plan: request.plan.clone(),
+        kernel: request.kernel,
         slacks: measures_slacks(request, &features),
         features,
         balance: request.class_weight.balance(),
@@ -230,6 +231,7 @@ fn job(
 /// count depends on what the other rows are like.
 fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
     request.key.is_some()
+        && request.kernel.is_none()
         && matches!(request.nulls, Nulls::Error | Nulls::Skip)
         && !request.class_weight.is_balanced()
         && features.categories().next().is_none()

@@ -173,6 +173,7 @@ fn contributions(
     row: &FeatureBuffer,
     baseline: Baseline,
 ) -> Result<(Vec<Contribution>, f64), Failure> {
+    model.check_linear("svm_explain")?;
     let (head, sign) = model.head_of_class(class);
     let mut base = sign * model.heads[head].intercept;
     let mut found = Vec::new();

@@ -22,7 +22,7 @@ const ARGUMENT: &str = "features";
 pub fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
     let decoder = array_decoder(model, type_id, "an array")?;
     Ok(match model.heads.len() {
-        _ if model.features.unit_rows.is_some() => Form::Decoded(decoder),
+        _ if model.features.unit_rows.is_some() || model.kernel.is_some() => Form::Decoded(decoder),
         1 => Form::Array { kind, decoder },
         _ => Form::ArrayForHeads { kind, decoder },
     })

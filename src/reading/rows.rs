@@ -72,7 +72,10 @@ impl RowSource {
                 keys,
                 continues,
                 cache_bytes: job.cache_bytes,
-                constants: Constants::new(!job.categories.named && columns.key.is_none()),
+                constants: Constants::new(
+                    // a kernel compares rows as they are, constant features too
+                    !job.categories.named && columns.key.is_none() && job.kernel.is_none(),
+                ),
                 unit_rows: job.unit_rows,
             },
             begins,

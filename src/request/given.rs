@@ -24,7 +24,16 @@ pub struct Given {
     pub others: Map<String, Value>,
 }
 
-const OTHERS: [&str; 8] = [
+const KERNEL: &str = "kernel";
+const KERNEL_PARAMETERS: [&str; 4] = ["gamma", "degree", "coef0", "rank"];
+
+const OTHERS: [&str; 13] = [
+    // first, as the next ones are its
+    KERNEL,
+    KERNEL_PARAMETERS[0],
+    KERNEL_PARAMETERS[1],
+    KERNEL_PARAMETERS[2],
+    KERNEL_PARAMETERS[3],
     "nulls",
     "weight",
     "class_weight",
@@ -71,6 +80,7 @@ fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
 pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<String>, Failure> {
     let now = others(arguments)?;
     let mut told = take_names(arguments, &mut before);
+    forget_other_kernel(&now, &mut before.others);
     let options = taken_options(arguments, &now, &mut before.others)?;
     for name in OTHERS {
         if let Some(value) = before.others.get(name).filter(|_| !now.contains_key(name)) {
@@ -80,6 +90,19 @@ pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<Str
     }
     told.extend(options);
     Ok(told)
+}
+
+/// Takes out of `before` the parameters of a kernel that is not the one given `now`.
+fn forget_other_kernel(now: &Map<String, Value>, before: &mut Map<String, Value>) {
+    if now
+        .get(KERNEL)
+        .is_some_and(|kernel| before.get(KERNEL) != Some(kernel))
+    {
+        before.retain(|name, _| !KERNEL_PARAMETERS.contains(&name.as_str()));
+        if let Some(Value::Object(options)) = before.get_mut("options") {
+            options.remove("landmarks");
+        }
+    }
 }
 
 /// The same of the lists of columns.
@@ -156,6 +179,11 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "probability" => arguments.probability.map(Value::from),
         "key" => text(&arguments.key),
         "loss" => text(&arguments.loss),
+        KERNEL => text(&arguments.kernel),
+        "gamma" => arguments.gamma.map(Value::from),
+        "degree" => arguments.degree.map(Value::from),
+        "coef0" => arguments.coef0.map(Value::from),
+        "rank" => arguments.rank.map(Value::from),
         "c" => arguments.c_given.then(|| {
             let c = arguments.c.as_ref().and_then(|all| all.first().copied());
             c.flatten().map_or(Value::Null, Value::from)
@@ -185,6 +213,11 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
         "probability" => arguments.probability = value.as_bool(),
         "key" => arguments.key = text(),
         "loss" => arguments.loss = text(),
+        KERNEL => arguments.kernel = text(),
+        "gamma" => arguments.gamma = value.as_f64(),
+        "degree" => arguments.degree = small(value),
+        "coef0" => arguments.coef0 = value.as_f64(),
+        "rank" => arguments.rank = small(value),
         "c" => {
             arguments.c = value.as_f64().map(|c| vec![Some(c)]);
             arguments.c_given = true;
@@ -192,6 +225,11 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
         _ => {}
     }
     Ok(())
+}
+
+/// A whole number, where it is one.
+fn small(value: &Value) -> Option<i32> {
+    value.as_i64().and_then(|number| i32::try_from(number).ok())
 }
 
 /// A setting as SQL would give it.

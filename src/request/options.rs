@@ -5,12 +5,14 @@
 
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::text::written;
-use crate::features::CategoryLimits;
+use crate::features::{CategoryLimits, LANDMARKS};
 use crate::pg::json::JsonText;
 use crate::request::deploy::DeployChoice;
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
-use pgsvm_core::{Compression, Order, Picks, Policy, Problem, Proximal, StopRule, Updates};
+use pgsvm_core::{
+    Compression, LandmarkChoice, Order, Picks, Policy, Problem, Proximal, StopRule, Updates,
+};
 use serde_json::Value;
 
 /// Solvers that know an option.
@@ -61,7 +63,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 25] = [
+static OPTIONS: [Entry; 26] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -166,6 +168,10 @@ static OPTIONS: [Entry; 25] = [
     entry("normalize_rows", Solvers::All, Of::Model, |all, it| {
         it.word(&TRUTH).map(|unit| all.unit_rows = unit)
     }),
+    entry("landmarks", Solvers::All, Of::Model, |all, it| {
+        it.word(&LANDMARKS)
+            .map(|landmarks| all.landmarks = Some(landmarks))
+    }),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
     }),
@@ -232,6 +238,7 @@ pub(super) struct Choices {
     pub(super) fold_order: Option<String>,
     pub(super) categories: CategoryLimits,
     pub(super) warm_start: Option<String>,
+    pub(super) landmarks: Option<LandmarkChoice>,
 }
 
 impl Choices {

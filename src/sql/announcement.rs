@@ -131,11 +131,24 @@ impl Announcement<'_> {
             };
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
+        sentences.extend(self.kernel());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")
+    }
+
+    /// Of a kernel machine its kernel and its landmarks.
+    fn kernel(&self) -> Option<String> {
+        let kernel = self.trained.reader.features.kernel.as_ref()?;
+        Some(format!(
+            "Kernel {}; {} ({}), which leave out {:.1e} of the kernel's trace.",
+            kernel.words(),
+            counted(kernel.landmarks as u64, "landmark"),
+            kernel.chosen,
+            kernel.left_out
+        ))
     }
 
     /// What became of columns that nobody named.
@@ -303,12 +316,13 @@ impl Announcement<'_> {
         if request.plan.costs.len() == 1 {
             tries.push("c => NULL, which chooses c");
         }
-        let columns = "other features: a linear model knows no products or squares of columns unless they are columns too";
-        if !rare || !ranks_well {
-            tries.push(columns);
-        }
-        if tries.is_empty() {
-            tries.push(columns);
+        if !rare || !ranks_well || tries.is_empty() {
+            tries.push(match request.kernel {
+                // which knows no kernel machines
+                None if request.key.is_some() => "other features",
+                None => "kernel => 'rbf', which tells apart what no line can; or other features",
+                Some(_) => "gamma => 0.1 or another one; or other features",
+            });
         }
         format!("Try {}", tries.join("; or "))
     }

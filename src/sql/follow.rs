@@ -277,6 +277,7 @@ pub fn warm_start(
         .rsplit_once('@')
         .map_or(name.as_str(), |(base, _)| base);
     let known = model::of_call(fcinfo, name)?;
+    known.check_linear("\"warm_start\"")?;
     let version = known
         .name
         .rsplit_once('@')

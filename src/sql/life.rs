@@ -133,6 +133,7 @@ fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCa
              ON CONFLICT DO NOTHING",
             Some(role.into()),
         )?;
+        owned.say_whose_rows_landmarks_are()?;
         Ok::<_, Failure>(owned.name)
     };
     grant().or_raise()
@@ -320,6 +321,27 @@ impl Owned {
                 .map(|touched| touched.len())
         })
         .map_err(spi_failure)
+    }
+
+    /// Tells who grants a kernel machine that its landmarks are rows of the table it was trained on.
+    fn say_whose_rows_landmarks_are(&self) -> Result<(), Failure> {
+        let rows = self.execute(
+            "SELECT FROM {s}.svm_version WHERE model_id OPERATOR(pg_catalog.=) $1
+             AND features OPERATOR(pg_catalog.#>>) '{kernel,chosen}' OPERATOR(pg_catalog.<>) 'centres'",
+            None,
+        )?;
+        if rows > 0 {
+            Failure::new(
+                Code::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!(
+                    "model \"{}\" compares rows with landmarks, which whoever may predict with it can read: rows of the table that it was trained on",
+                    self.name
+                ),
+            )
+            .hint("Landmarks that are means of rows: svm_train(…, options => '{\"landmarks\": \"centres\"}')")
+            .notice();
+        }
+        Ok(())
     }
 
     fn check_version(&self, version: i32) -> Result<(), Failure> {

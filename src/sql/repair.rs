@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
 /// Tables whose rows belong to a row of another: table, column, and the other table. Parents come first.
-const BELONGING: [(&str, &str, &str); 12] = [
+const BELONGING: [(&str, &str, &str); 13] = [
     ("svm_permission", "model_id", "svm_model"),
     ("svm_version", "model_id", "svm_model"),
     ("svm_head", "version_id", "svm_version"),
@@ -22,11 +22,12 @@ const BELONGING: [(&str, &str, &str); 12] = [
     ("svm_key_metric", "version_id", "svm_version"),
     ("svm_log", "version_id", "svm_version"),
     ("svm_source", "version_id", "svm_version"),
+    ("svm_landmark", "version_id", "svm_version"),
 ];
 
 /// Triggers that CREATE EXTENSION does not leave as PostgreSQL makes them, and all others: ENABLE TRIGGER ALL changes the
 /// former, DISABLE TRIGGER ALL both.
-const TRIGGERS: [(&str, &str, &str); 10] = [
+const TRIGGERS: [(&str, &str, &str); 11] = [
     ("svm_model", "svm_model_changed", "ENABLE ALWAYS"),
     ("svm_model", "svm_model_children", "ENABLE"),
     ("svm_model", "svm_model_emptied", "ENABLE"),
@@ -37,6 +38,7 @@ const TRIGGERS: [(&str, &str, &str); 10] = [
     ("svm_permission", "svm_permission_changed", "ENABLE ALWAYS"),
     ("svm_head", "svm_head_changed", "ENABLE REPLICA"),
     ("svm_weight", "svm_weight_changed", "ENABLE REPLICA"),
+    ("svm_landmark", "svm_landmark_changed", "ENABLE REPLICA"),
 ];
 
 /// `svm_repair(remove_orphans) -> setof text`: what was done.

@@ -137,6 +137,11 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             options: call.get("options"),
             exclude: call.texts("exclude"),
             metric: call.text("metric"),
+            kernel: call.text("kernel"),
+            gamma: call.get("gamma"),
+            degree: call.get("degree"),
+            coef0: call.get("coef0"),
+            rank: call.get("rank"),
             ..Arguments::default()
         }
     }

@@ -10,7 +10,8 @@ use crate::training::weights::StoredWeights;
 use crate::warm_start::screening::RowSlacks;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::SpiError;
-use pgsvm_core::memory::Room;
+use pgsvm_core::kernels::Rows as LandmarkRows;
+use pgsvm_core::memory::{gathered, Room};
 
 /// Stores all of these that a training has.
 pub fn insert_all(schema: &str, version_id: i64, trained: &mut Trained) -> Result<(), SpiError> {
@@ -18,6 +19,9 @@ pub fn insert_all(schema: &str, version_id: i64, trained: &mut Trained) -> Resul
         insert_weights(schema, version_id, number, &head.weights)?;
         insert_duals(schema, version_id, number, head)?;
         insert_states(schema, version_id, number, head)?;
+    }
+    if let Some(landmarks) = &trained.landmarks {
+        insert_landmarks(schema, version_id, landmarks)?;
     }
     insert_keys(schema, version_id, &trained.keys)?;
     match &trained.slacks {
@@ -116,6 +120,33 @@ fn insert_states(
                 chunk.states.into(),
                 chunk.common.into(),
                 chunk.duals.into(),
+            ]
+        })?;
+    }
+    Ok(())
+}
+
+/// Stores the landmarks of a kernel machine.
+pub fn insert_landmarks(
+    schema: &str,
+    version_id: i64,
+    landmarks: &LandmarkRows,
+) -> Result<(), SpiError> {
+    let insert = format!(
+        "INSERT INTO {schema}.svm_landmark (version_id, landmark, dense, sparse_index, sparse_value)
+         VALUES ($1, $2, $3, $4, $5)"
+    );
+    for landmark in 0..landmarks.len() {
+        let entries = landmarks.sparse(landmark).iter();
+        let index = gathered(entries.clone().map(|[feature, _]| i64::from(*feature))).or_raise();
+        let value = gathered(entries.map(|[_, bits]| f32::from_bits(*bits))).or_raise();
+        insert_chunk(&insert, || {
+            vec![
+                version_id.into(),
+                (landmark as i32).into(),
+                landmarks.dense(landmark).into(),
+                index.as_slice().into(),
+                value.as_slice().into(),
             ]
         })?;
     }

@@ -15,6 +15,7 @@ use crate::warm_start::followed::{Followed, RowCounts};
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
+use pgsvm_core::kernels::Rows as LandmarkRows;
 use pgsvm_core::{Loss, StopReason};
 
 /// What is stored besides the outcome of the training.
@@ -186,6 +187,10 @@ fn stored_rows(request: &Request, trained: &Trained) -> serde_json::Value {
     StoredRows::to_json(&[
         ("svm_head", trained.trainer.report.heads.len()),
         ("svm_weight", sum(|head| head.weights.chunks.len())),
+        (
+            "svm_landmark",
+            trained.landmarks.as_ref().map_or(0, LandmarkRows::len),
+        ),
         ("svm_dual", sum(|head| head.duals.listed().len())),
         ("svm_key", trained.keys.len()),
         ("svm_key_dual", sum(|head| head.duals.by_key_count())),

@@ -21,18 +21,19 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
+use crate::training::failures::cache_failure;
 use crate::training::outcome::{Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
-use crate::training::roles::{cache_failure, ReaderRole, TrainerRole};
-use crate::training::weights::{Folding, KeptDuals};
+use crate::training::roles::{ReaderRole, TrainerRole};
+use crate::training::weights::{Folding, KeptDuals, StoredWeights};
 use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{Cache, CacheLayout, Phase, Step};
+use pgsvm_core::{Cache, CacheLayout, Phase, Step, Weights};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -40,7 +41,7 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
-    let layout = CacheLayout::for_bytes(job.cache_bytes)
+    let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
         .map_err(cache_failure)
         .or_raise();
     match job.workers() {
@@ -164,19 +165,30 @@ fn stalled() -> ! {
     .raise()
 }
 
+/// A head's weights as they are stored: for rows as they come, of a kernel machine as factors of kernel values.
+fn folded(job: &Job, read: &Collected, scaled: Weights<'_>, intercept: f64) -> StoredWeights {
+    if let Some(map) = &read.map {
+        let factors = map.fold(scaled.iter()).or_raise();
+        let mut weights = Folding::of_factors(intercept);
+        factors.into_iter().for_each(|factor| weights.push(factor));
+        return weights.finish();
+    }
+    let mut weights = Folding::of(job, &read.outcome, intercept);
+    for feature in 0..scaled.len() {
+        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
+        weights.push(scaled.get(feature));
+    }
+    weights.finish()
+}
+
 /// What a trainer in this process leaves behind. The dual variables of screened rows are 0.
 fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
     let screened = read.screening.as_ref().map_or(&[][..], |it| &it.rows);
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
-        let scaled = trainer.weights(head);
-        let mut weights = Folding::of(job, &read.outcome, *intercept);
-        for feature in 0..scaled.len() {
-            if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
-                check_for_interrupts();
-            }
-            weights.push(scaled.get(feature));
-        }
+        let weights = folded(job, read, trainer.weights(head), *intercept);
         let mut duals = KeptDuals::new(job);
         let all = merge(trainer.duals(head).iter(), screened, |_| 0.0);
         for (row, dual) in all.enumerate() {
@@ -185,10 +197,7 @@ fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
             }
             duals.push(dual);
         }
-        TrainedHead {
-            weights: weights.finish(),
-            duals,
-        }
+        TrainedHead { weights, duals }
     };
     Fitted {
         heads: gathered(outcome.intercepts.iter().enumerate().map(fold)).or_raise(),

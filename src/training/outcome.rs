@@ -8,6 +8,8 @@ use crate::training::recheck::{Covers, Rechecked};
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
+use pgsvm_core::kernels::LowRank;
+use pgsvm_core::kernels::Rows as LandmarkRows;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{HeadReport, Leeways};
 
@@ -17,6 +19,8 @@ pub struct Trained {
     pub trainer: TrainerOutcome,
     /// The final heads, as in `trainer.report.heads`; none after a cross-validation.
     pub heads: Vec<TrainedHead>,
+    /// Of a kernel machine its landmarks.
+    pub landmarks: Option<LandmarkRows>,
     /// Keys and digests of the rows, of a training with a key.
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known.
@@ -37,6 +41,8 @@ pub struct TrainedHead {
 /// What a reader leaves behind.
 pub struct Collected {
     pub outcome: ReaderOutcome,
+    /// Of a kernel machine how its rows were mapped.
+    pub map: Option<LowRank>,
     pub keys: Vec<KeyChunk>,
     /// What versions of rows are known by.
     pub versions: Option<Vec<u64>>,
@@ -86,6 +92,7 @@ impl Trained {
         };
         Self {
             heads: fitted.heads,
+            landmarks: read.map.map(LowRank::into_landmarks),
             keys: read.keys,
             followed: read.followed.map(|followed| Followed {
                 rechecked: rechecked.looked_at,

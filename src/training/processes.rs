@@ -163,6 +163,7 @@ impl Shared {
         });
         Collected {
             outcome,
+            map: None,
             keys,
             versions,
             followed: None,

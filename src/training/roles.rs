@@ -5,25 +5,24 @@
 //! steps and never inside.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::features::Nulls;
+use crate::features::KernelForm;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::Planned;
 use crate::pg::signals;
-use crate::pg::tempfile::TempFile;
-use crate::pg::wait::failed_elsewhere;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
+use crate::training::any_reader::{outcome, AnyReader};
+use crate::training::failures::{cache_failure, other_role_failed, train_failure};
 use crate::training::outcome::Collected;
 use crate::warm_start::following::Following;
-use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    check_by, Cache, CacheError, Duals, Leeways, NewtonRefused, Problem, ReadError, Reader,
-    ReaderJob, Scaling, Spool, Start, Step, TrainError, Trainer, Weights,
+    check_by, Cache, Duals, Leeways, Scaling, Start, Step, TrainError, Trainer, Weights,
 };
+use std::rc::Rc;
 
 /// Rows the reader handles in a step.
 const READER_STEP_ROWS: usize = 1000;
@@ -32,7 +31,7 @@ const TRAINER_STEP_VALUES: usize = 1 << 20;
 
 /// The reader role.
 pub struct ReaderRole {
-    reader: Reader<RowSource, ThrottledSpool<SpoolFile>>,
+    reader: AnyReader,
     /// Whether weights are for rows that are divided by their length.
     unit_rows: bool,
     cache_bytes: usize,
@@ -44,34 +43,6 @@ pub struct TrainerRole {
     /// Whether a step may start threads.
     threads: bool,
     keep_duals: bool,
-}
-
-/// The temporary file of a training, made when the first row does not fit the cache.
-struct SpoolFile(Option<TempFile>);
-
-impl Spool for SpoolFile {
-    type Error = Failure;
-
-    fn append(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
-        let file = self.0.get_or_insert_with(TempFile::create);
-        file.append(bytes).map_err(|reason| {
-            let hint = match reason.code {
-                Code::ERRCODE_DISK_FULL => "Name a tablespace on a disk with room, or let the rows fit: SET temp_tablespaces = '…', or SET pgsvm.cache_size = '1GB'",
-                _ => "Raise pgsvm.cache_size or temp_file_limit: SET pgsvm.cache_size = '1GB'",
-            };
-            Failure::new(reason.code, reason.message)
-                .detail("The rows do not fit pgsvm.cache_size and are spooled to a temporary file.")
-                .hint(hint)
-        })
-    }
-
-    fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Failure> {
-        self.0
-            .as_mut()
-            .expect("positions come from append, which creates the file")
-            .read(position, bytes);
-        Ok(())
-    }
 }
 
 impl ReaderRole {
@@ -87,19 +58,7 @@ impl ReaderRole {
         let screening = following.as_ref().and_then(|it| it.screening.as_ref());
         let kept = screening.map(|screening| screening.scaling().copied().or_raise());
         let source = RowSource::start(planned, job, following, helpers).or_raise();
-        let reader_job = ReaderJob {
-            scale: job.scale,
-            seed: job.terms.seed,
-            policy: job.terms.policy,
-            blocks: job.terms.blocks,
-            spooling: job.terms.spooling,
-            stride: job.plan.stride(),
-            balance: job.balance,
-            impute: job.nulls == Nulls::Mean,
-            unit_rows: job.unit_rows,
-        };
-        let spool = ThrottledSpool::new(SpoolFile(None), job.spool_rate);
-        let mut reader = Reader::new(cache, reader_job, source, spool)
+        let mut reader = AnyReader::new(cache, job, source)
             .map_err(cache_failure)
             .or_raise();
         if let Some(scaling) = kept {
@@ -114,54 +73,16 @@ impl ReaderRole {
 
     /// Reads on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        match self.reader.step(READER_STEP_ROWS) {
-            Ok(step) => step,
-            Err(ReadError::Source(failure) | ReadError::Spool(failure)) => failure.raise(),
-            Err(ReadError::Row(error)) => Failure::from(error).raise(),
-            Err(ReadError::Blocks { asked, needed }) => Failure::new(
-                Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-                format!(
-                    "one of {asked} blocks does not fit the cache of {} kB",
-                    self.cache_bytes / 1024
-                ),
-            )
-            .hint(match needed > Problem::MOST_BLOCKS as usize {
-                true => "SET pgsvm.cache_size to more".to_owned(),
-                false => format!(
-                    "options => '{{\"blocks\": {needed}}}', or SET pgsvm.cache_size to more"
-                ),
-            })
-            .raise(),
-            Err(ReadError::SpoolCorrupt) => Failure::new(
-                Code::ERRCODE_DATA_CORRUPTED,
-                "rows read from the training's temporary file are not those written to it",
-            )
-            .raise(),
-            Err(ReadError::TrainerFailed) => other_role_failed(),
-        }
+        check_by(answer);
+        self.reader
+            .step(READER_STEP_ROWS, self.cache_bytes)
+            .or_raise()
     }
 
     /// What was read; complete once the role is done.
     pub fn outcome(&self) -> ReaderOutcome {
         let source = self.reader.source();
-        let report = self.reader.report().or_raise();
-        let (features, dropped) = source.features(&report).or_raise();
-        let dense = report.dense_features;
-        let mut report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));
-        report.features -= dropped.len() as u64;
-        for id in &mut report.imprecise {
-            *id -= dropped.partition_point(|gone| gone < id) as u64;
-        }
-        ReaderOutcome {
-            features,
-            dropped,
-            report,
-            classes: source.classes().or_raise(),
-            fold_values: source.fold_values(),
-            rows_skipped: source.rows_skipped(),
-            key_chunks: source.key_chunks().len() as u64,
-            versions: source.versions().map(|versions| versions.len() as u64),
-        }
+        outcome(source, self.reader.report().or_raise()).or_raise()
     }
 
     /// Keys and digests of the rows.
@@ -176,10 +97,19 @@ impl ReaderRole {
 
     /// Gives away all that was read; once the role is done.
     pub fn leave(mut self) -> Collected {
-        let outcome = self.outcome();
+        let mut outcome = self.outcome();
+        let map = self.reader.take_map();
+        if let Some((map, chosen)) = &map {
+            let scaling = match self.unit_rows {
+                true => None,
+                false => Some(outcome.report.scaling.copied().or_raise()),
+            };
+            outcome.features.kernel = Some(Rc::new(KernelForm::of(map, *chosen, scaling)));
+        }
         let source = self.reader.source_mut();
         Collected {
             outcome,
+            map: map.map(|(map, _)| map),
             keys: source.take_key_chunks(),
             versions: source.take_versions(),
             followed: source.following().map(Following::followed),
@@ -299,55 +229,5 @@ impl TrainerRole {
     /// The weights of a final head, for scaled rows.
     pub fn weights(&self, head: usize) -> Weights<'_> {
         self.trainer.weights(head)
-    }
-}
-
-fn other_role_failed() -> ! {
-    failed_elsewhere("the other role of the training failed without an error")
-}
-
-/// A cache that cannot be laid out.
-pub fn cache_failure(error: CacheError) -> Failure {
-    let failure = Failure::new(
-        match error {
-            CacheError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
-            CacheError::RoleTaken { .. } => Code::ERRCODE_INTERNAL_ERROR,
-            _ => Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-        },
-        error.to_string(),
-    );
-    match error {
-        CacheError::TooSmall { minimum, .. } => failure.hint(format!(
-            "SET pgsvm.cache_size = '{}kB'",
-            minimum.div_ceil(1024)
-        )),
-        CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {
-            failure.hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
-        }
-        CacheError::RoleTaken { .. } => failure,
-    }
-}
-
-fn train_failure(error: TrainError) -> Failure {
-    match error {
-        TrainError::Cache(error) => cache_failure(error),
-        TrainError::OutOfMemory { bytes } => Failure::new(
-            Code::ERRCODE_OUT_OF_MEMORY,
-            format!("out of memory for {bytes} bytes of dual variables and weights"),
-        ),
-        TrainError::Newton(refused) => {
-            let hint = match refused {
-                NewtonRefused::Loss => "loss => 'squared_hinge'",
-                NewtonRefused::Streams => "SET pgsvm.cache_size = '1GB', or solver => 'auto'",
-                NewtonRefused::Features(_) => "solver => 'auto'",
-            };
-            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, refused.to_string()).hint(hint)
-        }
-        TrainError::Plan(error) => {
-            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
-        }
-        TrainError::Head { .. } | TrainError::Start { .. } | TrainError::ReaderFailed => {
-            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
-        }
     }
 }

@@ -49,10 +49,19 @@ impl<'a> Folding<'a> {
         }
     }
 
+    /// Of factors that stay as they are.
+    pub fn of_factors(intercept: f64) -> Self {
+        Self::with(None, intercept)
+    }
+
     /// `intercept` belongs to the scaled rows.
     pub fn new(scaling: &'a Scaling, intercept: f64) -> Self {
+        Self::with(Some(scaling), intercept)
+    }
+
+    fn with(scaling: Option<&'a Scaling>, intercept: f64) -> Self {
         Self {
-            scaling: Some(scaling),
+            scaling,
             dropped: &[],
             taken: 0,
             pending: with_room(CHUNK_FEATURES),

@@ -25,6 +25,10 @@ def models(server, database):
         for _ in range(2):
             connection.execute("SELECT svm_train('points', 'label', ARRAY['x', 'y', 'v'], 'dense')")
         connection.execute("SELECT svm_train('points', 'label', ARRAY['sparse(idx, val)'], 'sparse')")
+        connection.execute("SELECT svm_train('points', 'side', ARRAY['x', 'v'], 'curved', kernel => 'rbf')")
+        connection.execute(
+            "SELECT svm_train('points', 'side', ARRAY['sparse(idx, val)'], 'curved', kernel => 'polynomial', rank => 3)"
+        )
         connection.execute(
             """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', key => 'id', options => '{"duals": true}')"""
         )
@@ -52,11 +56,13 @@ TABLES = {
     "svm_key_dual": "version_id, head, first_row",
     "svm_log": "version_id",
     "svm_source": "version_id",
+    "svm_landmark": "version_id, landmark",
 }
 
 ANSWERS = """
     SELECT id, svm_decision('dense', p), svm_decision('dense@1', p), svm_decision('sparse', p),
-           svm_classify('text', p), svm_decision('kept', p)
+           svm_classify('text', p), svm_decision('kept', p),
+           svm_decision('curved@1', p), svm_decision('curved@2', p)
     FROM points AS p ORDER BY id
 """
 
@@ -74,7 +80,7 @@ def test_a_dump_brings_every_model_over(server, connect, restored):
     with server.connect(restored) as copied:
         everything = "SELECT * FROM svm_models ORDER BY name"
         assert copied.execute(everything).fetchall() == original.execute(everything).fetchall()
-        assert stored_rows(copied) == stored_rows(original) == (6, 7, stored_rows(original)[2])
+        assert stored_rows(copied) == stored_rows(original) == (7, 9, stored_rows(original)[2])
         for table, key in TABLES.items():
             # a role's oid is found anew, by its name
             row = "SELECT model_id, owner, grantee" if table == "svm_permission" else "SELECT *"

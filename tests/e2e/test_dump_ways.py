@@ -12,7 +12,7 @@ SCHEMA = "Learned"
 
 ANSWERS = """
     SELECT i, svm_decision('big', p), svm_decision('big@1', p), svm_classify('keyed', p), svm_classify('three', p),
-        svm_probability('three', p, 'a')
+        svm_probability('three', p, 'a'), svm_decision('curved', p)
     FROM points AS p ORDER BY i
 """
 TABLES = [
@@ -26,6 +26,7 @@ TABLES = [
     "svm_key_dual",
     "svm_log",
     "svm_source",
+    "svm_landmark",
 ]
 
 
@@ -89,6 +90,7 @@ def source(server):
             SELECT svm_train('points', 'label', ARRAY['x', 'y'], 'keyed', key => 'i', options => '{"duals": true}');
             SELECT svm_train('points', 'kind', ARRAY['x', 'y', 'idx'], 'three', probability => true);
             SELECT svm_train_query('SELECT i, x, y, label FROM public.points', 'label', ARRAY['x', 'y'], 'asked', key => 'i');
+            SELECT svm_train('points', 'label', ARRAY['x', 'y'], 'curved', kernel => 'rbf', rank => 20);
             SELECT svm_grant('three', 'dump_reader');
             """
         )
@@ -110,7 +112,9 @@ def check_same(source, target):
                 "SELECT svm_refresh('keyed'), svm_refresh('asked'), svm_train('points', 'label', ARRAY['x'], 'big')"
             )
             assert model(other_way, "big")["version"] == 3
-            other_way.execute("SELECT svm_drop('three'), svm_drop('big'), svm_drop('keyed'), svm_drop('asked')")
+            other_way.execute(
+                "SELECT svm_drop('three'), svm_drop('big'), svm_drop('keyed'), svm_drop('asked'), svm_drop('curved')"
+            )
             assert {table: kept for table, kept in rows(other_way).items() if kept} == {}
     with target.connect(user="dump_reader") as reader:
         assert reader.execute("SELECT name FROM svm_model").fetchall() == [("three",)]
@@ -195,6 +199,7 @@ def test_over_a_database_with_other_models(source, target, archive):
         assert connection.execute("SELECT name FROM svm_models ORDER BY name").fetchall() == [
             ("asked",),
             ("big",),
+            ("curved",),
             ("keyed",),
             ("mine",),
             ("three",),
@@ -244,6 +249,10 @@ LACKING = {
     "svm_weight": (
         "SELECT svm_decision('big', p) FROM points AS p",
         'model "big@2" is not whole: it has 0 of 2 rows in svm_weight',
+    ),
+    "svm_landmark": (
+        "SELECT svm_decision('curved', p) FROM points AS p",
+        'model "curved@1" is not whole: it has 0 of 20 rows in svm_landmark',
     ),
     "svm_key": ("SELECT svm_refresh('keyed')", 'model "keyed@1" is not whole: it has 0 of 1 rows in svm_key'),
     "svm_key_dual": ("SELECT svm_refresh('keyed')", 'model "keyed@1" is not whole: it has 0 of 1 rows in svm_key_dual'),

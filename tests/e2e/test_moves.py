@@ -282,6 +282,7 @@ def rows(connection):
         "svm_key_dual",
         "svm_log",
         "svm_source",
+        "svm_landmark",
     ]
     # oids of roles are another cluster's own
     fields = "to_jsonb(stored) - '{owner_oid,grantee_oid}'::text[]"

@@ -10,7 +10,8 @@ from harness.server import Server, new_database, wait_until
 from harness.sessions import Running, one, put_heads, put_model, put_weights
 
 TABLES = (
-    "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log, svm_source"
+    "svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log, svm_source,"
+    " svm_landmark"
 )
 DECISION = "SELECT svm_decision('m', '{1}'::real[])"
 
@@ -101,13 +102,18 @@ def test_weights_that_come_after_their_version_are_not_missed(publisher, session
 
 
 def test_a_model_trained_there_is_used_here(publisher, session):
+    publisher.execute("SELECT svm_train('points', 'y', model => 'curved', kernel => 'rbf')")
     publisher.execute("SELECT svm_train('points', 'y', model => 'trained', options => '{\"duals\": true}')")
     names = "SELECT count(*) FROM svm_models WHERE name = 'trained'"
     wait_until(lambda: one(session, names) == 1, what="the model")
-    for question in ["SELECT svm_decision('trained', ARRAY[3])", "SELECT svm_classify('trained', ARRAY[9])"]:
+    for question in [
+        "SELECT svm_decision('curved', ARRAY[3])",
+        "SELECT svm_decision('trained', ARRAY[3])",
+        "SELECT svm_classify('trained', ARRAY[9])",
+    ]:
         assert one(session, question) == one(publisher, question)
     assert one(session, "SELECT count(*) FROM svm_dual") == 1
-    publisher.execute("SELECT svm_drop('trained')")
+    publisher.execute("SELECT svm_drop('trained'), svm_drop('curved')")
     wait_until(lambda: one(session, "SELECT count(*) FROM svm_dual") == 0, what="the model to go")
     assert one(session, names) == 0
 

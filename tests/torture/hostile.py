@@ -631,7 +631,20 @@ class Hostile:
         ]
 
 
-MODELS = ["followed", "spoken", "passing", "numbers", "mixed", "kinds", "sparse", "libsvm", "one", "imported"]
+MODELS = [
+    "followed",
+    "spoken",
+    "passing",
+    "numbers",
+    "mixed",
+    "kinds",
+    "sparse",
+    "libsvm",
+    "one",
+    "imported",
+    "curved",
+    "curves",
+]
 # A row that each takes.
 ROWS = {
     "followed": "(SELECT r FROM rows AS r LIMIT 1)",
@@ -644,6 +657,8 @@ ROWS = {
     "libsvm": "'1:1 3:2'",
     "one": "(SELECT r FROM rows AS r LIMIT 1)",
     "imported": "'1:1 2:1'",
+    "curved": "(SELECT r FROM rows AS r LIMIT 1)",
+    "curves": "'1:1 3:2'",
 }
 # Bytes of a stored chunk with one changed, some cut off or put in, or others altogether.
 CHANGED_BYTES = [
@@ -829,6 +844,18 @@ DAMAGES = {
         ("seconds", ["'{}'", "'{NaN}'", "seconds || 1.0::float8", "'{{1,2}}'"]),
         ("pass", ["'{}'", "'{NULL}'"]),
     ],
+    "svm_landmark": [
+        ("landmark", ["landmark + 1", "landmark * 7", "2147483647"]),
+        (
+            "dense",
+            ["'{}'", "'{NaN}'", "'{NULL}'", "'{{1,2}}'", "dense || 1.0::real", "'{3e38,-3e38}'", "'[5:6]={1,2}'"],
+        ),
+        (
+            "sparse_index",
+            ["'{}'", "'{-1}'", "'{4294967296}'", "'{0,0}'", "'{NULL}'", "'{{1}}'", "sparse_index || 1::bigint"],
+        ),
+        ("sparse_value", ["'{}'", "'{NaN}'", "'{NULL}'", "'{{1}}'", "sparse_value || 1.0::real", "'{3e38}'"]),
+    ],
     "svm_dual": [("duals", ["'{NaN}'", "'{}'"]), ("rows", ["'{-1}'", "'{}'"]), ("first_row", ["9223372036854775807"])],
 }
 SETTING = [
@@ -863,6 +890,8 @@ SETTING = [
     "SELECT svm_train('rows', 'good', ARRAY['x', 'y', 'kind'], 'followed', nulls => 'zero', key => 'id')",
     "SELECT svm_train('rows', 'kind', ARRAY['x', 'y'], 'spoken', nulls => 'zero', key => 'spoken')",
     "SELECT svm_train('rows', 'good', ARRAY['x', 'y'], 'passing', nulls => 'skip', key => 'id')",
+    "SELECT svm_train('rows', 'good', ARRAY['x', 'y', 'kind'], 'curved', nulls => 'zero', kernel => 'rbf', rank => 9)",
+    """SELECT svm_train('rows', 'kind', ARRAY['sparse(idx, val)'], 'curves', kernel => 'polynomial', rank => 3)""",
     """SELECT svm_train('rows', 'good', ARRAY['x'], 'one', nulls => 'skip', options => '{"hash_bits": 3}')""",
 ]
 

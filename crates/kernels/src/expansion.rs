@@ -50,6 +50,17 @@ impl Expansion {
         self.intercepts.len()
     }
 
+    /// The landmarks' rows.
+    pub fn landmarks(&self) -> &Rows {
+        self.landmarks.rows()
+    }
+
+    /// A machine's factors, landmark after landmark.
+    pub fn factors(&self, machine: usize) -> &[f64] {
+        let landmarks = self.landmarks.len();
+        &self.factors[machine * landmarks..][..landmarks]
+    }
+
     /// Decisions of all machines for each row, row after row, in place of what `decisions` holds. No memory is asked for once
     /// both have grown.
     pub fn decide(

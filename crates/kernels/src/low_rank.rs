@@ -63,6 +63,11 @@ impl LowRank {
         }
     }
 
+    /// Its landmarks alone: all that predictions need beside folded weights.
+    pub fn into_landmarks(self) -> Rows {
+        self.landmarks.into_rows()
+    }
+
     /// Bytes of a map of this rank, besides its landmarks, with what making it takes.
     pub fn bytes(rank: usize) -> usize {
         let square = rank.saturating_mul(rank);

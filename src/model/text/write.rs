@@ -1,11 +1,12 @@
 //! Writes a version as text, a piece at a time.
 
-use super::{out_of_memory, Facts, TextChunk, FORM};
+use super::{out_of_memory, Facts, TextChunk, TextLandmark, FORM, LANDMARK};
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::model::version::Model;
 use crate::pg::check_for_interrupts;
 use core::fmt::{self, Display};
+use pgsvm_core::kernels::Rows;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use std::rc::Rc;
 
@@ -27,12 +28,7 @@ pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
         }),
     };
     let features = features.map_err(|_| out_of_memory())?;
-    let count = model.dense_count as u64
-        + model
-            .sparse
-            .iter()
-            .last()
-            .map_or(0, |(id, _)| u64::from(id) + 1);
+    let count = feature_count(model);
     // the form's number stands first
     out.put(format_args!(
         "{{\"pgsvm\":{FORM},\"name\":{}}}",
@@ -64,12 +60,31 @@ pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
             RestOfObject(facts.and_then(|facts| facts.heads.get(place)).map(String::as_str))
         ))?;
     }
+    if let Some(machine) = &model.kernel {
+        for landmark in 0..machine.landmarks().len() {
+            out.put_landmark(machine.landmarks(), landmark)?;
+        }
+    }
     for head in 0..model.heads.len() {
         chunks(model, head, |chunk| out.put_chunk(&chunk))?;
     }
     let lines = out.lines + 1;
     out.put(format_args!("{{\"lines\":{lines}}}"))?;
     Ok(out.text)
+}
+
+/// Features that weights or landmarks know.
+fn feature_count(model: &Model) -> u64 {
+    let sparse = match &model.kernel {
+        None => model.sparse.iter().last().map(|(id, _)| u64::from(id)),
+        Some(machine) => {
+            let entries = machine.landmarks().all_sparse().iter();
+            let last = entries.map(|[feature, _]| u64::from(*feature)).max();
+            let last = last.or((machine.landmarks().width() as u64).checked_sub(1));
+            last.and_then(|last| last.checked_sub(model.dense_count as u64))
+        }
+    };
+    model.dense_count as u64 + sparse.map_or(0, |id| id + 1)
 }
 
 /// The rest of a JSON object, its fields behind others.
@@ -109,6 +124,20 @@ impl Lines {
     fn put_chunk(&mut self, chunk: &TextChunk) -> Result<(), Failure> {
         self.part(format_args!("{{\"chunk\":"))?;
         serde_json::to_writer(&mut *self, chunk).map_err(|_| self.refused())?;
+        self.put("}")
+    }
+
+    /// Adds the line of a landmark.
+    fn put_landmark(&mut self, rows: &Rows, landmark: usize) -> Result<(), Failure> {
+        check_for_interrupts();
+        let entries = rows.sparse(landmark).iter();
+        let landmark = TextLandmark {
+            dense: gathered(rows.dense(landmark).iter().copied())?,
+            index: gathered(entries.clone().map(|[id, _]| *id))?,
+            value: gathered(entries.map(|[_, bits]| f32::from_bits(*bits)))?,
+        };
+        self.part(format_args!("{LANDMARK}"))?;
+        serde_json::to_writer(&mut *self, &landmark).map_err(|_| self.refused())?;
         self.put("}")
     }
 
@@ -152,7 +181,11 @@ pub fn chunks(
     head: usize,
     mut take: impl FnMut(TextChunk) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let dense = (0..).zip(model.dense_of(head).iter().copied());
+    let dense = match &model.kernel {
+        Some(machine) => machine.factors(head),
+        None => model.dense_of(head),
+    };
+    let dense = (0..).zip(dense.iter().copied());
     let sparse = model
         .sparse
         .iter()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::list;
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::source::RowError;
 use crate::scaling::{Scale, Scaling, Spread};
 use crate::task::problem::{Compression, Order, Policy, Problem};
@@ -122,6 +122,18 @@ pub struct ReaderReport {
 }
 
 impl ReaderReport {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            scaling: self.scaling.copied()?,
+            group_counts: copied(&self.group_counts)?,
+            means: copied(&self.means)?,
+            spread: self.spread.copied()?,
+            imprecise: copied(&self.imprecise)?,
+            ..*self
+        })
+    }
+
     /// With further imprecise features.
     pub fn with_imprecise(mut self, features: impl Iterator<Item = u64>) -> Self {
         for feature in features {

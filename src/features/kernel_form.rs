@@ -1,0 +1,135 @@
+//! How a kernel machine compares a row with its landmarks: stored with the feature set, as it says how the numbers of a row
+//! become what weights are for. Weights are then factors of kernel values, one a landmark; the landmarks' rows are a table of
+//! their own. Pure.
+
+use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec, LowRank};
+use pgsvm_core::{LandmarkChoice, Scaling};
+use serde::{Deserialize, Serialize};
+
+/// Most landmarks of a stored model.
+pub const MOST_LANDMARKS: usize = 1 << 20;
+
+/// The words for `kernel`, first what holds where nothing is given.
+pub const KERNELS: [(&str, KernelKind); 4] = [
+    ("linear", KernelKind::Linear),
+    ("rbf", KernelKind::Rbf),
+    ("polynomial", KernelKind::Polynomial),
+    ("sigmoid", KernelKind::Sigmoid),
+];
+
+/// The words for the option `landmarks`, likewise.
+pub const LANDMARKS: [(&str, LandmarkChoice); 4] = [
+    ("pivots", LandmarkChoice::Pivots),
+    ("drawn", LandmarkChoice::Drawn),
+    ("uniform", LandmarkChoice::Uniform),
+    ("centres", LandmarkChoice::Centres),
+];
+
+/// The word for what `all` knows by words.
+pub fn word_of<T: Copy + PartialEq>(choice: T, all: &[(&'static str, T)]) -> &'static str {
+    let mut all = all.iter();
+    all.find(|(_, known)| *known == choice)
+        .map_or("", |(word, _)| word)
+}
+
+/// The kernel of a trained machine.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelForm {
+    /// One of [`KERNELS`].
+    function: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gamma: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    degree: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coef0: Option<f64>,
+    /// How many landmarks there are, and what they are: one of [`LANDMARKS`].
+    pub landmarks: usize,
+    pub chosen: String,
+    /// So many features of a landmark are stored one after the other, the others as entries.
+    pub width: usize,
+    /// The part of the kernel's trace, on the sample that landmarks were chosen of, which they leave out.
+    pub left_out: f64,
+    /// How rows are scaled before they are compared; None where they are divided by their length too, as the feature set
+    /// says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+}
+
+impl KernelForm {
+    /// Of a map that has been made.
+    pub fn of(map: &LowRank, chosen: LandmarkChoice, scaling: Option<Scaling>) -> Self {
+        let (kind, gamma, degree, coef0) = match *map.kernel() {
+            Kernel::Linear => (KernelKind::Linear, None, None, None),
+            Kernel::Rbf { gamma } => (KernelKind::Rbf, Some(gamma), None, None),
+            Kernel::Polynomial {
+                gamma,
+                degree,
+                coef0,
+            } => (
+                KernelKind::Polynomial,
+                Some(gamma),
+                Some(degree),
+                Some(coef0),
+            ),
+            Kernel::Sigmoid { gamma, coef0 } => {
+                (KernelKind::Sigmoid, Some(gamma), None, Some(coef0))
+            }
+        };
+        Self {
+            function: word_of(kind, &KERNELS).to_owned(),
+            gamma,
+            degree,
+            coef0,
+            landmarks: map.rank(),
+            chosen: word_of(chosen, &LANDMARKS).to_owned(),
+            width: map.landmarks().rows().width(),
+            left_out: map.left_out(),
+            scaling,
+        }
+    }
+
+    /// The function; None where what is stored makes none.
+    pub fn kernel(&self) -> Option<Kernel> {
+        let kind = KERNELS.iter().find(|(word, _)| *word == self.function)?.1;
+        let degree = i64::from(self.degree.unwrap_or(1));
+        let spec = KernelSpec::new(kind, self.gamma, degree, self.coef0.unwrap_or(0.0)).ok()?;
+        // without a gamma there is none but the linear one
+        spec.kernel(f64::NAN).ok()
+    }
+
+    /// Whether it fits rows of so many dense features.
+    pub fn is_sound(&self, dense: usize) -> bool {
+        let scales = |scaling: &Scaling| scaling.is_sound() && scaling.dense == dense;
+        self.kernel().is_some()
+            && (1..=MOST_LANDMARKS).contains(&self.landmarks)
+            && self.width >= dense
+            && self.width <= dense.max(MOST_WIDTH)
+            && self.scaling.as_ref().is_none_or(scales)
+    }
+
+    /// The function as a message names it.
+    pub fn words(&self) -> String {
+        let mut words = self.function.clone();
+        if let Some(gamma) = self.gamma {
+            words += &format!(", gamma {gamma:.6}");
+        }
+        if let Some(degree) = self.degree {
+            words += &format!(", degree {degree}");
+        }
+        if let Some(coef0) = self.coef0 {
+            words += &format!(", coef0 {coef0}");
+        }
+        words
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        let numbers = |scaling: &Scaling| 2 * scaling.dense + scaling.sparse_factor.len();
+        let scaling = self.scaling.as_ref().map_or(0, numbers);
+        256 + scaling * size_of::<f64>()
+    }
+}
+
+/// Sparse features that are few are stored as dense ones up to here.
+const MOST_WIDTH: usize = 1 << 14;

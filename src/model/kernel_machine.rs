@@ -1,0 +1,126 @@
+//! A kernel machine in memory: what it decides is a sum of factors times kernel values of a row and the landmarks.
+
+use super::weights::OutOfMemory;
+use crate::features::{FeatureBuffer, KernelForm};
+use pgsvm_core::kernels::{Expansion, Room, Rows};
+use pgsvm_core::memory::Room as _;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The landmarks of a model and their factors, head by head.
+pub struct KernelMachine {
+    expansion: Expansion,
+    form: Rc<KernelForm>,
+    /// Dense features of a row.
+    dense: usize,
+    bytes: usize,
+    /// For the row at hand.
+    room: RefCell<RowRoom>,
+}
+
+/// What it takes to decide about a row; nothing is allocated once all have grown.
+#[derive(Default)]
+struct RowRoom {
+    rows: Rows,
+    dense: Vec<f32>,
+    entries: Vec<[u32; 2]>,
+    values: Room,
+    decisions: Vec<f64>,
+}
+
+impl KernelMachine {
+    /// Of as many factors as there are landmarks for each head; None where numbers do not fit each other.
+    pub fn new(
+        form: Rc<KernelForm>,
+        dense: usize,
+        landmarks: Rows,
+        factors: Vec<f64>,
+        intercepts: Vec<f64>,
+    ) -> Result<Option<Self>, OutOfMemory> {
+        let (width, bytes) = (landmarks.width(), landmarks.bytes());
+        let Some(kernel) = form.kernel() else {
+            return Ok(None);
+        };
+        let room = RowRoom {
+            rows: Rows::new(width),
+            ..RowRoom::default()
+        };
+        let bytes = 2 * bytes + factors.len() * size_of::<f64>();
+        let expansion = Expansion::new(kernel, landmarks, factors, intercepts);
+        Ok(expansion.map_err(|_| OutOfMemory)?.map(|expansion| Self {
+            expansion,
+            form,
+            dense,
+            bytes,
+            room: RefCell::new(room),
+        }))
+    }
+
+    /// The decision of each head, in place of what `out` holds.
+    pub fn decide(&self, row: &FeatureBuffer, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
+        let mut room = self.room.borrow_mut();
+        self.take(row, &mut room).map_err(|_| OutOfMemory)?;
+        let RowRoom { rows, values, .. } = &mut *room;
+        let decided = self.expansion.decide(rows, values, out);
+        decided.map_err(|_| OutOfMemory)
+    }
+
+    /// The decision of the only head.
+    pub fn decide_one(&self, row: &FeatureBuffer) -> Result<f64, OutOfMemory> {
+        let mut decisions = std::mem::take(&mut self.room.borrow_mut().decisions);
+        let decided = self.decide(row, &mut decisions);
+        let decision = decisions.first().copied().unwrap_or(f64::NAN);
+        self.room.borrow_mut().decisions = decisions;
+        decided.map(|()| decision)
+    }
+
+    /// Scales the row and puts it where the expansion takes it from.
+    fn take(&self, row: &FeatureBuffer, room: &mut RowRoom) -> Result<(), pgsvm_core::OutOfMemory> {
+        let RowRoom {
+            rows,
+            dense,
+            entries,
+            ..
+        } = room;
+        dense.clear();
+        entries.clear();
+        let scaled = |feature: usize, value: f64| match &self.form.scaling {
+            Some(scaling) => scaling.scaled(feature, value),
+            None => value,
+        };
+        let values = dense.room(row.dense.len())?;
+        values.extend(
+            row.dense
+                .iter()
+                .enumerate()
+                .map(|(feature, value)| scaled(feature, *value) as f32),
+        );
+        let sparse = row.sparse_index.iter().zip(&row.sparse_value);
+        let of_row = sparse.filter_map(|(id, value)| {
+            let feature = self.dense + *id as usize;
+            let value = scaled(feature, f64::from(*value)) as f32;
+            Some([u32::try_from(feature).ok()?, value.to_bits()])
+        });
+        entries.room(row.sparse_index.len())?.extend(of_row);
+        if !entries.is_sorted_by_key(|[feature, _]| *feature) {
+            entries.sort_unstable_by_key(|[feature, _]| *feature);
+        }
+        rows.clear();
+        rows.push(dense, entries)
+    }
+
+    /// The landmarks, as rows scaled.
+    pub fn landmarks(&self) -> &Rows {
+        self.expansion.landmarks()
+    }
+
+    /// A head's factors, landmark after landmark.
+    pub fn factors(&self, head: usize) -> &[f64] {
+        self.expansion.factors(head)
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

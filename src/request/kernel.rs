@@ -1,0 +1,125 @@
+//! The arguments `kernel`, `gamma`, `degree`, `coef0` and `rank`, and what of the others a kernel machine cannot have. Pure.
+
+use crate::base::errors::Failure;
+use crate::features::{word_of, KERNELS};
+use crate::request::options::Choices;
+use crate::request::words::{chosen, invalid, sql_float};
+use crate::request::Arguments;
+use pgsvm_core::kernels::kernel::MOST_DEGREE;
+use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
+use pgsvm_core::LowRankJob;
+
+/// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
+const USUAL_DEGREE: i32 = 3;
+
+/// The kernel machine that is asked for; None for a linear one.
+pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<LowRankJob>, Failure> {
+    let kind = chosen("kernel", given.kernel.as_deref(), &KERNELS)?;
+    // values first: what is wrong with them is so with every kernel
+    let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
+    let spec = KernelSpec::new(kind, given.gamma, degree, given.coef0.unwrap_or(0.0));
+    let spec = spec.map_err(refused)?;
+    let rank = given.rank.map(checked_rank).transpose()?;
+    check_belongs(given, choices, kind)?;
+    if kind == KernelKind::Linear {
+        return Ok(None);
+    }
+    check_rest(given, choices)?;
+    Ok(Some(LowRankJob {
+        rank,
+        landmarks: choices.landmarks.unwrap_or(LowRankJob::new(spec).landmarks),
+        seed: given.seed.unwrap_or(0) as u32 as u64,
+        ..LowRankJob::new(spec)
+    }))
+}
+
+fn checked_rank(rank: i32) -> Result<usize, Failure> {
+    match usize::try_from(rank) {
+        Ok(rank @ 1..) => Ok(rank),
+        _ => Err(invalid(format!("rank must be positive, not {rank}"))
+            .hint("rank => NULL takes the square root of the number of rows")),
+    }
+}
+
+/// Refuses parameters that this kernel has not.
+fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
+    use KernelKind::{Linear, Polynomial, Rbf, Sigmoid};
+    let all: [(&str, bool, &[KernelKind], &str); 5] = [
+        (
+            "gamma",
+            given.gamma.is_some(),
+            &[Rbf, Polynomial, Sigmoid],
+            "'rbf'",
+        ),
+        (
+            "degree",
+            given.degree.is_some(),
+            &[Polynomial],
+            "'polynomial'",
+        ),
+        (
+            "coef0",
+            given.coef0.is_some(),
+            &[Polynomial, Sigmoid],
+            "'polynomial'",
+        ),
+        (
+            "rank",
+            given.rank.is_some(),
+            &[Rbf, Polynomial, Sigmoid],
+            "'rbf'",
+        ),
+        (
+            "option \"landmarks\"",
+            choices.landmarks.is_some(),
+            &[Rbf, Polynomial, Sigmoid],
+            "'rbf'",
+        ),
+    ];
+    for (name, is_given, kinds, usual) in all {
+        if is_given && !kinds.contains(&kind) {
+            let word = word_of(kind, &KERNELS);
+            let message = match kind {
+                Linear => format!("{name} is given, but the model is to be linear"),
+                _ => format!("kernel '{word}' has no {name}"),
+            };
+            return Err(invalid(message).hint(format!("kernel => {usual}, or leave it out")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what only linear models can do.
+fn check_rest(given: &Arguments, choices: &Choices) -> Result<(), Failure> {
+    if given.key.is_some() {
+        return Err(invalid("a kernel machine cannot follow its table by a key")
+            .detail("What it knows of its rows is about landmarks, which a training chooses anew.")
+            .hint("Leave key out, and train again when the table has changed"));
+    }
+    if choices.warm_start.is_some() {
+        return Err(
+            invalid("a kernel machine cannot begin from the weights of another model")
+                .detail("Weights are those of landmarks, which a training chooses anew.")
+                .hint("Leave \"warm_start\" out of the options"),
+        );
+    }
+    Ok(())
+}
+
+/// Why there is no such kernel.
+fn refused(error: KernelError) -> Failure {
+    match error {
+        KernelError::Gamma { gamma } => invalid(format!(
+            "gamma must be positive and finite as a 32-bit number, not {gamma:?}"
+        ))
+        .hint("gamma => NULL takes 1 / (features * variance of the scaled rows)"),
+        KernelError::Degree { degree, .. } => invalid(format!(
+            "degree must be a whole number from 1 to {MOST_DEGREE}, not {degree}"
+        ))
+        .hint(format!("degree => {USUAL_DEGREE}")),
+        KernelError::Constant { coef0 } => {
+            invalid(format!("coef0 must be finite, not {}", sql_float(coef0))).hint("coef0 => 1")
+        }
+        other => invalid(other.to_string()),
+    }
+}

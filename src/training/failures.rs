@@ -1,0 +1,140 @@
+//! Errors of the pure crate's reader and trainer as PostgreSQL's.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::wait::failed_elsewhere;
+use pgsvm_core::kernels::KernelError;
+use pgsvm_core::{CacheError, LowRankError, NewtonRefused, Problem, ReadError, TrainError};
+
+pub fn other_role_failed() -> ! {
+    failed_elsewhere("the other role of the training failed without an error")
+}
+
+/// A cache that cannot be laid out.
+pub fn cache_failure(error: CacheError) -> Failure {
+    let failure = Failure::new(
+        match error {
+            CacheError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            CacheError::RoleTaken { .. } => Code::ERRCODE_INTERNAL_ERROR,
+            _ => Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        },
+        error.to_string(),
+    );
+    match error {
+        CacheError::TooSmall { minimum, .. } => failure.hint(format!(
+            "SET pgsvm.cache_size = '{}kB'",
+            minimum.div_ceil(1024)
+        )),
+        CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {
+            failure.hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        }
+        CacheError::RoleTaken { .. } => failure,
+    }
+}
+
+/// Why rows cannot be read.
+pub fn read_failure(error: ReadError<Failure, Failure>, cache_bytes: usize) -> Failure {
+    match error {
+        ReadError::Source(failure) | ReadError::Spool(failure) => failure,
+        other => without_source(other, cache_bytes),
+    }
+}
+
+/// The same of rows that are mapped.
+pub fn mapped_failure(
+    error: ReadError<LowRankError<Failure, Failure>, Failure>,
+    cache_bytes: usize,
+) -> Failure {
+    match error {
+        ReadError::Source(LowRankError::Read(error)) => read_failure(error, cache_bytes),
+        ReadError::Source(LowRankError::Kernel(error)) => kernel_failure(error),
+        ReadError::Source(LowRankError::Row(error)) => Failure::from(error),
+        ReadError::Spool(failure) => failure,
+        other => without_source(other, cache_bytes),
+    }
+}
+
+/// What has nothing to do with the source.
+fn without_source<S>(error: ReadError<S, Failure>, cache_bytes: usize) -> Failure {
+    match error {
+        ReadError::Row(error) => Failure::from(error),
+        ReadError::Blocks { asked, needed } => Failure::new(
+            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!(
+                "one of {asked} blocks does not fit the cache of {} kB",
+                cache_bytes / 1024
+            ),
+        )
+        .hint(match needed > Problem::MOST_BLOCKS as usize {
+            true => "SET pgsvm.cache_size to more".to_owned(),
+            false => {
+                format!("options => '{{\"blocks\": {needed}}}', or SET pgsvm.cache_size to more")
+            }
+        }),
+        ReadError::TrainerFailed => other_role_failed(),
+        _ => Failure::new(
+            Code::ERRCODE_DATA_CORRUPTED,
+            "rows read from the training's temporary file are not those written to it",
+        ),
+    }
+}
+
+/// Why rows cannot be mapped.
+fn kernel_failure(error: KernelError) -> Failure {
+    let code = match error {
+        KernelError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+        KernelError::NotPositive { .. } | KernelError::NotFinite { .. } | KernelError::Zero => {
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+        }
+        _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+    };
+    let message = match error {
+        // by how much depends on the processor
+        KernelError::NotPositive { .. } => {
+            "the kernel matrix of these rows is not positive semidefinite".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let failure = Failure::new(code, message);
+    match error {
+        KernelError::OutOfMemory { .. } => failure.hint("rank => 100, or fewer landmarks still"),
+        KernelError::NotPositive { .. } => failure
+            .detail("A sigmoid is an inner product for few gamma and coef0 only, a polynomial for coef0 >= 0.")
+            .hint("kernel => 'rbf' is one for every gamma; or try another gamma and coef0"),
+        KernelError::NotFinite { .. } => {
+            failure.hint("Scale the features, or take a smaller gamma or degree: scale => 'standard'")
+        }
+        KernelError::Zero => failure.hint("kernel => 'rbf'"),
+        KernelError::Rank { rows, .. } => {
+            failure.hint(format!("rank => {rows}, or NULL for the square root of the number of rows"))
+        }
+        KernelError::SparseCentres => {
+            failure.hint("options => '{\"landmarks\": \"pivots\"}', which are rows of the table")
+        }
+        _ => failure,
+    }
+}
+
+/// Why rows cannot be trained on.
+pub fn train_failure(error: TrainError) -> Failure {
+    match error {
+        TrainError::Cache(error) => cache_failure(error),
+        TrainError::OutOfMemory { bytes } => Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for {bytes} bytes of dual variables and weights"),
+        ),
+        TrainError::Newton(refused) => {
+            let hint = match refused {
+                NewtonRefused::Loss => "loss => 'squared_hinge'",
+                NewtonRefused::Streams => "SET pgsvm.cache_size = '1GB', or solver => 'auto'",
+                NewtonRefused::Features(_) => "solver => 'auto'",
+            };
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, refused.to_string()).hint(hint)
+        }
+        TrainError::Plan(error) => {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+        }
+        TrainError::Head { .. } | TrainError::Start { .. } | TrainError::ReaderFailed => {
+            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
+        }
+    }
+}

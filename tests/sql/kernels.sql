@@ -1,0 +1,188 @@
+-- Kernel machines of low rank: what they learn, from which columns, what is stored, who sees it, and what they cannot do.
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
+
+CREATE TABLE circles AS
+SELECT id, radius * cos(angle) AS x, radius * sin(angle) AS y, CASE WHEN radius < 1.5 THEN 'inner' ELSE 'outer' END AS ring,
+       (4 * angle / 6.2832)::int % 4 AS quarter
+FROM (SELECT i AS id, 1 + i % 2 + 0.4 * (drawn(i, 1) - 0.5) AS radius, 6.2831853 * drawn(i, 2) AS angle
+      FROM generate_series(1, 2000) AS i) AS drawn;
+
+-- No line tells one ring from the other, and the hint says what does.
+SELECT svm_train('circles', 'ring', '{x, y}', 'line');
+SELECT svm_train('circles', 'ring', '{x, y}', 'rbf', kernel => 'rbf');
+SELECT svm_train('circles', 'ring', '{x, y}', 'polynomial', kernel => 'polynomial', degree => 2, coef0 => 1);
+SELECT svm_train('circles', 'ring', '{x, y}', landmarks, kernel => 'rbf', gamma => 1, rank => 20, loss => 'hinge',
+                 options => jsonb_build_object('landmarks', landmarks))
+FROM unnest('{pivots, drawn, uniform, centres}'::text[]) AS landmarks;
+SELECT name, kernel, landmarks, features, training_accuracy > 0.99 AS good, gap BETWEEN 0 AND 1e-3 AS certified,
+       left_out BETWEEN 0 AND 0.1 AS nearly_all
+FROM svm_models ORDER BY name;
+SELECT name, features -> 'kernel' ->> 'function' AS function, (features -> 'kernel' ->> 'gamma')::numeric(8, 4) AS gamma,
+       features -> 'kernel' -> 'degree' AS degree, features -> 'kernel' -> 'chosen' AS chosen
+FROM svm_version JOIN svm_model ON svm_model.id = model_id ORDER BY name;
+
+-- Every way to give features decides alike, also by what is stored: factors of kernel values, of scaled rows.
+SELECT max(abs(svm_decision('rbf', c.*) - svm_decision('rbf', ARRAY[x, y]))) AS array_apart,
+       max(abs(svm_decision('rbf', c.*) - svm_decision('rbf', jsonb_build_object('x', x, 'y', y)))) AS document_apart
+FROM circles AS c;
+WITH stored AS (
+    SELECT v.id, v.intercept, v.features -> 'kernel' AS kernel FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'rbf'
+), factor AS (
+    SELECT version_id, first_feature + ordinality - 1 AS landmark, factor
+    FROM svm_weight, unnest(weights) WITH ORDINALITY AS w (factor, ordinality)
+), by_hand AS (
+    SELECT c.id, s.intercept + sum(f.factor * exp(-(s.kernel ->> 'gamma')::float8 * (
+        ((c.x - (s.kernel #>> '{scaling,centre,0}')::float8) * (s.kernel #>> '{scaling,factor,0}')::float8 - l.dense[1]) ^ 2
+        + ((c.y - (s.kernel #>> '{scaling,centre,1}')::float8) * (s.kernel #>> '{scaling,factor,1}')::float8 - l.dense[2]) ^ 2))) AS decision
+    FROM stored AS s JOIN svm_landmark AS l ON l.version_id = s.id JOIN factor AS f USING (version_id, landmark), circles AS c
+    WHERE c.id <= 100 GROUP BY c.id, s.intercept
+)
+SELECT count(*), max(abs(decision - svm_decision('rbf', c.*))) < 1e-4 AS same FROM by_hand JOIN circles AS c USING (id);
+
+-- Several classes, weights, class weights, probabilities, C chosen, cross-validation.
+SELECT svm_train('circles', 'quarter', '{x, y}', 'quarters', kernel => 'rbf', probability => true);
+SELECT classes, landmarks, training_accuracy > 0.95 AS good, probabilities FROM svm_models WHERE name = 'quarters';
+SELECT abs(sum(svm_probability('quarters', c.*, class)) - 1) < 1e-9 AS one FROM circles AS c, unnest('{0, 1, 2, 3}'::text[]) AS class WHERE c.id = 1;
+SELECT accuracy > 0.95 AS good FROM svm_evaluate('quarters', 'circles');
+SELECT svm_train('circles', 'ring', '{x, y}', 'chosen', kernel => 'rbf', c => NULL, weight => 'id', class_weight => 'balanced');
+SELECT c < 1000 AS chosen, training_accuracy > 0.99 AS good FROM svm_models WHERE name = 'chosen';
+SELECT count(*), min(accuracy) > 0.9 AS good FROM svm_cross_validate('circles', 'ring', '{0.1, 1}', 3, features => '{x, y}', kernel => 'rbf');
+
+-- Other kinds of features: arrays, sparse ones, categories, booleans, missing values, rows of length 1, columns of one value.
+CREATE TABLE kinds AS
+SELECT id, ring, ARRAY[x, y]::real[] AS both, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS word, id % 2 = 0 AS even,
+       CASE WHEN id % 7 = 0 THEN NULL ELSE x END AS sometimes, 1 AS one, x, y,
+       format('1:%s 3:%s 1000000:%s', x::numeric(8, 4), y::numeric(8, 4), id % 3) AS entries
+FROM circles;
+SELECT svm_train('kinds', 'ring', '{both}', 'arrays', kernel => 'rbf'),
+       svm_train('kinds', 'ring', '{both, word, even}', 'mixed', kernel => 'rbf'),
+       svm_train('kinds', 'ring', '{libsvm(entries)}', 'entries', kernel => 'rbf', gamma => 1),
+       svm_train('kinds', 'ring', '{sometimes, x, y, one}', 'missing', kernel => 'rbf', nulls => 'mean'),
+       svm_train('kinds', 'ring', '{x, y, one}', 'unit', kernel => 'rbf', gamma => 4, scale => 'none', options => '{"normalize_rows": true}'),
+       svm_train('kinds', 'ring', '{x, y, one}', 'constant', kernel => 'polynomial', degree => 2, scale => 'none'),
+       svm_train_query('SELECT x, y, ring FROM kinds WHERE id > 10', 'ring', model => 'query', kernel => 'rbf') IS NOT NULL AS query;
+SELECT name, rows_used, features, training_accuracy > 0.95 AS good FROM svm_models
+WHERE name IN ('arrays', 'mixed', 'entries', 'missing', 'unit', 'constant', 'query') ORDER BY name;
+SELECT name, m.accuracy = training_accuracy AS as_trained
+FROM svm_models, LATERAL svm_evaluate(name, 'kinds') AS m
+WHERE name IN ('arrays', 'mixed', 'entries', 'missing', 'unit', 'constant') ORDER BY name;
+-- values that the training did not see, and rows of other widths
+SELECT svm_decision('mixed', k) IS NOT NULL AS known FROM (SELECT ARRAY[0, 1]::real[] AS both, 'new' AS word, true AS even) AS k;
+SELECT svm_decision('entries', '1:1 2000000:5'::text) IS NOT NULL;
+
+-- A cache that holds neither the rows nor what is made of them.
+SET pgsvm.cache_size = '128kB';
+SELECT svm_train('circles', 'ring', '{x, y}', 'streamed', kernel => 'rbf', rank => 30);
+SELECT training_accuracy > 0.99 AS good, gap <= 1e-3 AS certified, landmarks FROM svm_models WHERE name = 'streamed';
+RESET pgsvm.cache_size;
+
+-- A new version takes kernel and parameters over; another kernel takes no parameters over.
+SELECT svm_train('circles', 'ring', '{x, y}', 'over', kernel => 'rbf', gamma => 2, rank => 25, options => '{"landmarks": "uniform"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'over');
+SELECT svm_train('circles', 'ring', '{x, y}', 'over', gamma => 3);
+SELECT svm_train('circles', 'ring', '{x, y}', 'over', kernel => 'polynomial', coef0 => 1);
+SELECT svm_train('circles', 'ring', '{x, y}', 'over', kernel => 'linear');
+SELECT version, kernel, landmarks, given FROM svm_versions WHERE name = 'over' ORDER BY version;
+SELECT svm_decision('over@1', c.*) = svm_decision('over@2', c.*) AS same FROM circles AS c WHERE id = 1;
+
+-- As text it moves to another database, and into a function that reads no table.
+SELECT svm_import('carried', svm_export('mixed', format => 'pgsvm')), svm_import('carried_entries', svm_export('entries', format => 'pgsvm'));
+SELECT bool_and(svm_decision('mixed', k.*) = svm_decision('carried', k.*)) AS same,
+       bool_and(svm_decision('entries', k.*) = svm_decision('carried_entries', k.*)) AS same_entries
+FROM kinds AS k WHERE id <= 200;
+SELECT svm_create_function('quarters', 'quarter_of', immutable => true);
+SELECT bool_and(quarter_of(x, y)::text = svm_classify('quarters', c.*)) AS same FROM circles AS c WHERE id <= 200;
+DROP FUNCTION quarter_of;
+SELECT svm_import('broken', regexp_replace(svm_export('rbf', format => 'pgsvm'), '\{"landmark[^\n]*\n', ''));
+SELECT svm_import('broken', replace(svm_export('pivots', format => 'pgsvm'), '"dense":[', '"dense":[1,'));
+SELECT count(*) FROM svm_problems;
+
+-- What is about a weight for each feature is for linear models.
+SELECT class, feature FROM svm_weights('pivots') WHERE feature IN ('landmark 1', 'landmark 20', '(intercept)') ORDER BY feature;
+SELECT count(*) FROM svm_features('rbf');
+\set VERBOSITY terse
+SELECT svm_as_sql('rbf');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_export('rbf');
+SELECT * FROM svm_explain('rbf', ARRAY[1, 2]);
+SELECT svm_train('circles', 'ring', '{x, y}', 'line', options => '{"warm_start": "rbf"}');
+
+-- Errors.
+\set VERBOSITY default
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'gauss');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', gamma => 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', gamma => 'NaN');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', gamma => 1e-60);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'polynomial', degree => 0);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'polynomial', degree => 33);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'polynomial', coef0 => 'Infinity');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', rank => 0);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', rank => 2001);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', gamma => 1);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', rank => 10);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', options => '{"landmarks": "centres"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', degree => 2);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', coef0 => 1);
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"landmarks": "support"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', gamma => 3);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', key => 'id');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"warm_start": "line"}');
+SELECT svm_train('kinds', 'ring', '{libsvm(entries)}', 'bad', kernel => 'rbf', options => '{"landmarks": "centres"}');
+CREATE TABLE huge AS SELECT id, x * 1e30 AS x, y, ring FROM circles;
+SELECT svm_train('huge', 'ring', '{x, y}', 'bad', kernel => 'polynomial', scale => 'none', gamma => 1);
+CREATE TABLE nothing AS SELECT 0 AS x, ring FROM circles LIMIT 10;
+SELECT svm_train('nothing', 'ring', '{x}', 'bad', kernel => 'polynomial', scale => 'none');
+SELECT count(*) FROM svm_models WHERE name = 'bad';
+
+-- Others predict, and may read landmarks, only where they were let.
+SET client_min_messages = warning;
+CREATE ROLE regress_svm_reader;
+GRANT USAGE ON SCHEMA public TO regress_svm_reader;
+SET ROLE regress_svm_reader;
+SELECT count(*) FROM svm_landmark;
+SELECT svm_decision('rbf', ARRAY[1, 2]);
+RESET ROLE;
+SET client_min_messages = notice;
+SELECT svm_grant('rbf', 'regress_svm_reader');
+SELECT svm_grant('line', 'regress_svm_reader');
+SELECT svm_grant('centres', 'regress_svm_reader');
+SET client_min_messages = warning;
+SET ROLE regress_svm_reader;
+SELECT count(*) FROM svm_landmark;
+SELECT svm_decision('rbf', ARRAY[1, 2]) IS NOT NULL;
+INSERT INTO svm_landmark SELECT version_id, 1000, dense, sparse_index, sparse_value FROM svm_landmark LIMIT 1;
+UPDATE svm_landmark SET landmark = 5;
+DELETE FROM svm_landmark;
+RESET ROLE;
+
+-- What is not whole, or makes no sense, is an error and no wrong prediction.
+\c -
+SET client_min_messages = warning;
+DELETE FROM svm_landmark WHERE landmark = 3 AND version_id = svm_version_id('rbf');
+SELECT svm_decision('rbf', ARRAY[1, 2]);
+\echo :LAST_ERROR_SQLSTATE
+SELECT model, version, table_name, problem FROM svm_problems;
+UPDATE svm_landmark SET dense = '{1}' WHERE version_id = svm_version_id('pivots') AND landmark = 0;
+SELECT svm_decision('pivots', ARRAY[1, 2]);
+UPDATE svm_landmark SET sparse_index = '{1, 0}', sparse_value = '{1, 1}' WHERE version_id = svm_version_id('drawn') AND landmark = 0;
+SELECT svm_decision('drawn', ARRAY[1, 2]);
+UPDATE svm_landmark SET dense = '{NaN, 1}' WHERE version_id = svm_version_id('uniform') AND landmark = 0;
+SELECT svm_decision('uniform', ARRAY[1, 2]);
+UPDATE svm_version SET features = jsonb_set(features, '{kernel,gamma}', '-1') WHERE id = svm_version_id('centres');
+SELECT svm_decision('centres', ARRAY[1, 2]);
+UPDATE svm_version SET features = jsonb_set(features, '{kernel,scaling,centre}', '[1]') WHERE id = svm_version_id('polynomial');
+SELECT svm_decision('polynomial', ARRAY[1, 2]);
+UPDATE svm_version SET features = features - 'kernel' WHERE id = svm_version_id('quarters');
+SELECT svm_classify('quarters', ARRAY[1, 2]);
+
+-- Landmarks go with their version.
+DELETE FROM svm_model;
+SELECT count(*) FROM svm_landmark;
+REVOKE USAGE ON SCHEMA public FROM regress_svm_reader;
+DROP ROLE regress_svm_reader;
