@@ -1,6 +1,8 @@
 //! The settings `pgsvm.*`. Those of a training are read by the leader only: workers get what they need
 //! with their job. PostgreSQL gives parallel workers the settings of the session they work for.
 
+use core::ffi::CStr;
+use core::ops::RangeInclusive;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 use pgsvm_core::Problem;
@@ -28,54 +30,26 @@ const MOST_HELPERS: i32 = 16;
 
 /// Registers the settings; called once from `_PG_init`.
 pub fn register() {
-    GucRegistry::define_int_guc(
+    register_sizes();
+    register_processes();
+    register_versions();
+}
+
+fn register_sizes() {
+    define_number(
         c"pgsvm.cache_size",
         c"Memory that a training may use to cache rows.",
         c"-1 uses maintenance_work_mem. Dual variables (8 bytes a row) and weights come on top.",
         &CACHE_SIZE_KB,
-        -1,
-        i32::MAX,
-        GucContext::Userset,
+        -1..=i32::MAX,
         GucFlags::UNIT_KB,
     );
-    GucRegistry::define_int_guc(
-        c"pgsvm.workers",
-        c"Worker processes that a training may start: 2 = reader and trainer, 1, or 0.",
-        c"Roles without a worker are played by the backend that called svm_train.",
-        &WORKERS,
-        0,
-        2,
-        GucContext::Userset,
-        GucFlags::default(),
-    );
-    GucRegistry::define_int_guc(
-        c"pgsvm.helpers",
-        c"Worker processes that fetch rows for the reader of a training, at most.",
-        c"They are started where the source is one large table, unless pgsvm.workers is 0. What is learned does not depend on them.",
-        &HELPERS,
-        0,
-        MOST_HELPERS,
-        GucContext::Userset,
-        GucFlags::default(),
-    );
-    GucRegistry::define_int_guc(
-        c"pgsvm.trainers",
-        c"Threads that train at the same time, in the process that plays the trainer.",
-        c"More than 1 counts only where all rows fit the cache. Threads are no worker processes, and no limit on those holds for them.",
-        &TRAINERS,
-        1,
-        Problem::MAX_TRAINERS as i32,
-        GucContext::Userset,
-        GucFlags::default(),
-    );
-    GucRegistry::define_int_guc(
+    define_number(
         c"pgsvm.min_parallel_size",
         c"Estimated size of the source below which a training starts no workers.",
         c"-1 starts none for rows that are expected to fit the cache, 0 always starts them.",
         &MIN_PARALLEL_SIZE_KB,
-        -1,
-        i32::MAX,
-        GucContext::Userset,
+        -1..=i32::MAX,
         GucFlags::UNIT_KB,
     );
     GucRegistry::define_int_guc(
@@ -88,14 +62,42 @@ pub fn register() {
         GucContext::Suset,
         GucFlags::UNIT_MB,
     );
-    GucRegistry::define_int_guc(
+}
+
+fn register_processes() {
+    define_number(
+        c"pgsvm.workers",
+        c"Worker processes that a training may start: 2 = reader and trainer, 1, or 0.",
+        c"Roles without a worker are played by the backend that called svm_train.",
+        &WORKERS,
+        0..=2,
+        GucFlags::default(),
+    );
+    define_number(
+        c"pgsvm.helpers",
+        c"Worker processes that fetch rows for the reader of a training, at most.",
+        c"They are started where the source is one large table, unless pgsvm.workers is 0. What is learned does not depend on them.",
+        &HELPERS,
+        0..=MOST_HELPERS,
+        GucFlags::default(),
+    );
+    define_number(
+        c"pgsvm.trainers",
+        c"Threads that train at the same time, in the process that plays the trainer.",
+        c"More than 1 counts only where all rows fit the cache. Threads are no worker processes, and no limit on those holds for them.",
+        &TRAINERS,
+        1..=Problem::MAX_TRAINERS as i32,
+        GucFlags::default(),
+    );
+}
+
+fn register_versions() {
+    define_number(
         c"pgsvm.keep_versions",
         c"Versions of a model that a training leaves, itself among them.",
         c"0 leaves all. Older ones are removed, but never the deployed one.",
         &KEEP_VERSIONS,
-        0,
-        i32::MAX,
-        GucContext::Userset,
+        0..=i32::MAX,
         GucFlags::default(),
     );
     GucRegistry::define_enum_guc(
@@ -106,6 +108,20 @@ pub fn register() {
         GucContext::Userset,
         GucFlags::default(),
     );
+}
+
+/// Defines a number that everybody may set for their session.
+fn define_number(
+    name: &'static CStr,
+    meaning: &'static CStr,
+    details: &'static CStr,
+    setting: &'static GucSetting<i32>,
+    range: RangeInclusive<i32>,
+    flags: GucFlags,
+) {
+    let (least, most) = range.into_inner();
+    let context = GucContext::Userset;
+    GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
 }
 
 /// How many versions of a model a training leaves; None for all.

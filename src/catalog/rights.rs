@@ -130,28 +130,9 @@ fn check_source(fired: &Fired) -> Result<(), Failure> {
         _ => (fired.bigint(c"id"), "model.id", None),
     };
     let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
-    let found = Spi::connect_mut(|client| {
-        let rows = client.update(
-            &format!(
-                "SELECT CASE WHEN version.key_column IS NOT NULL THEN model.name END, model.owner::pg_catalog.text,
-                     model.owner_oid
-                 FROM {schema}.svm_model AS model JOIN {schema}.svm_version AS version
-                     ON version.model_id OPERATOR(pg_catalog.=) model.id
-                 WHERE {belongs} OPERATOR(pg_catalog.=) $1 ORDER BY version.key_column IS NULL LIMIT 1"
-            ),
-            None,
-            &[id.into()],
-        )?;
-        match rows.is_empty() {
-            true => Ok(None),
-            false => rows
-                .first()
-                .get_three::<String, String, pg_sys::Oid>()
-                .map(Some),
-        }
-    });
+    let found = model_with_key(&schema, belongs, id).map_err(spi_failure)?;
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
-    match (found.map_err(spi_failure)?, alone) {
+    match (found, alone) {
         // without a key nobody reads it again
         (Some((None, ..)), _) | (None, None) => Ok(()),
         (Some((_, _, Some(owner))), _) if acting::has_rights_of(owner) => Ok(()),
@@ -165,4 +146,28 @@ fn check_source(fired: &Fired) -> Result<(), Failure> {
             .detail("The source is read with the rights of the model's owner.")
             .hint("A superuser can restore versions before their models.")),
     }
+}
+
+/// A model's name, None where none of its versions in question has a key, and its owner.
+type Keyed = (Option<String>, Option<String>, Option<pg_sys::Oid>);
+
+/// The model or version `id`, whichever `belongs` says; None where there is none.
+fn model_with_key(schema: &str, belongs: &str, id: Option<i64>) -> Result<Option<Keyed>, SpiError> {
+    Spi::connect_mut(|client| {
+        let rows = client.update(
+            &format!(
+                "SELECT CASE WHEN version.key_column IS NOT NULL THEN model.name END, model.owner::pg_catalog.text,
+                     model.owner_oid
+                 FROM {schema}.svm_model AS model JOIN {schema}.svm_version AS version
+                     ON version.model_id OPERATOR(pg_catalog.=) model.id
+                 WHERE {belongs} OPERATOR(pg_catalog.=) $1 ORDER BY version.key_column IS NULL LIMIT 1"
+            ),
+            None,
+            &[id.into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok(None),
+            false => rows.first().get_three().map(Some),
+        }
+    })
 }

@@ -124,6 +124,22 @@ impl Ranking {
         if positives == 0 || negatives == 0 {
             return Ok(Vec::new());
         }
+        let corners = self.corners()?;
+        let rate = |count: u64, of: u64| count as f64 / of as f64;
+        let mut points = gathered(corners.iter().map(|(key, wrongly, taken)| Point {
+            threshold: score_of(*key),
+            false_positive_rate: rate(*wrongly, negatives),
+            true_positive_rate: rate(*taken, positives),
+        }))?;
+        points[0].threshold = f64::INFINITY;
+        if points.len() > MOST_POINTS {
+            thin_out(&mut points);
+        }
+        Ok(points)
+    }
+
+    /// The corners of the curve: a score, and how many rows of either kind, negative and positive, have it or a higher one.
+    fn corners(&self) -> Result<Vec<(u64, u64, u64)>, OutOfMemory> {
         let mut corners = vec![(u64::MAX, 0, 0)];
         let (mut taken, mut wrongly) = (0u64, 0u64);
         for score in self.scores.iter().rev() {
@@ -137,17 +153,7 @@ impl Ranking {
             }
             corners.room(1)?.push(next);
         }
-        let rate = |count: u64, of: u64| count as f64 / of as f64;
-        let mut points = gathered(corners.iter().map(|(key, wrongly, taken)| Point {
-            threshold: score_of(*key),
-            false_positive_rate: rate(*wrongly, negatives),
-            true_positive_rate: rate(*taken, positives),
-        }))?;
-        points[0].threshold = f64::INFINITY;
-        if points.len() > MOST_POINTS {
-            thin_out(&mut points);
-        }
-        Ok(points)
+        Ok(corners)
     }
 }
 

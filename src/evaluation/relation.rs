@@ -10,7 +10,7 @@ use crate::request::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
-use pgsvm_core::memory::{owned, Room};
+use pgsvm_core::memory::{owned, OutOfMemory, Room};
 
 /// Most classes whose areas are averaged: each row takes as many decisions again.
 const MOST_AREAS: usize = 32;
@@ -127,52 +127,21 @@ fn rows_of<T>(
 
 /// The query of `svm_evaluate`: one row.
 fn evaluation(subject: &Subject) -> Result<String, Failure> {
-    let schema = &subject.schema;
     let labels = subject.model.labels.as_slice();
-    let areas = labels.len() <= MOST_AREAS;
     let says = match subject.says_class() {
-        Says::Class if areas || subject.has_probabilities() => Says::Everything,
+        Says::Class if labels.len() <= MOST_AREAS || subject.has_probabilities() => {
+            Says::Everything
+        }
         enough => enough,
     };
     let predicted = subject.predicted(says)?;
-    let none = || "NULL::pg_catalog.float8".to_owned();
-    let log_loss = |probability: Option<String>, truth: &str| match probability {
-        Some(probability) => written(format_args!(
-            "{schema}.svm_log_loss({probability}, {truth})"
-        )),
-        None => Ok(none()),
-    };
-    let (metrics, area, loss) = match labels {
-        [_, positive] => {
-            let positive = literal(positive);
-            let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
-            (
-                format!("{schema}.svm_label_metrics(row.actual, {predicted}, {positive})"),
-                format!("{schema}.svm_auc(row.decision, {truth})"),
-                log_loss(subject.probability(), &truth)?,
-            )
-        }
-        labels => {
-            let area_of = |(at, label): (usize, &String)| {
-                let (decision, label) = (subject.decision_of(at), literal(label));
-                format!("{schema}.svm_auc({decision}, row.actual OPERATOR(pg_catalog.=) {label})")
-            };
-            let area = match areas {
-                // a class without rows has no area and does not count
-                true => written(format_args!(
-                    "(SELECT pg_catalog.avg(area) FROM pg_catalog.unnest(ARRAY[{}]) AS area)",
-                    joined(labels.iter().enumerate().map(area_of), ", ")?
-                ))?,
-                false => none(),
-            };
-            (
-                written(format_args!(
-                    "{schema}.svm_label_metrics(row.actual, {predicted})"
-                ))?,
-                area,
-                log_loss(subject.probability_of_actual()?, "true")?,
-            )
-        }
+    let Measures {
+        metrics,
+        area,
+        loss,
+    } = match labels {
+        [_, positive] => of_two(subject, &predicted, positive)?,
+        labels => of_many(subject, &predicted, labels)?,
     };
     Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
@@ -182,6 +151,58 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
                FROM {} AS row) AS found",
         subject.rows(says)?
     ))?)
+}
+
+/// Aggregates over the rows, as SQL: what counts of labels tell, the area under the curve, and the loss of probabilities.
+struct Measures {
+    metrics: String,
+    area: String,
+    loss: String,
+}
+
+const NOTHING: &str = "NULL::pg_catalog.float8";
+
+fn of_two(subject: &Subject, predicted: &str, positive: &str) -> Result<Measures, Failure> {
+    let schema = &subject.schema;
+    let positive = literal(positive);
+    let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
+    Ok(Measures {
+        metrics: format!("{schema}.svm_label_metrics(row.actual, {predicted}, {positive})"),
+        area: format!("{schema}.svm_auc(row.decision, {truth})"),
+        loss: log_loss(schema, subject.probability(), &truth)?,
+    })
+}
+
+/// The area is the mean of those of each class against the others; one without rows has none and does not count.
+fn of_many(subject: &Subject, predicted: &str, labels: &[String]) -> Result<Measures, Failure> {
+    let schema = &subject.schema;
+    let area_of = |(at, label): (usize, &String)| {
+        let (decision, label) = (subject.decision_of(at), literal(label));
+        format!("{schema}.svm_auc({decision}, row.actual OPERATOR(pg_catalog.=) {label})")
+    };
+    let area = match labels.len() <= MOST_AREAS {
+        true => written(format_args!(
+            "(SELECT pg_catalog.avg(area) FROM pg_catalog.unnest(ARRAY[{}]) AS area)",
+            joined(labels.iter().enumerate().map(area_of), ", ")?
+        ))?,
+        false => NOTHING.to_owned(),
+    };
+    Ok(Measures {
+        metrics: written(format_args!(
+            "{schema}.svm_label_metrics(row.actual, {predicted})"
+        ))?,
+        area,
+        loss: log_loss(schema, subject.probability_of_actual()?, "true")?,
+    })
+}
+
+fn log_loss(schema: &str, probability: Option<String>, truth: &str) -> Result<String, OutOfMemory> {
+    match probability {
+        Some(probability) => written(format_args!(
+            "{schema}.svm_log_loss({probability}, {truth})"
+        )),
+        None => Ok(NOTHING.to_owned()),
+    }
 }
 
 /// The query of `svm_confusion`: each pair of the model's classes, and those that occur beside, in the

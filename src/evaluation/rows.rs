@@ -39,52 +39,67 @@ pub fn of(
     let columns = source.columns()?;
     let from = source.table_expression()?;
     let find = |name: &str| columns.iter().find(|column| column.name == name);
-    let held_in = match features {
-        None => None,
-        Some(name) => Some(find(name).ok_or_else(|| {
-            missing(name, &from)
-                .hint("Name the column that holds the features: features => 'column'.")
-        })?),
-    };
-    let is_document =
-        held_in.is_some_and(|column| matches!(type_kind(column.type_oid), TypeKind::Json { .. }));
+    let held_in = features.map(|name| {
+        let hint = "Name the column that holds the features: features => 'column'.";
+        find(name).ok_or_else(|| missing(name, &from).hint(hint))
+    });
+    let held_in = held_in.transpose()?;
     let row = quote(&source::free_name("pgsvm row", &columns));
-    let alias = |name: &str| format!("{row}.{}", quote(name));
-    let label_sql = match (find(label), held_in) {
-        (Some(_), _) => alias(label),
-        (None, Some(_)) if is_document => format!(
-            "({} OPERATOR(pg_catalog.->>) {})",
-            alias(HELD),
-            quote_literal(label)
-        ),
-        (None, _) => {
-            return Err(missing(label, &from)
-                .hint("Name the column that holds the labels: label => 'column'."))
-        }
-    };
+    let label_column = find(label);
+    let label_sql = label_of(&row, label, label_column, held_in).ok_or_else(|| {
+        missing(label, &from).hint("Name the column that holds the labels: label => 'column'.")
+    })?;
     let mut list = match held_in.or_else(|| only_array(model, &columns)) {
         Some(column) => vec![format!("{} AS {}", quote(&column.name), quote(HELD))],
-        None => {
-            // a column that is not there is for the prediction to complain about
-            let there = |name: &&str| *name != label && find(name).is_some();
-            let read = model.features.columns().into_iter().filter(there);
-            let known_by = known_by(relation)?;
-            let named = known_by
-                .iter()
-                .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES)
-                .map(|name| format!("{} AS {}", quote(name), quote(&format!("{NAMING}{name}"))));
-            read.map(quote).chain(named).collect()
-        }
+        None => columns_read(model, label, &columns, relation)?,
     };
-    if find(label).is_some() {
-        list.push(quote(label));
-    }
+    list.extend(label_column.map(|_| quote(label)));
     Ok(Rows {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
         label: label_sql,
         name: row,
-        label_type: find(label).map_or(pg_sys::TEXTOID, |column| column.type_oid),
+        label_type: label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid),
     })
+}
+
+/// SQL for the label of `row`: its column, or a field of the document that holds the features; None where there is neither.
+fn label_of(
+    row: &str,
+    label: &str,
+    column: Option<&Column>,
+    held_in: Option<&Column>,
+) -> Option<String> {
+    let alias = |name: &str| format!("{row}.{}", quote(name));
+    if column.is_some() {
+        return Some(alias(label));
+    }
+    match type_kind(held_in?.type_oid) {
+        TypeKind::Json { .. } => Some(format!(
+            "({} OPERATOR(pg_catalog.->>) {})",
+            alias(HELD),
+            quote_literal(label)
+        )),
+        _ => None,
+    }
+}
+
+/// The columns that the model reads, but for the label, and those that say which row it is. One that is not there is for the
+/// prediction to complain about.
+fn columns_read(
+    model: &Model,
+    label: &str,
+    columns: &[Column],
+    relation: pg_sys::Oid,
+) -> Result<Vec<String>, Failure> {
+    let is_there = |name: &&str| columns.iter().any(|column| column.name == *name);
+    let read = model.features.columns().into_iter();
+    let read = read.filter(|name| *name != label).filter(is_there);
+    let known_by = known_by(relation)?;
+    let named = known_by
+        .iter()
+        .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES)
+        .map(|name| format!("{} AS {}", quote(name), quote(&format!("{NAMING}{name}"))));
+    Ok(read.map(quote).chain(named).collect())
 }
 
 /// The column of arrays that is all that the model reads; None where a NULL in its place is more than NULL.

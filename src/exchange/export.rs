@@ -16,6 +16,7 @@ use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Most bytes that a text can have, less room for the last line.
 const MOST_BYTES: usize = (1 << 30) - (1 << 20);
@@ -47,7 +48,7 @@ fn svm_export(
         let schema = model::schema_of_call(fcinfo);
         match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
-            Format::Liblinear => write(&model, &StoredVersion::read(&schema, &model.name)?),
+            Format::Liblinear => write(&model, &StoredVersion::read(&schema, &model)?),
         }
     };
     export().or_raise()
@@ -84,10 +85,8 @@ struct StoredVersion {
 }
 
 impl StoredVersion {
-    /// Of `model`, a name@version.
-    fn read(schema: &str, model: &str) -> Result<Self, Failure> {
-        let (name, version) = model.rsplit_once('@').unwrap_or((model, ""));
-        let version: Option<i32> = version.parse().ok();
+    fn read(schema: &str, model: &Model) -> Result<Self, Failure> {
+        let (name, version) = model.name_and_version();
         let found = Spi::connect(|client| {
             let query = format!(
                 "SELECT v.loss, v.intercept_used, v.feature_count, v.options::pg_catalog.text
@@ -97,30 +96,21 @@ impl StoredVersion {
             );
             let rows = client.select(&query, Some(1), &[name.into(), version.into()])?;
             let row = rows.first();
-            Ok::<_, pgrx::spi::SpiError>((
-                // of somebody's own making they may be long
-                row.get::<&str>(1)?.map(shortened),
-                row.get::<bool>(2)?,
-                row.get::<i64>(3)?,
-                row.get::<&str>(4)?.map(JsonText::read),
-            ))
+            let features = row.get::<i64>(3)?;
+            let options = row.get::<&str>(4)?.map(JsonText::read);
+            Ok::<_, pgrx::spi::SpiError>(Self {
+                // of somebody's own making it may be long
+                loss: row.get::<&str>(1)?.map(shortened).unwrap_or_default(),
+                intercept_used: row.get::<bool>(2)?.unwrap_or(true),
+                features: features.map_or(0, |count| u64::try_from(count).unwrap_or(0)),
+                origin: options.and_then(Result::ok).and_then(|it| Origin::of(&it)),
+            })
         });
-        let (loss, intercept_used, features, options) = found.map_err(|error| {
+        found.map_err(|error| {
             Failure::new(
                 Code::ERRCODE_INTERNAL_ERROR,
-                format!("could not read model \"{model}\": {error}"),
+                format!("could not read model \"{}\": {error}", model.name),
             )
-        })?;
-        let origin = options
-            .and_then(Result::ok)
-            .and_then(|options| options.get("liblinear").cloned());
-        Ok(Self {
-            loss: loss.unwrap_or_default(),
-            intercept_used: intercept_used.unwrap_or(true),
-            features: features
-                .and_then(|count| u64::try_from(count).ok())
-                .unwrap_or(0),
-            origin: origin.and_then(|origin| serde_json::from_value(origin).ok()),
         })
     }
 }
@@ -128,66 +118,80 @@ impl StoredVersion {
 /// The whole file.
 fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     model.check_linear("LIBLINEAR's format")?;
-    if model.features.unit_rows.is_some() {
-        return Err(Failure::new(
-            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-            format!(
-                "model \"{}\" divides rows by their length, which LIBLINEAR's format cannot say",
-                model.name
-            ),
-        )
-        .hint("format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression."));
-    }
+    check_sums(model)?;
     let first = first_feature(model)?;
     let (labels, classes) = labels(model, stored);
-    let intercepts = model.heads.iter().map(|head| head.intercept);
-    let bias = match &stored.origin {
-        Some(origin) if origin.bias != 0.0 => origin.bias,
-        _ if stored.intercept_used || intercepts.clone().any(|value| value != 0.0) => 1.0,
-        _ => -1.0,
-    };
-    let solver = stored
-        .origin
-        .as_ref()
-        .map(|origin| origin.solver_type.as_str());
-    let mut header = LiblinearHeader {
-        solver: solver
-            .unwrap_or(liblinear::solver_of(&stored.loss))
-            .to_owned(),
-        labels,
-        features: stored.features.saturating_sub(first),
-        bias,
-    };
-    if header.columns() != model.heads.len() {
-        // one head is the difference of the two that the file had
-        header.solver = liblinear::solver_of("").to_owned();
-    }
-    let columns: Vec<(usize, f64)> = classes
-        .iter()
-        .take(header.columns())
-        .map(|class| model.head_of_class(*class))
-        .collect();
+    let header = header(model, stored, labels, first);
     // a line is a digit, a blank and its end at least
     if header.features > MOST_BYTES as u64 / 3 {
         return Err(too_long());
     }
     let mut text = header.write();
+    let columns = classes.iter().take(header.columns());
+    let columns: Vec<_> = columns.map(|class| model.head_of_class(*class)).collect();
     for id in first..stored.features {
         if id % FEATURES_BETWEEN_INTERRUPTS == 0 {
             check_for_interrupts();
         }
-        for (head, sign) in &columns {
-            put(&mut text, sign * weight(model, *head, id))?;
-        }
-        text.push('\n');
+        put_line(&mut text, &columns, |head| weight(model, head, id))?;
     }
-    if bias >= 0.0 {
-        for (head, sign) in &columns {
-            put(&mut text, sign * model.heads[*head].intercept / bias)?;
-        }
-        text.push('\n');
+    if header.bias >= 0.0 {
+        let part = |head: usize| model.heads[head].intercept / header.bias;
+        put_line(&mut text, &columns, part)?;
     }
     Ok(text)
+}
+
+/// Refuses a model whose decisions are no plain sums.
+fn check_sums(model: &Model) -> Result<(), Failure> {
+    if model.features.unit_rows.is_none() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+        format!(
+            "model \"{}\" divides rows by their length, which LIBLINEAR's format cannot say",
+            model.name
+        ),
+    )
+    .hint(
+        "format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression.",
+    ))
+}
+
+/// What stands above the weights, the first of which is that of the feature `first`.
+fn header(model: &Model, stored: &StoredVersion, labels: Vec<i32>, first: u64) -> LiblinearHeader {
+    let origin = stored.origin.as_ref();
+    let used = stored.intercept_used || model.heads.iter().any(|head| head.intercept != 0.0);
+    let solver = origin.map_or(liblinear::solver_of(&stored.loss), |it| &it.solver_type);
+    let mut header = LiblinearHeader {
+        solver: solver.to_owned(),
+        labels,
+        features: stored.features.saturating_sub(first),
+        bias: match origin {
+            Some(origin) if origin.bias != 0.0 => origin.bias,
+            _ if used => 1.0,
+            _ => -1.0,
+        },
+    };
+    if header.columns() != model.heads.len() {
+        // one head is the difference of the two that the file had
+        header.solver = liblinear::solver_of("").to_owned();
+    }
+    header
+}
+
+/// A line: a number of each head, with the sign that its class has in it.
+fn put_line(
+    text: &mut String,
+    heads: &[(usize, f64)],
+    number: impl Fn(usize) -> f64,
+) -> Result<(), Failure> {
+    for (head, sign) in heads {
+        put(text, sign * number(*head))?;
+    }
+    text.push('\n');
+    Ok(())
 }
 
 /// The feature that is the file's index 1.
@@ -214,11 +218,8 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
 /// integers: others are numbered from 1.
 fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
-    if let Some(known) = stored
-        .origin
-        .as_ref()
-        .and_then(|origin| origin.labels_of(model))
-    {
+    let origin = stored.origin.as_ref();
+    if let Some(known) = origin.and_then(|origin| origin.labels_of(model)) {
         return known;
     }
     // of two classes the weights speak for the first label
@@ -227,17 +228,16 @@ fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
         many => (0..many).collect(),
     };
     let whole = |number: &f64| number.fract() == 0.0 && f64::from(*number as i32) == *number;
-    match &model.numbers {
-        Some(numbers) if numbers.iter().all(whole) => (
+    let whole_numbers = model.numbers.as_ref();
+    match whole_numbers.filter(|numbers| numbers.iter().all(whole)) {
+        Some(numbers) => (
             order.iter().map(|class| numbers[*class] as i32).collect(),
             order,
         ),
-        _ => {
-            let named: Vec<_> = model
-                .labels
-                .iter()
-                .zip(1..)
-                .map(|(label, number)| format!("{number} is \"{}\"", shortened(label)))
+        None => {
+            let numbered = (1..).zip(&model.labels);
+            let named: Vec<_> = numbered
+                .map(|(number, label)| format!("{number} is \"{}\"", shortened(label)))
                 .collect();
             notice(format!("labels of the file: {}", listed(&named)));
             (order.iter().map(|class| *class as i32 + 1).collect(), order)
@@ -246,6 +246,12 @@ fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
 }
 
 impl Origin {
+    /// What the options of a model keep; None of one that was trained.
+    fn of(options: &Value) -> Option<Self> {
+        let kept = options.get("liblinear").cloned()?;
+        serde_json::from_value(kept).ok()
+    }
+
     /// The labels in the order of the file, and the model's class for each; None where they do not fit the model.
     fn labels_of(&self, model: &Model) -> Option<(Vec<i32>, Vec<usize>)> {
         let class = |name: &String| model.labels.iter().position(|label| label == name);

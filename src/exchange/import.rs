@@ -39,27 +39,33 @@ fn svm_import(
         let content = required(content, "content")?;
         // SAFETY: PostgreSQL's argument; the declaration has `classes` as jsonb.
         let classes: Option<JsonText> = unsafe { Call::of(fcinfo).get("classes") };
-        if model::text::is_one(content) {
-            return whole::import(
-                &model::schema_of_call(fcinfo),
-                name,
-                content,
-                classes.is_some(),
-            );
-        }
-        let name = required(name, "name")?;
-        let form = FeatureForm::of(required(features, "features")?)?;
-        rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
         let schema = model::schema_of_call(fcinfo);
-        rights::check_owner(&schema, name, "Choose another name: name => 'name'")?;
-        let mut reader = LiblinearReader::new(content);
-        let header = reader.header()?;
-        let labels = ImportedLabels::of(&header, classes.as_ref())?;
-        let heads = read_heads(&mut reader, &header, &labels, form)?;
-        store(&schema, name, &header, &labels, form, &heads)?;
-        Ok::<_, Failure>(name.to_owned())
+        match model::text::is_one(content) {
+            true => whole::import(&schema, name, content, classes.is_some()),
+            false => import_liblinear(&schema, name, content, features, classes.as_ref()),
+        }
     };
     cut_off(import).or_raise()
+}
+
+/// Stores the model of a file of LIBLINEAR's as a new version of the model `name`.
+fn import_liblinear(
+    schema: &str,
+    name: Option<&str>,
+    content: &str,
+    features: Option<&str>,
+    classes: Option<&JsonText>,
+) -> Result<String, Failure> {
+    let name = required(name, "name")?;
+    let form = FeatureForm::of(required(features, "features")?)?;
+    rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
+    rights::check_owner(schema, name, "Choose another name: name => 'name'")?;
+    let mut reader = LiblinearReader::new(content);
+    let header = reader.header()?;
+    let labels = ImportedLabels::of(&header, classes)?;
+    let heads = read_heads(&mut reader, &header, &labels, form)?;
+    store(schema, name, &header, &labels, form, &heads)?;
+    Ok(name.to_owned())
 }
 
 /// What the rows will hold for the file's features.
@@ -76,11 +82,8 @@ impl FeatureForm {
             "sparse" => Ok(Self::Sparse),
             "libsvm" => Ok(Self::Libsvm),
             "array" => Ok(Self::Array),
-            _ => Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("unknown features '{}'", shortened(word)),
-            )
-            .hint("features => 'sparse' or 'libsvm' or 'array'")),
+            _ => Err(invalid(format!("unknown features '{}'", shortened(word)))
+                .hint("features => 'sparse' or 'libsvm' or 'array'")),
         }
     }
 
@@ -125,23 +128,13 @@ impl ImportedLabels {
                 order,
             });
         };
-        let classes = classes.parse().map_err(|error| {
-            Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("classes cannot be read: {error}"),
-            )
-        })?;
-        let name = |label: &i32| {
-            let name = classes.get(label.to_string()).and_then(Value::as_str);
-            name.map(str::to_owned).ok_or_else(|| {
-                Failure::new(
-                    Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                    format!("classes has no name for label {label}"),
-                )
-                .hint(format!("classes => '{{\"{label}\": \"name\", …}}'"))
-            })
-        };
-        let names: Vec<String> = header.labels.iter().map(name).collect::<Result<_, _>>()?;
+        let classes = classes
+            .parse()
+            .map_err(|error| invalid(format!("classes cannot be read: {error}")))?;
+        let names = header.labels.iter();
+        let names: Vec<_> = names
+            .map(|label| class_name(&classes, *label))
+            .collect::<Result<_, _>>()?;
         order.sort_by_key(|place| names[*place].as_bytes());
         match order.windows(2).find(|two| names[two[0]] == names[two[1]]) {
             None => Ok(Self {
@@ -149,10 +142,10 @@ impl ImportedLabels {
                 names,
                 order,
             }),
-            Some(twice) => Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("classes gives two labels the name \"{}\"", names[twice[0]]),
-            )),
+            Some(twice) => Err(invalid(format!(
+                "classes gives two labels the name \"{}\"",
+                names[twice[0]]
+            ))),
         }
     }
 
@@ -165,6 +158,19 @@ impl ImportedLabels {
     }
 }
 
+fn invalid(message: String) -> Failure {
+    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+/// What `classes` calls a label of the file.
+fn class_name(classes: &Value, label: i32) -> Result<String, Failure> {
+    let name = classes.get(label.to_string()).and_then(Value::as_str);
+    name.map(str::to_owned).ok_or_else(|| {
+        invalid(format!("classes has no name for label {label}"))
+            .hint(format!("classes => '{{\"{label}\": \"name\", …}}'"))
+    })
+}
+
 /// The weights and intercepts of the model's heads.
 fn read_heads(
     reader: &mut LiblinearReader<'_>,
@@ -173,11 +179,9 @@ fn read_heads(
     form: FeatureForm,
 ) -> Result<Vec<StoredWeights>, Failure> {
     let scaling = Scaling::default();
-    let mut heads: Vec<_> = labels
-        .heads()
-        .iter()
-        .map(|_| Folding::new(&scaling, 0.0))
-        .collect();
+    let places = labels.heads();
+    let of_head = |_: &usize| Folding::new(&scaling, 0.0);
+    let mut heads: Vec<_> = places.iter().map(of_head).collect();
     for _ in 0..form.first() {
         heads.iter_mut().for_each(|head| head.push(0.0));
     }
@@ -186,14 +190,14 @@ fn read_heads(
     for at in 0..header.features {
         check_for_interrupts();
         reader.weights(columns, lines - at, &mut line)?;
-        for (head, place) in heads.iter_mut().zip(labels.heads()) {
+        for (head, place) in heads.iter_mut().zip(places) {
             head.push(weight_for(*place, &line, labels));
         }
     }
     let mut heads: Vec<_> = heads.into_iter().map(Folding::finish).collect();
     if header.bias >= 0.0 {
         reader.weights(columns, 1, &mut line)?;
-        for (head, place) in heads.iter_mut().zip(labels.heads()) {
+        for (head, place) in heads.iter_mut().zip(places) {
             head.intercept = weight_for(*place, &line, labels) * header.bias;
         }
     }
@@ -253,35 +257,15 @@ fn version_columns<'a>(
     heads: &[StoredWeights],
 ) -> Vec<(&'static str, DatumWithOid<'a>)> {
     let features = json!({"parts": [form.part(header.features)]});
-    let origin = Origin {
-        solver_type: header.solver.clone(),
-        bias: header.bias,
-        labels: header.labels.clone(),
-        classes: labels.names.clone(),
-    };
-    let ascending: Vec<String> = labels
-        .order
-        .iter()
-        .map(|at| labels.names[*at].clone())
-        .collect();
+    let ascending = labels.order.iter().map(|at| labels.names[*at].clone());
     vec![
         ("model_id", model.into()),
-        (
-            "stored_rows",
-            JsonB(StoredRows::to_json(&[
-                ("svm_head", heads.len()),
-                (
-                    "svm_weight",
-                    heads.iter().map(|head| head.chunks.len()).sum(),
-                ),
-            ]))
-            .into(),
-        ),
+        ("stored_rows", JsonB(stored_rows(heads)).into()),
         ("version", version.into()),
         ("features", JsonB(features).into()),
         ("label_column", "label".to_owned().into()),
         ("label_type", labels.type_name.to_owned().into()),
-        ("label_values", ascending.into()),
+        ("label_values", ascending.collect::<Vec<_>>().into()),
         ("nulls", "error".to_owned().into()),
         ("loss", header.loss().map(str::to_owned).into()),
         ("scale", "none".to_owned().into()),
@@ -290,8 +274,25 @@ fn version_columns<'a>(
         ("intercept", heads[0].intercept.into()),
         ("feature_count", (heads[0].features as i64).into()),
         ("stop_reason", "imported".to_owned().into()),
-        ("options", JsonB(json!({"liblinear": origin})).into()),
+        ("options", JsonB(origin(header, labels)).into()),
     ]
+}
+
+/// How many rows the version gets in the tables of heads and weights.
+fn stored_rows(heads: &[StoredWeights]) -> Value {
+    let chunks = heads.iter().map(|head| head.chunks.len()).sum();
+    StoredRows::to_json(&[("svm_head", heads.len()), ("svm_weight", chunks)])
+}
+
+/// What is kept of the file.
+fn origin(header: &LiblinearHeader, labels: &ImportedLabels) -> Value {
+    let origin = Origin {
+        solver_type: header.solver.clone(),
+        bias: header.bias,
+        labels: header.labels.clone(),
+        classes: labels.names.clone(),
+    };
+    json!({"liblinear": origin})
 }
 
 fn insert_heads(

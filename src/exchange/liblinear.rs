@@ -5,6 +5,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::targets::labels::MOST_CLASSES;
+use core::ops::Range;
 
 /// Longest piece of a file that an error quotes.
 const QUOTED_CHARACTERS: usize = 40;
@@ -92,36 +93,36 @@ pub fn write_number(out: &mut String, value: f64) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let digits = digits.trim_end_matches('0');
+    let (whole, fraction) = around_point(digits.trim_end_matches('0'), exponent);
     if value < 0.0 {
         out.push('-');
     }
-    let (whole, fraction, suffix) = match exponent {
-        ..-4 | 17.. => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            let suffix = format!("e{sign}{:02}", exponent.abs());
-            (digits[..1].to_owned(), digits[1..].to_owned(), suffix)
-        }
-        -4..0 => {
-            let zeros = "0".repeat((-exponent - 1) as usize);
-            ("0".to_owned(), zeros + digits, String::new())
-        }
-        _ => {
-            let places = exponent as usize + 1;
-            let (whole, fraction) = digits.split_at(places.min(digits.len()));
-            (
-                format!("{whole:0<places$}"),
-                fraction.to_owned(),
-                String::new(),
-            )
-        }
-    };
     out.push_str(&whole);
     if !fraction.is_empty() {
         out.push('.');
         out.push_str(&fraction);
     }
-    out.push_str(&suffix);
+    if !WITHOUT_EXPONENT.contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        out.push_str(&format!("e{sign}{:02}", exponent.abs()));
+    }
+}
+
+/// Exponents of numbers that are written without one.
+const WITHOUT_EXPONENT: Range<i32> = -4..17;
+
+/// What stands in front of the point and behind it, of these digits, where the first of them has that exponent.
+fn around_point(digits: &str, exponent: i32) -> (String, String) {
+    if !WITHOUT_EXPONENT.contains(&exponent) {
+        return (digits[..1].to_owned(), digits[1..].to_owned());
+    }
+    if exponent < 0 {
+        let zeros = "0".repeat((-exponent - 1) as usize);
+        return ("0".to_owned(), zeros + digits);
+    }
+    let places = exponent as usize + 1;
+    let (whole, fraction) = digits.split_at(places.min(digits.len()));
+    (format!("{whole:0<places$}"), fraction.to_owned())
 }
 
 /// Reads a model, line by line.
@@ -257,22 +258,28 @@ impl HeaderKeys {
                 SOLVERS.map(|(solver, _)| solver).join(", ")
             )));
         }
-        if !(2..=MOST_CLASSES).contains(&classes) {
-            return Err(malformed(format!(
-                "the model has {classes} classes, expected 2 to {MOST_CLASSES}"
-            )));
-        }
-        let mut different = header.labels.clone();
-        different.sort_unstable();
-        different.dedup();
-        if header.labels.len() != classes || different.len() != classes {
-            return Err(malformed(format!(
-                "the model has {classes} classes and {} different labels",
-                different.len()
-            )));
-        }
+        check_classes(classes, &header.labels)?;
         Ok(header)
     }
+}
+
+/// Refuses a model of so many classes that has not just as many labels.
+fn check_classes(classes: usize, labels: &[i32]) -> Result<(), Failure> {
+    if !(2..=MOST_CLASSES).contains(&classes) {
+        return Err(malformed(format!(
+            "the model has {classes} classes, expected 2 to {MOST_CLASSES}"
+        )));
+    }
+    let mut different = labels.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    if labels.len() != classes || different.len() != classes {
+        return Err(malformed(format!(
+            "the model has {classes} classes and {} different labels",
+            different.len()
+        )));
+    }
+    Ok(())
 }
 
 fn malformed(what: String) -> Failure {

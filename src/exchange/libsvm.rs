@@ -77,13 +77,7 @@ impl<R: BufRead> LibsvmReader<R> {
             let room = self.line.len() + taken.len() <= MOST_LINE_BYTES
                 && self.line.try_reserve(taken.len()).is_ok();
             if !room {
-                return Err(Failure::new(
-                    Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-                    format!("line {} is too long", self.number),
-                )
-                .detail(format!(
-                    "A line of LIBSVM notation has at most {MOST_LINE_BYTES} bytes."
-                )));
+                return Err(long_line(self.number));
             }
             self.line.extend_from_slice(taken);
             let used = taken.len() + usize::from(end.is_some());
@@ -150,6 +144,16 @@ fn reason(error: &std::io::Error) -> String {
         .to_owned()
 }
 
+fn long_line(number: u64) -> Failure {
+    Failure::new(
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        format!("line {number} is too long"),
+    )
+    .detail(format!(
+        "A line of LIBSVM notation has at most {MOST_LINE_BYTES} bytes."
+    ))
+}
+
 /// Reads a line with something on it.
 fn parse(line: &[u8], out: &mut Example) -> Result<(), Failure> {
     let end = line
@@ -157,35 +161,11 @@ fn parse(line: &[u8], out: &mut Example) -> Result<(), Failure> {
         .position(u8::is_ascii_whitespace)
         .unwrap_or(line.len());
     let (label, pairs) = line.split_at(end);
-    let text = String::from_utf8_lossy(label);
-    out.label = match text.parse::<f64>() {
-        Ok(label) if label.is_finite() => label,
-        _ => {
-            return Err(Failure::new(
-                Code::ERRCODE_INVALID_TEXT_REPRESENTATION,
-                format!("{} is no label", quoted(&text)),
-            )
-            .hint("A line is a number, the label, and index:value pairs: '1 3:0.5 17:1'."))
-        }
-    };
+    out.label = parse_label(label)?;
     out.indices.clear();
     out.values.clear();
     parse_libsvm(pairs, |index, value| {
-        let number = i32::try_from(index).ok().filter(|index| *index >= 0);
-        let single = value as f32;
-        let (Some(number), true) = (number, single.is_finite()) else {
-            return Err(match number {
-                None => FeatureError::Index {
-                    part: "it".to_owned(),
-                    index: index as f64,
-                },
-                Some(_) => FeatureError::NotFinite {
-                    column: "it".to_owned(),
-                    element: Some(index as u64),
-                    value,
-                },
-            });
-        };
+        let (number, single) = checked_pair(index, value)?;
         if out.indices.last().is_some_and(|last| *last == number) {
             return Err(FeatureError::DuplicateIndex {
                 part: "it".to_owned(),
@@ -203,6 +183,36 @@ fn parse(line: &[u8], out: &mut Example) -> Result<(), Failure> {
             format!("index {} follows {}", two[1], two[0]),
         )
         .hint("The indices of a line must ascend.")),
+    }
+}
+
+fn parse_label(label: &[u8]) -> Result<f64, Failure> {
+    let text = String::from_utf8_lossy(label);
+    match text.parse::<f64>() {
+        Ok(label) if label.is_finite() => Ok(label),
+        _ => Err(Failure::new(
+            Code::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            format!("{} is no label", quoted(&text)),
+        )
+        .hint("A line is a number, the label, and index:value pairs: '1 3:0.5 17:1'.")),
+    }
+}
+
+/// A pair in the types of the result's columns.
+fn checked_pair(index: i64, value: f64) -> Result<(i32, f32), FeatureError> {
+    let number = i32::try_from(index).ok().filter(|index| *index >= 0);
+    let single = value as f32;
+    match number {
+        None => Err(FeatureError::Index {
+            part: "it".to_owned(),
+            index: index as f64,
+        }),
+        Some(_) if !single.is_finite() => Err(FeatureError::NotFinite {
+            column: "it".to_owned(),
+            element: Some(index as u64),
+            value,
+        }),
+        Some(number) => Ok((number, single)),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::base::errors::{Code, Failure};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
-use crate::model::text::{self, Facts, SAID_OF_HEAD, SAID_OF_VERSION};
+use crate::model::text::{self, Facts, Told, SAID_OF_HEAD, SAID_OF_VERSION};
 use crate::model::Model;
 use crate::pg::json::Jsonb;
 use crate::pg::select::{self, Parameter, PreparedSelect};
@@ -38,41 +38,22 @@ fn travels(column: &str) -> bool {
 
 /// What the tables say of a model beside weights and what it says itself.
 pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
-    let (name, version) = model.name.rsplit_once('@').unwrap_or((&model.name, ""));
-    let version: Option<i32> = version.parse().ok();
-    let but = |columns: &[&str]| format!("'{{{}}}'::pg_catalog.text[]", columns.join(","));
-    let begins = LEFT_BEHIND_BY_BEGINNING
-        .map(|beginning| format!("pg_catalog.starts_with(key, '{beginning}')"));
-    let of_version = CString::new(format!(
-        "SELECT (SELECT pg_catalog.jsonb_object_agg(key, value)
-             FROM pg_catalog.jsonb_each(pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) {}) WHERE NOT ({}))::pg_catalog.text
-         FROM {schema}.svm_model AS m
-         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
-         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2",
-        but(&[&LEFT_BEHIND[..], SAID_OF_VERSION].concat()),
-        begins.join(" OR ")
-    ));
-    let of_heads = CString::new(format!(
-        "SELECT (pg_catalog.to_jsonb(h) OPERATOR(pg_catalog.-) {})::pg_catalog.text
-         FROM {schema}.svm_model AS m
-         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
-         JOIN {schema}.svm_head AS h ON h.version_id OPERATOR(pg_catalog.=) v.id
-         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2 ORDER BY h.head",
-        but(&[&["version_id"][..], SAID_OF_HEAD].concat())
-    ));
+    let (name, version) = model.name_and_version();
+    let given = [Parameter::Text(name), Parameter::Int4(version)];
+    let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
     let mut facts = Facts {
         version: String::new(),
         heads: Vec::new(),
     };
     let mut failed = Ok(());
     select::connected(|| {
-        let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
-        let given = [Parameter::Text(name), Parameter::Int4(version)];
-        PreparedSelect::once(&of_version.unwrap_or_default(), &types).for_each(&given, |row| {
+        let of_version = PreparedSelect::once(&facts_of_version(schema), &types);
+        of_version.for_each(&given, |row| {
             facts.version = row.text(1).unwrap_or_default();
             false
         });
-        PreparedSelect::once(&of_heads.unwrap_or_default(), &types).for_each(&given, |row| {
+        let of_heads = PreparedSelect::once(&facts_of_heads(schema), &types);
+        of_heads.for_each(&given, |row| {
             failed = facts
                 .heads
                 .room(1)
@@ -82,6 +63,40 @@ pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
     });
     failed?;
     Ok(facts)
+}
+
+/// The query for what svm_version says of the model $1, version $2.
+fn facts_of_version(schema: &str) -> CString {
+    let begins = LEFT_BEHIND_BY_BEGINNING
+        .map(|beginning| format!("pg_catalog.starts_with(key, '{beginning}')"));
+    let sql = format!(
+        "SELECT (SELECT pg_catalog.jsonb_object_agg(key, value)
+             FROM pg_catalog.jsonb_each(pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) {}) WHERE NOT ({}))::pg_catalog.text
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2",
+        text_array(&[&LEFT_BEHIND[..], SAID_OF_VERSION].concat()),
+        begins.join(" OR ")
+    );
+    CString::new(sql).unwrap_or_default()
+}
+
+/// The same of svm_head.
+fn facts_of_heads(schema: &str) -> CString {
+    let sql = format!(
+        "SELECT (pg_catalog.to_jsonb(h) OPERATOR(pg_catalog.-) {})::pg_catalog.text
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+         JOIN {schema}.svm_head AS h ON h.version_id OPERATOR(pg_catalog.=) v.id
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2 ORDER BY h.head",
+        text_array(&[&["version_id"][..], SAID_OF_HEAD].concat())
+    );
+    CString::new(sql).unwrap_or_default()
+}
+
+/// Names of columns, of ours, as an array.
+fn text_array(names: &[&str]) -> String {
+    format!("'{{{}}}'::pg_catalog.text[]", names.join(","))
 }
 
 /// Stores the model of a text as a new version of the model `name`, or of one that is called as it was.
@@ -103,27 +118,8 @@ pub fn import(
     rights::check_name(&name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
     let stored_rows = stored_rows(&model)?;
-    let id = Spi::connect_mut(|client| {
-        let (model_id, version) = versions::next_version(client, schema, &name)?;
-        // a training here takes nothing over from it
-        let own = json!({
-            "model_id": model_id, "version": version, "stored_rows": stored_rows, "given": {},
-        });
-        let id = insert(
-            client,
-            schema,
-            "svm_version",
-            (told.version, &own),
-            Some("id"),
-        )?;
-        let id = id.expect("id is NOT NULL");
-        for head in &told.heads {
-            let own = json!({"version_id": id});
-            insert(client, schema, "svm_head", (head, &own), None)?;
-        }
-        Ok(id)
-    })
-    .map_err(spi_failure)?;
+    let id = Spi::connect_mut(|client| store(client, schema, &name, &told, stored_rows))
+        .map_err(spi_failure)?;
     if let Some(machine) = &model.kernel {
         chunks::insert_landmarks(schema, id, machine.landmarks()).map_err(spi_failure)?;
     }
@@ -133,6 +129,29 @@ pub fn import(
         })?;
     }
     Ok(name)
+}
+
+/// Stores what the text says of a version and its heads, but for weights; returns the version's id.
+fn store(
+    client: &mut SpiClient<'_>,
+    schema: &str,
+    name: &str,
+    told: &Told<'_>,
+    stored_rows: Value,
+) -> Result<i64, SpiError> {
+    let (model_id, version) = versions::next_version(client, schema, name)?;
+    // a training here takes nothing over from it
+    let own = json!({
+        "model_id": model_id, "version": version, "stored_rows": stored_rows, "given": {},
+    });
+    let given = (told.version, &own);
+    let id = insert(client, schema, "svm_version", given, Some("id"))?;
+    let id = id.expect("id is NOT NULL");
+    for head in &told.heads {
+        let own = json!({"version_id": id});
+        insert(client, schema, "svm_head", (head, &own), None)?;
+    }
+    Ok(id)
 }
 
 /// How many rows the version gets in each table.
@@ -167,6 +186,29 @@ fn insert(
     (told, own): (&str, &Value),
     returning: Option<&str>,
 ) -> Result<Option<i64>, SpiError> {
+    let table = format!("{schema}.{table}");
+    let names = columns_told(client, &table, (told, own))?.join(", ");
+    let mut insert = format!(
+        "INSERT INTO {table} ({names})
+         SELECT {names} FROM pg_catalog.jsonb_populate_record(NULL::{table}, $1 OPERATOR(pg_catalog.||) $2)"
+    );
+    if let Some(column) = returning {
+        insert.push_str(&format!(" RETURNING {column}"));
+    }
+    let given = [Jsonb(told).into(), JsonB(own.clone()).into()];
+    let rows = client.update(&insert, None, &given)?;
+    match returning {
+        Some(_) => rows.first().get_one::<i64>(),
+        None => Ok(None),
+    }
+}
+
+/// The columns of the table that such a row gives, as SQL writes them.
+fn columns_told(
+    client: &SpiClient<'_>,
+    table: &str,
+    (told, own): (&str, &Value),
+) -> Result<Vec<String>, SpiError> {
     let known = client.select(
         "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
          WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
@@ -174,7 +216,7 @@ fn insert(
              AND pg_catalog.jsonb_exists($2 OPERATOR(pg_catalog.||) $3, attname::pg_catalog.text)",
         None,
         &[
-            format!("{schema}.{table}").into(),
+            table.into(),
             Jsonb(told).into(),
             JsonB(own.clone()).into(),
         ],
@@ -186,18 +228,5 @@ fn insert(
             names.push(quote_identifier(name));
         }
     }
-    let names = names.join(", ");
-    let mut insert = format!(
-        "INSERT INTO {schema}.{table} ({names})
-         SELECT {names} FROM pg_catalog.jsonb_populate_record(NULL::{schema}.{table}, $1 OPERATOR(pg_catalog.||) $2)"
-    );
-    if let Some(column) = returning {
-        insert.push_str(&format!(" RETURNING {column}"));
-    }
-    let given = [Jsonb(told).into(), JsonB(own.clone()).into()];
-    let rows = client.update(&insert, None, &given)?;
-    match returning {
-        Some(_) => rows.first().get_one::<i64>(),
-        None => Ok(None),
-    }
+    Ok(names)
 }

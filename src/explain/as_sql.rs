@@ -172,26 +172,7 @@ fn categories(
     head: usize,
     sign: f64,
 ) -> Result<HashMap<&str, Categories<'_>>, Failure> {
-    let refused = |part: &&FeaturePart| match part {
-        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. } => {
-            true
-        }
-        other => other.dictionary().is_some_and(Dictionary::is_hashed),
-    };
-    if let Some(part) = model.features.parts.iter().find(refused) {
-        return Err(not_written(model, part));
-    }
-    let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
-    if features > MAX_TERMS {
-        return Err(Failure::new(
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!(
-                "model \"{}\" has more features than an SQL expression can hold",
-                model.name
-            ),
-        )
-        .detail(format!("At most {MAX_TERMS} can be written.")));
-    }
+    check_terms(model)?;
     let mut columns: HashMap<&str, Categories<'_>> = HashMap::new();
     for (id, weights) in model.sparse.iter() {
         let weight = sign * weights[head];
@@ -206,6 +187,31 @@ fn categories(
         }
     }
     Ok(columns)
+}
+
+/// Refuses a model with features that cannot be written, or too many.
+fn check_terms(model: &Model) -> Result<(), Failure> {
+    let refused = |part: &&FeaturePart| match part {
+        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. } => {
+            true
+        }
+        other => other.dictionary().is_some_and(Dictionary::is_hashed),
+    };
+    if let Some(part) = model.features.parts.iter().find(refused) {
+        return Err(not_written(model, part));
+    }
+    let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
+    if features <= MAX_TERMS {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        format!(
+            "model \"{}\" has more features than an SQL expression can hold",
+            model.name
+        ),
+    )
+    .detail(format!("At most {MAX_TERMS} can be written.")))
 }
 
 fn not_written(model: &Model, part: &FeaturePart) -> Failure {

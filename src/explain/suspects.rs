@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::{self, Model};
 use crate::pg::c_function;
+use crate::pg::query::Column;
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
@@ -58,16 +59,9 @@ fn query(
 ) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
-    let has = |name: &str| columns.iter().any(|column| column.name == name);
-    if !has(&model.label_column) {
-        return Err(Failure::new(
-            Code::ERRCODE_UNDEFINED_COLUMN,
-            format!("column \"{}\" does not exist", model.label_column),
-        )
-        .detail(format!(
-            "It is the label of model \"{}\", which {relation} does not have.",
-            model.name
-        )));
+    let is_label = |column: &Column| column.name == model.label_column;
+    if !columns.iter().any(is_label) {
+        return Err(without_label(model, &relation));
     }
     // a column of the relation would stand for the row if it had the alias for its name
     let alias = quote(&free_name("pgsvm row", &columns));
@@ -87,4 +81,15 @@ fn query(
          WHERE suspect.margin OPERATOR(pg_catalog.<) 0"
     );
     Ok(CString::new(query).unwrap_or_default())
+}
+
+fn without_label(model: &Model, relation: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_COLUMN,
+        format!("column \"{}\" does not exist", model.label_column),
+    )
+    .detail(format!(
+        "It is the label of model \"{}\", which {relation} does not have.",
+        model.name
+    ))
 }

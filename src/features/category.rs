@@ -230,12 +230,7 @@ impl Dictionary {
             return Err(NoCode::Long);
         }
         if !long && self.values.len() < limits.most as usize && codes.keep(value) {
-            let code = codes.take(1)?;
-            let value: Rc<str> = value.into();
-            self.by_value.room(1)?.insert(Rc::clone(&value), code);
-            self.values.room(1)?.push(value);
-            self.codes.room(1)?.push(code);
-            return Ok(Some(code));
+            return self.add(value, codes.take(1)?).map(Some);
         }
         let hashed = match self.hashed {
             Some(hashed) => hashed,
@@ -250,6 +245,15 @@ impl Dictionary {
             .get_or_insert_with(DistinctCount::new)
             .add(hash);
         Ok(Some(hashed.code(hash)))
+    }
+
+    /// Adds a value with this code.
+    fn add(&mut self, value: &str, code: u32) -> Result<u32, NoCode> {
+        let value: Rc<str> = value.into();
+        self.by_value.room(1)?.insert(Rc::clone(&value), code);
+        self.values.room(1)?.push(value);
+        self.codes.room(1)?.push(code);
+        Ok(code)
     }
 
     /// The code of a value with one of its own.

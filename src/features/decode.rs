@@ -143,20 +143,14 @@ impl Decoder {
     ) -> Result<(), FeatureError> {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
-        if let Some(precision) = &mut self.sparse.precision {
-            precision.begin_row();
-        }
         let row = RowValues { values, nulls };
-        if self.nulls == Nulls::Skip {
-            // a row that will be left out leaves no categories behind
-            let left_out = nulls[..self.width].contains(&true);
-            self.one_hot.row_teaches(!left_out || !self.lacks(&row));
-        }
+        self.begin_row(&row);
         let (mut number, mut sparse_part) = (0, 0);
         for place in 0..self.parts.len() {
+            let part = self.parts[place];
             // SAFETY: the row is as the caller promises, and each part has the type of its column.
             let null = unsafe {
-                match self.parts[place] {
+                match part {
                     Part::Columns { at, count, kind } => {
                         columns(number, &row, at..at + count, kind, out)?;
                         number += count;
@@ -164,21 +158,9 @@ impl Decoder {
                     }
                     Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
                     Part::Vector { at, half } => self.vector(number, &row, at, half, out)?,
-                    Part::Sparse { index, value } => {
+                    Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. } => {
                         sparse_part += 1;
-                        let name = &self.features.parts[number];
-                        self.sparse
-                            .arrays(name, sparse_part - 1, &row, index, value, out)?
-                    }
-                    Part::Libsvm { at } => {
-                        sparse_part += 1;
-                        let name = &self.features.parts[number];
-                        self.sparse.text(name, sparse_part - 1, &row, at, out)?
-                    }
-                    Part::Sparsevec { at } => {
-                        sparse_part += 1;
-                        let name = &self.features.parts[number];
-                        self.sparse.vector(name, sparse_part - 1, &row, at, out)?
+                        self.sparse(part, number, sparse_part - 1, &row, out)?
                     }
                     Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
                 }
@@ -188,6 +170,24 @@ impl Decoder {
             }
             number += 1;
         }
+        self.end_row(out)
+    }
+
+    #[inline(always)]
+    fn begin_row(&mut self, row: &RowValues<'_>) {
+        if let Some(precision) = &mut self.sparse.precision {
+            precision.begin_row();
+        }
+        if self.nulls == Nulls::Skip {
+            // a row that will be left out leaves no categories behind
+            let left_out = row.nulls[..self.width].contains(&true);
+            self.one_hot.row_teaches(!left_out || !self.lacks(row));
+        }
+    }
+
+    /// What can be done once all parts are there.
+    #[inline(always)]
+    fn end_row(&mut self, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
         self.check_dense(out)?;
         if !out.missing.is_empty() && self.nulls == Nulls::Mean {
             self.fill(out);
@@ -196,6 +196,34 @@ impl Decoder {
             self.sparse.sort(&self.features, out)?;
         }
         Ok(())
+    }
+
+    /// Decodes part `number`, of the sparse ones `sparse_part`.
+    ///
+    /// # Safety
+    /// As for `decode`; the part is a sparse one.
+    #[inline(always)]
+    unsafe fn sparse(
+        &mut self,
+        part: Part,
+        number: usize,
+        sparse_part: i64,
+        row: &RowValues<'_>,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let name = &self.features.parts[number];
+        let sparse = &mut self.sparse;
+        // SAFETY: as the caller promises.
+        unsafe {
+            match part {
+                Part::Sparse { index, value } => {
+                    sparse.arrays(name, sparse_part, row, index, value, out)
+                }
+                Part::Libsvm { at } => sparse.text(name, sparse_part, row, at, out),
+                Part::Sparsevec { at } => sparse.vector(name, sparse_part, row, at, out),
+                _ => unreachable!("a sparse part"),
+            }
+        }
     }
 
     /// Whether a part that counts is NULL.

@@ -1,6 +1,6 @@
 //! How what is wrong with features is said.
 
-use super::category::LONGEST_VALUE_BYTES;
+use super::category::{KeyCount, LONGEST_VALUE_BYTES};
 use super::error::FeatureError;
 use super::set::MOST_PARTS;
 use crate::base::near;
@@ -13,12 +13,44 @@ const MOST_EXCLUDED: usize = 100;
 impl FeatureError {
     /// What is wrong.
     pub(super) fn message(&self) -> String {
-        self.about_list().unwrap_or_else(|| self.about_values())
+        match self {
+            Self::MissingColumn { .. }
+            | Self::Several(_)
+            | Self::Excluded { .. }
+            | Self::AmbiguousColumn { .. }
+            | Self::Entry { .. }
+            | Self::Duplicate { .. }
+            | Self::TooMany { .. }
+            | Self::Label { .. }
+            | Self::Nothing
+            | Self::AllLeftOut { .. } => self.about_list(),
+            Self::Keys { .. }
+            | Self::Numbers { .. }
+            | Self::Type { .. }
+            | Self::LongCategory { .. }
+            | Self::NotUtf8 { .. }
+            | Self::TooManyCategories { .. } => self.about_columns(),
+            Self::Length { .. }
+            | Self::Empty { .. }
+            | Self::Dimensions { .. }
+            | Self::UnknownLength { .. }
+            | Self::SparseLength { .. }
+            | Self::Index { .. }
+            | Self::DuplicateIndex { .. } => self.about_arrays(),
+            Self::Position { .. }
+            | Self::NotFinite { .. }
+            | Self::LibsvmSyntax { .. }
+            | Self::LibsvmLabel { .. }
+            | Self::Damaged { .. }
+            | Self::OutOfMemory(_)
+            | Self::LongRow { .. } => self.about_values(),
+            Self::InRow { error, .. } => error.message(),
+        }
     }
 
     /// What is wrong with the list of features or the columns that it names.
-    fn about_list(&self) -> Option<String> {
-        Some(match self {
+    fn about_list(&self) -> String {
+        match self {
             Self::MissingColumn { column, .. } => format!("column \"{column}\" does not exist"),
             Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
@@ -33,47 +65,47 @@ impl FeatureError {
             Self::Excluded { column } => {
                 format!("column \"{column}\" is both in features and in exclude")
             }
-            Self::Numbers { column, .. } => {
-                format!("text column \"{column}\" looks like numbers")
-            }
             Self::Label { column } => {
                 format!("label column \"{column}\" cannot be among the features")
+            }
+            _ => "there is no feature to train on".to_owned(),
+        }
+    }
+
+    /// What is wrong with a column, or with what its rows together hold.
+    fn about_columns(&self) -> String {
+        match self {
+            Self::Numbers { column, .. } => {
+                format!("text column \"{column}\" looks like numbers")
             }
             Self::Keys { keys, .. } => match keys.as_slice() {
                 [(column, _)] => format!("column \"{column}\" looks like a key"),
                 _ => {
-                    let names: Vec<_> = keys
-                        .iter()
-                        .map(|(column, _)| format!("\"{column}\""))
-                        .collect();
+                    let names = keys.iter().map(|(column, _)| format!("\"{column}\""));
+                    let names: Vec<_> = names.collect();
                     format!("columns {} look like keys", listed(&names))
                 }
             },
             Self::Type {
                 column, type_name, ..
             } => format!("column \"{column}\" of type {type_name} cannot be used here"),
-            Self::Nothing | Self::AllLeftOut { .. } => "there is no feature to train on".to_owned(),
-            _ => return None,
-        })
-    }
-
-    /// What is wrong with values.
-    fn about_values(&self) -> String {
-        match self {
-            Self::LongCategory { column, bytes } => {
-                format!(
-                    "column \"{column}\" holds a text of {bytes} bytes, too long for a category"
-                )
-            }
+            Self::LongCategory { column, bytes } => format!(
+                "column \"{column}\" holds a text of {bytes} bytes, too long for a category"
+            ),
             Self::NotUtf8 { column, bytes } => {
-                format!(
-                    "column \"{column}\" holds a text that is no UTF-8: {}",
-                    bytes.escape_ascii()
-                )
+                let bytes = bytes.escape_ascii();
+                format!("column \"{column}\" holds a text that is no UTF-8: {bytes}")
             }
             Self::TooManyCategories { column } => {
                 format!("the categories of column \"{column}\" do not fit in")
             }
+            _ => String::new(),
+        }
+    }
+
+    /// What is wrong with an array.
+    fn about_arrays(&self) -> String {
+        match self {
             Self::Length {
                 column,
                 length,
@@ -94,10 +126,17 @@ impl FeatureError {
             Self::Index { part, index } => {
                 format!("{part} has index {index}, outside 0 to {}", i32::MAX)
             }
+            Self::DuplicateIndex { part, index } => format!("{part} has index {index} twice"),
+            _ => String::new(),
+        }
+    }
+
+    /// What is wrong with a value or a row of them.
+    fn about_values(&self) -> String {
+        match self {
             Self::Position { index, features } => {
                 format!("position {index} lies outside 1 to {features}")
             }
-            Self::DuplicateIndex { part, index } => format!("{part} has index {index} twice"),
             Self::NotFinite {
                 column,
                 element: None,
@@ -119,25 +158,32 @@ impl FeatureError {
             Self::LongRow { values, most } => {
                 format!("a row of {values} values, of which there may be {most}")
             }
-            Self::InRow { error, .. } => error.message(),
-            Self::MissingColumn { .. }
-            | Self::Several(_)
-            | Self::Excluded { .. }
-            | Self::AmbiguousColumn { .. }
-            | Self::Entry { .. }
-            | Self::Duplicate { .. }
-            | Self::TooMany { .. }
-            | Self::Label { .. }
-            | Self::Keys { .. }
-            | Self::Numbers { .. }
-            | Self::Type { .. }
-            | Self::Nothing
-            | Self::AllLeftOut { .. } => String::new(),
+            _ => String::new(),
         }
     }
 
     /// What else there is to know.
     pub(super) fn detail(&self) -> Option<String> {
+        match self {
+            Self::Several(all) => {
+                let all: Vec<_> = all.iter().filter_map(Self::detail).collect();
+                (!all.is_empty()).then(|| all.join(" "))
+            }
+            Self::InRow { row, error } => {
+                let place = format!("It is in row {row} of the source.");
+                Some(match error.detail() {
+                    Some(detail) => format!("{detail} {place}"),
+                    None => place,
+                })
+            }
+            _ => self
+                .detail_of_columns()
+                .or_else(|| self.detail_of_values().map(str::to_owned)),
+        }
+    }
+
+    /// The same of the list of features and of columns.
+    fn detail_of_columns(&self) -> Option<String> {
         Some(match self {
             Self::Entry { .. } => {
                 "A feature is the name of a column, category(column), \
@@ -145,13 +191,7 @@ impl FeatureError {
                     .to_owned()
             }
             Self::Keys { keys, .. } => {
-                let counts: Vec<_> = keys
-                    .iter()
-                    .map(|(column, count)| {
-                        let about = if count.estimated { "about " } else { "" };
-                        format!("\"{column}\" has {about}{} values in {} rows", count.values, count.rows)
-                    })
-                    .collect();
+                let counts: Vec<_> = keys.iter().map(distinct_values).collect();
                 format!("{}: what most rows have alone says nothing about others.", listed(&counts))
             }
             Self::LongCategory { .. } => {
@@ -166,38 +206,23 @@ impl FeatureError {
                               enum or an array of numbers."
                 .to_owned(),
             Self::AllLeftOut { columns } => format!("Left out: {}.", listed(columns)),
-            Self::Numbers { column, others } => {
-                let shown = |value: &String| format!("'{value}'");
-                match others.as_slice() {
-                    [] => format!("The values of \"{column}\" are numbers."),
-                    others => format!(
-                        "The values of \"{column}\" are numbers but for {}.",
-                        others.iter().map(shown).collect::<Vec<_>>().join(", ")
-                    ),
-                }
-            }
-            Self::Several(all) => {
-                let all: Vec<_> = all.iter().filter_map(Self::detail).collect();
-                return (!all.is_empty()).then(|| all.join(" "));
-            }
-            Self::Length { .. } => "All rows must have arrays of one length.".to_owned(),
-            Self::UnknownLength { .. } => {
-                "Before NULL can be replaced the length must be known.".to_owned()
-            }
-            Self::SparseLength { .. } => "Each index needs its value.".to_owned(),
+            Self::Numbers { column, others } => numbers_but_for(column, others),
+            _ => return None,
+        })
+    }
+
+    /// The same of values.
+    fn detail_of_values(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Length { .. } => "All rows must have arrays of one length.",
+            Self::UnknownLength { .. } => "Before NULL can be replaced the length must be known.",
+            Self::SparseLength { .. } => "Each index needs its value.",
             Self::NotFinite { value, .. } if value.is_finite() => {
-                "Sparse values are kept as type real, which it does not fit.".to_owned()
+                "Sparse values are kept as type real, which it does not fit."
             }
-            Self::NotFinite { .. } => "Features must be finite numbers.".to_owned(),
+            Self::NotFinite { .. } => "Features must be finite numbers.",
             Self::LibsvmSyntax { .. } | Self::LibsvmLabel { .. } => {
-                "Expected is a text such as '3:0.5 17:1'.".to_owned()
-            }
-            Self::InRow { row, error } => {
-                let place = format!("It is in row {row} of the source.");
-                match error.detail() {
-                    Some(detail) => format!("{detail} {place}"),
-                    None => place,
-                }
+                "Expected is a text such as '3:0.5 17:1'."
             }
             _ => return None,
         })
@@ -205,16 +230,27 @@ impl FeatureError {
 
     /// What to do.
     pub(super) fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::MissingColumn { near, .. } => return near::hint(near),
+        match self {
+            Self::MissingColumn { near, .. } => near::hint(near),
             Self::Several(all) => {
                 let all: Vec<_> = all.iter().filter_map(Self::hint).collect();
-                return (!all.is_empty()).then(|| all.join(" "));
+                (!all.is_empty()).then(|| all.join(" "))
             }
-            Self::Excluded { .. } => "Name it in one of them.".to_owned(),
-            Self::AllLeftOut { .. } => {
-                "features => '{…}' names the columns to train on, whatever they are.".to_owned()
-            }
+            Self::InRow { error, .. } => match **error {
+                Self::NotFinite { .. } => Some(
+                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned(),
+                ),
+                _ => error.hint(),
+            },
+            _ => self
+                .hint_on_columns()
+                .or_else(|| self.plain_hint().map(str::to_owned)),
+        }
+    }
+
+    /// What to do about columns, with their names.
+    fn hint_on_columns(&self) -> Option<String> {
+        Some(match self {
             Self::AmbiguousColumn { column } => format!(
                 "Give the columns different names: SELECT … AS {}.",
                 quote(format!("{column}_2"))
@@ -230,35 +266,40 @@ impl FeatureError {
             Self::Keys { keys, .. } => {
                 let names = keys.iter().take(MOST_EXCLUDED);
                 let names: Vec<_> = names.map(|(name, _)| array_element(name)).collect();
-                format!("Leave out what is a key: exclude => {}. {HASH_HINT}.", sql_text(&format!("{{{}}}", names.join(","))))
+                let names = sql_text(&format!("{{{}}}", names.join(",")));
+                format!("Leave out what is a key: exclude => {names}. {HASH_HINT}.")
             }
             Self::LongCategory { .. } => {
                 format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
             }
+            _ => return None,
+        })
+    }
+
+    /// What to do, whatever the columns are called.
+    fn plain_hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Excluded { .. } => "Name it in one of them.",
+            Self::AllLeftOut { .. } => {
+                "features => '{…}' names the columns to train on, whatever they are."
+            }
             Self::NotUtf8 { .. } => {
                 "Categories, classes and folds are kept as UTF-8: use a database of that encoding, or numbers in their place."
-                    .to_owned()
             }
             Self::TooManyCategories { .. } => {
-                "Hash into fewer features: options => '{\"hash_bits\": 12}'.".to_owned()
+                "Hash into fewer features: options => '{\"hash_bits\": 12}'."
             }
             Self::Label { .. } => {
-                "Leave it out, or leave features out to use every other column.".to_owned()
+                "Leave it out, or leave features out to use every other column."
             }
             Self::TooMany { .. } => {
-                "Keep sparse features in two array columns: features => ARRAY['sparse(idx, val)'].".to_owned()
+                "Keep sparse features in two array columns: features => ARRAY['sparse(idx, val)']."
             }
-            Self::LibsvmLabel { .. } => "Keep the label in a column of its own.".to_owned(),
-            Self::DuplicateIndex { .. } => "Add the values of equal indices up first.".to_owned(),
+            Self::LibsvmLabel { .. } => "Keep the label in a column of its own.",
+            Self::DuplicateIndex { .. } => "Add the values of equal indices up first.",
             Self::UnknownLength { .. } => {
-                "Use nulls => 'skip', or replace NULL with zeros in svm_train_query.".to_owned()
+                "Use nulls => 'skip', or replace NULL with zeros in svm_train_query."
             }
-            Self::InRow { error, .. } => match **error {
-                Self::NotFinite { .. } => {
-                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned()
-                }
-                _ => return error.hint(),
-            },
             _ => return None,
         })
     }
@@ -266,6 +307,27 @@ impl FeatureError {
 
 /// How columns that would be refused are taken all the same.
 const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
+
+/// How many values a column has in how many rows.
+fn distinct_values((column, count): &(String, KeyCount)) -> String {
+    let about = if count.estimated { "about " } else { "" };
+    format!(
+        "\"{column}\" has {about}{} values in {} rows",
+        count.values, count.rows
+    )
+}
+
+/// Which values of a text column that looks like numbers are none.
+fn numbers_but_for(column: &str, others: &[String]) -> String {
+    if others.is_empty() {
+        return format!("The values of \"{column}\" are numbers.");
+    }
+    let shown: Vec<_> = others.iter().map(|value| format!("'{value}'")).collect();
+    format!(
+        "The values of \"{column}\" are numbers but for {}.",
+        shown.join(", ")
+    )
+}
 
 /// A text as an SQL literal.
 fn sql_text(text: &str) -> String {

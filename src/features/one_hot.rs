@@ -31,6 +31,22 @@ struct Learning {
     row_teaches: bool,
 }
 
+/// What is wrong with a column that nobody called a category and nearly all of whose values are numbers.
+fn looks_like_numbers(part: &FeaturePart) -> Option<FeatureError> {
+    match part {
+        FeaturePart::Category {
+            name,
+            asked: false,
+            dictionary,
+            ..
+        } => Some(FeatureError::Numbers {
+            column: name.clone(),
+            others: dictionary.but_numbers()?,
+        }),
+        _ => None,
+    }
+}
+
 impl OneHot {
     /// For rows with that many parts.
     pub fn new(parts: usize) -> Result<Self, OutOfMemory> {
@@ -72,23 +88,12 @@ impl OneHot {
         };
         let (mut keys, mut refused) = (Vec::new(), Vec::new());
         for (part, tally) in features.parts.iter().zip(&learning.tallies) {
-            let Some(dictionary) = part.dictionary() else {
+            let Some(count) = part.dictionary().and_then(|known| tally.key(known)) else {
                 continue;
             };
-            let Some(count) = tally.key(dictionary) else {
-                continue;
-            };
-            match (part, dictionary.but_numbers()) {
-                (
-                    FeaturePart::Category {
-                        name, asked: false, ..
-                    },
-                    Some(others),
-                ) => refused.push(FeatureError::Numbers {
-                    column: name.clone(),
-                    others,
-                }),
-                _ => keys.push((part.name(), count)),
+            match looks_like_numbers(part) {
+                Some(error) => refused.push(error),
+                None => keys.push((part.name(), count)),
             }
         }
         let named = learning.limits.named;

@@ -66,56 +66,54 @@ impl Part {
         let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
             Ok((columns.place(name)?, columns.find(name)?))
         };
-        Ok(match part {
-            FeaturePart::Column { name, time, .. } => {
-                let (at, column) = at(name)?;
-                match type_kind(column.type_oid) {
-                    TypeKind::Number(kind) if kind.is_time() == *time => {
-                        Self::Columns { at, count: 1, kind }
-                    }
-                    _ if *time => return Err(wrong_type(column, "a date or a timestamp")),
-                    _ => return Err(wrong_type(column, "a number or a boolean")),
-                }
-            }
+        match part {
+            FeaturePart::Column { name, time, .. } => Self::number(at(name)?, *time),
             FeaturePart::Category { name, .. } => {
                 let (at, column) = at(name)?;
-                Self::Category {
-                    at,
-                    kind: check_category(column)?,
-                }
+                let kind = check_category(column)?;
+                Ok(Self::Category { at, kind })
             }
-            FeaturePart::Array { name, .. } => {
-                let (at, column) = at(name)?;
-                match type_kind(column.type_oid) {
-                    TypeKind::Vector(VectorKind::Vector) => Self::Vector { at, half: false },
-                    TypeKind::Vector(VectorKind::Halfvec) => Self::Vector { at, half: true },
-                    _ => Self::Array {
-                        at,
-                        kind: array_kind(column)?,
-                    },
-                }
-            }
+            FeaturePart::Array { name, .. } => Self::array(at(name)?),
             FeaturePart::Sparse { index, value, .. } => {
                 let (index, index_column) = at(index)?;
                 let (value, value_column) = at(value)?;
-                Self::Sparse {
+                Ok(Self::Sparse {
                     index: (index, index_kind(index_column)?),
                     value: (value, array_kind(value_column)?),
-                }
+                })
             }
             FeaturePart::Libsvm { name, .. } => {
                 let (at, column) = at(name)?;
                 check_text(column)?;
-                Self::Libsvm { at }
+                Ok(Self::Libsvm { at })
             }
-            FeaturePart::Sparsevec { name, .. } => {
-                let (at, column) = at(name)?;
-                match type_kind(column.type_oid) {
-                    TypeKind::Vector(VectorKind::Sparsevec) => Self::Sparsevec { at },
-                    _ => return Err(wrong_type(column, "a sparsevec")),
-                }
+            FeaturePart::Sparsevec { name, .. } => Self::sparsevec(at(name)?),
+        }
+    }
+
+    fn number((at, column): (usize, &Column), time: bool) -> Result<Self, FeatureError> {
+        match type_kind(column.type_oid) {
+            TypeKind::Number(kind) if kind.is_time() == time => {
+                Ok(Self::Columns { at, count: 1, kind })
             }
-        })
+            _ if time => Err(wrong_type(column, "a date or a timestamp")),
+            _ => Err(wrong_type(column, "a number or a boolean")),
+        }
+    }
+
+    fn array((at, column): (usize, &Column)) -> Result<Self, FeatureError> {
+        match type_kind(column.type_oid) {
+            TypeKind::Vector(VectorKind::Vector) => Ok(Self::Vector { at, half: false }),
+            TypeKind::Vector(VectorKind::Halfvec) => Ok(Self::Vector { at, half: true }),
+            _ => array_kind(column).map(|kind| Self::Array { at, kind }),
+        }
+    }
+
+    fn sparsevec((at, column): (usize, &Column)) -> Result<Self, FeatureError> {
+        match type_kind(column.type_oid) {
+            TypeKind::Vector(VectorKind::Sparsevec) => Ok(Self::Sparsevec { at }),
+            _ => Err(wrong_type(column, "a sparsevec")),
+        }
     }
 }
 

@@ -83,31 +83,42 @@ fn named_parts(
     known.room(entries.len())?;
     let mut missing = Vec::new();
     for entry in entries {
-        let part = match named_part(entry, columns, label) {
-            Ok(part) => part,
+        match named_part(entry, columns, label) {
+            Ok(part) => {
+                check_entry(entry, &part, label, known.insert(identity(&part)))?;
+                parts.push(part);
+            }
             Err(error @ FeatureError::MissingColumn { .. }) if missing.len() < MOST_MISSING => {
                 missing.push(error);
-                continue;
             }
             Err(_) if missing.len() == MOST_MISSING => break,
             Err(error) => return Err(error),
-        };
-        if part.columns().any(|column| column == label) {
-            return Err(FeatureError::Label {
-                column: label.to_owned(),
-            });
         }
-        if !known.insert(identity(&part)) {
-            return Err(FeatureError::Duplicate {
-                entry: entry.clone(),
-            });
-        }
-        parts.push(part);
     }
     match missing.len() {
         0 => Ok(parts),
         1 => Err(missing.remove(0)),
         _ => Err(FeatureError::Several(missing)),
+    }
+}
+
+/// Refuses an entry that reads the label, or that is not new.
+fn check_entry(
+    entry: &str,
+    part: &FeaturePart,
+    label: &str,
+    is_new: bool,
+) -> Result<(), FeatureError> {
+    if part.columns().any(|column| column == label) {
+        return Err(FeatureError::Label {
+            column: label.to_owned(),
+        });
+    }
+    match is_new {
+        true => Ok(()),
+        false => Err(FeatureError::Duplicate {
+            entry: entry.to_owned(),
+        }),
     }
 }
 

@@ -57,34 +57,9 @@ impl SparseScratch {
         if row.nulls[index.0] || row.nulls[value.0] {
             return Ok(Some(Null));
         }
-        let FeaturePart::Sparse {
-            index: index_name,
-            value: value_name,
-            ..
-        } = part
-        else {
-            unreachable!("the parts of a decoder stand in the order of its features");
-        };
         // SAFETY: as the caller promises.
-        let (indices, index_nulls, values, value_nulls) = unsafe {
-            let (indices, index_nulls) = read_array(
-                index_name,
-                row.values[index.0],
-                index.1,
-                f64::NAN,
-                self.most,
-                &mut self.index,
-            )?;
-            let (values, value_nulls) = read_array(
-                value_name,
-                row.values[value.0],
-                value.1,
-                0.0,
-                self.most,
-                &mut self.value,
-            )?;
-            (indices, index_nulls, values, value_nulls)
-        };
+        let (index_nulls, value_nulls) = unsafe { self.read_pairs(part, row, index, value) }?;
+        let (indices, values) = (self.index.len(), self.value.len());
         self.room(indices.min(values), out)?;
         if indices != values {
             return Err(FeatureError::SparseLength {
@@ -96,6 +71,43 @@ impl SparseScratch {
         if !index_nulls && self.push_all(number, out) {
             return Ok(value_nulls.then_some(Null));
         }
+        self.push_each(part, number, out)?;
+        Ok((index_nulls || value_nulls).then_some(Null))
+    }
+
+    /// Reads both arrays, NaN for a NULL index, 0 for a NULL value; whether there are NULLs in the one and in the other.
+    ///
+    /// # Safety
+    /// As for `arrays`.
+    #[inline]
+    unsafe fn read_pairs(
+        &mut self,
+        part: &FeaturePart,
+        row: &RowValues<'_>,
+        (index_at, index_kind): (usize, NumberKind),
+        (value_at, value_kind): (usize, NumberKind),
+    ) -> Result<(bool, bool), FeatureError> {
+        let FeaturePart::Sparse { index, value, .. } = part else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        let (indices, values) = (row.values[index_at], row.values[value_at]);
+        let (most, nan) = (self.most, f64::NAN);
+        // SAFETY: as the caller promises.
+        unsafe {
+            Ok((
+                read_array(index, indices, index_kind, nan, most, &mut self.index)?,
+                read_array(value, values, value_kind, 0.0, most, &mut self.value)?,
+            ))
+        }
+    }
+
+    /// Adds the pairs of the two arrays one by one, each looked at.
+    fn push_each(
+        &mut self,
+        part: &FeaturePart,
+        number: i64,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
         let mut precision = self.precision.as_mut().filter(|it| it.looks());
         for (index, value) in self.index.iter().zip(&self.value) {
             // NaN stands for a NULL index, as the column's type has none of its own
@@ -106,7 +118,7 @@ impl SparseScratch {
                 }
             }
         }
-        Ok((index_nulls || value_nulls).then_some(Null))
+        Ok(())
     }
 
     /// Adds all pairs of the two arrays, for which there is room, in loops without a branch; false, and nothing added, where
@@ -232,21 +244,26 @@ impl SparseScratch {
             one.0.cmp(&other.0)
         });
         if let Some(twice) = self.pairs.windows(2).find(|two| two[0].0 == two[1].0) {
-            let id = twice[0].0;
-            let part = match features.sparse_feature(u64::from(id)) {
-                Some(Feature::Index(part, _)) => part.name(),
-                other => other.map(|feature| feature.to_string()).unwrap_or_default(),
-            };
-            return Err(FeatureError::DuplicateIndex {
-                part,
-                index: (i64::from(id) / self.parts) as u32,
-            });
+            return Err(self.duplicate(features, twice[0].0));
         }
         for (at, (index, value)) in self.pairs.iter().enumerate() {
             out.sparse_index[at] = *index;
             out.sparse_value[at] = *value;
         }
         Ok(())
+    }
+
+    /// What is wrong with a row that has this sparse id twice.
+    #[cold]
+    fn duplicate(&self, features: &FeatureSet, id: u32) -> FeatureError {
+        let part = match features.sparse_feature(u64::from(id)) {
+            Some(Feature::Index(part, _)) => part.name(),
+            other => other.map(|feature| feature.to_string()).unwrap_or_default(),
+        };
+        FeatureError::DuplicateIndex {
+            part,
+            index: (i64::from(id) / self.parts) as u32,
+        }
     }
 }
 
@@ -308,7 +325,7 @@ fn check_pairs(pairs: usize, most: usize) -> Result<(), FeatureError> {
     }
 }
 
-/// Reads a whole array into `out`, `null` for NULL; returns its length and whether any is NULL.
+/// Reads a whole array into `out`, `null` for NULL; returns whether any is NULL.
 ///
 /// # Safety
 /// `datum` is an array of `kind`, valid during the call.
@@ -319,7 +336,7 @@ unsafe fn read_array(
     null: f64,
     most: usize,
     out: &mut Vec<f64>,
-) -> Result<(usize, bool), FeatureError> {
+) -> Result<bool, FeatureError> {
     out.clear();
     let problem = |problem| FeatureError::from_array(name, problem);
     // SAFETY: as the caller promises.
@@ -328,7 +345,7 @@ unsafe fn read_array(
     check_pairs(array.len(), most)?;
     if !array.has_nulls() {
         array.append_to(out).map_err(problem)?;
-        return Ok((array.len(), false));
+        return Ok(false);
     }
     let mut any_null = false;
     out.room(array.len())?;
@@ -338,5 +355,5 @@ unsafe fn read_array(
             out.push(element.unwrap_or(null));
         })
         .map_err(problem)?;
-    Ok((array.len(), any_null))
+    Ok(any_null)
 }

@@ -29,44 +29,37 @@ pub struct Header {
     pub label_column: String,
 }
 
+/// How many features are dense, and how many there are.
+fn counts(features: &FeatureSet, nulls: Nulls, stored: i64) -> Result<(usize, u64), &'static str> {
+    let count = u64::try_from(stored).map_err(|_| "has a negative number of features")?;
+    let dense_count = features
+        .dense_count()
+        .filter(|dense| *dense as u64 <= count)
+        .ok_or("has fewer features than its columns")?;
+    if count - dense_count as u64 > MOST_SPARSE {
+        return Err("has more features than there can be");
+    }
+    if nulls == Nulls::Mean && features.means.len() != dense_count {
+        return Err("lacks the means that stand for NULL");
+    }
+    let unit_rows = features.unit_rows.as_ref();
+    if unit_rows.is_some_and(|scaling| !scaling.is_sound() || scaling.dense != dense_count) {
+        return Err("lacks the scaling of its rows");
+    }
+    let kernel = features.kernel.as_ref();
+    if kernel.is_some_and(|kernel| !kernel.is_sound(dense_count)) {
+        return Err("has a kernel that makes no sense");
+    }
+    Ok((dense_count, count))
+}
+
 impl Header {
     /// The model without heads and weights, and the number of its features.
     pub fn model(self, name: &str) -> Result<(Model, u64), &'static str> {
+        self.check_labels()?;
         let features = self.features.ok_or("has no readable list of features")?;
         let nulls = Nulls::from_word(&self.nulls).ok_or("has an unknown rule for NULL")?;
-        if self.labels.len() < 2 {
-            return Err("lacks a label");
-        }
-        if self.labels.len() > MOST_CLASSES {
-            return Err("has more classes than there can be");
-        }
-        let names = [&self.label_type, &self.label_column].into_iter();
-        if (names.chain(&self.labels)).any(|text| text.len() > LONGEST_VALUE_BYTES) {
-            return Err("has a label or a name of one that is too long");
-        }
-        if !self.intercept.is_finite() {
-            return Err("has an intercept that is not finite");
-        }
-        let count =
-            u64::try_from(self.feature_count).map_err(|_| "has a negative number of features")?;
-        let dense_count = features
-            .dense_count()
-            .filter(|dense| *dense as u64 <= count)
-            .ok_or("has fewer features than its columns")?;
-        if count - dense_count as u64 > MOST_SPARSE {
-            return Err("has more features than there can be");
-        }
-        if nulls == Nulls::Mean && features.means.len() != dense_count {
-            return Err("lacks the means that stand for NULL");
-        }
-        let unit_rows = features.unit_rows.as_ref();
-        if unit_rows.is_some_and(|scaling| !scaling.is_sound() || scaling.dense != dense_count) {
-            return Err("lacks the scaling of its rows");
-        }
-        let kernel = features.kernel.as_ref();
-        if kernel.is_some_and(|kernel| !kernel.is_sound(dense_count)) {
-            return Err("has a kernel that makes no sense");
-        }
+        let (dense_count, count) = counts(&features, nulls, self.feature_count)?;
         let model = Model {
             name: name.to_owned(),
             features,
@@ -84,6 +77,20 @@ impl Header {
             kernel: None,
         };
         Ok((model, count))
+    }
+
+    fn check_labels(&self) -> Result<(), &'static str> {
+        let names = [&self.label_type, &self.label_column].into_iter();
+        let is_long = |text: &String| text.len() > LONGEST_VALUE_BYTES;
+        match self.labels.len() {
+            ..2 => Err("lacks a label"),
+            labels if labels > MOST_CLASSES => Err("has more classes than there can be"),
+            _ if names.chain(&self.labels).any(is_long) => {
+                Err("has a label or a name of one that is too long")
+            }
+            _ if !self.intercept.is_finite() => Err("has an intercept that is not finite"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -235,13 +242,7 @@ impl<'a> Loading<'a> {
         offsets: Option<&[f64]>,
         weights: &[f64],
     ) -> Result<(), Bad> {
-        let head = usize::try_from(head)
-            .ok()
-            .filter(|head| *head < self.sparse.len())
-            .ok_or(Bad::Chunk("has weights of a head that it has not"))?;
-        if head != self.head {
-            (self.head, self.next) = (head, 0);
-        }
+        self.turn_to(head)?;
         let first = u64::try_from(first)
             .map_err(|_| Bad::Chunk("has a chunk of weights without a place"))?;
         if offsets.is_some_and(|all| all.len() != weights.len()) {
@@ -260,6 +261,18 @@ impl<'a> Loading<'a> {
             }
             self.next = id + 1;
             self.put(id, *weight)?;
+        }
+        Ok(())
+    }
+
+    /// Has the next weights be of that head.
+    fn turn_to(&mut self, head: i32) -> Result<(), Bad> {
+        let head = usize::try_from(head)
+            .ok()
+            .filter(|head| *head < self.sparse.len())
+            .ok_or(Bad::Chunk("has weights of a head that it has not"))?;
+        if head != self.head {
+            (self.head, self.next) = (head, 0);
         }
         Ok(())
     }

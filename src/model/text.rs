@@ -148,49 +148,77 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
     let version = second
         .version
         .ok_or_else(|| malformed(number, "lacks the version"))?;
-    let columns: VersionColumns<'_> =
-        serde_json::from_str(version.get()).map_err(|error| unreadable(number, &error))?;
-    let (mut model, feature_count) = header(&columns)?
-        .model(&name)
-        .map_err(|what| nonsense(&name, what))?;
+    let (mut model, feature_count) = read_version(number, version, &name)?;
     let mut heads = Vec::new();
     let mut line = next(&mut lines)?;
     while let Some(head) = line.1.head.take() {
-        let columns: HeadColumns<'_> =
-            serde_json::from_str(head.get()).map_err(|error| unreadable(line.0, &error))?;
-        add_head(&mut model, &columns).map_err(|what| nonsense(&name, what))?;
+        read_head(line.0, head, &mut model)?;
         heads.room(1)?.push(head.get());
         line = next(&mut lines)?;
     }
     assemble::complete_heads(&mut model).map_err(|what| nonsense(&name, what))?;
-    let mut landmarks = None;
-    if let Some(form) = model.features.kernel.clone() {
-        let rows = landmarks.insert(Rows::new(form.width));
-        while let Some(landmark) = line.1.landmark.take() {
-            check_for_interrupts();
-            take_landmark(&form, rows, &landmark).map_err(|bad| bad_chunk(&name, bad))?;
-            line = next(&mut lines)?;
+    let landmarks = read_landmarks(&mut line, &mut lines, &model)?;
+    let (number, last) = read_weights(line, &mut lines, &mut model, feature_count, landmarks)?;
+    match (last.lines, lines.next()) {
+        (Some(count), None) if count == number => {
+            let version = version.get();
+            Ok((model, Told { version, heads }))
         }
+        _ => Err(malformed(number, "is not the last, or lines are missing")),
     }
-    let mut loading = Loading::new(&mut model, feature_count).map_err(|_| out_of_memory())?;
+}
+
+/// The model that the line of a version says, and the number of its features.
+fn read_version(number: usize, version: &RawValue, name: &str) -> Result<(Model, u64), Failure> {
+    let columns: VersionColumns<'_> =
+        serde_json::from_str(version.get()).map_err(|error| unreadable(number, &error))?;
+    let model = header(&columns)?.model(name);
+    model.map_err(|what| nonsense(name, what))
+}
+
+fn read_head(number: usize, head: &RawValue, model: &mut Model) -> Result<(), Failure> {
+    let columns: HeadColumns<'_> =
+        serde_json::from_str(head.get()).map_err(|error| unreadable(number, &error))?;
+    add_head(model, &columns).map_err(|what| nonsense(&model.name, what))
+}
+
+/// Takes the landmarks of `line` and those that follow, which a kernel machine has; `line` is the one behind them.
+fn read_landmarks<'a>(
+    line: &mut (usize, Line<'a>),
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+    model: &Model,
+) -> Result<Option<Rows>, Failure> {
+    let Some(form) = &model.features.kernel else {
+        return Ok(None);
+    };
+    let mut rows = Rows::new(form.width);
+    while let Some(landmark) = line.1.landmark.take() {
+        check_for_interrupts();
+        take_landmark(form, &mut rows, &landmark).map_err(|bad| bad_chunk(&model.name, bad))?;
+        *line = next(lines)?;
+    }
+    Ok(Some(rows))
+}
+
+/// Takes the weights of `line` and those that follow; returns the line behind them.
+fn read_weights<'a>(
+    mut line: (usize, Line<'a>),
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+    model: &mut Model,
+    feature_count: u64,
+    landmarks: Option<Rows>,
+) -> Result<(usize, Line<'a>), Failure> {
+    let name = model.name.clone();
+    let mut loading = Loading::new(model, feature_count).map_err(|_| out_of_memory())?;
     while let Some(chunk) = line.1.chunk.take() {
         check_for_interrupts();
         take_chunk(&mut loading, &chunk).map_err(|bad| bad_chunk(&name, bad))?;
-        line = next(&mut lines)?;
+        line = next(lines)?;
     }
     loading
         .finish(landmarks)
         .map_err(|bad| bad_chunk(&name, bad))?;
-    match (line.1.lines, lines.next()) {
-        (Some(count), None) if count == line.0 => Ok((
-            model,
-            Told {
-                version: version.get(),
-                heads,
-            },
-        )),
-        _ => Err(malformed(line.0, "is not the last, or lines are missing")),
-    }
+    Ok(line)
 }
 
 fn next<'a>(

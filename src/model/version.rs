@@ -109,6 +109,12 @@ impl Model {
         }
     }
 
+    /// The name, and the number of the version where it has one.
+    pub fn name_and_version(&self) -> (&str, Option<i32>) {
+        let (name, version) = self.name.rsplit_once('@').unwrap_or((&self.name, ""));
+        (name, version.parse().ok())
+    }
+
     /// The name without the version.
     pub fn base_name(&self) -> &str {
         self.name.rsplit_once('@').map_or("", |(name, _)| name)

@@ -44,6 +44,48 @@ struct RowReceiver {
     closed: bool,
 }
 
+impl RowReceiver {
+    fn new(row_context: pg_sys::MemoryContext, origins: Origins) -> Self {
+        Self {
+            head: pg_sys::DestReceiver {
+                receiveSlot: Some(receive_slot),
+                rStartup: Some(startup),
+                rShutdown: Some(shutdown),
+                rDestroy: Some(shutdown),
+                mydest: pg_sys::CommandDest::DestNone,
+            },
+            visit: None,
+            row_context,
+            columns: RowColumns::default(),
+            origins,
+            rows: 0,
+            closed: false,
+        }
+    }
+
+    /// The branches of the statement now that it is started, and where the wanted columns stand in those that yield whole
+    /// rows.
+    ///
+    /// # Safety
+    /// The query outlives `self`.
+    unsafe fn expect(
+        &mut self,
+        states: &[Option<*mut pg_sys::PlanState>],
+        places: Vec<Option<Vec<usize>>>,
+    ) {
+        // SAFETY: as the caller promises; only scans of tables yield whole rows.
+        unsafe {
+            for (state, places) in states.iter().zip(places) {
+                if let (Some(state), Some(places)) = (state, places) {
+                    let scan = state.cast::<pg_sys::ScanState>();
+                    self.columns.expect((*scan).ss_ScanTupleSlot, places);
+                }
+            }
+            self.origins.expect(states);
+        }
+    }
+}
+
 /// Detoasted values may pile up to this many bytes before the row context is reset.
 const ROW_CONTEXT_BYTES: usize = 256 * 1024;
 
@@ -86,21 +128,7 @@ impl Running {
                 Origins::of_statement(plan, &columns, snapshot)
             });
             let places = whole_rows::read_whole_rows(plan);
-            let mut receiver = Box::new(RowReceiver {
-                head: pg_sys::DestReceiver {
-                    receiveSlot: Some(receive_slot),
-                    rStartup: Some(startup),
-                    rShutdown: Some(shutdown),
-                    rDestroy: Some(shutdown),
-                    mydest: pg_sys::CommandDest::DestNone,
-                },
-                visit: None,
-                row_context,
-                columns: RowColumns::default(),
-                origins,
-                rows: 0,
-                closed: false,
-            });
+            let mut receiver = Box::new(RowReceiver::new(row_context, origins));
             let desc = pg_sys::CreateQueryDesc(
                 plan,
                 planned.text,
@@ -113,13 +141,7 @@ impl Running {
             );
             cut_off(|| pg_sys::ExecutorStart(desc, 0));
             let states = table_scans::states(desc);
-            for (state, places) in states.iter().zip(places) {
-                if let (Some(state), Some(places)) = (state, places) {
-                    let scan = state.cast::<pg_sys::ScanState>();
-                    receiver.columns.expect((*scan).ss_ScanTupleSlot, places);
-                }
-            }
-            receiver.origins.expect(&states);
+            receiver.expect(&states, places);
             Self {
                 desc,
                 receiver,

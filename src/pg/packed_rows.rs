@@ -53,6 +53,27 @@ impl Shape {
         }
         Some(Self { width, elsewhere })
     }
+
+    /// The values of a packed row; made in `scratch` where some lie elsewhere.
+    #[inline]
+    fn values<'a>(
+        &self,
+        row: &'a [u64],
+        nulls: &[bool],
+        scratch: &'a mut Vec<pg_sys::Datum>,
+    ) -> &'a [pg_sys::Datum] {
+        let values = &row[HEAD..HEAD + self.width];
+        if self.elsewhere.is_empty() {
+            // SAFETY: a Datum is a word of eight bytes, whatever it holds.
+            return unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), self.width) };
+        }
+        scratch.clear();
+        scratch.extend(values.iter().map(|value| pg_sys::Datum::from(*value)));
+        for &(at, _) in self.elsewhere.iter().filter(|(at, _)| !nulls[*at]) {
+            scratch[at] = (row.as_ptr() as usize + values[at] as usize).into();
+        }
+        scratch
+    }
 }
 
 /// What ends with a message.
@@ -91,25 +112,16 @@ impl Packer {
     /// The row has the columns of the shape.
     pub unsafe fn push(&mut self, row: &Row<'_>) -> Result<bool, OutOfMemory> {
         let start = self.words.len();
+        let width = self.shape.width;
         // all but what is elsewhere
-        self.words.room(HEAD + 2 * self.shape.width)?;
-        let (values, nulls) = (
-            &row.values[..self.shape.width],
-            &row.nulls[..self.shape.width],
-        );
+        self.words.room(HEAD + 2 * width)?;
+        let (values, nulls) = (&row.values[..width], &row.nulls[..width]);
         let has_nulls = nulls.contains(&true);
         self.words.extend([0, row.origin]);
         self.words
             .extend(values.iter().map(|value| value.value() as u64));
         if has_nulls {
-            let flags = nulls.chunks(WORD).map(|eight| {
-                let mut bytes = [0; WORD];
-                for (byte, null) in bytes.iter_mut().zip(eight) {
-                    *byte = u8::from(*null);
-                }
-                u64::from_ne_bytes(bytes)
-            });
-            self.words.extend(flags);
+            self.words.extend(nulls.chunks(WORD).map(null_word));
         }
         for &(at, length) in &self.shape.elsewhere {
             let place = (self.words.len() - start) * WORD;
@@ -117,23 +129,7 @@ impl Packer {
                 continue;
             }
             // SAFETY: as the caller promises, such a column holds a value of this length, or one that says its own.
-            let fits = unsafe {
-                match length {
-                    Some(length) => {
-                        let bytes = values[at].cast_mut_ptr::<u8>();
-                        append(
-                            &mut self.words,
-                            start,
-                            core::slice::from_raw_parts(bytes, length),
-                        )?
-                    }
-                    None => {
-                        let value = Varlena::open(values[at]);
-                        append(&mut self.words, start, value.with_header())?
-                    }
-                }
-            };
-            if !fits {
+            if !unsafe { append_value(&mut self.words, start, values[at], length) }? {
                 self.words.truncate(start);
                 return Ok(false);
             }
@@ -160,6 +156,37 @@ impl Packer {
         self.words.truncate(1);
         self.words[0] = 0;
         sent
+    }
+}
+
+/// The flags of up to eight columns.
+fn null_word(nulls: &[bool]) -> u64 {
+    let mut bytes = [0; WORD];
+    for (byte, null) in bytes.iter_mut().zip(nulls) {
+        *byte = u8::from(*null);
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+/// Appends what a value points to, as `append` does.
+///
+/// # Safety
+/// It points to so many bytes, or, without a length, to a value that says its own.
+unsafe fn append_value(
+    words: &mut Vec<u64>,
+    start: usize,
+    value: pg_sys::Datum,
+    length: Option<usize>,
+) -> Result<bool, OutOfMemory> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match length {
+            Some(length) => {
+                let bytes = core::slice::from_raw_parts(value.cast_mut_ptr::<u8>(), length);
+                append(words, start, bytes)
+            }
+            None => append(words, start, Varlena::open(value).with_header()),
+        }
     }
 }
 
@@ -234,21 +261,8 @@ impl Unpacker {
                     core::slice::from_raw_parts(row[HEAD + width..].as_ptr().cast::<bool>(), width)
                 },
             };
-            let values = &row[HEAD..HEAD + width];
-            let values = if self.shape.elsewhere.is_empty() {
-                // SAFETY: a Datum is a word of eight bytes, whatever it holds.
-                unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), width) }
-            } else {
-                self.values.clear();
-                self.values
-                    .extend(values.iter().map(|value| pg_sys::Datum::from(*value)));
-                for &(at, _) in self.shape.elsewhere.iter().filter(|(at, _)| !nulls[*at]) {
-                    self.values[at] = (row.as_ptr() as usize + values[at] as usize).into();
-                }
-                &self.values
-            };
             let row = Row {
-                values,
+                values: self.shape.values(row, nulls, &mut self.values),
                 nulls,
                 origin: row[1],
             };

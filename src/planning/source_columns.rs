@@ -13,7 +13,7 @@ use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, Room};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use std::collections::HashSet;
 use std::iter::repeat;
 
@@ -29,33 +29,15 @@ pub struct Checked {
 /// Looks at the columns of a source; says all at once what is wrong with them.
 pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     let columns = source.columns()?;
-    let (names, mut complaints) = (&columns, Vec::new());
-    let mut check = |found: Result<(), Failure>| complaints.extend(found.err());
-    check(named("label", &request.label, names).map(|_| ()));
-    if let Some(name) = &request.key {
-        check(
-            named("key", name, names)
-                .and_then(KeyKind::of_column)
-                .map(|_| ()),
-        );
-    }
-    if let Some(name) = &request.weight_column {
-        check(named("weight", name, names).and_then(check_weight));
-    }
-    if let Some(name) = &request.fold_column {
-        check(named("fold", name, names).map(|_| ()));
-    }
-    if let Some(name) = &request.fold_order {
-        check(named("fold order", name, names).map(|_| ()));
-    }
-    let resolved = resolve_features(request, names);
+    let mut complaints = complaints(request, &columns);
+    let resolved = resolve_features(request, &columns);
     let resolved = resolved.map_err(|failure| complaints.push(failure));
     if let Some(failure) = Failure::join(complaints) {
         return Err(failure);
     }
-    let label = named("label", &request.label, names)?;
+    let label = named("label", &request.label, &columns)?;
     let key = match &request.key {
-        Some(name) => Some(KeyKind::of_column(named("key", name, names)?)?),
+        Some(name) => Some(KeyKind::of_column(named("key", name, &columns)?)?),
         None => None,
     };
     let (features, left_out) = resolved.unwrap_or_default();
@@ -66,6 +48,25 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
         features,
         left_out,
     })
+}
+
+/// What is wrong with the columns that are no features.
+fn complaints(request: &Request, columns: &[Column]) -> Vec<Failure> {
+    let is_there = |role: &str, name: &String| named(role, name, columns).map(|_| ());
+    let key = |name: &String| {
+        let kind = named("key", name, columns).and_then(KeyKind::of_column);
+        kind.map(|_| ())
+    };
+    let weight = |name: &String| named("weight", name, columns).and_then(check_weight);
+    let checked = [
+        Some(is_there("label", &request.label)),
+        request.key.as_ref().map(key),
+        request.weight_column.as_ref().map(weight),
+        (request.fold_column.as_ref()).map(|name| is_there("fold", name)),
+        (request.fold_order.as_ref()).map(|name| is_there("fold order", name)),
+    ];
+    let checked = checked.into_iter().flatten();
+    checked.filter_map(Result::err).collect()
 }
 
 /// Columns of a source that are no features though nobody said so.
@@ -83,34 +84,28 @@ fn resolve_features(
     columns: &[Column],
 ) -> Result<(FeatureSet, LeftOut), Failure> {
     check_excluded(&request.exclude, columns)?;
-    if request.features.is_some() {
-        let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)
-            .map_err(|error| without_identifiers(error, columns))?;
-        let mut excluded = set
-            .columns()
-            .into_iter()
-            .filter(|name| request.exclude.iter().any(|it| it == name));
-        return match excluded.next() {
-            None => Ok((set, LeftOut::default())),
-            Some(name) => Err(FeatureError::Excluded {
-                column: name.to_owned(),
-            }
-            .into()),
-        };
+    match &request.features {
+        Some(_) => named_features(request, columns).map(|set| (set, LeftOut::default())),
+        None => all_features(request, columns),
     }
-    let folds = [&request.fold_column, &request.fold_order];
-    let aside = [&request.weight_column, &request.key]
-        .into_iter()
-        .chain(folds);
-    let aside = aside.flatten().chain(&request.exclude);
-    let aside: HashSet<&str> = aside
-        .map(String::as_str)
-        .chain([request.label.as_str()])
-        .collect();
-    let candidates = columns.iter();
-    let candidates = candidates.filter(|column| !aside.contains(column.name.as_str()));
-    let candidates = gathered(candidates.cloned())?;
+}
+
+/// The features that are named, none of which may be excluded too.
+fn named_features(request: &Request, columns: &[Column]) -> Result<FeatureSet, Failure> {
+    let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)
+        .map_err(|error| without_identifiers(error, columns))?;
+    let is_excluded = |name: &&str| request.exclude.iter().any(|it| it == name);
+    let excluded = set.columns().into_iter().find(is_excluded);
+    match excluded.map(str::to_owned) {
+        None => Ok(set),
+        Some(column) => Err(FeatureError::Excluded { column }.into()),
+    }
+}
+
+/// All columns but those that are something else.
+fn all_features(request: &Request, columns: &[Column]) -> Result<(FeatureSet, LeftOut), Failure> {
     let mut left_out = LeftOut::default();
+    let candidates = candidates(request, columns)?;
     let mut usable = Vec::new();
     usable.room(candidates.len())?;
     for (column, reason) in candidates.iter().zip(identifiers::reasons(&candidates)?) {
@@ -129,15 +124,29 @@ fn resolve_features(
         Err(FeatureError::Nothing)
             if !(left_out.identifiers.is_empty() && request.exclude.is_empty()) =>
         {
-            let excluded = request
-                .exclude
-                .iter()
-                .map(|name| format!("{name} (exclude)"));
+            let excluded = request.exclude.iter();
+            let excluded = excluded.map(|name| format!("{name} (exclude)"));
             let columns = left_out.identifiers.into_iter().chain(excluded).collect();
             Err(FeatureError::AllLeftOut { columns }.into())
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The columns that are neither label, weight, fold nor key, and not excluded.
+fn candidates(request: &Request, columns: &[Column]) -> Result<Vec<Column>, OutOfMemory> {
+    let aside = [
+        &request.weight_column,
+        &request.key,
+        &request.fold_column,
+        &request.fold_order,
+    ];
+    let aside = aside.into_iter().flatten();
+    let aside = aside.chain(&request.exclude).chain([&request.label]);
+    let aside: HashSet<&str> = aside.map(String::as_str).collect();
+    let all = columns.iter();
+    let others = all.filter(|column| !aside.contains(column.name.as_str()));
+    gathered(others.cloned())
 }
 
 /// Unknown columns that one error names.

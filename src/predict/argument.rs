@@ -219,36 +219,13 @@ impl Argument {
     ) -> Result<Option<&FeatureBuffer>, Failure> {
         // SAFETY: as the caller promises.
         unsafe { self.meet(model, datum) };
-        let buffer = &mut self.buffer;
-        // SAFETY: as the caller promises; each form was chosen by the argument's type.
-        unsafe {
-            match &mut self.form {
-                Form::Array { decoder, .. }
-                | Form::ArrayForHeads { decoder, .. }
-                | Form::Decoded(decoder) => decoder
-                    .decode(&[datum], &[false], buffer)
-                    .map_err(|error| argument_failure(model, error, datum))?,
-                Form::DenseText => read_dense_text(model, datum, buffer)
-                    .map_err(|error| argument_failure(model, error, datum))?,
-                Form::Row(reader) => read_row(model, datum, reader, buffer)?,
-                Form::Document(reader) => reader
-                    .read(datum, buffer)
-                    .map_err(|failure| document_failure(model, failure))?,
-                Form::Held(held) => {
-                    let row = RowValue::open(datum);
-                    match held.features(model, &row)? {
-                        Some((argument, features)) => {
-                            if argument.row(model, features)?.is_none() {
-                                return Ok(None);
-                            }
-                            core::mem::swap(&mut argument.buffer, buffer);
-                            return Ok(Some(&self.buffer));
-                        }
-                        None => return Ok(None),
-                    }
-                }
-            }
+        if matches!(self.form, Form::Held(_)) {
+            // SAFETY: as the caller promises.
+            let read = unsafe { self.read_held(model, datum) }?;
+            return Ok(read.then_some(&self.buffer));
         }
+        // SAFETY: as the caller promises.
+        unsafe { self.read(model, datum) }?;
         if !self.buffer.null_parts.is_empty() {
             // SAFETY: as the caller promises.
             let usable = unsafe { self.meets_null(model, datum) }?;
@@ -258,6 +235,54 @@ impl Argument {
         }
         model.prepare(&mut self.buffer);
         Ok(Some(&self.buffer))
+    }
+
+    /// Reads the features as they are.
+    ///
+    /// # Safety
+    /// As for `decision`, of a form that does not hold the features in a column.
+    #[inline(always)]
+    unsafe fn read(&mut self, model: &Model, datum: pg_sys::Datum) -> Result<(), Failure> {
+        let buffer = &mut self.buffer;
+        // SAFETY: as the caller promises; each form was chosen by the argument's type.
+        unsafe {
+            match &mut self.form {
+                Form::Array { decoder, .. }
+                | Form::ArrayForHeads { decoder, .. }
+                | Form::Decoded(decoder) => decoder
+                    .decode(&[datum], &[false], buffer)
+                    .map_err(|error| argument_failure(model, error, datum)),
+                Form::DenseText => read_dense_text(model, datum, buffer)
+                    .map_err(|error| argument_failure(model, error, datum)),
+                Form::Row(reader) => read_row(model, datum, reader, buffer),
+                Form::Document(reader) => reader
+                    .read(datum, buffer)
+                    .map_err(|failure| document_failure(model, failure)),
+                Form::Held(_) => unreachable!("read from its column"),
+            }
+        }
+    }
+
+    /// Reads and prepares the features that a column of the row holds; false where a NULL makes the answer NULL.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    unsafe fn read_held(&mut self, model: &Model, datum: pg_sys::Datum) -> Result<bool, Failure> {
+        let Form::Held(held) = &mut self.form else {
+            unreachable!("features that a column holds");
+        };
+        // SAFETY: as the caller promises; the features are valid while the row is.
+        unsafe {
+            let row = RowValue::open(datum);
+            let Some((argument, features)) = held.features(model, &row)? else {
+                return Ok(false);
+            };
+            if argument.row(model, features)?.is_none() {
+                return Ok(false);
+            }
+            core::mem::swap(&mut argument.buffer, &mut self.buffer);
+            Ok(true)
+        }
     }
 
     /// Whether the row is used in which a NULL was found.

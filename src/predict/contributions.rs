@@ -12,6 +12,7 @@ use crate::pg::varlena::Varlena;
 use crate::pg::{c_function, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use std::rc::Rc;
 
 c_function!(
     svm_explain_wrapper,
@@ -50,17 +51,18 @@ impl Baseline {
     /// `fcinfo` is PostgreSQL's, with a text for the fifth argument if there is one.
     unsafe fn read(fcinfo: pg_sys::FunctionCallInfo, model: &Model) -> Result<Self, Failure> {
         // SAFETY: as the caller promises.
-        let given = unsafe {
+        unsafe {
             let count = (*fcinfo).nargs as usize;
             let given = (*fcinfo).args.as_slice(count).get(4);
             match given.filter(|given| !given.isnull) {
-                None => return Ok(Self::Zero),
-                Some(given) => Varlena::open(given.value),
+                None => Ok(Self::Zero),
+                Some(given) => Self::of_word(Varlena::open(given.value).payload(), model),
             }
-        };
-        let hint =
-            "baseline => 'zero', or 'mean' for what differs from the mean of the rows trained on";
-        match given.payload() {
+        }
+    }
+
+    fn of_word(word: &[u8], model: &Model) -> Result<Self, Failure> {
+        match word {
             b"zero" => Ok(Self::Zero),
             b"mean" if model.features.spread.mean.is_empty() => Err(Failure::new(
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -79,7 +81,7 @@ impl Baseline {
                     shortened(&String::from_utf8_lossy(&other[..other.len().min(1000)]))
                 ),
             )
-            .hint(hint)),
+            .hint("baseline => 'zero', or 'mean' for what differs from the mean of the rows trained on")),
         }
     }
 
@@ -115,54 +117,105 @@ unsafe fn svm_explain(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             return null(fcinfo);
         }
         let top_n = top_n(fcinfo);
-        let named = !(*fcinfo).args.as_slice(4)[3].isnull;
-        let (used, features) = site::current(fcinfo);
-        let model = used.model.clone();
-        let baseline = Baseline::read(fcinfo, &model).or_raise();
-        let class = match named {
-            true => Some(used.class.read(&model, fcinfo, 3).or_raise()),
-            false => None,
-        };
-        let Some(decisions) = used.decisions(features).or_raise() else {
-            return null(fcinfo);
-        };
-        let class = class.unwrap_or_else(|| match model.heads.len() {
-            1 => 1,
-            _ => model.class(decisions),
-        });
-        let Some(row) = used.argument.row(&model, features).or_raise() else {
-            return null(fcinfo);
-        };
-        let (mut contributions, base) = contributions(&model, class, row, baseline).or_raise();
+        if let Some(explanation) = Explanation::of_call(fcinfo).or_raise() {
+            explanation.put(top_n, &mut rows);
+        }
+        null(fcinfo)
+    }
+}
+
+/// What a decision is made of.
+struct Explanation {
+    model: Rc<Model>,
+    class: usize,
+    baseline: Baseline,
+    /// The largest first, of equals the first feature.
+    contributions: Vec<Contribution>,
+    /// What is decided at the baseline.
+    base: f64,
+}
+
+impl Explanation {
+    /// What a call asks about; None for a row with a NULL under nulls => 'skip'.
+    ///
+    /// # Safety
+    /// As for `svm_explain`; model and features are not NULL.
+    unsafe fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<Self>, Failure> {
+        // SAFETY: as the caller promises; the values are of the declared types.
+        unsafe {
+            let named = !(*fcinfo).args.as_slice(4)[3].isnull;
+            let (used, features) = site::current(fcinfo);
+            let model = used.model.clone();
+            let baseline = Baseline::read(fcinfo, &model)?;
+            let class = match named {
+                true => Some(used.class.read(&model, fcinfo, 3)?),
+                false => None,
+            };
+            let Some(decisions) = used.decisions(features)? else {
+                return Ok(None);
+            };
+            let class = class.unwrap_or_else(|| match model.heads.len() {
+                1 => 1,
+                _ => model.class(decisions),
+            });
+            let Some(row) = used.argument.row(&model, features)? else {
+                return Ok(None);
+            };
+            Self::of(model, class, row, baseline).map(Some)
+        }
+    }
+
+    fn of(
+        model: Rc<Model>,
+        class: usize,
+        row: &FeatureBuffer,
+        baseline: Baseline,
+    ) -> Result<Self, Failure> {
+        let (mut contributions, base) = contributions(&model, class, row, baseline)?;
         let mut patience = Patience::default();
-        // of equals the first feature first
         contributions.sort_unstable_by(|a, b| {
             patience.tick();
             let by_amount = b.amount().abs().total_cmp(&a.amount().abs());
             by_amount.then(a.feature.cmp(&b.feature))
         });
-        let (listed, others) = contributions.split_at(top_n.min(contributions.len()));
+        Ok(Self {
+            model,
+            class,
+            baseline,
+            contributions,
+            base,
+        })
+    }
+
+    /// The rows of the result.
+    ///
+    /// # Safety
+    /// `rows` are those of a call of `svm_explain`.
+    unsafe fn put(&self, top_n: usize, rows: &mut ResultSet) {
         let mut put = |feature: &str, value: Option<f64>, weight: Option<f64>, amount: f64| {
-            rows.put(|| {
+            let row = || {
                 [
-                    Some(text_datum(&model.labels[class])),
+                    Some(text_datum(&self.model.labels[self.class])),
                     Some(text_datum(feature)),
                     value.map(float8),
                     weight.map(float8),
                     Some(float8(amount)),
                 ]
-            });
+            };
+            // SAFETY: of the types that the function is declared to return.
+            unsafe { rows.put(row) };
         };
+        let top_n = top_n.min(self.contributions.len());
+        let (listed, others) = self.contributions.split_at(top_n);
         for one in listed {
-            let name = model.features.feature_name(one.feature);
+            let name = self.model.features.feature_name(one.feature);
             put(&name, Some(one.value), Some(one.weight), one.amount());
         }
-        put(baseline.name(), Some(1.0), Some(base), base);
+        put(self.baseline.name(), Some(1.0), Some(self.base), self.base);
         if !others.is_empty() {
             let sum = others.iter().map(Contribution::amount).sum();
             put("(all others)", None, None, sum);
         }
-        null(fcinfo)
     }
 }
 
@@ -175,52 +228,72 @@ fn contributions(
 ) -> Result<(Vec<Contribution>, f64), Failure> {
     model.check_linear("svm_explain")?;
     let (head, sign) = model.head_of_class(class);
-    let mut base = sign * model.heads[head].intercept;
-    let mut found = Vec::new();
-    let mut patience = Patience::default();
-    let mut add = |feature: u64, weight: f64, value: f64| {
-        patience.tick();
-        let one = Contribution {
-            feature,
-            value,
-            base: baseline.of(model, feature),
-            weight: sign * weight,
-        };
-        base += one.base * one.weight;
-        if one.amount() == 0.0 {
-            return Ok(());
-        }
-        found.room(1)?.push(one);
-        Ok::<_, OutOfMemory>(())
+    let mut found = Found {
+        model,
+        baseline,
+        head,
+        sign,
+        contributions: Vec::new(),
+        base: sign * model.heads[head].intercept,
+        patience: Patience::default(),
     };
     let dense = model.dense_of(head).iter().zip(&row.dense);
     for (feature, (weight, value)) in (0..).zip(dense) {
-        add(feature, *weight, *value)?;
+        found.add(feature, *weight, *value)?;
     }
-    let id = |sparse: u32| model.dense_count as u64 + u64::from(sparse);
-    let mut present = row.sparse_index.iter().zip(&row.sparse_value).peekable();
-    // a feature that the row has not is away from its mean too
-    let known = match baseline {
-        Baseline::Zero => 0,
-        Baseline::Mean => (model.features.spread.mean.len()).saturating_sub(model.dense_count),
-    };
-    for (sparse, weights) in model
-        .sparse
-        .iter()
-        .take_while(|(id, _)| (*id as usize) < known)
-    {
-        while present.next_if(|(at, _)| **at < sparse).is_some() {}
-        let value = present.next_if(|(at, _)| **at == sparse);
-        add(
-            id(sparse),
-            weights[head],
-            value.map_or(0.0, |(_, value)| f64::from(*value)),
-        )?;
-    }
-    for (sparse, value) in present.filter(|(at, _)| **at as usize >= known) {
-        if let Some(weights) = model.sparse.of_heads(*sparse) {
-            add(id(*sparse), weights[head], f64::from(*value))?;
+    found.add_sparse(row)?;
+    Ok((found.contributions, found.base))
+}
+
+/// The contributions found so far to the decision of a head, with that sign.
+struct Found<'a> {
+    model: &'a Model,
+    baseline: Baseline,
+    head: usize,
+    sign: f64,
+    contributions: Vec<Contribution>,
+    /// What those at the baseline add up to, with the intercept.
+    base: f64,
+    patience: Patience,
+}
+
+impl Found<'_> {
+    fn add(&mut self, feature: u64, weight: f64, value: f64) -> Result<(), OutOfMemory> {
+        self.patience.tick();
+        let one = Contribution {
+            feature,
+            value,
+            base: self.baseline.of(self.model, feature),
+            weight: self.sign * weight,
+        };
+        self.base += one.base * one.weight;
+        if one.amount() != 0.0 {
+            self.contributions.room(1)?.push(one);
         }
+        Ok(())
     }
-    Ok((found, base))
+
+    fn add_sparse(&mut self, row: &FeatureBuffer) -> Result<(), OutOfMemory> {
+        let (model, head) = (self.model, self.head);
+        let id = |sparse: u32| model.dense_count as u64 + u64::from(sparse);
+        let mut present = row.sparse_index.iter().zip(&row.sparse_value).peekable();
+        // a feature that the row has not is away from its mean too
+        let known = match self.baseline {
+            Baseline::Zero => 0,
+            Baseline::Mean => (model.features.spread.mean.len()).saturating_sub(model.dense_count),
+        };
+        let with_means = model.sparse.iter();
+        for (sparse, weights) in with_means.take_while(|(id, _)| (*id as usize) < known) {
+            while present.next_if(|(at, _)| **at < sparse).is_some() {}
+            let value = present.next_if(|(at, _)| **at == sparse);
+            let value = value.map_or(0.0, |(_, value)| f64::from(*value));
+            self.add(id(sparse), weights[head], value)?;
+        }
+        for (sparse, value) in present.filter(|(at, _)| **at as usize >= known) {
+            if let Some(weights) = model.sparse.of_heads(*sparse) {
+                self.add(id(*sparse), weights[head], f64::from(*value))?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -50,17 +50,7 @@ pub unsafe fn read_row(
         .filter(|reader| reader.changes == changes && reader.shape.fits(&row));
     let reader = match known {
         Some(known) => reader.insert(known),
-        None => {
-            let shape = RowShape::of(&row);
-            let (decoder, only_null) =
-                decoder_of(model, &shape).map_err(|error| row_failure(model, error))?;
-            reader.insert(Box::new(RowReader {
-                shape,
-                decoder,
-                only_null,
-                changes,
-            }))
-        }
+        None => reader.insert(Box::new(RowReader::new(model, &row, changes)?)),
     };
     let (values, nulls) = reader.shape.deform(&row);
     let wrong = reader.only_null.iter().find(|(at, _)| !nulls[*at]);
@@ -70,6 +60,22 @@ pub unsafe fn read_row(
         None => unsafe { reader.decoder.decode(values, nulls, out) },
     };
     decoded.map_err(|error| name_row(&mut reader.shape, &row, row_failure(model, error)))
+}
+
+impl RowReader {
+    /// For rows of this one's shape, after so many changes of relations.
+    #[cold]
+    fn new(model: &Model, row: &RowValue, changes: u64) -> Result<Self, Failure> {
+        let shape = RowShape::of(row);
+        let (decoder, only_null) =
+            decoder_of(model, &shape).map_err(|error| row_failure(model, error))?;
+        Ok(Self {
+            shape,
+            decoder,
+            only_null,
+            changes,
+        })
+    }
 }
 
 /// Says which row of its table it is, where that can be told.

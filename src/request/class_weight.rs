@@ -5,6 +5,7 @@ use crate::base::json;
 use crate::request::words::invalid;
 use pgsvm_core::memory::all_of;
 use pgsvm_core::Balance;
+use serde_json::{Map, Value};
 
 /// How much the classes count.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,37 +71,37 @@ pub(super) fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> 
         return Ok(ClassWeight::Equal);
     };
     match given.trim_matches('"') {
-        "balanced" | BALANCED_HEADS => return Ok(ClassWeight::Balanced),
-        BALANCED_EXAMPLES => return Ok(ClassWeight::BalancedExamples),
-        _ => {}
+        "balanced" | BALANCED_HEADS => Ok(ClassWeight::Balanced),
+        BALANCED_EXAMPLES => Ok(ClassWeight::BalancedExamples),
+        _ => by_label(given),
     }
-    let hint = "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
+}
+
+const HINT: &str =
+    "class_weight => 'balanced', or by label: class_weight => '{\"yes\": 5, \"no\": 1}'";
+
+fn by_label(given: &str) -> Result<ClassWeight, Failure> {
     if !json::is_small(given) {
-        return Err(
-            invalid(format!("class_weight cannot be read: {}", json::TOO_LARGE)).hint(hint),
-        );
+        let reason = json::TOO_LARGE;
+        return Err(invalid(format!("class_weight cannot be read: {reason}")).hint(HINT));
     }
-    let map: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(given).map_err(|_| {
-            invalid(format!(
-                "class_weight '{}' is not understood",
-                shortened(given)
-            ))
-            .hint(hint)
-        })?;
-    let weight = |(label, weight): (String, serde_json::Value)| {
-        let number = weight
-            .as_f64()
-            .filter(|weight| *weight > 0.0 && weight.is_finite());
-        number.map(|number| (label.clone(), number)).ok_or_else(|| {
-            invalid(format!(
-                "the class weight of \"{}\" must be a positive number, not {}",
-                shortened(&label),
-                shown(&weight)
-            ))
-            .hint(hint)
-        })
-    };
-    let weights = all_of(map.into_iter().map(weight))?;
+    let map: Map<String, Value> = serde_json::from_str(given).map_err(|_| {
+        let given = shortened(given);
+        invalid(format!("class_weight '{given}' is not understood")).hint(HINT)
+    })?;
+    let weights = all_of(map.into_iter().map(positive))?;
     Ok(ClassWeight::ByLabel(weights))
+}
+
+fn positive((label, weight): (String, Value)) -> Result<(String, f64), Failure> {
+    let number = weight.as_f64();
+    match number.filter(|number| *number > 0.0 && number.is_finite()) {
+        Some(number) => Ok((label, number)),
+        None => Err(invalid(format!(
+            "the class weight of \"{}\" must be a positive number, not {}",
+            shortened(&label),
+            shown(&weight)
+        ))
+        .hint(HINT)),
+    }
 }

@@ -41,6 +41,11 @@ pub(super) fn costs(
             given.collect::<Result<Vec<_>, _>>()?
         }
     };
+    check_costs(&costs)?;
+    Ok((costs, chosen))
+}
+
+fn check_costs(costs: &[f64]) -> Result<(), Failure> {
     if costs.is_empty() || costs.len() > MOST_COSTS {
         return Err(invalid(format!(
             "c must have 1 to {MOST_COSTS} values, not {}",
@@ -60,7 +65,7 @@ pub(super) fn costs(
             return Err(invalid(format!("c has the value {} twice", sql_float(*c))));
         }
     }
-    Ok((costs, chosen))
+    Ok(())
 }
 
 /// What C is chosen by.
@@ -99,37 +104,30 @@ pub(super) fn folds(
     column: Option<&str>,
     order: Option<&str>,
 ) -> Result<Folds, Failure> {
-    match (count, column) {
-        (_, Some(column)) if order.is_some() => Err(invalid(format!(
+    let usual = "5 and 10 are usual";
+    let given = count.unwrap_or(USUAL_FOLDS);
+    let known = |least, most| {
+        let known = u32::try_from(given).ok();
+        known.filter(|count| (least..=most).contains(count))
+    };
+    match (column, order) {
+        (Some(column), Some(_)) => Err(invalid(format!(
             "folds are the values of column \"{column}\", or go forward in the order of one, not both"
         ))
         .hint("Leave fold_column or fold_order out")),
-        (_, Some(_)) => Ok(Folds::Column),
-        (count, None) if order.is_some() => {
+        (Some(_), None) => Ok(Folds::Column),
+        (None, Some(_)) => {
             let most = MOST_FOLDS - 1;
-            let count = count.unwrap_or(USUAL_FOLDS);
-            let known = u32::try_from(count).ok();
             // the first piece is only trained on
-            match known.filter(|count| (1..=most).contains(count)) {
-                Some(count) => Ok(Folds::Forward(count + 1)),
-                None => Err(invalid(format!(
-                    "folds in the order of a column must lie between 1 and {most}, not {count}"
-                ))
-                .hint("5 and 10 are usual")),
-            }
+            let forward = known(1, most).map(|count| Folds::Forward(count + 1));
+            forward.ok_or_else(|| {
+                let message = format!("folds in the order of a column must lie between 1 and {most}, not {given}");
+                invalid(message).hint(usual)
+            })
         }
-        (count, None) => {
-            let count = count.unwrap_or(USUAL_FOLDS);
-            u32::try_from(count)
-                .ok()
-                .filter(|count| (2..=MOST_FOLDS).contains(count))
-                .map(Folds::Count)
-                .ok_or_else(|| {
-                    invalid(format!(
-                        "folds must lie between 2 and {MOST_FOLDS}, not {count}"
-                    ))
-                    .hint("5 and 10 are usual")
-                })
-        }
+        (None, None) => known(2, MOST_FOLDS).map(Folds::Count).ok_or_else(|| {
+            let message = format!("folds must lie between 2 and {MOST_FOLDS}, not {given}");
+            invalid(message).hint(usual)
+        }),
     }
 }

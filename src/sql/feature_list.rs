@@ -1,7 +1,7 @@
 //! `svm_features(model)`: what was decided for each column of a model. Runs in any backend.
 
 use crate::base::errors::OrRaise;
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::model;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
@@ -74,54 +74,37 @@ fn column_means(set: &FeatureSet) -> impl Iterator<Item = Option<f64>> + '_ {
 }
 
 fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
-    let listed = |column: &str, type_name: &str, treatment, features| Listed {
-        column: column.to_owned(),
-        type_name: type_name.to_owned(),
-        treatment,
-        features,
-        categories: None,
-    };
-    Ok(match part {
-        FeaturePart::Column {
-            name,
-            type_name,
-            time,
-        } => {
-            let treatment = if *time { "time" } else { "number" };
-            listed(name, type_name, treatment, Some(1))
-        }
-        FeaturePart::Array {
-            name,
-            type_name,
-            length,
-        } => listed(name, type_name, "array", length.map(u64::from)),
-        FeaturePart::Sparse {
-            index,
-            index_type,
-            value,
-            value_type,
-        } => listed(
-            &format!("{index}, {value}"),
-            &format!("{index_type}, {value_type}"),
-            "sparse",
-            None,
-        ),
-        FeaturePart::Libsvm { name, type_name } => listed(name, type_name, "libsvm", None),
-        FeaturePart::Sparsevec { name, type_name } => listed(name, type_name, "sparse", None),
-        FeaturePart::Category {
-            name,
-            type_name,
-            dictionary,
-            ..
-        } => {
-            let treatment = match dictionary.is_hashed() {
-                true => "hashed category",
-                false => "category",
-            };
-            Listed {
-                categories: Some(all_of(dictionary.values().map(owned))?),
-                ..listed(name, type_name, treatment, Some(dictionary.len()))
-            }
-        }
+    let columns: Vec<_> = part.columns().collect();
+    let dictionary = part.dictionary();
+    let categories = dictionary.map(|known| all_of(known.values().map(owned)));
+    Ok(Listed {
+        column: columns.join(", "),
+        type_name: match part {
+            FeaturePart::Sparse {
+                index_type,
+                value_type,
+                ..
+            } => format!("{index_type}, {value_type}"),
+            other => other.type_name().to_owned(),
+        },
+        treatment: treatment(part),
+        features: match part {
+            FeaturePart::Column { .. } => Some(1),
+            FeaturePart::Array { length, .. } => length.map(u64::from),
+            _ => dictionary.map(Dictionary::len),
+        },
+        categories: categories.transpose()?,
     })
+}
+
+fn treatment(part: &FeaturePart) -> &'static str {
+    match part {
+        FeaturePart::Column { time: true, .. } => "time",
+        FeaturePart::Column { .. } => "number",
+        FeaturePart::Array { .. } => "array",
+        FeaturePart::Sparse { .. } | FeaturePart::Sparsevec { .. } => "sparse",
+        FeaturePart::Libsvm { .. } => "libsvm",
+        FeaturePart::Category { dictionary, .. } if dictionary.is_hashed() => "hashed category",
+        FeaturePart::Category { .. } => "category",
+    }
 }

@@ -14,7 +14,7 @@ use crate::catalog::rights;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::{check_kind, null_key};
-use crate::model;
+use crate::model::{self, Model};
 use crate::pg::acting::Acting;
 use crate::pg::call::Call;
 use crate::pg::executor::Continue;
@@ -96,70 +96,129 @@ fn follow(
     let owned = Owned::lock(function, name.as_deref(), fcinfo)?;
     let change = change(&call)?;
     statement::with_fresh_snapshot(|| {
-        let stored = Stored::load(&owned.schema, &owned.name, owned.current_version)?;
-        let (column, kind) = stored.key().ok_or_else(|| without_key(&owned.name))?;
-        let known = model::of_call(fcinfo, &format!("{}@{}", owned.name, owned.current_version))?;
-        stored.check_source(&known)?;
-        let keeps_scaling = stored::keeps_scaling(options.as_ref())?;
-        let continuing = Continuing {
-            features: known.features.without_data()?,
-            label_type: stored.label_type.clone(),
-            key: kind,
-            adds: matches!(change, Change::Update(_)),
-        };
+        let deployed = Deployed::load(fcinfo, &owned, &change, options.as_ref())?;
+        let continuing = deployed.continuing()?;
         // whoever calls: the source is planned and read with the rights of the model's owner, and nothing else is
-        let acting = owned.acting(stored.search_path.as_deref())?;
-        let (request, mut prepared) = acting.run(|| {
-            let request = stored.request(&owned.name, &known.features, options)?;
-            check_reads(&stored, &request, &owned)?;
-            let prepared = prepare(&request, Some(&continuing))?;
-            Ok::<_, Failure>((request, prepared))
-        })?;
+        let acting = owned.acting(deployed.stored.search_path.as_deref())?;
+        let (request, mut prepared) = acting.run(|| deployed.prepare(&continuing, options))?;
         deployment::check(&owned.schema, &owned.name, &request.deploy)?;
-        let planned = match &change {
-            Change::Refresh => None,
-            Change::Update(source) => {
-                Some(prepare_added(&request, &continuing, &prepared, source)?)
-            }
-            Change::Forget(source) => Some(plan_keys(&owned.name, source, column, kind)?),
-        };
+        let planned = deployed.plan_given(&request, &continuing, &prepared)?;
         let trained = with_latest(|| {
             let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
-            let begin = || -> Result<Following, Failure> {
-                let mut memory = Memory::load(&owned.schema, known.clone(), stored.id, kind)?;
-                if let (Change::Forget(_), Some(keys)) = (&change, &given) {
-                    forget(
-                        &mut memory,
-                        &owned.name,
-                        &mut keys.borrow_mut(),
-                        column,
-                        kind,
-                    )?;
-                }
-                let rows = match &change {
-                    Change::Refresh => Rows::All,
-                    Change::Update(_) | Change::Forget(_) => Rows::Known,
-                };
-                let mut following = Following::new(owned.name.clone(), memory, rows);
-                following.added = given.clone().filter(|_| continuing.adds);
-                following.choice = Some(Choice {
-                    tolerance: request.terms.tolerance,
-                    carries_on: matches!(request.terms.inner, Inner::Pegasos(_)),
-                });
-                Ok(following)
-            };
-            let may_screen = prepared.job.slacks && (keeps_scaling || !prepared.scales());
-            let tolerance = request.terms.tolerance;
+            let may_screen = prepared.job.slacks && (deployed.keeps_scaling || !prepared.scales());
             run(&acting, &mut prepared, may_screen, |screen| {
-                let mut following = begin()?;
-                if screen {
-                    following.plan_screening(&owned.schema, stored.id, tolerance)?;
-                }
-                Ok(following)
+                deployed.begin(&request, given.as_ref(), screen)
             })
         })?;
         train::store(&owned.schema, request, &prepared, None, trained, started)
     })
+}
+
+/// The deployed version of a model, which a training is to continue.
+struct Deployed<'a> {
+    owned: &'a Owned,
+    change: &'a Change,
+    known: Rc<Model>,
+    stored: Stored,
+    /// The column of its key, and of what kind that is.
+    column: String,
+    kind: KeyKind,
+    keeps_scaling: bool,
+}
+
+impl<'a> Deployed<'a> {
+    fn load(
+        fcinfo: pg_sys::FunctionCallInfo,
+        owned: &'a Owned,
+        change: &'a Change,
+        options: Option<&JsonText>,
+    ) -> Result<Self, Failure> {
+        let version = owned.current_version;
+        let stored = Stored::load(&owned.schema, &owned.name, version)?;
+        let (column, kind) = stored.key().ok_or_else(|| without_key(&owned.name))?;
+        let known = model::of_call(fcinfo, &format!("{}@{version}", owned.name))?;
+        stored.check_source(&known)?;
+        Ok(Self {
+            owned,
+            change,
+            known,
+            column: column.to_owned(),
+            kind,
+            keeps_scaling: stored::keeps_scaling(options)?,
+            stored,
+        })
+    }
+
+    fn continuing(&self) -> Result<Continuing, Failure> {
+        Ok(Continuing {
+            features: self.known.features.without_data()?,
+            label_type: self.stored.label_type.clone(),
+            key: self.kind,
+            adds: matches!(self.change, Change::Update(_)),
+        })
+    }
+
+    /// What the version was trained by, and its source as it is now.
+    fn prepare(
+        &self,
+        continuing: &Continuing,
+        options: Option<JsonText>,
+    ) -> Result<(Request, Prepared), Failure> {
+        let name = &self.owned.name;
+        let request = self.stored.request(name, &self.known.features, options)?;
+        check_reads(&self.stored, &request, self.owned)?;
+        let prepared = prepare(&request, Some(continuing))?;
+        Ok((request, prepared))
+    }
+
+    /// Plans the query for the rows that the call gives.
+    fn plan_given(
+        &self,
+        request: &Request,
+        continuing: &Continuing,
+        prepared: &Prepared,
+    ) -> Result<Option<Planned>, Failure> {
+        match self.change {
+            Change::Refresh => Ok(None),
+            Change::Update(source) => {
+                prepare_added(request, continuing, prepared, source).map(Some)
+            }
+            Change::Forget(source) => {
+                plan_keys(&self.owned.name, source, &self.column, self.kind).map(Some)
+            }
+        }
+    }
+
+    /// What the training begins from. `given`: the rows of the call; `screen`: whether rows may be screened.
+    fn begin(
+        &self,
+        request: &Request,
+        given: Option<&Rc<RefCell<KeptRows>>>,
+        screen: bool,
+    ) -> Result<Following, Failure> {
+        let (schema, name, id) = (&self.owned.schema, &self.owned.name, self.stored.id);
+        let tolerance = request.terms.tolerance;
+        let mut memory = Memory::load(schema, self.known.clone(), id, self.kind)?;
+        if let (Change::Forget(_), Some(keys)) = (self.change, given) {
+            let keys = &mut keys.borrow_mut();
+            forget(&mut memory, name, keys, &self.column, self.kind)?;
+        }
+        let (rows, added) = match self.change {
+            Change::Refresh => (Rows::All, None),
+            Change::Update(_) => (Rows::Known, given.cloned()),
+            Change::Forget(_) => (Rows::Known, None),
+        };
+        let mut following = Following::new(name.clone(), memory, rows);
+        following.added = added;
+        following.choice = Some(Choice {
+            tolerance,
+            carries_on: matches!(request.terms.inner, Inner::Pegasos(_)),
+        });
+        if screen {
+            following.plan_screening(schema, id, tolerance)?;
+        }
+        Ok(following)
+    }
 }
 
 /// Refuses a source that reads something else than when the version was trained.
@@ -218,30 +277,7 @@ fn forget(
     column: &str,
     kind: KeyKind,
 ) -> Result<(), Failure> {
-    let (mut keys, mut found, mut failure) = (0u64, 0u64, None);
-    let mut more = true;
-    given.rewind();
-    while more {
-        check_for_interrupts();
-        more = given.run(KEYS_AT_A_TIME, &mut |row| {
-            keys += 1;
-            if row.nulls[0] {
-                failure = Some(null_key(column, keys));
-                return Continue::No;
-            }
-            match memory.rows.forget(kind.known_by(row.values[0])) {
-                Ok(forgotten) => found += u64::from(forgotten),
-                Err(reason) => {
-                    failure = Some(reason);
-                    return Continue::No;
-                }
-            }
-            Continue::Yes
-        });
-    }
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
+    let (keys, found) = forget_keys(memory, given, column, kind)?;
     if found > 0 {
         return Ok(());
     }
@@ -250,6 +286,37 @@ fn forget(
         format!("none of the rows to forget is among those that model \"{model}\" was trained on"),
     )
     .detail(format!("Keys given in column \"{column}\": {keys}.")))
+}
+
+/// The same; returns how many keys were given, and how many of them were known.
+fn forget_keys(
+    memory: &mut Memory,
+    given: &mut KeptRows,
+    column: &str,
+    kind: KeyKind,
+) -> Result<(u64, u64), Failure> {
+    let (mut keys, mut found) = (0, 0);
+    let (mut failure, mut more) = (None, true);
+    given.rewind();
+    while more {
+        check_for_interrupts();
+        more = given.run(KEYS_AT_A_TIME, &mut |row| {
+            keys += 1;
+            let forgotten = match row.nulls[0] {
+                true => Err(null_key(column, keys)),
+                false => memory.rows.forget(kind.known_by(row.values[0])),
+            };
+            match forgotten {
+                Ok(known) => found += u64::from(known),
+                Err(reason) => {
+                    failure = Some(reason);
+                    return Continue::No;
+                }
+            }
+            Continue::Yes
+        });
+    }
+    failure.map_or(Ok((keys, found)), Err)
 }
 
 fn without_key(model: &str) -> Failure {
@@ -269,31 +336,19 @@ pub fn warm_start(
     request: &Request,
     prepared: &Prepared,
 ) -> Result<Option<(Following, FeatureSet)>, Failure> {
-    let (features, key) = (&prepared.job.features, prepared.key());
     let Some(name) = &request.warm_start else {
         return Ok(None);
     };
+    let features = &prepared.job.features;
     let base = name
         .rsplit_once('@')
         .map_or(name.as_str(), |(base, _)| base);
     let known = model::of_call(fcinfo, name)?;
     known.check_linear("\"warm_start\"")?;
-    let version = known
-        .name
-        .rsplit_once('@')
-        .and_then(|(_, version)| version.parse().ok());
+    let (_, version) = known.name_and_version();
     let stored = Stored::load(schema, base, version.unwrap_or_default())?;
-    let left_out = |part: &FeaturePart| {
-        request.features.is_none() && {
-            let left_out = known.features.left_out.iter();
-            let name = part.name();
-            left_out
-                .chain(&known.features.constant)
-                .any(|out| *out == name)
-        }
-    };
     let mut same = features.copied()?;
-    same.parts.retain(|part| !left_out(part));
+    same.parts.retain(|part| !leaves_out(&known, request, part));
     if !known.features.same_columns(&same) {
         return Err(Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
@@ -302,35 +357,58 @@ pub fn warm_start(
         .detail(format!("Its features: {}.", known.features.names()))
         .hint("A training can begin from a model with the same features in the same order: features => '{…}'"));
     }
-    // dual variables are their owner's to see
-    let rows = match (stored.key(), key) {
-        (Some((_, theirs)), Some(ours)) if theirs == ours => {
-            rights::check_owner(
-                schema,
-                base,
-                "Only its owner sees which rows it was trained on.",
-            )?;
-            true
-        }
-        _ => false,
-    };
-    let mut memory = match (rows, key) {
-        (true, Some(kind)) => Memory::load(schema, known.clone(), stored.id, kind)?,
-        _ => Memory::of_weights(known.clone()),
-    };
+    let mut memory = remembered(schema, base, &stored, &known, prepared.key())?;
     if let [c] = request.plan.costs.as_slice() {
         memory.scale(c / stored.c);
     }
     let following = Following::new(known.name.clone(), memory, Rows::All);
-    // what nobody named is read again, to be left out again
+    Ok(Some((following, known_parts(&known, request, features)?)))
+}
+
+/// Whether a part that nobody has named was left out when the model was trained.
+fn leaves_out(known: &Model, request: &Request, part: &FeaturePart) -> bool {
+    request.features.is_none() && {
+        let name = part.name();
+        let left_out = known.features.left_out.iter();
+        left_out
+            .chain(&known.features.constant)
+            .any(|out| *out == name)
+    }
+}
+
+/// What a version knows; of its rows only where they are found by such a key.
+fn remembered(
+    schema: &str,
+    name: &str,
+    stored: &Stored,
+    known: &Rc<Model>,
+    key: Option<KeyKind>,
+) -> Result<Memory, Failure> {
+    match (stored.key(), key) {
+        (Some((_, theirs)), Some(ours)) if theirs == ours => {
+            // dual variables are their owner's to see
+            let why = "Only its owner sees which rows it was trained on.";
+            rights::check_owner(schema, name, why)?;
+            Memory::load(schema, known.clone(), stored.id, ours)
+        }
+        _ => Ok(Memory::of_weights(known.clone())),
+    }
+}
+
+/// The features with the categories that the model knows. What nobody named is read again, to be left out again.
+fn known_parts(
+    known: &Model,
+    request: &Request,
+    features: &FeatureSet,
+) -> Result<FeatureSet, Failure> {
     let mut theirs = known.features.parts.iter();
     let mut begins = features.copied()?;
     for part in &mut begins.parts {
-        if !left_out(part) {
+        if !leaves_out(known, request, part) {
             if let Some(known) = theirs.next() {
                 part.clone_from(known);
             }
         }
     }
-    Ok(Some((following, begins)))
+    Ok(begins)
 }

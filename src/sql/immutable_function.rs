@@ -12,7 +12,7 @@ use crate::pg::types::{type_kind, TypeKind};
 use crate::request::source::quote;
 use crate::targets::labels::qualified_type_name;
 use pgrx::prelude::*;
-use pgrx::spi::quote_literal;
+use pgrx::spi::{quote_literal, SpiError};
 use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
@@ -28,11 +28,34 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
     let types: Vec<_> = parameters.iter().map(|(_, kind)| kind.as_str()).collect();
     let signature = format!("{full_name}({})", types.join(", "));
     check_free(&signature)?;
-    let declared: Vec<_> = parameters
-        .iter()
+    select::execute(&statement(model, kind, &full_name, &parameters)?);
+    Spi::run(&format!(
+        "COMMENT ON FUNCTION {signature} IS {}",
+        quote_literal(format!(
+            "the {} of model {}, which it holds",
+            kind.noun(),
+            model.name
+        ))
+    ))?;
+    let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid",
+        &[signature.into()],
+    )?;
+    Ok(oid.expect("the function was just created"))
+}
+
+/// CREATE FUNCTION, with the model in it.
+fn statement(
+    model: &Model,
+    kind: Kind,
+    full_name: &str,
+    parameters: &[(String, String)],
+) -> Result<Vec<u8>, Problem> {
+    let declared = parameters.iter();
+    let declared: Vec<_> = declared
         .map(|(name, kind)| format!("{} {kind}", quote(name)))
         .collect();
-    let places: Vec<_> = (1..=parameters.len())
+    let places: String = (1..=parameters.len())
         .map(|place| format!(", ${place}"))
         .collect();
     let written = text::write(model, None).map_err(Problem::Ours)?;
@@ -47,23 +70,8 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
          LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CAST(svm_internal.{function}(",
         declared.join(", ")
     );
-    let behind = format!("::pg_catalog.text{}) AS {result})", places.concat());
-    select::execute(
-        &with_literal(&before, &written, &behind).map_err(|error| Problem::Ours(error.into()))?,
-    );
-    Spi::run(&format!(
-        "COMMENT ON FUNCTION {signature} IS {}",
-        quote_literal(format!(
-            "the {} of model {}, which it holds",
-            kind.noun(),
-            model.name
-        ))
-    ))?;
-    let oid = Spi::get_one_with_args::<pg_sys::Oid>(
-        "SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid",
-        &[signature.into()],
-    )?;
-    Ok(oid.expect("the function was just created"))
+    let behind = format!("::pg_catalog.text{places}) AS {result})");
+    with_literal(&before, &written, &behind).map_err(|error| Problem::Ours(error.into()))
 }
 
 /// A statement with a text in it as a literal, and a zero byte behind it.
@@ -121,31 +129,20 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
 /// The columns of a part and the types of their parameters: PostgreSQL's own, to which no cast runs code
 /// of anybody's.
 fn columns(part: &FeaturePart) -> Vec<(String, String)> {
-    let one = |name: &str, kind: &str| vec![(name.to_owned(), kind.to_owned())];
+    let one = |name: &str, kind: String| vec![(name.to_owned(), kind)];
     match part {
         FeaturePart::Column {
             name,
             type_name,
             time,
-        } => {
-            let bare = type_name.split('(').next().unwrap_or_default();
-            let kind = match (time, bare) {
-                (true, "date") => "date",
-                (true, "timestamp") if type_name.ends_with("without time zone") => "timestamp",
-                (true, "timestamp without time zone") => "timestamp",
-                (true, _) => "timestamp with time zone",
-                (false, "numeric" | "boolean") => bare,
-                (false, _) => FLOAT,
-            };
-            one(name, kind)
-        }
+        } => one(name, number_type(type_name, *time).to_owned()),
         FeaturePart::Array {
             name, type_name, ..
-        } => one(name, &array_type(type_name)),
-        FeaturePart::Sparsevec { name, type_name } => one(
-            name,
-            &vector_type(type_name).unwrap_or_else(|| "text".to_owned()),
-        ),
+        } => one(name, array_type(type_name)),
+        FeaturePart::Sparsevec { name, type_name } => {
+            let kind = vector_type(type_name);
+            one(name, kind.unwrap_or_else(|| "text".to_owned()))
+        }
         FeaturePart::Sparse {
             index,
             index_type,
@@ -155,17 +152,30 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             (index.clone(), array_type(index_type)),
             (value.clone(), array_type(value_type)),
         ],
-        FeaturePart::Libsvm { name, .. } => one(name, "text"),
+        FeaturePart::Libsvm { name, .. } => one(name, "text".to_owned()),
         FeaturePart::Category {
             name, type_name, ..
-        } => {
-            let kind = match type_name.as_str() {
-                "boolean" => "boolean".to_owned(),
-                "smallint" | "integer" | "bigint" => "bigint".to_owned(),
-                _ => enum_type(type_name).unwrap_or_else(|| "text".to_owned()),
-            };
-            one(name, &kind)
-        }
+        } => one(name, category_type(type_name)),
+    }
+}
+
+fn number_type(type_name: &str, time: bool) -> &str {
+    let bare = type_name.split('(').next().unwrap_or_default();
+    match (time, bare) {
+        (true, "date") => "date",
+        (true, "timestamp") if type_name.ends_with("without time zone") => "timestamp",
+        (true, "timestamp without time zone") => "timestamp",
+        (true, _) => "timestamp with time zone",
+        (false, "numeric" | "boolean") => bare,
+        (false, _) => FLOAT,
+    }
+}
+
+fn category_type(type_name: &str) -> String {
+    match type_name {
+        "boolean" => "boolean".to_owned(),
+        "smallint" | "integer" | "bigint" => "bigint".to_owned(),
+        _ => enum_type(type_name).unwrap_or_else(|| "text".to_owned()),
     }
 }
 
@@ -229,7 +239,28 @@ fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
 /// Refuses a signature that belongs to a function which is not of this kind, or which others are made of: an
 /// index would go on with what the function said before.
 fn check_free(signature: &str) -> Result<(), Problem> {
-    let (ours, used) = Spi::connect(|client| {
+    let failure = match function_before(signature)? {
+        None | Some((true, None)) => return Ok(()),
+        Some((false, _)) => Failure::new(
+            Code::ERRCODE_DUPLICATE_FUNCTION,
+            format!("function {signature} exists and does not hold a model"),
+        ),
+        Some((true, Some(used))) => Failure::new(
+            Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("function {signature} is in use"),
+        )
+        .detail(format!(
+            "It would go on with what the function said before: {used}."
+        )),
+    };
+    Err(Problem::Ours(failure.hint(
+        "Give another name: svm_create_function(…, 'another_name', immutable => true).",
+    )))
+}
+
+/// Whether the function of that signature holds a model, and what is made of it; None where there is none.
+fn function_before(signature: &str) -> Result<Option<(bool, Option<String>)>, SpiError> {
+    Spi::connect(|client| {
         let rows = client.select(
             "SELECT EXISTS (
                  SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_proc AS p
@@ -246,32 +277,11 @@ fn check_free(signature: &str) -> Result<(), Problem> {
             Some(1),
             &[signature.into()],
         )?;
-        match rows.is_empty() {
-            true => Ok((true, None)),
-            false => {
-                let row = rows.first();
-                Ok::<_, pgrx::spi::SpiError>((
-                    row.get::<bool>(1)?.unwrap_or(false),
-                    row.get::<String>(2)?,
-                ))
-            }
+        if rows.is_empty() {
+            return Ok(None);
         }
-    })?;
-    let failure = match (ours, used) {
-        (true, None) => return Ok(()),
-        (false, _) => Failure::new(
-            Code::ERRCODE_DUPLICATE_FUNCTION,
-            format!("function {signature} exists and does not hold a model"),
-        ),
-        (true, Some(used)) => Failure::new(
-            Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
-            format!("function {signature} is in use"),
-        )
-        .detail(format!(
-            "It would go on with what the function said before: {used}."
-        )),
-    };
-    Err(Problem::Ours(failure.hint(
-        "Give another name: svm_create_function(…, 'another_name', immutable => true).",
-    )))
+        let row = rows.first();
+        let ours = row.get::<bool>(1)?.unwrap_or(false);
+        Ok(Some((ours, row.get::<String>(2)?)))
+    })
 }

@@ -14,6 +14,7 @@ use crate::request::source::quote;
 use crate::storing::versions;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
+use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
 use std::ffi::CString;
 
@@ -175,6 +176,27 @@ pub struct Owned {
     owner: Option<pg_sys::Oid>,
 }
 
+/// A model's id, its deployed version and its owner.
+type ModelRow = (Option<i64>, Option<i32>, Option<pg_sys::Oid>);
+
+/// Locks the row of a model; None where there is none.
+fn lock_row(schema: &str, name: &str) -> Result<Option<ModelRow>, SpiError> {
+    Spi::connect_mut(|client| {
+        let rows = client.update(
+            &format!(
+                "SELECT id, current_version, owner_oid FROM {schema}.svm_model
+                 WHERE name OPERATOR(pg_catalog.=) $1 FOR UPDATE"
+            ),
+            None,
+            &[name.into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok(None),
+            false => rows.first().get_three().map(Some),
+        }
+    })
+}
+
 impl Owned {
     /// Locks the model that the first argument of `function` names; waits for whoever has it locked.
     pub fn lock(
@@ -185,24 +207,10 @@ impl Owned {
         rights::check_writable(function)?;
         let name = required(model, "model")?;
         model::check_length(name)?;
-        let name = name.to_owned();
         let schema = model::schema_of_call(fcinfo);
-        rights::check_owner(&schema, &name, "Only its owner may change it.")?;
-        let found = Spi::connect_mut(|client| {
-            let rows = client.update(
-                &format!(
-                    "SELECT id, current_version, owner_oid FROM {schema}.svm_model
-                     WHERE name OPERATOR(pg_catalog.=) $1 FOR UPDATE"
-                ),
-                None,
-                &[name.as_str().into()],
-            )?;
-            match rows.is_empty() {
-                true => Ok(None),
-                false => rows.first().get_three::<i64, i32, pg_sys::Oid>().map(Some),
-            }
-        });
-        match found.map_err(spi_failure)? {
+        rights::check_owner(&schema, name, "Only its owner may change it.")?;
+        let name = name.to_owned();
+        match lock_row(&schema, &name).map_err(spi_failure)? {
             Some((Some(id), Some(current_version), owner)) => {
                 let owned = Self {
                     schema,
@@ -255,18 +263,7 @@ impl Owned {
         let found = self
             .owner
             .and_then(|role| Some((role, acting::role_name(role)?)));
-        let Some((role, owner)) = found else {
-            return Err(Failure::new(
-                Code::ERRCODE_UNDEFINED_OBJECT,
-                format!("the role that owns model \"{}\" does not exist", self.name),
-            )
-            .detail("Its source would be read with the rights of that role.")
-            .hint(format!(
-                "UPDATE {}.svm_model SET owner = '…' WHERE name = {} gives it to another one.",
-                self.schema,
-                literal(&self.name)
-            )));
-        };
+        let (role, owner) = found.ok_or_else(|| self.without_owner())?;
         if !acting::has_rights_of(role) {
             return Err(Failure::new(
                 Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -275,20 +272,7 @@ impl Owned {
             .hint("Who has the rights of that role may have its models follow their tables."));
         }
         if search_path.is_none() && acting::current_user() != role {
-            return Err(Failure::new(
-                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!(
-                    "model \"{}@{}\" does not say where the names in its source were looked up",
-                    self.name, self.current_version
-                ),
-            )
-            .detail(format!(
-                "It was trained under a version of pgsvm before 0.3.0, and its source is read with the rights of its owner, role \"{owner}\"."
-            ))
-            .hint(format!(
-                "Call it as that role once, the next version will say so: SET ROLE {};",
-                quote(&owner)
-            )));
+            return Err(self.without_search_path(&owner));
         }
         let search_path = search_path.map(|path| match path {
             "" => "pg_temp".to_owned(),
@@ -298,6 +282,36 @@ impl Owned {
             role,
             search_path: search_path.and_then(|path| CString::new(path).ok()),
         })
+    }
+
+    fn without_owner(&self) -> Failure {
+        Failure::new(
+            Code::ERRCODE_UNDEFINED_OBJECT,
+            format!("the role that owns model \"{}\" does not exist", self.name),
+        )
+        .detail("Its source would be read with the rights of that role.")
+        .hint(format!(
+            "UPDATE {}.svm_model SET owner = '…' WHERE name = {} gives it to another one.",
+            self.schema,
+            literal(&self.name)
+        ))
+    }
+
+    fn without_search_path(&self, owner: &str) -> Failure {
+        Failure::new(
+            Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "model \"{}@{}\" does not say where the names in its source were looked up",
+                self.name, self.current_version
+            ),
+        )
+        .detail(format!(
+            "It was trained under a version of pgsvm before 0.3.0, and its source is read with the rights of its owner, role \"{owner}\"."
+        ))
+        .hint(format!(
+            "Call it as that role once, the next version will say so: SET ROLE {};",
+            quote(owner)
+        ))
     }
 
     /// What the model's owner is called.

@@ -67,20 +67,10 @@ impl Outcome {
 
     /// Why not to deploy it in the place of `current`, which is called `name`; None where there is no reason.
     pub fn held_back_by(&self, current: &Self, name: &str) -> Option<String> {
-        let (fault, theirs) = (self.fault(), current.fault());
-        let is_worse = match fault {
-            Fault::None => false,
-            _ if fault != theirs => fault > theirs,
-            // of two with the same fault, one that is clearly worse
-            Fault::MissedTolerance => self.gap > current.gap.map(|gap| 2.0 * gap),
-            Fault::LearnedNothing => match (self.auc, current.auc) {
-                (Some(auc), Some(theirs)) => auc < theirs - 0.01,
-                _ => false,
-            },
-        };
-        if !is_worse {
+        if !self.is_worse_than(current) {
             return None;
         }
+        let (fault, theirs) = (self.fault(), current.fault());
         let number =
             |value: Option<f64>| value.map_or("unknown".to_owned(), |it| format!("{it:.4}"));
         Some(match fault {
@@ -101,6 +91,20 @@ impl Outcome {
                 number(current.auc)
             ),
         })
+    }
+
+    fn is_worse_than(&self, current: &Self) -> bool {
+        let (fault, theirs) = (self.fault(), current.fault());
+        match fault {
+            Fault::None => false,
+            _ if fault != theirs => fault > theirs,
+            // of two with the same fault, one that is clearly worse
+            Fault::MissedTolerance => self.gap > current.gap.map(|gap| 2.0 * gap),
+            Fault::LearnedNothing => match (self.auc, current.auc) {
+                (Some(auc), Some(theirs)) => auc < theirs - 0.01,
+                _ => false,
+            },
+        }
     }
 }
 

@@ -59,26 +59,7 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
         Some(now) if !request.named => now,
         _ => return Ok(()),
     };
-    let found = Spi::connect(|client| {
-        let rows = client.select(
-            Kept(&format!(
-                "SELECT v.source_relation, v.source_query IS NOT NULL OR EXISTS (
-                     SELECT FROM {schema}.svm_source AS s WHERE s.version_id OPERATOR(pg_catalog.=) v.id)
-                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
-                     ON v.model_id OPERATOR(pg_catalog.=) m.id
-                 WHERE m.name OPERATOR(pg_catalog.=) $1
-                 -- the deployed one; while a version is being stored, the one before
-                 ORDER BY v.version OPERATOR(pg_catalog.=) m.current_version DESC, v.version DESC"
-            )),
-            Some(1),
-            &[request.model.as_str().into()],
-        )?;
-        match rows.is_empty() {
-            true => Ok::<_, SpiError>((None, None)),
-            false => rows.first().get_two::<String, bool>(),
-        }
-    });
-    let before = match found.map_err(spi_failure)? {
+    let before = match source_before(schema, &request.model).map_err(spi_failure)? {
         (Some(before), _) => same_in_sessions(before),
         (None, Some(true)) => "a query".to_owned(),
         _ => return Ok(()),
@@ -96,4 +77,27 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
         "Give this one a name: model => 'another_name'; model => '{}' makes it a version of that model",
         name.replace('\'', "''")
     )))
+}
+
+/// The relation that the model's deployed version was trained on, and whether it was a query.
+fn source_before(schema: &str, model: &str) -> Result<(Option<String>, Option<bool>), SpiError> {
+    Spi::connect(|client| {
+        let rows = client.select(
+            Kept(&format!(
+                "SELECT v.source_relation, v.source_query IS NOT NULL OR EXISTS (
+                     SELECT FROM {schema}.svm_source AS s WHERE s.version_id OPERATOR(pg_catalog.=) v.id)
+                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id
+                 WHERE m.name OPERATOR(pg_catalog.=) $1
+                 -- the deployed one; while a version is being stored, the one before
+                 ORDER BY v.version OPERATOR(pg_catalog.=) m.current_version DESC, v.version DESC"
+            )),
+            Some(1),
+            &[model.into()],
+        )?;
+        match rows.is_empty() {
+            true => Ok((None, None)),
+            false => rows.first().get_two::<String, bool>(),
+        }
+    })
 }

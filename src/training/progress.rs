@@ -119,54 +119,81 @@ impl Guess {
     }
 
     fn seconds_left(&mut self, now: Instant, statistics: &Statistics) -> Option<f64> {
-        let (stage, pass, gap) = (statistics.stage, statistics.pass, statistics.gap);
+        let (stage, gap) = (statistics.stage, statistics.gap);
         let known = self.stage.take().filter(|begun| begun.stage == stage);
-        let begun = self.stage.insert(known.unwrap_or(Begun {
-            stage,
-            at: self.before,
-            pass,
-            pass_seconds: None,
-            share: 0.0,
-            past_first: false,
-            first_gap: None,
-            gap: (gap, now),
-        }));
+        let known = known.unwrap_or_else(|| Begun::new(self.before, now, statistics));
+        let begun = self.stage.insert(known);
         self.before = now;
         let elapsed = (now - begun.at).as_secs_f64();
-        let gap_known = SHOWN_GAPS.contains(&gap);
-        let share = statistics.rows_into_pass as f64 / statistics.rows.max(1) as f64;
-        // many heads are several passes over the rows under one number
-        begun.past_first |= pass != begun.pass || share < begun.share || gap_known;
-        if !begun.past_first {
-            begun.share = share;
-            begun.pass_seconds = (share > SHARE_TO_TELL).then(|| elapsed / share.min(1.0));
-        }
+        begun.look_at_first_pass(elapsed, statistics);
         let pass_seconds = begun.pass_seconds?;
         let thousandths = |gap: f64| (gap / self.tolerance).ln().max(0.0) / 1e3_f64.ln();
         let passes = |gap| PASSES_AT_THE_END + PASSES_A_THOUSANDTH * thousandths(gap);
-        if !gap_known {
+        if !SHOWN_GAPS.contains(&gap) {
             return Some(((1.0 + passes(1.0)) * pass_seconds - elapsed).max(0.0));
         }
         if begun.gap.0 != gap {
             begun.gap = (gap, now);
         }
         let waited = (now - begun.gap.1).as_secs_f64();
+        let at_the_end = PASSES_AT_THE_END * pass_seconds;
         if statistics.running_heads == 0 {
             // what is left is to look at the rows
-            return Some((PASSES_AT_THE_END * pass_seconds - waited).max(0.0));
+            return Some((at_the_end - waited).max(0.0));
         }
-        let usual = (passes(gap) * pass_seconds - waited).max(PASSES_AT_THE_END * pass_seconds);
-        let (first_at, first_pass, first) = *begun.first_gap.get_or_insert((now, pass, gap));
+        let usual = (passes(gap) * pass_seconds - waited).max(at_the_end);
+        Some(begun.with_what_was_seen(usual, now, statistics, self.tolerance))
+    }
+}
+
+impl Begun {
+    /// A stage that was not there `before`.
+    fn new(before: Instant, now: Instant, statistics: &Statistics) -> Self {
+        Self {
+            stage: statistics.stage,
+            at: before,
+            pass: statistics.pass,
+            pass_seconds: None,
+            share: 0.0,
+            past_first: false,
+            first_gap: None,
+            gap: (statistics.gap, now),
+        }
+    }
+
+    /// Tells the length of the first pass by what has been seen to of it.
+    fn look_at_first_pass(&mut self, elapsed: f64, statistics: &Statistics) {
+        let share = statistics.rows_into_pass as f64 / statistics.rows.max(1) as f64;
+        // many heads are several passes over the rows under one number
+        self.past_first |= statistics.pass != self.pass
+            || share < self.share
+            || SHOWN_GAPS.contains(&statistics.gap);
+        if !self.past_first {
+            self.share = share;
+            self.pass_seconds = (share > SHARE_TO_TELL).then(|| elapsed / share.min(1.0));
+        }
+    }
+
+    /// The seconds that are left where others take `usual` ones, by how the gap has shrunk.
+    fn with_what_was_seen(
+        &mut self,
+        usual: f64,
+        now: Instant,
+        statistics: &Statistics,
+        tolerance: f64,
+    ) -> f64 {
+        let (pass, gap) = (statistics.pass, statistics.gap);
+        let (first_at, first_pass, first) = *self.first_gap.get_or_insert((now, pass, gap));
         let shrunk = (first / gap).ln();
         if shrunk <= 0.1 {
-            return Some(usual);
+            return usual;
         }
         // the gap shrinks about geometrically: the time so far, in proportion to what remains
-        let remaining = (gap / self.tolerance).ln().max(0.0);
+        let remaining = (gap / tolerance).ln().max(0.0);
         let seen = (now - first_at).as_secs_f64() * remaining / shrunk;
         let since = f64::from(pass - first_pass.min(pass));
         let belief = since / (since + PASSES_TO_BELIEVE);
-        Some(usual.powf(1.0 - belief) * seen.max(0.1).powf(belief))
+        usual.powf(1.0 - belief) * seen.max(0.1).powf(belief)
     }
 }
 

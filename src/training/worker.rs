@@ -59,33 +59,42 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
         |cut: &Cut| unsafe { Pieces::attach(parallel::lookup(toc, key::PIECES), cut.clone()) };
     match job.roles[worker as usize] {
         Role::Reader => {
-            let (cache, wake_up) = shared();
             // SAFETY: each worker has a queue.
             let queue = |worker| unsafe { queue::attach_receiver(queue_at(worker), segment) };
             let cut = job.cut.as_ref();
             let helpers = cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
-            let planned = query::plan(&job.select);
-            let mut reader = ReaderRole::start(cache.clone(), &job, &planned, None, helpers);
-            play(&job, "reader", &cache, wake_up, || reader.step());
-            sender.send(&job::encode(&reader.outcome()).or_raise());
-            for chunk in reader.key_chunks() {
-                sender.send(&job::encode(chunk).or_raise());
-            }
-            let versions = reader.versions();
-            send_numbers(&mut sender, versions.len(), |i| versions[i].to_ne_bytes());
+            play_reader(&job, shared(), helpers, &mut sender);
         }
-        Role::Trainer => {
-            let (cache, wake_up) = shared();
-            let mut trainer = TrainerRole::start(cache.clone(), &job);
-            play(&job, "trainer", &cache, wake_up, || trainer.step());
-            send_outcome(&trainer, &mut sender);
-        }
+        Role::Trainer => play_trainer(&job, shared(), &mut sender),
         Role::Helper => {
             if let Some(cut) = &job.cut {
                 helpers::help(&job, worker as usize, pieces(cut), &mut sender);
             }
         }
     }
+}
+
+fn play_reader(
+    job: &Job,
+    (cache, wake_up): (Cache, WakeUp),
+    helpers: Option<Helpers>,
+    sender: &mut Sender,
+) {
+    let planned = query::plan(&job.select);
+    let mut reader = ReaderRole::start(cache.clone(), job, &planned, None, helpers);
+    play(job, "reader", &cache, wake_up, || reader.step());
+    sender.send(&job::encode(&reader.outcome()).or_raise());
+    for chunk in reader.key_chunks() {
+        sender.send(&job::encode(chunk).or_raise());
+    }
+    let versions = reader.versions();
+    send_numbers(sender, versions.len(), |i| versions[i].to_ne_bytes());
+}
+
+fn play_trainer(job: &Job, (cache, wake_up): (Cache, WakeUp), sender: &mut Sender) {
+    let mut trainer = TrainerRole::start(cache.clone(), job);
+    play(job, "trainer", &cache, wake_up, || trainer.step());
+    send_outcome(&trainer, sender);
 }
 
 /// Loops a role until it is done: wakes the other side after progress, sleeps when blocked.

@@ -55,7 +55,6 @@ impl Keys {
     /// A key that is NULL or comes twice, an added row that the model knows.
     pub fn admit(&mut self, row: &Row<'_>, number: u64) -> Result<Option<Admitted>, Failure> {
         let name = &self.column.name;
-        let place = || format!("It is in row {number} of the source.");
         if row.nulls[self.column.at] {
             return Err(null_key(name, number));
         }
@@ -65,24 +64,12 @@ impl Keys {
         let mut known = None;
         if let Some(following) = &mut self.following {
             known = following.memory.rows.find(key)?;
-            let added = self
-                .column
-                .added_at
-                .is_some_and(|at| row.values[at].value() as i32 != 0);
+            let added = self.column.added_at;
+            let added = added.is_some_and(|at| row.values[at].value() as i32 != 0);
             match following.wants(known.is_some(), added) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
-                Err(()) => {
-                    return Err(Failure::new(
-                        Code::ERRCODE_UNIQUE_VIOLATION,
-                        format!(
-                            "key {} is among the rows to add and among those that model \"{}\" was trained on",
-                            shown(),
-                            following.model
-                        ),
-                    )
-                    .hint("Leave it out of the rows to add, or let svm_refresh(model) find out what has changed"))
-                }
+                Err(()) => return Err(known_already(&shown(), &following.model)),
             }
         }
         if self.seen.insert(key).map_err(|_| out_of_memory())? {
@@ -93,7 +80,7 @@ impl Keys {
             Code::ERRCODE_UNIQUE_VIOLATION,
             format!("key column \"{name}\" holds {} twice", shown()),
         )
-        .detail(place())
+        .detail(format!("It is in row {number} of the source."))
         .hint("A key says which row is which: key => 'column' names one whose values are unique"))
     }
 
@@ -206,4 +193,15 @@ impl Keys {
     pub fn following_mut(&mut self) -> Option<&mut Following> {
         self.following.as_mut()
     }
+}
+
+/// What is wrong with a row to add that the model was trained on.
+fn known_already(key: &str, model: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNIQUE_VIOLATION,
+        format!(
+            "key {key} is among the rows to add and among those that model \"{model}\" was trained on"
+        ),
+    )
+    .hint("Leave it out of the rows to add, or let svm_refresh(model) find out what has changed")
 }

@@ -211,22 +211,13 @@ impl Following {
             [_, positive] => std::slice::from_ref(positive),
             all => all,
         };
-        self.from_nothing = self.choice.is_some_and(|choice| {
-            let rows = &self.memory.rows;
-            let gone = self.counts.gone + (rows.all() - rows.len()) as u64;
-            let counts = RowCounts {
-                gone,
-                ..self.counts
-            };
-            choice.is_nothing(&counts, self.memory.effort())
-        });
+        self.from_nothing = self.is_better_from_nothing();
+        let memory = &self.memory;
         let of_head = |class: &LabelValue| {
             Ok(Start {
-                updates: self.memory.updates_of(&class.text),
+                updates: memory.updates_of(&class.text),
                 duals: self.duals(&class.text, rows)?,
-                weights: self
-                    .memory
-                    .weights_of(&class.text, scaling, features, dropped)?,
+                weights: memory.weights_of(&class.text, scaling, features, dropped)?,
             })
         };
         let starts = match self.from_nothing {
@@ -235,13 +226,24 @@ impl Following {
         };
         if let (Some(screening), [positive]) = (&mut self.screening, heads) {
             let all = (features.0, screening.features());
-            screening.before = self
-                .memory
-                .weights_of(&positive.text, scaling, all, dropped)?;
+            screening.before = memory.weights_of(&positive.text, scaling, all, dropped)?;
         }
         self.memory.forget_rows();
         self.starts = Vec::new();
         starts
+    }
+
+    /// Whether the rows have changed so much that a training from nothing is cheaper.
+    fn is_better_from_nothing(&self) -> bool {
+        self.choice.is_some_and(|choice| {
+            let rows = &self.memory.rows;
+            let gone = self.counts.gone + (rows.all() - rows.len()) as u64;
+            let counts = RowCounts {
+                gone,
+                ..self.counts
+            };
+            choice.is_nothing(&counts, self.memory.effort())
+        })
     }
 
     /// The dual variables with which the rows begin in the head of a class.

@@ -6,6 +6,7 @@ use crate::keys::chunks::{read_keys, read_states, KeyKind, CHUNK_ROWS};
 use crate::keys::out_of_memory;
 use crate::model::Model;
 use crate::pg::check_for_interrupts;
+use crate::pg::select::ResultRow;
 use crate::warm_start::remembered::Remembered;
 use crate::warm_start::screening::RowSlacks;
 use crate::warm_start::stored_rows::{damaged, each_row, numbers};
@@ -44,22 +45,31 @@ impl Memory {
 
     /// Reads what the model knows, version `id`, whose keys are of this kind. `schema` is the extension's, quoted.
     pub fn load(schema: &str, model: Rc<Model>, id: i64, kind: KeyKind) -> Result<Self, Failure> {
-        let name = model.name.clone();
-        let damaged = || damaged(&name);
         let mut this = Self::of_weights(model);
+        let count = this.load_rows(schema, id, kind)?;
+        this.load_duals(schema, id, count)?;
+        this.load_updates(schema, id)?;
+        this.load_effort(schema, id)?;
+        Ok(this)
+    }
+
+    /// Returns how many there are.
+    fn load_rows(&mut self, schema: &str, id: i64, kind: KeyKind) -> Result<usize, Failure> {
+        let damaged = || damaged(&self.model.name);
         let (mut count, mut chunks) = (0usize, 0);
         let keys = format!(
             "SELECT first_row, rows, keys, digests FROM {schema}.svm_key
              WHERE version_id OPERATOR(pg_catalog.=) $1 ORDER BY first_row"
         );
+        let rows = &mut self.rows;
         each_row(&keys, id, |row| {
             chunks += 1;
             let first = row.int8(1);
-            let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
+            let length = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
             let (keys, digests) = (row.varlena(3), row.varlena(4));
-            let chunk = match (rows, keys, digests) {
-                (Some(rows), Some(keys), Some(digests)) => {
-                    read_keys(kind, rows, keys.payload(), digests.payload())?
+            let chunk = match (length, keys, digests) {
+                (Some(length), Some(keys), Some(digests)) => {
+                    read_keys(kind, length, keys.payload(), digests.payload())?
                 }
                 _ => None,
             };
@@ -67,16 +77,14 @@ impl Memory {
                 return Err(damaged());
             };
             count += chunk.len();
-            this.rows.extend(&chunk)
+            rows.extend(&chunk)
         })?;
-        this.model.stored_rows.check(&name, "svm_key", chunks)?;
-        if count == 0 || count >= u32::MAX as usize {
-            return Err(damaged());
+        let model = &self.model;
+        model.stored_rows.check(&model.name, "svm_key", chunks)?;
+        match count > 0 && count < u32::MAX as usize {
+            true => Ok(count),
+            false => Err(damaged()),
         }
-        this.load_duals(schema, id, count, damaged)?;
-        this.load_updates(schema, id)?;
-        this.load_effort(schema, id)?;
-        Ok(this)
     }
 
     /// Of trainings of this model at this C, up to this version.
@@ -119,13 +127,7 @@ impl Memory {
         })
     }
 
-    fn load_duals(
-        &mut self,
-        schema: &str,
-        id: i64,
-        count: usize,
-        damaged: impl Fn() -> Failure,
-    ) -> Result<(), Failure> {
+    fn load_duals(&mut self, schema: &str, id: i64, count: usize) -> Result<(), Failure> {
         for _ in 0..self.model.heads.len() {
             let mut duals = Vec::new();
             duals
@@ -139,32 +141,34 @@ impl Memory {
              WHERE version_id OPERATOR(pg_catalog.=) $1"
         );
         let mut chunks = 0;
+        let model = self.model.clone();
         each_row(&duals, id, |row| {
             chunks += 1;
-            let head = row.int4(1).and_then(|head| usize::try_from(head).ok());
-            let first = row.int8(2).and_then(|row| usize::try_from(row).ok());
-            let states = row.varlena(3);
-            let (common, own) = (numbers(row, 4)?, numbers(row, 5)?);
-            let out = head
-                .and_then(|head| self.duals.get_mut(head))
-                .zip(first)
-                .and_then(|(duals, first)| duals.get_mut(first..))
-                .map(|rest| {
-                    let length = rest.len().min(CHUNK_ROWS);
-                    &mut rest[..length]
-                });
-            let read = match (out, states, common, own) {
-                (Some(out), Some(states), Some(common), Some(own)) => {
-                    read_states(states.payload(), &common, &own, out)
-                }
-                _ => None,
-            };
-            read.ok_or_else(&damaged)
+            self.take_duals(row)?.ok_or_else(|| damaged(&model.name))
         })?;
-        let Model {
-            name, stored_rows, ..
-        } = self.model.as_ref();
-        stored_rows.check(name, "svm_key_dual", chunks)
+        model.stored_rows.check(&model.name, "svm_key_dual", chunks)
+    }
+
+    /// Takes a row of svm_key_dual; None where it makes no sense.
+    fn take_duals(&mut self, row: &ResultRow) -> Result<Option<()>, Failure> {
+        let head = row.int4(1).and_then(|head| usize::try_from(head).ok());
+        let first = row.int8(2).and_then(|row| usize::try_from(row).ok());
+        let (common, own) = (numbers(row, 4)?, numbers(row, 5)?);
+        let out = head
+            .and_then(|head| self.duals.get_mut(head))
+            .zip(first)
+            .and_then(|(duals, first)| duals.get_mut(first..));
+        let (Some(out), Some(states), Some(common), Some(own)) = (out, row.varlena(3), common, own)
+        else {
+            return Ok(None);
+        };
+        let length = out.len().min(CHUNK_ROWS);
+        Ok(read_states(
+            states.payload(),
+            &common,
+            &own,
+            &mut out[..length],
+        ))
     }
 
     /// What is known of the rows' margin slacks; None where nothing is, or it is not what a training stored here.

@@ -66,6 +66,27 @@ pub struct Stored {
     probabilities: bool,
 }
 
+/// Options that belong to one training only.
+const OF_ONE_TRAINING: [&str; 7] = [
+    "costs",
+    "fold_order",
+    "warm_start",
+    "deploy",
+    "relation",
+    "metric",
+    "inherit",
+];
+
+const TOO_LONG: &str = "its row is too long";
+
+/// A column that holds JSON; an error says what is wrong with it.
+fn read(json: &str) -> Result<Value, String> {
+    match json::is_small(json) {
+        true => serde_json::from_str(json).map_err(|reason| reason.to_string()),
+        false => Err(TOO_LONG.to_owned()),
+    }
+}
+
 impl Stored {
     /// Reads version `name@version`, which `schema`, the extension's and quoted, holds.
     pub fn load(schema: &str, name: &str, version: i32) -> Result<Self, Failure> {
@@ -76,31 +97,31 @@ impl Stored {
             )
         };
         let columns = columns(schema, name, version)?;
-        let [json, options, class_weight, source_query, source_reads, given] =
-            columns.ok_or_else(|| damaged("its version is gone"))?;
-        let too_long = || damaged("its row is too long");
-        let read = |json: &str| match json::is_small(json) {
-            true => serde_json::from_str(json).map_err(|reason| damaged(&reason.to_string())),
-            false => Err(too_long()),
-        };
+        Self::of_columns(columns.ok_or_else(|| damaged("its version is gone"))?)
+            .map_err(|reason| damaged(&reason))?
+            .ok_or_else(|| {
+                Failure::new(
+                    Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("model \"{name}@{version}\" was imported and cannot follow a table"),
+                )
+                .hint("Train a model of the table: svm_train('table', 'label', key => 'id')")
+            })
+    }
+
+    /// None of a model that was imported; an error says what is wrong with the columns.
+    fn of_columns(columns: [Option<String>; 6]) -> Result<Option<Self>, String> {
+        let [json, options, class_weight, source_query, source_reads, given] = columns;
+        let long = |text: &&Option<String>| text.as_ref().is_some_and(|it| it.len() > MOST_BYTES);
         let texts = [&json, &options, &class_weight, &source_query, &source_reads];
-        if texts
-            .iter()
-            .any(|text| text.as_ref().is_some_and(|it| it.len() > MOST_BYTES))
-        {
-            return Err(too_long());
+        if texts.iter().any(long) {
+            return Err(TOO_LONG.to_owned());
         }
-        let row: Value = read(json.as_deref().unwrap_or_default())?;
+        let row = read(json.as_deref().unwrap_or_default())?;
         if row["solver"] == "imported" {
-            return Err(Failure::new(
-                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("model \"{name}@{version}\" was imported and cannot follow a table"),
-            )
-            .hint("Train a model of the table: svm_train('table', 'label', key => 'id')"));
+            return Ok(None);
         }
-        let short: Self =
-            serde_json::from_value(row).map_err(|reason| damaged(&reason.to_string()))?;
-        Ok(Self {
+        let short: Self = serde_json::from_value(row).map_err(|reason| reason.to_string())?;
+        Ok(Some(Self {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
             source_query: source_query.map(Rc::new),
@@ -108,15 +129,15 @@ impl Stored {
                 .filter(|given| given.len() <= given::MOST_BYTES)
                 .map(JsonText::of_column),
             source_reads: match source_reads {
-                Some(json) if !json::has_small_texts(&json) => return Err(too_long()),
+                Some(json) if !json::has_small_texts(&json) => return Err(TOO_LONG.to_owned()),
                 Some(json) => Some(
                     list(&mut serde_json::Deserializer::from_str(&json))
-                        .map_err(|reason: serde_json::Error| damaged(&reason.to_string()))?,
+                        .map_err(|reason: serde_json::Error| reason.to_string())?,
                 ),
                 None => None,
             },
             ..short
-        })
+        }))
     }
 
     /// The key column and its kind; None of a version trained without.
@@ -196,17 +217,7 @@ impl Stored {
     /// The options of the version, without what belongs to one training only.
     fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
-        for once in [
-            "costs",
-            "fold_order",
-            "warm_start",
-            "deploy",
-            "relation",
-            "metric",
-            "inherit",
-        ] {
-            options.remove(once);
-        }
+        options.retain(|key, _| !OF_ONE_TRAINING.contains(&key.as_str()));
         if !self.probabilities {
             options.remove("folds");
             options.remove("fold_column");
@@ -219,10 +230,7 @@ impl Stored {
             )
             .hint("options => '{}'")
         })?;
-        for (key, value) in given {
-            if key == KEEP_SCALING {
-                continue;
-            }
+        for (key, value) in given.iter().filter(|(key, _)| *key != KEEP_SCALING) {
             if !["deploy", "relation", "metric"].contains(&key.as_str()) {
                 return Err(Failure::new(
                     Code::ERRCODE_INVALID_PARAMETER_VALUE,

@@ -21,34 +21,11 @@ pub fn load(
     model: &Model,
     rows: usize,
 ) -> Result<Option<RowSlacks>, Failure> {
-    let damaged = || damaged(&model.name);
-    let of_version = "WHERE version_id OPERATOR(pg_catalog.=) $1";
-    let (mut scaling, mut stored_here) = (Scaling::default(), false);
-    let sql = format!(
-        "SELECT as_of, dense, centre, factor, sparse_factor, xmin::pg_catalog.text::pg_catalog.int8
-         FROM {schema}.svm_key_scaling {of_version}"
-    );
-    each_row(&sql, id, |row| {
-        stored_here = is_stored_here(row);
-        scaling = read_scaling(row)?.ok_or_else(damaged)?;
-        Ok(())
-    })?;
-    if !stored_here {
+    let tables = Tables { schema, id, model };
+    let Some(scaling) = tables.scaling()? else {
         return Ok(None);
-    }
-    let mut metrics = Vec::new();
-    let sql = format!(
-        "SELECT class, centre, spread, constant FROM {schema}.svm_key_metric {of_version} ORDER BY class"
-    );
-    each_row(&sql, id, |row| {
-        let metric = read_metric(row)?.ok_or_else(damaged)?;
-        let features = model.dense_count..=MOST_FEATURES;
-        if !features.contains(&metric.1.centre.len()) {
-            return Err(damaged());
-        }
-        metrics.room(1)?.push(metric);
-        Ok(())
-    })?;
+    };
+    let metrics = tables.metrics()?;
     if metrics.len() != 2 {
         return Ok(None);
     }
@@ -58,15 +35,77 @@ pub fn load(
         codes: Vec::new(),
         scaling,
     };
-    let sql = format!(
-        "SELECT first_row, versions, leeways FROM {schema}.svm_key_leeway {of_version} ORDER BY first_row"
-    );
-    each_row(&sql, id, |row| {
-        read_codes(row, &mut found)?.ok_or_else(damaged)
-    })?;
+    tables.each_row(
+        "SELECT first_row, versions, leeways",
+        "svm_key_leeway",
+        "ORDER BY first_row",
+        |row| read_codes(row, &mut found),
+    )?;
     match found.codes.len() == rows {
         true => Ok(Some(found)),
-        false => Err(damaged()),
+        false => Err(damaged(&model.name)),
+    }
+}
+
+/// What the tables say of a version.
+struct Tables<'a> {
+    schema: &'a str,
+    id: i64,
+    model: &'a Model,
+}
+
+impl Tables<'_> {
+    /// Calls `visit` with each row of the version; None where it makes no sense.
+    fn each_row(
+        &self,
+        select: &str,
+        table: &str,
+        order: &str,
+        mut visit: impl FnMut(&ResultRow) -> Result<Option<()>, Failure>,
+    ) -> Result<(), Failure> {
+        let schema = self.schema;
+        let sql = format!(
+            "{select} FROM {schema}.{table} WHERE version_id OPERATOR(pg_catalog.=) $1 {order}"
+        );
+        each_row(&sql, self.id, |row| {
+            visit(row)?.ok_or_else(|| damaged(&self.model.name))
+        })
+    }
+
+    /// The scaling of the rows; None where a training did not store it here.
+    fn scaling(&self) -> Result<Option<Scaling>, Failure> {
+        let (mut scaling, mut stored_here) = (None, false);
+        self.each_row(
+            "SELECT as_of, dense, centre, factor, sparse_factor, xmin::pg_catalog.text::pg_catalog.int8",
+            "svm_key_scaling",
+            "",
+            |row| {
+                stored_here = is_stored_here(row);
+                scaling = read_scaling(row)?;
+                Ok(scaling.is_some().then_some(()))
+            },
+        )?;
+        Ok(scaling.filter(|_| stored_here))
+    }
+
+    /// The metrics of the labels.
+    fn metrics(&self) -> Result<Vec<(String, Metric)>, Failure> {
+        let features = self.model.dense_count..=MOST_FEATURES;
+        let mut metrics = Vec::new();
+        self.each_row(
+            "SELECT class, centre, spread, constant",
+            "svm_key_metric",
+            "ORDER BY class",
+            |row| {
+                let metric = read_metric(row)?;
+                match metric.filter(|(_, metric)| features.contains(&metric.centre.len())) {
+                    Some(metric) => metrics.room(1)?.push(metric),
+                    None => return Ok(None),
+                }
+                Ok(Some(()))
+            },
+        )?;
+        Ok(metrics)
     }
 }
 

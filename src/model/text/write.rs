@@ -17,48 +17,15 @@ const CHUNK: u64 = 16_384;
 /// Writes the model, with these facts where there are some.
 pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
     let mut out = Lines::default();
-    let features = match facts {
-        Some(_) => model.features.to_json(),
-        None => model.features.copied().and_then(|features| {
-            FeatureSet {
-                spread: Rc::default(),
-                ..features
-            }
-            .to_json()
-        }),
-    };
-    let features = features.map_err(|_| out_of_memory())?;
-    let count = feature_count(model);
     // the form's number stands first
     out.put(format_args!(
         "{{\"pgsvm\":{FORM},\"name\":{}}}",
         serde_json::json!(model.name)
     ))?;
-    // numbers as they are, whatever extra_float_digits has made of them
-    out.part(format_args!(
-        "{{\"version\":{{\"features\":{features},\"nulls\":{},\"label_type\":{},\"label_column\":{},\"label_values\":[",
-        serde_json::json!(model.nulls.word()),
-        serde_json::json!(model.label_type),
-        serde_json::json!(model.label_column),
-    ))?;
-    for (place, label) in model.labels.iter().enumerate() {
-        let comma = if place > 0 { "," } else { "" };
-        out.part(format_args!("{comma}{}", serde_json::json!(label)))?;
-    }
-    out.put(format_args!(
-        "],\"intercept\":{},\"feature_count\":{count}{}}}",
-        serde_json::json!(model.intercept),
-        RestOfObject(facts.map(|facts| facts.version.as_str()))
-    ))?;
-    for (place, head) in model.heads.iter().enumerate() {
-        out.put(format_args!(
-            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{}}}",
-            serde_json::json!(model.labels[model.class_of_head(place)]),
-            serde_json::json!(head.intercept),
-            serde_json::json!(head.sigmoid.map(|it| it.slope)),
-            serde_json::json!(head.sigmoid.map(|it| it.offset)),
-            RestOfObject(facts.and_then(|facts| facts.heads.get(place)).map(String::as_str))
-        ))?;
+    out.put_version(model, facts)?;
+    for place in 0..model.heads.len() {
+        let fact = facts.and_then(|facts| facts.heads.get(place));
+        out.put_head(model, place, fact.map(String::as_str))?;
     }
     if let Some(machine) = &model.kernel {
         for landmark in 0..machine.landmarks().len() {
@@ -85,6 +52,21 @@ fn feature_count(model: &Model) -> u64 {
         }
     };
     model.dense_count as u64 + sparse.map_or(0, |id| id + 1)
+}
+
+/// The list of features as JSON; how they spread only for another database.
+fn features(model: &Model, travels: bool) -> Result<String, Failure> {
+    let json = match travels {
+        true => model.features.to_json(),
+        false => model.features.copied().and_then(|features| {
+            FeatureSet {
+                spread: Rc::default(),
+                ..features
+            }
+            .to_json()
+        }),
+    };
+    json.map_err(|_| out_of_memory())
 }
 
 /// The rest of a JSON object, its fields behind others.
@@ -118,6 +100,40 @@ impl Lines {
     /// Adds a part of a line.
     fn part(&mut self, part: fmt::Arguments<'_>) -> Result<(), Failure> {
         fmt::Write::write_fmt(self, part).map_err(|_| self.refused())
+    }
+
+    /// Adds the line of what the model is; numbers as they are, whatever extra_float_digits has made of them.
+    fn put_version(&mut self, model: &Model, facts: Option<&Facts>) -> Result<(), Failure> {
+        let features = features(model, facts.is_some())?;
+        self.part(format_args!(
+            "{{\"version\":{{\"features\":{features},\"nulls\":{},\"label_type\":{},\"label_column\":{},\"label_values\":[",
+            serde_json::json!(model.nulls.word()),
+            serde_json::json!(model.label_type),
+            serde_json::json!(model.label_column),
+        ))?;
+        for (place, label) in model.labels.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            self.part(format_args!("{comma}{}", serde_json::json!(label)))?;
+        }
+        let count = feature_count(model);
+        self.put(format_args!(
+            "],\"intercept\":{},\"feature_count\":{count}{}}}",
+            serde_json::json!(model.intercept),
+            RestOfObject(facts.map(|facts| facts.version.as_str()))
+        ))
+    }
+
+    /// Adds the line of a head.
+    fn put_head(&mut self, model: &Model, place: usize, fact: Option<&str>) -> Result<(), Failure> {
+        let head = &model.heads[place];
+        self.put(format_args!(
+            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{}}}",
+            serde_json::json!(model.labels[model.class_of_head(place)]),
+            serde_json::json!(head.intercept),
+            serde_json::json!(head.sigmoid.map(|it| it.slope)),
+            serde_json::json!(head.sigmoid.map(|it| it.offset)),
+            RestOfObject(fact)
+        ))
     }
 
     /// Adds a line of weights.

@@ -123,238 +123,67 @@ pub(crate) fn at_a_time(features: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// What was measured of a set: seconds of coordinate descent over those of Newton's method at C = .01, 1 and 100, to a gap of
-    /// 1e-3 or until two seconds are over.
-    struct Measured {
-        name: &'static str,
-        rows: usize,
-        dense: usize,
-        features: usize,
-        words: usize,
-        mean_q: f64,
-        heads: usize,
-        faster: [f64; 3],
-    }
+    /// What was measured of sets: rows, dense features, features, words of a row, |x|^2 and heads; seconds of coordinate descent
+    /// over those of Newton's method at C = .01, 1 and 100, to a gap of 1e-3 or until two seconds are over.
+    const MEASURED: &str = "
+        a9a as it is                  |  32561    0  123   35    13.9  1 |  0.79  0.80  2.43
+        a9a standardized              |  32561  123  123  128   123.0  1 |  0.38  0.35  0.37
+        adult as it is                |  32561    0  108   32 4.72e10  1 |  1.46  2.46  3.32
+        adult standardized            |  32561  108  108  116   108.0  1 |  0.38  0.43  0.51
+        cover, 581012 rows            | 581012    0   54   32     4.2  1 |  1.40  1.25  0.86
+        cover_2v4 as it is            | 286048   10   10   16 2.39e07  1 |  7.29  7.72  6.36
+        cover_2v4 standardized        | 286048   10   10   16    10.0  1 |  2.11  1.69  2.33
+        normal, 10000 x 1000          |  10000 1000 1000 1008  1000.0  1 |  0.07  0.06  0.09
+        normal, 1000 x 20             |   1000   20   20   28    19.8  1 |  0.95  0.94  1.21
+        normal, 20000 x 200           |  20000  200  200  208   200.0  1 |  0.31  0.36  0.39
+        normal, 20000 x 50            |  20000   50   50   56    50.1  1 |  0.52  0.49  0.56
+        normal, 2000 x 1000           |   2000 1000 1000 1008   999.0  1 |  0.05  0.01  0.02
+        normal, 5000 x 100            |   5000  100  100  108    99.8  1 |  0.38  0.41  0.46
+        normal, 5000 x 400            |   5000  400  400  408   399.0  1 |  0.14  0.17  0.18
+        ijcnn1 as it is               |  49990    0   22   32     1.5  1 |  1.23  1.42  1.47
+        ijcnn1 standardized           |  49990   22   22   28    22.0  1 |  1.34  1.16  1.51
+        kddcup99 as it is             | 494021    0  118   31 9.78e11  1 |  9.23  5.20  5.91
+        kddcup99 standardized         | 494021  116  116  124   116.0  1 |  1.22  1.79  1.77
+        mnist as it is                |  60000    0  780  306 5.71e06  1 |  0.47  0.51  0.67
+        mnist as it is, 10 heads      |  60000    0  780  306 5.71e06 10 |  1.00  1.00  1.00
+        mnist standardized            |  60000  717  717  724   717.0  1 |  0.05  0.17  0.46
+        mnist standardized, 10 heads  |  60000  717  717  724   717.0 10 |  0.35  1.00  1.00
+        pixels, 4435 x 36             |   4435   36   36   44 5.99e05  1 |  3.23  3.96  6.65
+        shuttle as it is              |  43500    9    9   16 5.70e04  1 | 30.34 22.04 21.30
+        shuttle as it is, 7 heads     |  43500    9    9   16 5.70e04  7 | 26.98 16.90 17.95
+        shuttle standardized          |  43500    9    9   16     9.0  1 |  8.05  3.85  3.92
+        shuttle standardized, 7 heads |  43500    9    9   16     9.0  7 |  8.97  4.70  8.69";
 
-    fn measured() -> Vec<Measured> {
-        let of =
-            |name, [rows, dense, features, words]: [usize; 4], mean_q, heads, faster| Measured {
-                name,
-                rows,
-                dense,
-                features,
-                words,
-                mean_q,
-                heads,
-                faster,
+    /// Its lines: a set's name, what is known of it, its heads, and how many times as fast Newton's method is at each C.
+    fn measured() -> impl Iterator<Item = (&'static str, Facts, usize, Vec<f64>)> {
+        MEASURED.trim_start().lines().map(|line| {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            let numbers = |cell: &str| -> Vec<f64> {
+                let numbers = cell.split_whitespace();
+                numbers.map(|number| number.parse().unwrap()).collect()
             };
-        vec![
-            of(
-                "a9a as it is",
-                [32561, 0, 123, 35],
-                13.9,
-                1,
-                [0.79, 0.80, 2.43],
-            ),
-            of(
-                "a9a standardized",
-                [32561, 123, 123, 128],
-                123.0,
-                1,
-                [0.38, 0.35, 0.37],
-            ),
-            of(
-                "adult as it is",
-                [32561, 0, 108, 32],
-                4.72e10,
-                1,
-                [1.46, 2.46, 3.32],
-            ),
-            of(
-                "adult standardized",
-                [32561, 108, 108, 116],
-                108.0,
-                1,
-                [0.38, 0.43, 0.51],
-            ),
-            of(
-                "cover, 581012 rows",
-                [581012, 0, 54, 32],
-                4.2,
-                1,
-                [1.40, 1.25, 0.86],
-            ),
-            of(
-                "cover_2v4 as it is",
-                [286048, 10, 10, 16],
-                2.39e07,
-                1,
-                [7.29, 7.72, 6.36],
-            ),
-            of(
-                "cover_2v4 standardized",
-                [286048, 10, 10, 16],
-                10.0,
-                1,
-                [2.11, 1.69, 2.33],
-            ),
-            of(
-                "normal, 10000 x 1000",
-                [10000, 1000, 1000, 1008],
-                1000.0,
-                1,
-                [0.07, 0.06, 0.09],
-            ),
-            of(
-                "normal, 1000 x 20",
-                [1000, 20, 20, 28],
-                19.8,
-                1,
-                [0.95, 0.94, 1.21],
-            ),
-            of(
-                "normal, 20000 x 200",
-                [20000, 200, 200, 208],
-                200.0,
-                1,
-                [0.31, 0.36, 0.39],
-            ),
-            of(
-                "normal, 20000 x 50",
-                [20000, 50, 50, 56],
-                50.1,
-                1,
-                [0.52, 0.49, 0.56],
-            ),
-            of(
-                "normal, 2000 x 1000",
-                [2000, 1000, 1000, 1008],
-                999.0,
-                1,
-                [0.05, 0.01, 0.02],
-            ),
-            of(
-                "normal, 5000 x 100",
-                [5000, 100, 100, 108],
-                99.8,
-                1,
-                [0.38, 0.41, 0.46],
-            ),
-            of(
-                "normal, 5000 x 400",
-                [5000, 400, 400, 408],
-                399.0,
-                1,
-                [0.14, 0.17, 0.18],
-            ),
-            of(
-                "ijcnn1 as it is",
-                [49990, 0, 22, 32],
-                1.5,
-                1,
-                [1.23, 1.42, 1.47],
-            ),
-            of(
-                "ijcnn1 standardized",
-                [49990, 22, 22, 28],
-                22.0,
-                1,
-                [1.34, 1.16, 1.51],
-            ),
-            of(
-                "kddcup99 as it is",
-                [494021, 0, 118, 31],
-                9.78e11,
-                1,
-                [9.23, 5.20, 5.91],
-            ),
-            of(
-                "kddcup99 standardized",
-                [494021, 116, 116, 124],
-                116.0,
-                1,
-                [1.22, 1.79, 1.77],
-            ),
-            of(
-                "mnist as it is",
-                [60000, 0, 780, 306],
-                5.71e06,
-                1,
-                [0.47, 0.51, 0.67],
-            ),
-            of(
-                "mnist as it is, 10 heads",
-                [60000, 0, 780, 306],
-                5.71e06,
-                10,
-                [1.00, 1.00, 1.00],
-            ),
-            of(
-                "mnist standardized",
-                [60000, 717, 717, 724],
-                717.0,
-                1,
-                [0.05, 0.17, 0.46],
-            ),
-            of(
-                "mnist standardized, 10 heads",
-                [60000, 717, 717, 724],
-                717.0,
-                10,
-                [0.35, 1.00, 1.00],
-            ),
-            of(
-                "pixels, 4435 x 36",
-                [4435, 36, 36, 44],
-                5.99e05,
-                1,
-                [3.23, 3.96, 6.65],
-            ),
-            of(
-                "shuttle as it is",
-                [43500, 9, 9, 16],
-                5.70e04,
-                1,
-                [30.34, 22.04, 21.30],
-            ),
-            of(
-                "shuttle as it is, 7 heads",
-                [43500, 9, 9, 16],
-                5.70e04,
-                7,
-                [26.98, 16.90, 17.95],
-            ),
-            of(
-                "shuttle standardized",
-                [43500, 9, 9, 16],
-                9.0,
-                1,
-                [8.05, 3.85, 3.92],
-            ),
-            of(
-                "shuttle standardized, 7 heads",
-                [43500, 9, 9, 16],
-                9.0,
-                7,
-                [8.97, 4.70, 8.69],
-            ),
-        ]
+            let [rows, dense, features, words, mean_q, heads] = numbers(cells[1])[..] else {
+                panic!("six numbers: {line}");
+            };
+            let facts = Facts {
+                rows: rows as usize,
+                dense: dense as usize,
+                features: features as usize,
+                mean_row_words: words as usize,
+                mean_q,
+                ..Facts::default()
+            };
+            (cells[0], facts, heads as usize, numbers(cells[2]))
+        })
     }
 
     #[test]
     fn it_leads_where_it_was_measured_to_be_faster() {
-        for set in measured() {
-            let facts = Facts {
-                rows: set.rows,
-                dense: set.dense,
-                features: set.features,
-                mean_row_words: set.words,
-                mean_q: set.mean_q,
-                ..Facts::default()
-            };
-            for (c, faster) in [0.01, 1.0, 100.0].into_iter().zip(set.faster) {
-                let leads = pays(&facts, 1, std::iter::repeat_n(c, set.heads));
-                let name = set.name;
+        assert_eq!(measured().count(), 27);
+        for (name, facts, heads, faster) in measured() {
+            assert_eq!(faster.len(), 3);
+            for (c, faster) in [0.01, 1.0, 100.0].into_iter().zip(faster) {
+                let leads = pays(&facts, 1, std::iter::repeat_n(c, heads));
                 assert!(
                     leads || faster <= 1.5,
                     "{name} at {c}: {faster} times as fast"
