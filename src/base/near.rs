@@ -16,20 +16,11 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
     if lower.is_empty() || lower.len() > LONGEST {
         return Vec::new();
     }
-    let most = lower.len() / 3;
-    let mut near: Vec<(usize, &str)> = known
-        .filter_map(|known| {
-            pgrx::check_for_interrupts!();
-            let other: Vec<char> = known.to_lowercase().chars().take(LONGEST).collect();
-            let far = lower.len().abs_diff(other.len()) > most;
-            let away = if far {
-                most + 1
-            } else {
-                distance(&lower, &other)
-            };
-            (away <= most).then_some((away, known))
-        })
-        .collect();
+    let near = known.filter_map(|known| {
+        pgrx::check_for_interrupts!();
+        Some((distance_to(known, &lower)?, known))
+    });
+    let mut near: Vec<(usize, &str)> = near.collect();
     near.sort_by_key(|(away, _)| *away);
     let nearest = near.first().map_or(0, |(away, _)| *away);
     near.iter()
@@ -37,6 +28,16 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
         .take(SHOWN)
         .map(|(_, known)| (*known).to_owned())
         .collect()
+}
+
+/// How far a name is from `lower`, whatever its case; None where it is too far.
+fn distance_to(known: &str, lower: &[char]) -> Option<usize> {
+    let most = lower.len() / 3;
+    let other: Vec<char> = known.to_lowercase().chars().take(LONGEST).collect();
+    if lower.len().abs_diff(other.len()) > most {
+        return None;
+    }
+    Some(distance(lower, &other)).filter(|away| *away <= most)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that make one text the other.

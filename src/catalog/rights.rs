@@ -114,21 +114,7 @@ unsafe fn svm_source_rights(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 
 /// Refuses a source that would be read with the rights of a role that the current user has not got.
 fn check_source(fired: &Fired) -> Result<(), Failure> {
-    // what the row belongs to, and what is refused where that is not there
-    let column = fired.arguments().into_iter().next().unwrap_or_default();
-    let (id, belongs, alone) = match column.as_str() {
-        "version_id" => (
-            fired.bigint(c"version_id"),
-            "version.id",
-            Some("a query needs the version that was trained on it"),
-        ),
-        "model_id" => (
-            fired.bigint(c"model_id"),
-            "model.id",
-            Some("a version with a source needs its model"),
-        ),
-        _ => (fired.bigint(c"id"), "model.id", None),
-    };
+    let (id, belongs, alone) = belonging(fired);
     let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
     let found = model_with_key(&schema, belongs, id).map_err(spi_failure)?;
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
@@ -145,6 +131,25 @@ fn check_source(fired: &Fired) -> Result<(), Failure> {
         (None, Some(message)) => Err(failure(message.to_owned())
             .detail("The source is read with the rights of the model's owner.")
             .hint("A superuser can restore versions before their models.")),
+    }
+}
+
+/// The model or version that the row belongs to, the column which that is the value of, and what is refused where it is not
+/// there.
+fn belonging(fired: &Fired) -> (Option<i64>, &'static str, Option<&'static str>) {
+    let column = fired.arguments().into_iter().next().unwrap_or_default();
+    match column.as_str() {
+        "version_id" => (
+            fired.bigint(c"version_id"),
+            "version.id",
+            Some("a query needs the version that was trained on it"),
+        ),
+        "model_id" => (
+            fired.bigint(c"model_id"),
+            "model.id",
+            Some("a version with a source needs its model"),
+        ),
+        _ => (fired.bigint(c"id"), "model.id", None),
     }
 }
 

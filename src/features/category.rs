@@ -232,6 +232,17 @@ impl Dictionary {
         if !long && self.values.len() < limits.most as usize && codes.keep(value) {
             return self.add(value, codes.take(1)?).map(Some);
         }
+        self.hashed_code(value, limits, tally, codes).map(Some)
+    }
+
+    /// The code of a value that has none of its own.
+    fn hashed_code(
+        &mut self,
+        value: &str,
+        limits: &CategoryLimits,
+        tally: &mut Tally,
+        codes: &mut Codes,
+    ) -> Result<u32, NoCode> {
         let hashed = match self.hashed {
             Some(hashed) => hashed,
             None => *self.hashed.insert(Hashed {
@@ -244,7 +255,7 @@ impl Dictionary {
             .others
             .get_or_insert_with(DistinctCount::new)
             .add(hash);
-        Ok(Some(hashed.code(hash)))
+        Ok(hashed.code(hash))
     }
 
     /// Adds a value with this code.

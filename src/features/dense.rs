@@ -29,16 +29,8 @@ pub(super) unsafe fn columns(
     out.dense.room(at.len())?;
     let (values, nulls) = (&row.values[at.clone()], &row.nulls[at]);
     if nulls.iter().fold(false, |any, null| any | null) {
-        for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
-            if *null {
-                out.null_parts.room(1)?.push(part + place);
-                out.missing.room(1)?.push(out.dense.len());
-            }
-            // SAFETY: as the caller promises.
-            let value = || unsafe { number(*value, kind) };
-            out.dense.push(if *null { 0.0 } else { value() });
-        }
-        return Ok(());
+        // SAFETY: as the caller promises.
+        return unsafe { with_nulls(part, values, nulls, kind, out) };
     }
     let dense = &mut out.dense;
     // SAFETY: as the caller promises. One loop a type, so that none asks for the type in each step.
@@ -54,6 +46,29 @@ pub(super) unsafe fn columns(
             NumberKind::Date => append(values, dense, |v| number(v, NumberKind::Date)),
             NumberKind::Timestamp => append(values, dense, |v| number(v, NumberKind::Timestamp)),
         }
+    }
+    Ok(())
+}
+
+/// The same where some are NULL, which decode to 0; there is room for the numbers.
+///
+/// # Safety
+/// As for `columns`.
+unsafe fn with_nulls(
+    part: usize,
+    values: &[pg_sys::Datum],
+    nulls: &[bool],
+    kind: NumberKind,
+    out: &mut FeatureBuffer,
+) -> Result<(), FeatureError> {
+    for (place, (value, null)) in values.iter().zip(nulls).enumerate() {
+        if *null {
+            out.null_parts.room(1)?.push(part + place);
+            out.missing.room(1)?.push(out.dense.len());
+        }
+        // SAFETY: as the caller promises.
+        let value = || unsafe { number(*value, kind) };
+        out.dense.push(if *null { 0.0 } else { value() });
     }
     Ok(())
 }

@@ -57,6 +57,28 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Calls `visit` with the next rows of a cursor until that returns false; whether there may be more.
+///
+/// # Safety
+/// SPI is connected, and has opened the cursor.
+unsafe fn visit_some(cursor: pg_sys::Portal, visit: &mut impl FnMut(&ResultRow) -> bool) -> bool {
+    super::check_for_interrupts();
+    // SAFETY: as the caller promises; the rows are read before their table is freed.
+    unsafe {
+        pg_sys::SPI_cursor_fetch(cursor, true, FETCH_ROWS);
+        let table = pg_sys::SPI_tuptable;
+        let count = pg_sys::SPI_processed as usize;
+        let more = (0..count).all(|at| {
+            visit(&ResultRow {
+                tuple: *(*table).vals.add(at),
+                columns: (*table).tupdesc,
+            })
+        });
+        pg_sys::SPI_freetuptable(table);
+        more && count > 0
+    }
+}
+
 impl PreparedSelect {
     /// Plans `sql`, one SELECT with parameters of these types, inside `connected`.
     pub fn new(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
@@ -109,7 +131,7 @@ impl PreparedSelect {
     ) {
         let (mut values, nulls) = bind(parameters);
         // SAFETY: SPI is connected as the caller promises, and the values are of the types that
-        // the plan was made for. The rows are read before their table is freed.
+        // the plan was made for.
         unsafe {
             let portal = pg_sys::SPI_cursor_open(
                 core::ptr::null(),
@@ -118,25 +140,7 @@ impl PreparedSelect {
                 nulls.as_ptr(),
                 true,
             );
-            let mut more = true;
-            while more {
-                super::check_for_interrupts();
-                pg_sys::SPI_cursor_fetch(portal, true, FETCH_ROWS);
-                let table = pg_sys::SPI_tuptable;
-                let count = pg_sys::SPI_processed as usize;
-                more = count > 0;
-                for at in 0..count {
-                    let row = ResultRow {
-                        tuple: *(*table).vals.add(at),
-                        columns: (*table).tupdesc,
-                    };
-                    if !visit(&row) {
-                        more = false;
-                        break;
-                    }
-                }
-                pg_sys::SPI_freetuptable(table);
-            }
+            while visit_some(portal, &mut visit) {}
             pg_sys::SPI_cursor_close(portal);
         }
     }

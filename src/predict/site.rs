@@ -79,6 +79,21 @@ pub unsafe fn current<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (&'a mut Use, pg_
 }
 
 impl Use {
+    fn new(name: &[u8], freshness: Freshness, model: Rc<Model>, argument: Argument) -> Self {
+        Self {
+            name: name.into(),
+            freshness,
+            model,
+            argument,
+            class: ClassArgument::default(),
+            decisions: Vec::new(),
+            labels: LabelData {
+                values: Vec::new(),
+                context: None,
+            },
+        }
+    }
+
     /// The decision of a model with one head. None for a row with a NULL under nulls => 'skip'.
     ///
     /// # Safety
@@ -218,18 +233,7 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSi
     // SAFETY: as the caller promises.
     let type_id = unsafe { pg_sys::get_fn_expr_argtype(info, 1) };
     let argument = Argument::new(&model, type_id).or_raise();
-    site.last = Some(Use {
-        name: name.into(),
-        freshness,
-        model,
-        argument,
-        class: ClassArgument::default(),
-        decisions: Vec::new(),
-        labels: LabelData {
-            values: Vec::new(),
-            context: None,
-        },
-    });
+    site.last = Some(Use::new(name, freshness, model, argument));
 }
 
 impl CallSite {

@@ -3,6 +3,7 @@
 use crate::base::errors::Failure;
 use crate::request::class_weight::ClassWeight;
 use crate::request::words::{invalid, required, sql_float, word};
+use core::ops::RangeInclusive;
 use pgsvm_core::plan::{Folds, MOST_FOLDS};
 use pgsvm_core::Scoring;
 
@@ -106,10 +107,8 @@ pub(super) fn folds(
 ) -> Result<Folds, Failure> {
     let usual = "5 and 10 are usual";
     let given = count.unwrap_or(USUAL_FOLDS);
-    let known = |least, most| {
-        let known = u32::try_from(given).ok();
-        known.filter(|count| (least..=most).contains(count))
-    };
+    let known =
+        |range: RangeInclusive<u32>| u32::try_from(given).ok().filter(|it| range.contains(it));
     match (column, order) {
         (Some(column), Some(_)) => Err(invalid(format!(
             "folds are the values of column \"{column}\", or go forward in the order of one, not both"
@@ -119,13 +118,13 @@ pub(super) fn folds(
         (None, Some(_)) => {
             let most = MOST_FOLDS - 1;
             // the first piece is only trained on
-            let forward = known(1, most).map(|count| Folds::Forward(count + 1));
+            let forward = known(1..=most).map(|count| Folds::Forward(count + 1));
             forward.ok_or_else(|| {
                 let message = format!("folds in the order of a column must lie between 1 and {most}, not {given}");
                 invalid(message).hint(usual)
             })
         }
-        (None, None) => known(2, MOST_FOLDS).map(Folds::Count).ok_or_else(|| {
+        (None, None) => known(2..=MOST_FOLDS).map(Folds::Count).ok_or_else(|| {
             let message = format!("folds must lie between 2 and {MOST_FOLDS}, not {given}");
             invalid(message).hint(usual)
         }),

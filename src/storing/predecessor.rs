@@ -106,24 +106,7 @@ fn deployed(schema: &str, name: &str, source: &Source) -> Result<Option<Deployed
         Source::Query(text) => text.as_str(),
         Source::Relation(_) => "",
     };
-    let sql = format!(
-        "SELECT pg_catalog.jsonb_build_object('id', v.id, 'version', v.version, 'label', v.label_column,
-             'relation', v.source_relation, 'same_query', q.query OPERATOR(pg_catalog.=) $2,
-             'recorded', v.given IS NOT NULL, 'nulls', v.nulls, 'loss', v.loss, 'c', v.c,
-             'chosen', v.validation IS NOT NULL, 'weight', v.weight_column, 'key', v.key_column,
-             'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
-                 WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
-             v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
-             CASE pg_catalog.jsonb_typeof(v.given) WHEN 'object'
-                 THEN v.given OPERATOR(pg_catalog.-) '{{features,exclude}}'::pg_catalog.text[] END::pg_catalog.text,
-             v.options::pg_catalog.text, v.class_weight OPERATOR(pg_catalog.#>>) '{{}}'::pg_catalog.text[]
-         FROM {schema}.svm_model AS m
-         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
-             AND v.version OPERATOR(pg_catalog.=) m.current_version
-         CROSS JOIN LATERAL (SELECT coalesce((SELECT s.query FROM {schema}.svm_source AS s
-             WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query)) AS q (query)
-         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.solver OPERATOR(pg_catalog.<>) 'imported'"
-    );
+    let sql = select_deployed(schema);
     // also what this statement has stored before
     let columns = statement::with_fresh_snapshot(|| {
         row(&sql, &[Parameter::Text(name), Parameter::Text(query)])
@@ -142,6 +125,28 @@ fn deployed(schema: &str, name: &str, source: &Source) -> Result<Option<Deployed
         options: options.and_then(object),
         class_weight: class_weight.filter(|text| text.len() <= given::MOST_BYTES),
     }))
+}
+
+/// The query for the deployed version of the model $1, and whether it was trained on the query $2.
+fn select_deployed(schema: &str) -> String {
+    format!(
+        "SELECT pg_catalog.jsonb_build_object('id', v.id, 'version', v.version, 'label', v.label_column,
+             'relation', v.source_relation, 'same_query', q.query OPERATOR(pg_catalog.=) $2,
+             'recorded', v.given IS NOT NULL, 'nulls', v.nulls, 'loss', v.loss, 'c', v.c,
+             'chosen', v.validation IS NOT NULL, 'weight', v.weight_column, 'key', v.key_column,
+             'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
+                 WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
+             v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
+             CASE pg_catalog.jsonb_typeof(v.given) WHEN 'object'
+                 THEN v.given OPERATOR(pg_catalog.-) '{{features,exclude}}'::pg_catalog.text[] END::pg_catalog.text,
+             v.options::pg_catalog.text, v.class_weight OPERATOR(pg_catalog.#>>) '{{}}'::pg_catalog.text[]
+         FROM {schema}.svm_model AS m
+         JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
+             AND v.version OPERATOR(pg_catalog.=) m.current_version
+         CROSS JOIN LATERAL (SELECT coalesce((SELECT s.query FROM {schema}.svm_source AS s
+             WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query)) AS q (query)
+         WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.solver OPERATOR(pg_catalog.<>) 'imported'"
+    )
 }
 
 /// The columns of the one row of a SELECT; None where there is none.

@@ -56,14 +56,7 @@ fn train_alone(
     layout: &CacheLayout,
     following: Option<Following>,
 ) -> Trained {
-    let Some(memory) = memory::Huge::allocate(layout.total_bytes()) else {
-        Failure::new(
-            Code::ERRCODE_OUT_OF_MEMORY,
-            format!("out of memory for a cache of {} bytes", job.cache_bytes),
-        )
-        .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
-        .raise()
-    };
+    let memory = private_memory(job, layout);
     // SAFETY: the region is private, large enough and outlives both roles.
     let cache = unsafe {
         prefer_huge_pages(memory.address(), layout.total_bytes());
@@ -86,6 +79,18 @@ fn train_alone(
     let trained = Turns::new(job, planned, &cache).take(following, helpers, processes);
     workers.group.finish();
     trained
+}
+
+/// Memory for a cache that no other process sees.
+fn private_memory(job: &Job, layout: &CacheLayout) -> memory::Huge {
+    memory::Huge::allocate(layout.total_bytes()).unwrap_or_else(|| {
+        Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            format!("out of memory for a cache of {} bytes", job.cache_bytes),
+        )
+        .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
+        .raise()
+    })
 }
 
 /// A training whose two roles this process plays, in turns.
@@ -215,31 +220,14 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
         workers,
         helpers: launched - workers,
     };
-    let cache = || shared.cache.clone();
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {
             let trained = Turns::new(job, planned, &shared.cache).take(None, None, processes);
             shared.workers.group.finish();
             return trained;
         }
-        [Role::Reader] => {
-            let mut trainer = TrainerRole::start(cache(), job);
-            worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
-                trainer.step()
-            });
-            let read = shared.receive_reader(0);
-            let fitted = fitted_here(job, &read, &trainer);
-            (read, fitted)
-        }
-        [Role::Trainer] => {
-            let mut reader = ReaderRole::start(cache(), job, planned, None, None);
-            worker::play(job, "reader", &shared.cache, shared.wake_up, || {
-                reader.step()
-            });
-            let read = reader.leave();
-            let fitted = shared.receive_trainer(job, &read, 0);
-            (read, fitted)
-        }
+        [Role::Reader] => train_here(job, &mut shared),
+        [Role::Trainer] => read_here(job, planned, &mut shared),
         _ => {
             let read = shared.receive_reader(0);
             let fitted = shared.receive_trainer(job, &read, 1);
@@ -248,4 +236,26 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     };
     shared.workers.group.finish();
     Trained::assemble(job.cost(), read, fitted, Rechecked::default(), processes)
+}
+
+/// Trains in this process while a worker reads.
+fn train_here(job: &Job, shared: &mut Shared) -> (Collected, Fitted) {
+    let mut trainer = TrainerRole::start(shared.cache.clone(), job);
+    worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
+        trainer.step()
+    });
+    let read = shared.receive_reader(0);
+    let fitted = fitted_here(job, &read, &trainer);
+    (read, fitted)
+}
+
+/// Reads in this process while a worker trains.
+fn read_here(job: &Job, planned: &Planned, shared: &mut Shared) -> (Collected, Fitted) {
+    let mut reader = ReaderRole::start(shared.cache.clone(), job, planned, None, None);
+    worker::play(job, "reader", &shared.cache, shared.wake_up, || {
+        reader.step()
+    });
+    let read = reader.leave();
+    let fitted = shared.receive_trainer(job, &read, 0);
+    (read, fitted)
 }

@@ -11,7 +11,7 @@ use crate::warm_start::remembered::Remembered;
 use crate::warm_start::screening::RowSlacks;
 use crate::warm_start::stored_rows::{damaged, each_row, numbers};
 use crate::warm_start::stored_slacks;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 use std::rc::Rc;
 
@@ -64,18 +64,9 @@ impl Memory {
         let rows = &mut self.rows;
         each_row(&keys, id, |row| {
             chunks += 1;
-            let first = row.int8(1);
-            let length = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
-            let (keys, digests) = (row.varlena(3), row.varlena(4));
-            let chunk = match (length, keys, digests) {
-                (Some(length), Some(keys), Some(digests)) => {
-                    read_keys(kind, length, keys.payload(), digests.payload())?
-                }
-                _ => None,
-            };
-            let Some(chunk) = chunk.filter(|_| first == Some(count as i64)) else {
-                return Err(damaged());
-            };
+            let follows = row.int8(1) == Some(count as i64);
+            let chunk = read_chunk(row, kind)?.filter(|_| follows);
+            let chunk = chunk.ok_or_else(damaged)?;
             count += chunk.len();
             rows.extend(&chunk)
         })?;
@@ -266,5 +257,16 @@ impl Memory {
         for dual in self.duals.iter_mut().flatten() {
             *dual = (f64::from(*dual) * ratio) as f32;
         }
+    }
+}
+
+/// The keys and digests of a row of svm_key; None where it makes no sense.
+fn read_chunk(row: &ResultRow, kind: KeyKind) -> Result<Option<Vec<(u128, u64)>>, OutOfMemory> {
+    let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
+    match (rows, row.varlena(3), row.varlena(4)) {
+        (Some(rows), Some(keys), Some(digests)) => {
+            read_keys(kind, rows, keys.payload(), digests.payload())
+        }
+        _ => Ok(None),
     }
 }

@@ -35,12 +35,7 @@ pub fn load(
         codes: Vec::new(),
         scaling,
     };
-    tables.each_row(
-        "SELECT first_row, versions, leeways",
-        "svm_key_leeway",
-        "ORDER BY first_row",
-        |row| read_codes(row, &mut found),
-    )?;
+    tables.read_codes(&mut found)?;
     match found.codes.len() == rows {
         true => Ok(Some(found)),
         false => Err(damaged(&model.name)),
@@ -86,6 +81,16 @@ impl Tables<'_> {
             },
         )?;
         Ok(scaling.filter(|_| stored_here))
+    }
+
+    /// Reads what is known of each row.
+    fn read_codes(&self, found: &mut RowSlacks) -> Result<(), Failure> {
+        self.each_row(
+            "SELECT first_row, versions, leeways",
+            "svm_key_leeway",
+            "ORDER BY first_row",
+            |row| read_codes(row, found),
+        )
     }
 
     /// The metrics of the labels.
