@@ -125,7 +125,6 @@ pub fn train_failure(error: TrainError) -> Failure {
         TrainError::Newton(refused) => {
             let hint = match refused {
                 NewtonRefused::Loss => "loss => 'squared_hinge'",
-                NewtonRefused::Streams => "SET pgsvm.cache_size = '1GB', or solver => 'auto'",
                 NewtonRefused::Features(_) => "solver => 'auto'",
             };
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, refused.to_string()).hint(hint)

@@ -55,6 +55,27 @@ SELECT svm_train('points', 'side', '{metres, tilt}', 'auto'), svm_train('points'
 SELECT svm_train_query('SELECT metres, tilt, side FROM points WHERE id <= 50', 'side', model => 'auto_rows');
 SELECT name, solver, stop_reason, NOT (SELECT bool_or(event = 'verify') FROM svm_training_log(name)) AS newton FROM svm_models WHERE name LIKE 'auto%' ORDER BY name;
 
+-- Rows that stream: a pass over the spool is a step, whatever the cache holds; of several classes and with dual variables too.
+SET pgsvm.cache_size = '32kB';
+SELECT svm_train('points', 'side', '{metres, tilt, same, kind}', 'streamed_' || scale, solver => 'newton', scale => scale, c => c, tolerance => 1e-6, options => '{"duals": true}')
+FROM (VALUES ('standard', 100), ('none', 1)) AS of (scale, c);
+SELECT svm_train('points', 'kind', '{metres, tilt}', 'streamed_kinds', solver => 'newton', class_weight => 'balanced'),
+       svm_train('points', 'side', '{metres, tilt, kind}', 'streamed_chosen', solver => 'newton', c => NULL, probability => true),
+       svm_train('points', 'side', '{metres, tilt}', 'streamed_free', scale => 'none', c => 0.01, tolerance => 1e-6, options => '{"intercept": "free"}');
+SELECT svm_train('points', 'side', '{metres, tilt}', 'streamed', solver => 'newton');
+SET pgsvm.workers = 2;
+SET pgsvm.min_parallel_size = 0;
+SELECT svm_train('points', 'side', '{metres, tilt, same, kind}', 'streamed_workers', solver => 'newton', c => 100, tolerance => 1e-6);
+RESET pgsvm.min_parallel_size;
+SET pgsvm.workers = 0;
+RESET pgsvm.cache_size;
+SELECT name, solver, stop_reason, gap <= 1e-3 AS certified, passes < 100 AS soon FROM svm_models WHERE name LIKE 'streamed%' ORDER BY name;
+SELECT streamed, abs(n.primal - s.primal) <= 1e-6 * s.primal AS same
+FROM (VALUES ('streamed_standard', 'newton_standard100'), ('streamed_none', 'newton_none1'), ('streamed_workers', 'newton_standard100'), ('streamed_free', 'free_moved')) AS of (streamed, whole)
+     JOIN svm_models AS s ON s.name = streamed JOIN svm_models AS n ON n.name = whole ORDER BY streamed;
+SELECT event, count(*) = max(pass) AS line_a_pass, max(rows_read) = 5000 * (1 + max(pass)) AS rows, bool_and(gap >= 0) AS gaps FROM svm_training_log('streamed') GROUP BY event ORDER BY event;
+SELECT sum(cardinality(duals)) BETWEEN 1 AND 5000 AS duals FROM svm_dual WHERE version_id = svm_version_id('streamed_standard');
+
 -- What it refuses.
 SELECT svm_train('points', 'side', solver => 'newton', loss => 'hinge');
 \echo :LAST_ERROR_SQLSTATE
@@ -62,11 +83,6 @@ SELECT svm_train('points', 'side', solver => 'secant');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'side', solver => 'newton', options => '{"policy": "paper"}');
 \echo :LAST_ERROR_SQLSTATE
-SET pgsvm.cache_size = '32kB';
-SELECT svm_train('points', 'side', '{metres, tilt}', solver => 'newton');
-\echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'side', '{metres, tilt}', 'streamed', solver => 'auto');
-RESET pgsvm.cache_size;
 CREATE TABLE wide AS SELECT array_fill(i::real, '{2100}') AS x, i % 2 = 0 AS side FROM generate_series(1, 20) AS i;
 SELECT svm_train('wide', 'side', solver => 'newton');
 \echo :LAST_ERROR_SQLSTATE

@@ -64,6 +64,16 @@ pub(crate) struct VisitedBatch<'a, M = Identity> {
     map: &'a M,
 }
 
+impl<M> Clone for VisitedBatch<'_, M> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self {
+            stored: self.stored.clone(),
+            map: self.map,
+        }
+    }
+}
+
 impl<'a> VisitedBatch<'a> {
     /// Its rows as they are stored.
     #[inline(always)]

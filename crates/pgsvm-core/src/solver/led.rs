@@ -3,12 +3,17 @@
 use std::ops::Range;
 
 use crate::base::memory::{OutOfMemory, Room};
-use crate::rows::visited::VisitedPage;
+use crate::rows::row::Row;
+use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Real};
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::newton::sums::Order;
 use crate::solver::{Heads, Solver};
+
+/// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
+pub(crate) const BLOCK: usize = 16;
 
 /// A head that is led.
 pub(crate) struct Led {
@@ -18,6 +23,17 @@ pub(crate) struct Led {
     /// Whether it takes part in the pass under way.
     pub(crate) visits: bool,
     pub(crate) next: Next,
+}
+
+impl Led {
+    /// Visits a row, whose dual variable is among these. Gives back the values gone through.
+    #[inline(always)]
+    fn visit<K: Isa>(&mut self, row: &Row<'_>, order: Order, alpha: &mut [f32]) -> usize {
+        let own = &mut alpha[row.ordinal()];
+        let (dual, products) = self.newton.visit::<K>(row, order, *own != 0.0);
+        *own = dual as f32;
+        row.values() + products / PRODUCTS_PER_VALUE
+    }
 }
 
 impl<T: Real> Solver<T> {
@@ -62,18 +78,32 @@ impl<T: Real> Solver<T> {
         let Heads::Apart(singles) = &mut self.heads else {
             return 0;
         };
-        for led in all.iter_mut() {
-            if !led.visits {
-                continue;
-            }
+        for led in all.iter_mut().filter(|led| led.visits) {
             let order = led.newton.order(block);
             let alpha = &mut singles.heads[led.head].alpha;
             for slot in slots.clone() {
-                let row = page.row(slot);
-                let own = &mut alpha[row.ordinal()];
-                let (dual, products) = led.newton.visit::<K>(&row, order, *own != 0.0);
-                *own = dual as f32;
-                values += row.values() + products / PRODUCTS_PER_VALUE;
+                values += led.visit::<K>(&page.row(slot), order, alpha);
+            }
+        }
+        values
+    }
+
+    /// Has the rows of a batch visited, wherever they stand among all. Gives back the values gone through.
+    #[inline(always)]
+    pub(crate) fn visit_led_batch<K: Isa>(
+        &mut self,
+        all: &mut [Led],
+        rows: VisitedBatch<'_>,
+    ) -> usize {
+        let mut values = 0;
+        let Heads::Apart(singles) = &mut self.heads else {
+            return 0;
+        };
+        for led in all.iter_mut().filter(|led| led.visits) {
+            let alpha = &mut singles.heads[led.head].alpha;
+            for row in rows.clone() {
+                let order = led.newton.order((row.ordinal() / BLOCK) as u32);
+                values += led.visit::<K>(&row, order, alpha);
             }
         }
         values

@@ -126,7 +126,7 @@ pub enum Proximal {
     Off,
 }
 
-/// Whether Newton's method leads heads to their optimum, where the loss is the squared hinge and all rows are in the cache.
+/// Whether Newton's method leads heads to their optimum, where the loss is the squared hinge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Leader {
     /// Where that is expected to be faster than coordinate descent.
@@ -142,8 +142,6 @@ pub enum Leader {
 pub enum NewtonRefused {
     /// It minimizes the squared hinge alone.
     Loss,
-    /// The rows do not fit the cache.
-    Streams,
     /// There are so many features, more than [`Problem::MOST_NEWTON_FEATURES`].
     Features(usize),
 }
@@ -153,7 +151,6 @@ impl fmt::Display for NewtonRefused {
         let most = Problem::MOST_NEWTON_FEATURES;
         match self {
             Self::Loss => write!(f, "Newton's method minimizes the squared hinge loss only"),
-            Self::Streams => write!(f, "Newton's method needs all rows in the cache"),
             Self::Features(features) => write!(
                 f,
                 "Newton's method takes {most} features at most, but there are {features}"

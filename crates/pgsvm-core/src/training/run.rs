@@ -116,7 +116,7 @@ impl<T: Real> Run<T> {
             c,
             layout,
         } = StageHeads::first(goal, problem, &facts, &positive_weights)?;
-        if let Some(refused) = choice::refusal(problem, &facts, together) {
+        if let Some(refused) = choice::refusal(problem, &facts) {
             return Err(TrainError::Newton(refused));
         }
         let random = Random::new(problem.seed(), Stream::Trainer);

@@ -5,12 +5,14 @@
 pub(crate) mod block;
 pub(crate) mod grades;
 pub(crate) mod interface;
+pub(crate) mod led;
 pub(crate) mod newton;
 pub(crate) mod pass;
 pub(crate) mod pegasos;
 pub(crate) mod resident;
 pub(crate) mod selective;
 pub(crate) mod stream_svm;
+pub(crate) mod streamed_newton;
 pub(crate) mod streaming;
 pub(crate) mod survey;
 pub(crate) mod threshold;
@@ -30,6 +32,7 @@ use interface::Schedule;
 use newton::Newton;
 use pegasos::Pegasos;
 use resident::Resident;
+use streamed_newton::StreamedNewton;
 use streaming::{kept_rows, Streaming};
 
 /// What is known of all rows as they are visited, and how many of them are trained with one another between two passes over
@@ -75,7 +78,7 @@ pub(super) fn begin<T: Real>(
             if learns_metrics {
                 streaming.learn_metrics()?;
             }
-            Ok(Box::new(streaming))
+            Ok(Box::new(StreamedNewton::new(streaming)?))
         }
         TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
     }

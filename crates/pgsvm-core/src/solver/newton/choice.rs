@@ -46,14 +46,13 @@ pub(crate) fn leading(
 ) -> Option<Leading> {
     let can = problem.loss() == Loss::SquaredHinge
         && problem.policy() == Policy::Cached
-        && together >= facts.rows
         && !specs.is_empty()
         && facts.features <= Problem::MOST_NEWTON_FEATURES;
     let does = can
         && match problem.leader() {
             Leader::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
-                leaves_open(problem, specs) && pays(facts, problem.trainers(), all_c)
+                together >= facts.rows && leaves_open(problem, specs) && pays(facts, problem.trainers(), all_c)
             }
             Leader::Newton => true,
             Leader::Nobody => false,
@@ -71,14 +70,13 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
         && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
-/// Why heads that are to be led cannot be, over rows of which so many are trained with one another.
-pub(crate) fn refusal(problem: &Problem, facts: &Facts, together: usize) -> Option<NewtonRefused> {
+/// Why heads that are to be led cannot be.
+pub(crate) fn refusal(problem: &Problem, facts: &Facts) -> Option<NewtonRefused> {
     let asked = problem.leader() == Leader::Newton;
     let most = Problem::MOST_NEWTON_FEATURES;
     match () {
         () if !asked => None,
         () if problem.loss() != Loss::SquaredHinge => Some(NewtonRefused::Loss),
-        () if together < facts.rows => Some(NewtonRefused::Streams),
         () if facts.features > most => Some(NewtonRefused::Features(facts.features)),
         () => None,
     }

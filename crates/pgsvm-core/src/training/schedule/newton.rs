@@ -1,9 +1,8 @@
 //! Newton's method leads the heads of a training over rows that are all in the cache, before coordinate descent takes those
 //! over that it has not ended.
 //!
-//! As many heads as their matrices fit are led together, so that rows are read once for all of them: first over samples of the
-//! rows, each some times as large as the one before, where there are rows enough, then over all. A head of a sample that has
-//! said what it can waits for the others.
+//! Heads that are led together ([`super::led`]) go first over samples of the rows, each some times as large as the one before,
+//! where there are rows enough, then over all. A head of a sample that has said what it can waits for the others.
 
 use crate::base::memory::OutOfMemory;
 use crate::base::random::{Random, Stream};
@@ -13,21 +12,16 @@ use crate::rows::page::Page;
 use crate::rows::visited::VisitedPage;
 use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::driver::Method;
-use crate::solver::led::Led;
-use crate::solver::newton::choice::at_a_time;
-use crate::solver::newton::head::Next;
-use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::led::{Led, BLOCK};
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
 use crate::training::schedule::interface::Schedule;
+use crate::training::schedule::led::Group;
 use crate::training::schedule::resident::Resident;
 use crate::training::tallies::Tallies;
 
-/// Rows of a block: those of a few lines of the cache.
-const BLOCK: usize = 16;
 /// Rows in the cache, whose heads may be led.
 pub(in crate::training) struct Newton<T> {
     resident: Resident<T>,
@@ -115,40 +109,25 @@ impl<T: Real> Schedule<T> for Newton<T> {
     }
 }
 
-/// Where it stands.
-#[derive(Clone, Copy)]
-enum At {
-    /// In a pass: the next block.
-    Pass(usize),
-    /// Between passes, at this head's factorization.
-    Factor(usize),
-}
-
 struct Approach {
-    costs: Costs,
-    heads: usize,
-    at_a_time: usize,
-    /// The heads that are led now.
-    led: Vec<Led>,
+    group: Group,
     /// Of the samples, those still to come, the next one last: one block in so many.
     samples: Vec<usize>,
     /// Numbers of the sample's blocks; empty once all rows are gone over.
     sample: Vec<u32>,
     random: Random,
-    at: At,
+    /// The next block of the pass.
+    block: usize,
 }
 
 impl Approach {
     fn new<T: Real>(solver: &Solver<T>, facts: &Facts, seed: u64) -> Result<Self, OutOfMemory> {
         let mut this = Self {
-            costs: Costs::new(facts),
-            heads: solver.len(),
-            at_a_time: at_a_time(facts.features),
-            led: Vec::new(),
+            group: Group::new(solver, facts),
             samples: Vec::new(),
             sample: Vec::new(),
             random: Random::new(seed, Stream::Split),
-            at: At::Pass(0),
+            block: 0,
         };
         this.next_heads(solver, facts)?;
         Ok(this)
@@ -160,19 +139,15 @@ impl Approach {
         solver: &Solver<T>,
         facts: &Facts,
     ) -> Result<bool, OutOfMemory> {
-        let first = self.led.last().map_or(0, |led| led.head + 1);
-        let end = self.heads.min(first + self.at_a_time);
-        // their memory goes back first
-        self.led = Vec::new();
-        self.led = solver.lead(first..end, self.costs)?;
+        let comes = self.group.next(solver)?;
         self.samples.clear();
-        if !self.led.iter().any(|led| led.newton.begins_elsewhere()) {
+        if !self.group.begins_elsewhere() {
             // a handful of numbers
-            self.samples.extend(self.costs.samples());
+            self.samples.extend(self.group.costs.samples());
             self.samples.reverse();
         }
         self.begin_stage(facts)?;
-        Ok(!self.led.is_empty())
+        Ok(comes)
     }
 
     /// Begins to go over the next sample, or all rows.
@@ -187,14 +162,11 @@ impl Approach {
             }
         }
         let taken = (self.sample.len() * BLOCK).min(facts.rows);
-        for led in &mut self.led {
-            led.visits = true;
-            match taken {
-                0 => led.newton.begin_whole(),
-                taken => led.newton.begin_sample(facts.rows as f64 / taken as f64),
-            }
+        match taken {
+            0 => self.group.begin_whole(),
+            taken => self.group.begin_sample(facts.rows as f64 / taken as f64),
         }
-        self.at = At::Pass(0);
+        self.block = 0;
         Ok(())
     }
 
@@ -207,43 +179,40 @@ impl Approach {
         let level = Level::best();
         let mut left = budget.max(1);
         while left > 0 {
-            let used = match self.at {
-                At::Factor(place) => self.factor(resident, place, level),
-                At::Pass(block) => {
-                    let used = self.visit(resident, block, left);
-                    if self.over(resident.facts()) {
+            let solver = resident.solver_mut();
+            let used = match self.group.between(solver, level) {
+                Some(values) => values,
+                None if self.group.visits() => {
+                    let used = self.visit(resident, left);
+                    if self.block >= self.blocks(resident.facts()) {
                         self.end_pass(resident, level);
                     }
                     used
                 }
+                None if self.go_on(resident)? => 0,
+                None => return Ok(Step::Done),
             };
             left = left.saturating_sub(used.max(1));
-            if self.led.iter().any(|led| led.visits) || matches!(self.at, At::Factor(_)) {
-                continue;
-            }
-            if !self.go_on(resident)? {
-                return Ok(Step::Done);
-            }
         }
         Ok(Step::Progress)
     }
 
     /// Visits blocks; gives back the values gone through.
-    fn visit<T: Real>(&mut self, resident: &mut Resident<T>, first: usize, budget: usize) -> usize {
+    fn visit<T: Real>(&mut self, resident: &mut Resident<T>, budget: usize) -> usize {
         let facts = *resident.facts();
         let over = self.blocks(&facts);
         let (solver, words) = resident.solver_and_words();
         let visit = Visit {
             solver,
-            led: &mut self.led,
+            led: &mut self.group.led,
             page: VisitedPage::as_stored(Page::new(words, facts.dense)),
             rows: facts.rows,
             sample: &self.sample,
-            blocks: first..over,
+            blocks: self.block..over,
             budget,
         };
         let (block, values) = Level::best().run(visit);
-        self.at = At::Pass(block);
+        self.block = block;
         values
     }
 
@@ -255,43 +224,13 @@ impl Approach {
         }
     }
 
-    fn over(&self, facts: &Facts) -> bool {
-        matches!(self.at, At::Pass(block) if block >= self.blocks(facts))
-    }
-
     /// Ends the pass for every head.
     fn end_pass<T: Real>(&mut self, resident: &mut Resident<T>, level: Level) {
-        let whole = self.sample.is_empty();
-        for led in self.led.iter_mut().filter(|led| led.visits) {
-            led.next = led.newton.end_pass(level);
-            led.visits = matches!(led.next, Next::Pass | Next::Factor);
-            if whole {
-                resident.solver_mut().take_led(led);
-            }
-        }
-        if whole {
+        self.group.end_pass(resident.solver_mut(), level);
+        if self.sample.is_empty() {
             resident.note_pass();
         }
-        self.at = At::Factor(0);
-    }
-
-    /// Goes on with the factorization of the head at `place`, or the next one that has one; gives back the values that it took.
-    fn factor<T: Real>(&mut self, resident: &mut Resident<T>, place: usize, level: Level) -> usize {
-        let Some(led) = self.led.get_mut(place) else {
-            self.at = At::Pass(0);
-            return 0;
-        };
-        if led.next != Next::Factor {
-            self.at = At::Factor(place + 1);
-            return 0;
-        }
-        let products = led.newton.products();
-        led.next = led.newton.factor(level);
-        led.visits = matches!(led.next, Next::Pass | Next::Factor);
-        if led.next == Next::GivenUp && self.sample.is_empty() {
-            resident.solver_mut().leave_led(led);
-        }
-        products / PRODUCTS_PER_VALUE
+        self.block = 0;
     }
 
     /// Behind the last pass of a stage: the next one, or the next heads; false where all is done.
@@ -305,9 +244,9 @@ impl Approach {
     }
 
     fn rows_into_pass(&self) -> u64 {
-        match self.at {
-            At::Pass(block) if self.sample.is_empty() => (block * BLOCK) as u64,
-            _ => 0,
+        match self.sample.is_empty() {
+            true => (self.block * BLOCK) as u64,
+            false => 0,
         }
     }
 }

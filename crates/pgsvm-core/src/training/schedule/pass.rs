@@ -69,10 +69,11 @@ impl<T: Real> Passes<T> {
     }
 
     /// Begins the first pass of its heads.
-    fn begin_first(&mut self) -> Result<(), TrainError> {
-        self.begun += 1;
-        self.rows_before += std::mem::take(&mut self.rows) as u64;
-        self.current = if self.solver.wants_proof() {
+    pub(in crate::training) fn begin_first(&mut self) -> Result<(), TrainError> {
+        self.begin_led();
+        self.current = if self.solver.leading().is_some() {
+            StreamedPass::Full
+        } else if self.solver.wants_proof() {
             self.solver.begin_verify()?;
             StreamedPass::Verify
         } else {
@@ -80,6 +81,12 @@ impl<T: Real> Passes<T> {
             StreamedPass::Full
         };
         Ok(())
+    }
+
+    /// Begins a pass in which somebody who leads the heads goes over the rows.
+    pub(in crate::training) fn begin_led(&mut self) {
+        self.begun += 1;
+        self.rows_before += std::mem::take(&mut self.rows) as u64;
     }
 
     /// Has rows of a batch kept, if they come in the first pass.

@@ -52,7 +52,7 @@ const COVERING_MARGIN: f64 = 0.01;
 const SWEEP_GROUPS: usize = 8;
 
 pub(in crate::training) struct Streaming<T> {
-    consumer: Consumer,
+    pub(in crate::training) consumer: Consumer,
     pub(in crate::training) set: WorkingSet,
     pub(in crate::training) facts: Facts,
     pub(in crate::training) level: Level,
@@ -87,13 +87,20 @@ pub(in crate::training) struct Streaming<T> {
     /// Flags of the rows of a batch or group to keep.
     keep: Vec<bool>,
     /// Learns metrics for leeways, where those are wanted.
-    learner: Option<MetricLearner>,
+    pub(in crate::training) learner: Option<MetricLearner>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
 pub(in crate::training) fn kept_rows(words: usize, facts: &Facts) -> usize {
     let rows = KEPT * words as f64 / facts.mean_row_words.max(1) as f64;
     (rows as usize).clamp(1, facts.rows.max(1))
+}
+
+/// Has metrics learned from some rows of a batch.
+pub(in crate::training) fn learn(learner: &mut MetricLearner, facts: &Facts, words: &[u32]) {
+    let step = facts.rows.div_ceil(SAMPLE);
+    let rows = VisitedBatch::as_stored(Batch::new(words, facts.dense));
+    rows.step_by(step).for_each(|row| learner.take(&row));
 }
 
 impl<T: Real> Streaming<T> {
@@ -184,9 +191,7 @@ impl<T: Real> Streaming<T> {
         };
         self.level.run(fresh);
         if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
-            let step = self.facts.rows.div_ceil(SAMPLE);
-            let rows = VisitedBatch::as_stored(Batch::new(batch.words, dense));
-            rows.step_by(step).for_each(|row| learner.take(&row));
+            learn(learner, &self.facts, batch.words);
         }
         self.passes.keep(batch.words, dense);
         self.passes.rows += self.keep.len();

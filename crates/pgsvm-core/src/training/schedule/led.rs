@@ -1,0 +1,122 @@
+//! Heads that Newton's method leads, whoever has their rows gone over.
+//!
+//! As many heads as their matrices fit are led together, so that rows are read once for all of them; the others come behind.
+//! A pass that has ended is followed by what is to be computed between it and the next one, head after head and in steps.
+
+use crate::base::memory::OutOfMemory;
+use crate::rows::facts::Facts;
+use crate::simd::{Level, Real};
+use crate::solver::driver::Method;
+use crate::solver::led::Led;
+use crate::solver::newton::choice::at_a_time;
+use crate::solver::newton::head::Next;
+use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::Solver;
+
+/// Heads that are led together, and those that come behind.
+pub(in crate::training) struct Group {
+    pub(in crate::training) costs: Costs,
+    heads: usize,
+    at_a_time: usize,
+    /// The heads that are led now.
+    pub(in crate::training) led: Vec<Led>,
+    /// The first one that may have something to be computed before the next pass.
+    computes: usize,
+    /// Whether passes go over all rows.
+    whole: bool,
+}
+
+impl Group {
+    /// Of no heads as yet.
+    pub(in crate::training) fn new<T: Real>(solver: &Solver<T>, facts: &Facts) -> Self {
+        Self {
+            costs: Costs::new(facts),
+            heads: solver.len(),
+            at_a_time: at_a_time(facts.features),
+            led: Vec::new(),
+            computes: 0,
+            whole: true,
+        }
+    }
+
+    /// Has the heads led that come next; false where there are none.
+    pub(in crate::training) fn next<T: Real>(
+        &mut self,
+        solver: &Solver<T>,
+    ) -> Result<bool, OutOfMemory> {
+        let first = self.led.last().map_or(0, |led| led.head + 1);
+        let end = self.heads.min(first + self.at_a_time);
+        // their memory goes back first
+        self.led = Vec::new();
+        self.led = solver.lead(first..end, self.costs)?;
+        Ok(!self.led.is_empty())
+    }
+
+    /// Whether one of them begins at other weights than 0.
+    pub(in crate::training) fn begins_elsewhere(&self) -> bool {
+        self.led.iter().any(|led| led.newton.begins_elsewhere())
+    }
+
+    /// Begins passes over all rows.
+    pub(in crate::training) fn begin_whole(&mut self) {
+        self.begin(true);
+        for led in &mut self.led {
+            led.newton.begin_whole();
+        }
+    }
+
+    /// Begins passes over one row in so many.
+    pub(in crate::training) fn begin_sample(&mut self, part: f64) {
+        self.begin(false);
+        for led in &mut self.led {
+            led.newton.begin_sample(part);
+        }
+    }
+
+    fn begin(&mut self, whole: bool) {
+        self.whole = whole;
+        self.computes = self.led.len();
+        for led in &mut self.led {
+            led.visits = true;
+        }
+    }
+
+    /// Whether one of them takes part in the pass that comes or is under way.
+    pub(in crate::training) fn visits(&self) -> bool {
+        self.led.iter().any(|led| led.visits)
+    }
+
+    /// Ends the pass for every head.
+    pub(in crate::training) fn end_pass<T: Real>(&mut self, solver: &mut Solver<T>, level: Level) {
+        for led in self.led.iter_mut().filter(|led| led.visits) {
+            led.next = led.newton.end_pass(level);
+            led.visits = matches!(led.next, Next::Pass | Next::Factor);
+            if self.whole {
+                solver.take_led(led);
+            }
+        }
+        self.computes = 0;
+    }
+
+    /// Goes on with what is to be computed before the next pass; gives back the values that it took, None where that is all.
+    pub(in crate::training) fn between<T: Real>(
+        &mut self,
+        solver: &mut Solver<T>,
+        level: Level,
+    ) -> Option<usize> {
+        let rest = self.led.get_mut(self.computes..)?;
+        let Some(place) = rest.iter().position(|led| led.next == Next::Factor) else {
+            self.computes = self.led.len();
+            return None;
+        };
+        self.computes += place;
+        let led = &mut self.led[self.computes];
+        let products = led.newton.products();
+        led.next = led.newton.factor(level);
+        led.visits = matches!(led.next, Next::Pass | Next::Factor);
+        if led.next == Next::GivenUp && self.whole {
+            solver.leave_led(led);
+        }
+        Some(products / PRODUCTS_PER_VALUE)
+    }
+}

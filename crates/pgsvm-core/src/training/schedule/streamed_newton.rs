@@ -1,0 +1,180 @@
+//! Newton's method leads the heads of a training over rows that arrive pass after pass, before the dual cached loops take those
+//! over that it has not ended.
+//!
+//! A pass of the reader is a pass of the method, which sums up all that it needs of a row when it comes; the cache is the
+//! reader's meanwhile, and nothing is kept in it. There are no samples: what they save is passes over all rows, and here they
+//! would be such passes.
+
+use crate::base::step::Step;
+use crate::cache::Ends;
+use crate::rows::batch::Batch;
+use crate::rows::visited::VisitedBatch;
+use crate::screening::slack::Metric;
+use crate::simd::{Isa, Real, Work};
+use crate::solver::driver::Method;
+use crate::solver::led::Led;
+use crate::solver::scans::ScanRows;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::log::Event;
+use crate::training::schedule::led::Group;
+use crate::training::schedule::pass::{train_by, Held, InPasses, Passes};
+use crate::training::schedule::streaming::{learn, Streaming};
+use crate::training::tallies::Tallies;
+
+/// Rows that arrive, whose heads may be led.
+pub(in crate::training) struct StreamedNewton<T> {
+    streaming: Streaming<T>,
+    /// None where no head is led, or none any more.
+    group: Option<Group>,
+    /// Whether the last pass has ended, and none has begun since.
+    between: bool,
+}
+
+impl<T: Real> StreamedNewton<T> {
+    pub(in crate::training) fn new(streaming: Streaming<T>) -> Result<Self, TrainError> {
+        let mut this = Self {
+            streaming,
+            group: None,
+            between: false,
+        };
+        this.begin()?;
+        Ok(this)
+    }
+
+    fn begin(&mut self) -> Result<(), TrainError> {
+        let solver = &self.streaming.passes.solver;
+        self.between = false;
+        self.group = match solver.leading() {
+            Some(_) => {
+                let mut group = Group::new(solver, &self.streaming.facts);
+                group.next(solver)?;
+                group.begin_whole();
+                Some(group)
+            }
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// What is due next while heads are led; gives back the values it took, None where it must wait.
+    fn lead(&mut self) -> Result<Option<usize>, TrainError> {
+        let Some(group) = &mut self.group else {
+            return Ok(None);
+        };
+        let Streaming { passes, level, .. } = &mut self.streaming;
+        if let Some(values) = group.between(&mut passes.solver, *level) {
+            return Ok(Some(values));
+        }
+        if group.visits() {
+            if std::mem::take(&mut self.between) {
+                passes.begin_led();
+            }
+            return Ok(self.take_batch());
+        }
+        if group.next(&passes.solver)? {
+            group.begin_whole();
+            return Ok(Some(0));
+        }
+        self.group = None;
+        passes.solver.end_leading();
+        if !passes.solver.done() {
+            passes.begin_first()?;
+        }
+        // the step ends here: another one goes on without heads that are led
+        Ok(Some(usize::MAX))
+    }
+
+    /// Visits the oldest batch of rows; None when there is none.
+    fn take_batch(&mut self) -> Option<usize> {
+        let Streaming {
+            passes,
+            consumer,
+            facts,
+            level,
+            learner,
+            ..
+        } = &mut self.streaming;
+        let (group, batch) = (self.group.as_mut()?, consumer.front()?);
+        let values = level.run(Visit {
+            solver: &mut passes.solver,
+            led: &mut group.led,
+            rows: VisitedBatch::as_stored(Batch::new(batch.words, facts.dense)),
+            count: &mut passes.rows,
+        });
+        if let (Some(learner), 1) = (learner, passes.begun) {
+            learn(learner, facts, batch.words);
+        }
+        passes.keep(batch.words, facts.dense);
+        let last = batch.ends == Ends::Pass;
+        consumer.release();
+        if last {
+            group.end_pass(&mut passes.solver, *level);
+            let nothing = Held {
+                rows: 0,
+                evictions: 0,
+            };
+            passes.note((Event::Pass, None), nothing);
+            self.between = true;
+        }
+        Some(values)
+    }
+}
+
+impl<T: Real> InPasses for StreamedNewton<T> {
+    type Number = T;
+
+    fn passes(&self) -> &Passes<T> {
+        &self.streaming.passes
+    }
+
+    fn passes_mut(&mut self) -> &mut Passes<T> {
+        &mut self.streaming.passes
+    }
+
+    fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        match self.group.is_some() {
+            true => train_by(self, budget_values, |this, _| this.lead()),
+            false => self.streaming.train(budget_values),
+        }
+    }
+
+    fn suit(&self, solver: &mut Solver<T>) {
+        self.streaming.suit(solver);
+    }
+
+    fn begin_anew(&mut self) -> Result<(), TrainError> {
+        self.streaming.begin_anew()?;
+        self.begin()
+    }
+
+    fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
+        self.streaming.scan(sums, budget_values)
+    }
+
+    fn kept(&self) -> Tallies {
+        self.streaming.kept()
+    }
+
+    fn learned_metrics(&self) -> Vec<Metric> {
+        self.streaming.learned_metrics()
+    }
+}
+
+/// Visits the rows of a batch; gives back the values gone through.
+struct Visit<'a, T> {
+    solver: &'a mut Solver<T>,
+    led: &'a mut [Led],
+    rows: VisitedBatch<'a>,
+    count: &'a mut usize,
+}
+
+impl<T: Real> Work for Visit<'_, T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> usize {
+        *self.count += self.rows.clone().count();
+        self.solver.visit_led_batch::<K>(self.led, self.rows)
+    }
+}
