@@ -3,7 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::wait::failed_elsewhere;
 use pgsvm_core::kernels::KernelError;
-use pgsvm_core::{CacheError, LowRankError, NewtonRefused, Problem, ReadError, TrainError};
+use pgsvm_core::{CacheError, LowRankError, Problem, ReadError, TrainError};
 
 pub fn other_role_failed() -> ! {
     failed_elsewhere("the other role of the training failed without an error")
@@ -122,12 +122,9 @@ pub fn train_failure(error: TrainError) -> Failure {
             Code::ERRCODE_OUT_OF_MEMORY,
             format!("out of memory for {bytes} bytes of dual variables and weights"),
         ),
-        TrainError::Newton(refused) => {
-            let hint = match refused {
-                NewtonRefused::Loss => "loss => 'squared_hinge'",
-                NewtonRefused::Features(_) => "solver => 'auto'",
-            };
-            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, refused.to_string()).hint(hint)
+        TrainError::NewtonLoss => {
+            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+                .hint("loss => 'squared_hinge'")
         }
         TrainError::Plan(error) => {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())

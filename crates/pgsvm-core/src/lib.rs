@@ -66,8 +66,8 @@ pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Inner, Leader, NewtonRefused, Order, Picks, Policy, Problem, ProblemError,
-    Proximal, StopRule, Timing, Updates,
+    self, Compression, Inner, Leader, Order, Picks, Policy, Problem, ProblemError, Proximal,
+    StopRule, Timing, Updates,
 };
 pub use task::report::{
     relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,

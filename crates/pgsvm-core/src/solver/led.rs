@@ -26,10 +26,28 @@ pub(crate) struct Led {
 }
 
 impl Led {
-    /// Visits a row, whose dual variable is among these. Gives back the values gone through.
+    /// This is to be done next.
+    pub(crate) fn go_on(&mut self, next: Next) {
+        self.next = next;
+        self.visits = !matches!(next, Next::Sampled | Next::Arrived | Next::GivenUp);
+    }
+
+    /// Visits a row, whose dual variable is among these: 0 beyond the margin. Gives back the values gone through.
     #[inline(always)]
     fn visit<K: Isa>(&mut self, row: &Row<'_>, order: Order, alpha: &mut [f32]) -> usize {
         let own = &mut alpha[row.ordinal()];
+        match self.next {
+            Next::Product if *own == 0.0 => return 1,
+            Next::Product => {
+                self.newton.add_product::<K>(row);
+                return row.values();
+            }
+            Next::Line => {
+                self.newton.add_to_line::<K>(row);
+                return row.values();
+            }
+            _ => {}
+        }
         let (dual, products) = self.newton.visit::<K>(row, order, *own != 0.0);
         *own = dual as f32;
         row.values() + products / PRODUCTS_PER_VALUE
@@ -82,7 +100,11 @@ impl<T: Real> Solver<T> {
             let order = led.newton.order(block);
             let alpha = &mut singles.heads[led.head].alpha;
             for slot in slots.clone() {
-                values += led.visit::<K>(&page.row(slot), order, alpha);
+                // rows beyond the margin need not be fetched
+                values += match led.next {
+                    Next::Product if alpha[slot] == 0.0 => 1,
+                    _ => led.visit::<K>(&page.row(slot), order, alpha),
+                };
             }
         }
         values

@@ -4,6 +4,8 @@
 //! heads.
 
 pub(crate) mod choice;
+mod conjugate;
 pub(crate) mod head;
+mod line;
 pub(crate) mod pace;
 pub(crate) mod sums;

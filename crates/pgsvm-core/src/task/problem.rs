@@ -137,28 +137,6 @@ pub enum Leader {
     Nobody,
 }
 
-/// Why Newton's method cannot lead, though it was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewtonRefused {
-    /// It minimizes the squared hinge alone.
-    Loss,
-    /// There are so many features, more than [`Problem::MOST_NEWTON_FEATURES`].
-    Features(usize),
-}
-
-impl fmt::Display for NewtonRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = Problem::MOST_NEWTON_FEATURES;
-        match self {
-            Self::Loss => write!(f, "Newton's method minimizes the squared hinge loss only"),
-            Self::Features(features) => write!(
-                f,
-                "Newton's method takes {most} features at most, but there are {features}"
-            ),
-        }
-    }
-}
-
 /// A checked training problem. See the crate's head for the objective.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
@@ -211,8 +189,6 @@ impl Problem {
     pub const MAX_TRAINERS: usize = 64;
     /// Rounds over a block unless told otherwise.
     pub const DEFAULT_INNER_ROUNDS: u32 = 10;
-    /// Features that Newton's method has at most: its matrix takes four bytes for each pair of them.
-    pub const MOST_NEWTON_FEATURES: usize = 2048;
     /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
     pub const MOST_INNER_ROUNDS: u32 = 1000;
     /// Most updates of Pegasos by sets of a block: beyond, rows by themselves are the same.

@@ -5,7 +5,6 @@ use std::fmt;
 use crate::base::memory::OutOfMemory;
 use crate::cache::CacheError;
 use crate::task::plan::PlanError;
-use crate::task::problem::NewtonRefused;
 
 /// Why training cannot go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +17,8 @@ pub enum TrainError {
     Head { head: usize },
     /// A start that does not have one dual variable for each row of the final head, or a weight for each feature.
     Start { head: usize },
-    /// Newton's method cannot lead.
-    Newton(NewtonRefused),
+    /// Newton's method was asked for, with a loss that it does not minimize.
+    NewtonLoss,
     /// The plan cannot be carried out.
     Plan(PlanError),
     /// The reader gave up.
@@ -37,7 +36,7 @@ impl fmt::Display for TrainError {
             Self::Start { head } => {
                 write!(f, "what is to begin from does not fit head {head}")
             }
-            Self::Newton(refused) => refused.fmt(f),
+            Self::NewtonLoss => write!(f, "Newton's method minimizes the squared hinge loss only"),
             Self::Plan(error) => error.fmt(f),
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }

@@ -116,8 +116,8 @@ impl<T: Real> Run<T> {
             c,
             layout,
         } = StageHeads::first(goal, problem, &facts, &positive_weights)?;
-        if let Some(refused) = choice::refusal(problem, &facts) {
-            return Err(TrainError::Newton(refused));
+        if choice::refuses(problem) {
+            return Err(TrainError::NewtonLoss);
         }
         let random = Random::new(problem.seed(), Stream::Trainer);
         let mut solver = Solver::new(problem, &specs, &facts, together)?;

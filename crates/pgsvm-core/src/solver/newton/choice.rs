@@ -9,7 +9,7 @@ use crate::solver::newton::head::{Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
-use crate::task::problem::{Leader, NewtonRefused, Policy, Problem, Proximal};
+use crate::task::problem::{Leader, Policy, Problem, Proximal};
 
 /// How heads are led.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +46,14 @@ pub(crate) fn leading(
 ) -> Option<Leading> {
     let can = problem.loss() == Loss::SquaredHinge
         && problem.policy() == Policy::Cached
-        && !specs.is_empty()
-        && facts.features <= Problem::MOST_NEWTON_FEATURES;
+        && !specs.is_empty();
     let does = can
         && match problem.leader() {
             Leader::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
-                together >= facts.rows && leaves_open(problem, specs) && pays(facts, problem.trainers(), all_c)
+                together >= facts.rows
+                    && leaves_open(problem, specs)
+                    && pays(facts, problem.trainers(), all_c)
             }
             Leader::Newton => true,
             Leader::Nobody => false,
@@ -70,21 +71,17 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
         && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
-/// Why heads that are to be led cannot be.
-pub(crate) fn refusal(problem: &Problem, facts: &Facts) -> Option<NewtonRefused> {
-    let asked = problem.leader() == Leader::Newton;
-    let most = Problem::MOST_NEWTON_FEATURES;
-    match () {
-        () if !asked => None,
-        () if problem.loss() != Loss::SquaredHinge => Some(NewtonRefused::Loss),
-        () if facts.features > most => Some(NewtonRefused::Features(facts.features)),
-        () => None,
-    }
+/// Whether heads are to be led that cannot be: it minimizes the squared hinge alone.
+pub(crate) fn refuses(problem: &Problem) -> bool {
+    problem.leader() == Leader::Newton && problem.loss() != Loss::SquaredHinge
 }
 
 /// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.
 fn pays(facts: &Facts, trainers: usize, all_c: impl ExactSizeIterator<Item = f64>) -> bool {
     let costs = Costs::new(facts);
+    if costs.by_products {
+        return false;
+    }
     let (rows, length) = (costs.rows.max(1.0), costs.length as f64);
     let heads = all_c.len();
     let visits = all_c.map(|c| visits(facts, &costs, c)).sum::<f64>() / heads.max(1) as f64;
@@ -112,9 +109,9 @@ fn visits(facts: &Facts, costs: &Costs, c: f64) -> f64 {
 }
 
 /// Heads led at a time: as many as their matrices fit, at least one.
-pub(crate) fn at_a_time(features: usize) -> usize {
+pub(crate) fn at_a_time(costs: &Costs) -> usize {
     const BYTES: usize = 24 << 20;
-    (BYTES / Newton::bytes(features)).max(1)
+    (BYTES / Newton::bytes(costs)).max(1)
 }
 
 #[cfg(test)]

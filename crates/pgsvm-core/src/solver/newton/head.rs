@@ -17,10 +17,13 @@
 //! holds a weight, and has just left the margin, would let go of it otherwise, and the step lead far beyond the margin again.
 //! Where P rose all the same, another step is taken from the best: to the smallest point of the quadratic of the rows within
 //! the margin at either end of the first, those beyond it at the best pulled back to it (their loss taken as (1 - m)^2 on both
-//! sides). Without a new H, or where P rises again and again, the step is shortened to the smallest point of the cubic through
-//! both primals and slopes.
+//! sides). Without a new H, or where P rises again and again, a pass finds where on the way P is lowest ([`super::line`]), and
+//! the step ends there.
 //! Stop: (P - D) / P of a pass is within the tolerance. Every pass ends with a certificate of its own weights, in 64 bits and
 //! with dual variables that are a function of w, so that it holds whatever the scale of the features.
+//!
+//! Where features are many the step comes from conjugate gradients instead ([`super::conjugate`]); then only the rows within the
+//! margin are in H, and where P rises the step is shortened.
 //!
 //! Where the intercept is free its weight is not in the norm, and dual variables must balance, sum a y = 0: those of the
 //! heavier side are multiplied by what makes them.
@@ -35,6 +38,8 @@ use crate::linalg::gram::Gram;
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
+use crate::solver::newton::conjugate::Conjugate;
+use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{Costs, Pace};
 use crate::solver::newton::sums::{Order, Places, Side, Sums, Visited};
 use crate::solver::sums::tally::Tally;
@@ -48,11 +53,8 @@ const SAMPLE_PASSES: u32 = 12;
 const DUAL_ROUNDING: f64 = 1e-12;
 /// Passes over all rows after which what was found is handed over as it is.
 pub(super) const MOST_PASSES: u32 = 100;
-/// Steps from the same weights that may lead to a larger primal before they are shortened.
+/// Steps from the same weights that may lead to a larger primal before one of them is shortened.
 const MOST_RISES: i32 = 3;
-/// Steps are shortened to this part at least, and to this one at most.
-const SHORTEST: f64 = 0.02;
-const LONGEST: f64 = 0.7;
 /// A primal that is higher by no more than this part of itself has not risen: so much is rounding.
 const ROUNDING: f64 = 1e-13;
 
@@ -63,6 +65,10 @@ pub(crate) enum Next {
     Pass,
     /// A step of the factorization.
     Factor,
+    /// A pass over the rows within the margin, for the product of the Hessian and a direction.
+    Product,
+    /// A pass over all rows, for where on the way to the last weights P is lowest.
+    Line,
     /// The sample has said what it can.
     Sampled,
     /// Nothing: the gap of the last pass is within the tolerance.
@@ -89,27 +95,32 @@ pub(crate) struct Given {
 
 /// The method for one head.
 pub(crate) struct Newton {
-    visited: Visited,
+    pub(super) visited: Visited,
     /// C where all rows are gone over: that of a sample is larger by what it leaves out.
     c: f64,
-    free: bool,
-    tolerance: f64,
+    pub(super) free: bool,
+    pub(super) tolerance: f64,
     max_passes: u32,
+    /// Whether passes for products are among those.
+    counts_products: bool,
     w: Vec<f64>,
-    step: Vec<f64>,
+    pub(super) step: Vec<f64>,
     best: Vec<f64>,
-    best_primal: f64,
-    /// g' s at the best, of the step that was taken from there: below 0.
-    slope: f64,
+    pub(super) best_primal: f64,
     /// At the weights of the pass, and at the best.
-    gradient: Vec<f64>,
-    best_gradient: Vec<f64>,
-    /// Steps from the best that led to a larger primal.
+    pub(super) gradient: Vec<f64>,
+    pub(super) best_gradient: Vec<f64>,
+    /// Steps from the best that led to a larger primal, and whether the one under way is where that is lowest.
     rises: i32,
-    /// What makes the diagonal of the Hessian 1.
-    scales: Vec<f64>,
-    sums: Sums,
+    is_shortened: bool,
+    /// What is known of the way from the best, in a pass over it.
+    line: Option<Line>,
+    /// What makes the diagonal of the Hessian 1; of conjugate gradients its square.
+    pub(super) scales: Vec<f64>,
+    pub(super) sums: Sums,
     factor: Option<Cholesky>,
+    /// Where steps are found by conjugate gradients, how far they are.
+    pub(super) conjugate: Option<Conjugate>,
     /// Whether the pass gathers the Hessian.
     gathers: bool,
     samples: bool,
@@ -143,18 +154,24 @@ impl Newton {
             c: given.c,
             free: given.free,
             tolerance: given.tolerance,
-            max_passes: given.max_passes.min(MOST_PASSES),
+            max_passes: match costs.by_products && costs.streams {
+                true => given.max_passes,
+                false => given.max_passes.min(MOST_PASSES),
+            },
+            counts_products: costs.streams,
             w: given.w,
             step: zeros(length)?,
             best: zeros(length)?,
             best_primal: f64::INFINITY,
-            slope: 0.0,
             gradient: zeros(length)?,
             best_gradient: zeros(length)?,
             rises: 0,
+            is_shortened: false,
+            line: None,
             scales: zeros(length)?,
-            sums: Sums::new(length)?,
+            sums: Sums::new(length, !costs.by_products)?,
             factor: None,
+            conjugate: costs.by_products.then(Conjugate::default),
             gathers: true,
             samples: false,
             pace: Pace::new(costs),
@@ -169,10 +186,13 @@ impl Newton {
         })
     }
 
-    /// Bytes for so many features.
-    pub(crate) fn bytes(features: usize) -> usize {
-        let length = features + 1;
-        Gram::bytes(length) + 8 * 9 * length
+    /// Bytes that it takes where passes cost so much.
+    pub(crate) fn bytes(costs: &Costs) -> usize {
+        let matrix = match costs.by_products {
+            true => 0,
+            false => Gram::bytes(costs.length),
+        };
+        matrix + 8 * 10 * costs.length
     }
 
     /// Begins to go over a part of the rows, one in `part`.
@@ -186,12 +206,16 @@ impl Newton {
     pub(crate) fn begin_whole(&mut self) {
         self.samples = false;
         self.pace.begin();
-        let share = self.pace.share;
+        let share = match self.conjugate {
+            Some(_) => 1,
+            None => self.pace.share,
+        };
         self.begin(self.c, share);
     }
 
     fn begin(&mut self, c: f64, share: u32) {
         self.visited.c = c;
+        (self.rises, self.is_shortened) = (0, false);
         self.best_primal = f64::INFINITY;
         self.pace.share = share;
         self.begin_pass(true);
@@ -199,7 +223,8 @@ impl Newton {
 
     fn begin_pass(&mut self, gathers: bool) {
         self.gathers = gathers;
-        self.sums.squares = match gathers && self.pace.share > 1 {
+        let needs_squares = self.pace.share > 1 || self.conjugate.is_some();
+        self.sums.squares = match gathers && needs_squares {
             // the room is there already, or the Hessian does without
             true => self
                 .sums
@@ -209,11 +234,11 @@ impl Newton {
             false => None,
         };
         self.sums.clear();
-        if gathers {
+        if let Some(gram) = self.sums.gram.as_mut().filter(|_| gathers) {
             if let Some(factor) = self.factor.take() {
-                *self.sums.gram.sums_mut() = factor.into_memory();
+                *gram.sums_mut() = factor.into_memory();
             }
-            self.sums.gram.clear();
+            gram.clear();
         }
     }
 
@@ -236,9 +261,10 @@ impl Newton {
         order: Order,
         before: bool,
     ) -> (f64, usize) {
+        let looks_back = self.gathers && self.conjugate.is_none();
         let at = Places {
             w: &self.w,
-            best: (self.gathers && self.best_primal.is_finite()).then_some(&self.best),
+            best: (looks_back && self.best_primal.is_finite()).then_some(&self.best),
             again: self.rises > 0,
         };
         self.sums
@@ -280,8 +306,19 @@ impl Newton {
         self.best_primal == self.state.primal
     }
 
-    /// Ends a pass.
-    pub(crate) fn end_pass(&mut self, level: Level) -> Next {
+    /// Ends a pass of this kind.
+    pub(crate) fn end(&mut self, pass: Next, level: Level) -> Next {
+        match pass {
+            Next::Product => {
+                self.passes += u32::from(self.counts_products);
+                self.end_product(self.passes + 1 >= self.max_passes)
+            }
+            Next::Line => self.end_line(),
+            _ => self.end_pass(level),
+        }
+    }
+
+    fn end_pass(&mut self, level: Level) -> Next {
         match self.samples {
             true => self.sampled += 1,
             false => self.passes += 1,
@@ -301,14 +338,18 @@ impl Newton {
             }
             return self.give_up();
         }
-        if self.gathers {
-            level.run(Finish(&mut self.sums.gram));
+        if let Some(gram) = self.sums.gram.as_mut().filter(|_| self.gathers) {
+            level.run(Finish(gram));
         }
         if primal > self.best_primal * (1.0 + ROUNDING) {
             self.rises += 1;
             self.pace.be_careful();
-            if !self.gathers || self.rises > MOST_RISES {
-                return self.shorten(primal);
+            if !self.gathers || self.conjugate.is_some() || self.rises > MOST_RISES {
+                return match self.is_shortened {
+                    // lower than where it was lowest is nothing that 64 bits can tell
+                    true => self.give_up(),
+                    false => self.begin_line(),
+                };
             }
             for (step, (g, beyond)) in self
                 .step
@@ -319,13 +360,14 @@ impl Newton {
             }
             return self.begin_factoring();
         }
-        self.rises = 0;
+        (self.rises, self.is_shortened) = (0, false);
         self.stand_here(primal);
         self.best_gradient.copy_from_slice(&self.gradient);
         for (step, g) in self.step.iter_mut().zip(&self.gradient) {
             *step = -g;
         }
         match self.gathers {
+            true if self.conjugate.is_some() => self.begin_products(),
             true => self.begin_factoring(),
             false => self.take_step(),
         }
@@ -338,7 +380,7 @@ impl Newton {
     }
 
     /// It stays at the best weights.
-    fn give_up(&mut self) -> Next {
+    pub(super) fn give_up(&mut self) -> Next {
         if self.best_primal.is_finite() {
             self.w.copy_from_slice(&self.best);
         }
@@ -389,15 +431,41 @@ impl Newton {
         }
     }
 
-    /// P rose: a shorter step from the best, with the Hessian of more rows.
-    fn shorten(&mut self, primal: f64) -> Next {
-        let slope = product(&self.gradient, &self.step);
-        let part = lowest(self.best_primal, self.slope, primal, slope);
-        self.slope *= part;
+    /// P rose: a pass says where on the way from the best it is lowest.
+    fn begin_line(&mut self) -> Next {
+        // the room of a few thousand numbers
+        match Line::new() {
+            Ok(line) => {
+                self.line = Some(line);
+                Next::Line
+            }
+            Err(_) => self.give_up(),
+        }
+    }
+
+    /// Adds a row to what is known of the way from the best.
+    #[inline(always)]
+    pub(crate) fn add_to_line<K: Isa>(&mut self, row: &Row<'_>) {
+        if let Some(line) = &mut self.line {
+            self.visited
+                .add_to_line::<K>(line, (&self.best, &self.step), row);
+        }
+    }
+
+    /// Ends the pass over the way from the best: the step is shortened, and the next pass has the Hessian of all rows.
+    fn end_line(&mut self) -> Next {
+        let ends = self.w.len() - usize::from(self.free);
+        let (best, step) = (&self.best[..ends], &self.step[..ends]);
+        let own = (product(best, step), product(step, step));
+        let line = self.line.take();
+        let Some(part) = line.and_then(|line| line.lowest(own, self.visited.c)) else {
+            return self.give_up();
+        };
         for ((w, step), best) in self.w.iter_mut().zip(&mut self.step).zip(&self.best) {
             *step *= part;
             *w = best + *step;
         }
+        self.is_shortened = true;
         self.begin_pass(true);
         Next::Pass
     }
@@ -406,13 +474,16 @@ impl Newton {
     fn begin_factoring(&mut self) -> Next {
         let last = self.w.len() - 1;
         let sums = &mut self.sums;
+        let Some(gram) = &mut sums.gram else {
+            return Next::GivenUp;
+        };
         let share = match sums.gathered > 0.0 {
             true => sums.costs / sums.gathered,
             false => 1.0,
         };
         let curvature = 2.0 * self.visited.c;
         let constant = sums.costs * self.visited.intercept * self.visited.intercept;
-        let mut matrix = std::mem::replace(sums.gram.sums_mut(), Lower::NONE);
+        let mut matrix = std::mem::replace(gram.sums_mut(), Lower::NONE);
         for (column, scale) in self.scales.iter_mut().enumerate() {
             let mut square = share * matrix.get(column, column);
             if let Some(squares) = &sums.squares {
@@ -469,7 +540,11 @@ impl Newton {
         for (step, scale) in self.step.iter_mut().zip(&self.scales) {
             *step *= scale;
         }
-        self.slope = product(&self.step, &self.best_gradient);
+        self.go(gain)
+    }
+
+    /// Takes the step from the best, which is expected to lower P by `gain`, and says what the next pass is to sum up.
+    pub(super) fn go(&mut self, gain: f64) -> Next {
         for ((w, step), best) in self.w.iter_mut().zip(&self.step).zip(&self.best) {
             *w = best + step;
         }
@@ -484,7 +559,9 @@ impl Newton {
         // what the gap is where dual variables are not multiplied: unlike it not bounded, so that it falls from the start
         let left = 0.5 * product(&self.best_gradient, &self.best_gradient) / self.best_primal;
         let within = self.sums.tally.support;
-        let gathers = self.samples || self.pace.gathers(self.tolerance, left, within);
+        let gathers = self.samples
+            || self.conjugate.is_some()
+            || self.pace.gathers(self.tolerance, left, within);
         self.begin_pass(gathers);
         Next::Pass
     }
@@ -514,17 +591,6 @@ fn balanced(negative: f64, positive: f64) -> [f64; 2] {
                 1.0
             },
         ],
-    }
-}
-
-/// Where the cubic with these values and slopes at 0 and 1 is lowest, within bounds; the first slope is below 0.
-fn lowest(from: f64, slope: f64, to: f64, rising: f64) -> f64 {
-    let d = slope + rising - 3.0 * (to - from);
-    let root = (d * d - slope * rising).max(0.0).sqrt();
-    let part = 1.0 - (rising + root - d) / (rising - slope + 2.0 * root);
-    match part.is_finite() {
-        true => part.clamp(SHORTEST, LONGEST),
-        false => SHORTEST,
     }
 }
 

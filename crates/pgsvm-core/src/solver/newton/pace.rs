@@ -28,6 +28,8 @@ const PART_RATE: f64 = 0.2;
 /// A rate behind which more rows are gathered, and how many times as many.
 const SLOW: f64 = 0.35;
 const GROWTH: u32 = 4;
+/// Features of a matrix at most: it takes four bytes for each pair of them.
+pub(crate) const MOST_FEATURES: usize = 2048;
 /// Products are always gathered where they cost less than this share of a pass.
 const CHEAP: f64 = 0.4;
 
@@ -41,6 +43,10 @@ pub(crate) struct Costs {
     pub(crate) row: f64,
     /// A factorization.
     pub(crate) factor: f64,
+    /// Whether steps are found by products with the Hessian, which then is no matrix.
+    pub(crate) by_products: bool,
+    /// Whether rows arrive for each pass anew, those for products too.
+    pub(crate) streams: bool,
     /// Values of one row, and features, each with the constant.
     pub(super) values: f64,
     pub(super) length: usize,
@@ -60,6 +66,8 @@ impl Costs {
             pass: (facts.rows * facts.mean_row_words.max(1)) as f64,
             row,
             factor: n * n * n / 6.0 / PRODUCTS_PER_VALUE as f64,
+            streams: false,
+            by_products: length > MOST_FEATURES + 1,
             values: values as f64,
             length,
         }

@@ -5,6 +5,7 @@ use crate::base::zeros::zeros;
 use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+use crate::solver::newton::line::Line;
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
 
@@ -26,6 +27,26 @@ impl Visited {
         let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
         let constant = self.intercept * w[w.len() - 1];
         score + f64::dot_sparse::<K>(row.sparse(), w) + constant
+    }
+}
+
+impl Visited {
+    /// Adds a row to what is known of the way from `best` by `step`.
+    #[inline(always)]
+    pub(super) fn add_to_line<K: Isa>(
+        &self,
+        line: &mut Line,
+        (best, step): (&[f64], &[f64]),
+        row: &Row<'_>,
+    ) {
+        let y = f64::from(self.signs[row.group()]);
+        if y == 0.0 {
+            return;
+        }
+        let weight = if y > 0.0 { self.positive_weight } else { 1.0 };
+        let within = 1.0 - y * self.score::<K>(row, best);
+        let cost = f64::from(row.cost()) * weight;
+        line.add(cost, within, -y * self.score::<K>(row, step));
     }
 }
 
@@ -58,7 +79,8 @@ pub(super) struct Sums {
     pub(super) sides: [Side; 2],
     pub(super) tally: Tally,
     /// Products of the rows of the Hessian, of those that are gathered.
-    pub(super) gram: Gram,
+    /// None where no matrix is summed up.
+    pub(super) gram: Option<Gram>,
     /// Squares of their values by column, of all rows: None where all are gathered anyway, or none.
     pub(super) squares: Option<Vec<f64>>,
     /// Sum of 2 C c (1 - m) y x of its rows that are beyond the margin at the best weights.
@@ -78,7 +100,7 @@ pub(crate) enum Order {
 }
 
 impl Sums {
-    pub(super) fn new(length: usize) -> Result<Self, OutOfMemory> {
+    pub(super) fn new(length: usize, matrix: bool) -> Result<Self, OutOfMemory> {
         let side = || {
             Ok::<_, OutOfMemory>(Side {
                 v: zeros(length)?,
@@ -91,7 +113,7 @@ impl Sums {
         Ok(Self {
             sides: [side()?, side()?],
             tally: Tally::EMPTY,
-            gram: Gram::new(length)?,
+            gram: matrix.then(|| Gram::new(length)).transpose()?,
             squares: None,
             beyond: zeros(length)?,
             costs: 0.0,
@@ -181,11 +203,11 @@ impl Sums {
         if let Some(squares) = &mut self.squares {
             add_squares(squares, cost, dense, sparse);
         }
-        if order == Order::First {
+        let Some(gram) = self.gram.as_mut().filter(|_| order == Order::Second) else {
             return (y * dual, 0);
-        }
+        };
         self.gathered += cost;
-        let products = self.gram.add::<K>(Added {
+        let products = gram.add::<K>(Added {
             dense,
             sparse,
             constant: head.intercept,
@@ -193,6 +215,22 @@ impl Sums {
         });
         (y * dual, products)
     }
+}
+
+/// sum += 2 C c <direction, x> x of a row, the intercept's constant behind its features.
+#[inline(always)]
+pub(super) fn add_product<K: Isa>(
+    head: &Visited,
+    (direction, sum): (&[f64], &mut [f64]),
+    row: &Row<'_>,
+) {
+    let positive = head.signs[row.group()] > 0;
+    let weight = if positive { head.positive_weight } else { 1.0 };
+    let by = 2.0 * head.c * f64::from(row.cost()) * weight * head.score::<K>(row, direction);
+    let dense = row.dense();
+    f64::add_dense::<K>(&mut sum[..dense.len()], by, dense);
+    f64::add_sparse::<K>(sum, by, row.sparse());
+    sum[direction.len() - 1] += by * head.intercept;
 }
 
 /// squares += cost x^2, by column

@@ -27,12 +27,18 @@ pub(in crate::training) struct Group {
 }
 
 impl Group {
-    /// Of no heads as yet.
-    pub(in crate::training) fn new<T: Real>(solver: &Solver<T>, facts: &Facts) -> Self {
+    /// Of no heads as yet. `streams`: rows arrive for each pass anew.
+    pub(in crate::training) fn new<T: Real>(
+        solver: &Solver<T>,
+        facts: &Facts,
+        streams: bool,
+    ) -> Self {
+        let mut costs = Costs::new(facts);
+        costs.streams = streams;
         Self {
-            costs: Costs::new(facts),
+            costs,
             heads: solver.len(),
-            at_a_time: at_a_time(facts.features),
+            at_a_time: at_a_time(&costs),
             led: Vec::new(),
             computes: 0,
             whole: true,
@@ -77,7 +83,7 @@ impl Group {
         self.whole = whole;
         self.computes = self.led.len();
         for led in &mut self.led {
-            led.visits = true;
+            led.go_on(Next::Pass);
         }
     }
 
@@ -86,16 +92,27 @@ impl Group {
         self.led.iter().any(|led| led.visits)
     }
 
-    /// Ends the pass for every head.
-    pub(in crate::training) fn end_pass<T: Real>(&mut self, solver: &mut Solver<T>, level: Level) {
+    /// Ends the pass for every head. Whether one of them knows its primal by it.
+    pub(in crate::training) fn end_pass<T: Real>(
+        &mut self,
+        solver: &mut Solver<T>,
+        level: Level,
+    ) -> bool {
+        let mut evaluates = false;
         for led in self.led.iter_mut().filter(|led| led.visits) {
-            led.next = led.newton.end_pass(level);
-            led.visits = matches!(led.next, Next::Pass | Next::Factor);
-            if self.whole {
-                solver.take_led(led);
+            let evaluated = led.next == Next::Pass;
+            evaluates |= evaluated;
+            let next = led.newton.end(led.next, level);
+            led.go_on(next);
+            match (evaluated, led.next) {
+                _ if !self.whole => {}
+                (true, _) => solver.take_led(led),
+                (false, Next::GivenUp) => solver.leave_led(led),
+                (false, _) => {}
             }
         }
         self.computes = 0;
+        evaluates
     }
 
     /// Goes on with what is to be computed before the next pass; gives back the values that it took, None where that is all.
@@ -112,8 +129,8 @@ impl Group {
         self.computes += place;
         let led = &mut self.led[self.computes];
         let products = led.newton.products();
-        led.next = led.newton.factor(level);
-        led.visits = matches!(led.next, Next::Pass | Next::Factor);
+        let next = led.newton.factor(level);
+        led.go_on(next);
         if led.next == Next::GivenUp && self.whole {
             solver.leave_led(led);
         }

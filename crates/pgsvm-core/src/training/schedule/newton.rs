@@ -123,7 +123,7 @@ struct Approach {
 impl Approach {
     fn new<T: Real>(solver: &Solver<T>, facts: &Facts, seed: u64) -> Result<Self, OutOfMemory> {
         let mut this = Self {
-            group: Group::new(solver, facts),
+            group: Group::new(solver, facts, false),
             samples: Vec::new(),
             sample: Vec::new(),
             random: Random::new(seed, Stream::Split),
@@ -226,8 +226,8 @@ impl Approach {
 
     /// Ends the pass for every head.
     fn end_pass<T: Real>(&mut self, resident: &mut Resident<T>, level: Level) {
-        self.group.end_pass(resident.solver_mut(), level);
-        if self.sample.is_empty() {
+        let evaluates = self.group.end_pass(resident.solver_mut(), level);
+        if evaluates && self.sample.is_empty() {
             resident.note_pass();
         }
         self.block = 0;

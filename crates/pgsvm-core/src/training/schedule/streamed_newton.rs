@@ -47,7 +47,7 @@ impl<T: Real> StreamedNewton<T> {
         self.between = false;
         self.group = match solver.leading() {
             Some(_) => {
-                let mut group = Group::new(solver, &self.streaming.facts);
+                let mut group = Group::new(solver, &self.streaming.facts, true);
                 group.next(solver)?;
                 group.begin_whole();
                 Some(group)
