@@ -49,10 +49,7 @@ pub fn of(
     let label_sql = label_of(&row, label, label_column, held_in).ok_or_else(|| {
         missing(label, &from).hint("Name the column that holds the labels: label => 'column'.")
     })?;
-    let mut list = match held_in.or_else(|| only_array(model, &columns)) {
-        Some(column) => vec![format!("{} AS {}", quote(&column.name), quote(HELD))],
-        None => columns_read(model, label, &columns, relation)?,
-    };
+    let mut list = columns_read(model, label, held_in, &columns, relation)?;
     list.extend(label_column.map(|_| quote(label)));
     Ok(Rows {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
@@ -83,14 +80,18 @@ fn label_of(
     }
 }
 
-/// The columns that the model reads, but for the label, and those that say which row it is. One that is not there is for the
-/// prediction to complain about.
+/// The column that holds all features, or else those that the model reads, but for the label, and those that say which row it is.
+/// One that is not there is for the prediction to complain about.
 fn columns_read(
     model: &Model,
     label: &str,
+    held_in: Option<&Column>,
     columns: &[Column],
     relation: pg_sys::Oid,
 ) -> Result<Vec<String>, Failure> {
+    if let Some(column) = held_in.or_else(|| only_array(model, columns)) {
+        return Ok(vec![format!("{} AS {}", quote(&column.name), quote(HELD))]);
+    }
     let is_there = |name: &&str| columns.iter().any(|column| column.name == *name);
     let read = model.features.columns().into_iter();
     let read = read.filter(|name| *name != label).filter(is_there);

@@ -101,9 +101,13 @@ impl FeatureForm {
         }
     }
 
-    /// Features before the file's first: index 0, which no file has.
-    fn first(self) -> u64 {
-        u64::from(self != Self::Array)
+    /// Weights of a head, with those of the features before the file's first: index 0, which no file has.
+    fn folding(self, scaling: &Scaling) -> Folding<'_> {
+        let mut weights = Folding::new(scaling, 0.0);
+        if self != Self::Array {
+            weights.push(0.0);
+        }
+        weights
     }
 }
 
@@ -180,11 +184,7 @@ fn read_heads(
 ) -> Result<Vec<StoredWeights>, Failure> {
     let scaling = Scaling::default();
     let places = labels.heads();
-    let of_head = |_: &usize| Folding::new(&scaling, 0.0);
-    let mut heads: Vec<_> = places.iter().map(of_head).collect();
-    for _ in 0..form.first() {
-        heads.iter_mut().for_each(|head| head.push(0.0));
-    }
+    let mut heads: Vec<_> = places.iter().map(|_| form.folding(&scaling)).collect();
     let (columns, lines) = (header.columns(), header.lines());
     let mut line = Vec::new();
     for at in 0..header.features {

@@ -59,10 +59,7 @@ fn query(
 ) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
-    let is_label = |column: &Column| column.name == model.label_column;
-    if !columns.iter().any(is_label) {
-        return Err(without_label(model, &relation));
-    }
+    check_label(model, &columns, &relation)?;
     // a column of the relation would stand for the row if it had the alias for its name
     let alias = quote(&free_name("pgsvm row", &columns));
     let label = format!(
@@ -83,13 +80,20 @@ fn query(
     Ok(CString::new(query).unwrap_or_default())
 }
 
-fn without_label(model: &Model, relation: &str) -> Failure {
-    Failure::new(
+/// Refuses a relation that lacks the label.
+fn check_label(model: &Model, columns: &[Column], relation: &str) -> Result<(), Failure> {
+    if columns
+        .iter()
+        .any(|column| column.name == model.label_column)
+    {
+        return Ok(());
+    }
+    Err(Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!("column \"{}\" does not exist", model.label_column),
     )
     .detail(format!(
         "It is the label of model \"{}\", which {relation} does not have.",
         model.name
-    ))
+    )))
 }

@@ -86,6 +86,33 @@ impl RowReceiver {
     }
 }
 
+/// A query that pushes its rows to the receiver.
+///
+/// # Safety
+/// Plan, text and snapshot are PostgreSQL's; all of it and the receiver stay in place while the query lives.
+unsafe fn described(
+    plan: *mut pg_sys::PlannedStmt,
+    text: *const core::ffi::c_char,
+    snapshot: pg_sys::Snapshot,
+    receiver: &mut RowReceiver,
+) -> *mut pg_sys::QueryDesc {
+    let (crosscheck, receiver) = (core::ptr::null_mut(), &mut receiver.head);
+    let (parameters, environment) = (core::ptr::null_mut(), core::ptr::null_mut());
+    // SAFETY: as the caller promises.
+    unsafe {
+        pg_sys::CreateQueryDesc(
+            plan,
+            text,
+            snapshot,
+            crosscheck,
+            receiver,
+            parameters,
+            environment,
+            0,
+        )
+    }
+}
+
 /// Detoasted values may pile up to this many bytes before the row context is reset.
 const ROW_CONTEXT_BYTES: usize = 256 * 1024;
 
@@ -129,16 +156,7 @@ impl Running {
             });
             let places = whole_rows::read_whole_rows(plan);
             let mut receiver = Box::new(RowReceiver::new(row_context, origins));
-            let desc = pg_sys::CreateQueryDesc(
-                plan,
-                planned.text,
-                snapshot,
-                core::ptr::null_mut(),
-                core::ptr::from_mut(&mut receiver.head),
-                core::ptr::null_mut(),
-                core::ptr::null_mut(),
-                0,
-            );
+            let desc = described(plan, planned.text, snapshot, &mut receiver);
             cut_off(|| pg_sys::ExecutorStart(desc, 0));
             let states = table_scans::states(desc);
             receiver.expect(&states, places);

@@ -142,14 +142,9 @@ impl Argument {
         // SAFETY: as the caller promises.
         unsafe { self.meet(model, datum) };
         if let Form::Held(held) = &mut self.form {
-            // SAFETY: as the caller promises; the features are valid while the row is.
-            unsafe {
-                let row = RowValue::open(datum);
-                return match held.features(model, &row)? {
-                    Some((argument, features)) => argument.decision(model, features),
-                    None => Ok(None),
-                };
-            }
+            // SAFETY: as the caller promises, for the row and what it holds.
+            let decision = unsafe { held.ask(model, datum, |it, held| it.decision(model, held)) };
+            return Ok(decision?.flatten());
         }
         // SAFETY: as the caller promises.
         let Some(row) = (unsafe { self.row(model, datum) })? else {
@@ -177,11 +172,8 @@ impl Argument {
             self.meet(model, datum);
             match &mut self.form {
                 Form::Held(held) => {
-                    let row = RowValue::open(datum);
-                    return match held.features(model, &row)? {
-                        Some((argument, features)) => argument.decisions(model, features, out),
-                        None => Ok(false),
-                    };
+                    let told = held.ask(model, datum, |it, held| it.decisions(model, held, out));
+                    return Ok(told?.unwrap_or(false));
                 }
                 Form::Array { .. } => {
                     let decision = self.decision(model, datum)?;
@@ -271,18 +263,16 @@ impl Argument {
         let Form::Held(held) = &mut self.form else {
             unreachable!("features that a column holds");
         };
-        // SAFETY: as the caller promises; the features are valid while the row is.
-        unsafe {
-            let row = RowValue::open(datum);
-            let Some((argument, features)) = held.features(model, &row)? else {
-                return Ok(false);
-            };
-            if argument.row(model, features)?.is_none() {
-                return Ok(false);
-            }
-            core::mem::swap(&mut argument.buffer, &mut self.buffer);
-            Ok(true)
-        }
+        let buffer = &mut self.buffer;
+        // SAFETY: as the caller promises, for the row and what it holds.
+        let read = unsafe {
+            held.ask(model, datum, |argument, features| {
+                let usable = argument.row(model, features)?.is_some();
+                core::mem::swap(&mut argument.buffer, buffer);
+                Ok(usable)
+            })
+        };
+        Ok(read?.unwrap_or(false))
     }
 
     /// Whether the row is used in which a NULL was found.

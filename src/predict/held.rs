@@ -47,8 +47,27 @@ impl Held {
         self.shape.bytes() + self.argument.as_ref().map_or(0, Argument::bytes)
     }
 
+    /// What `ask` makes of the features in a row that fits, and of how to read them; None where they are NULL.
+    ///
+    /// # Safety
+    /// `datum` is a row value.
+    #[inline]
+    pub unsafe fn ask<T>(
+        &mut self,
+        model: &Model,
+        datum: pg_sys::Datum,
+        ask: impl FnOnce(&mut Argument, pg_sys::Datum) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        // SAFETY: as the caller promises; the features are valid while the row is.
+        let row = unsafe { RowValue::open(datum) };
+        match self.features(model, &row)? {
+            Some((argument, features)) => ask(argument, features).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The features in a row that fits, valid while the row is, and how to read them; None where they are NULL.
-    pub fn features(
+    fn features(
         &mut self,
         model: &Model,
         row: &RowValue,

@@ -105,28 +105,27 @@ pub(super) fn folds(
     column: Option<&str>,
     order: Option<&str>,
 ) -> Result<Folds, Failure> {
-    let usual = "5 and 10 are usual";
-    let given = count.unwrap_or(USUAL_FOLDS);
-    let known =
-        |range: RangeInclusive<u32>| u32::try_from(given).ok().filter(|it| range.contains(it));
+    let count = count.unwrap_or(USUAL_FOLDS);
     match (column, order) {
         (Some(column), Some(_)) => Err(invalid(format!(
             "folds are the values of column \"{column}\", or go forward in the order of one, not both"
         ))
         .hint("Leave fold_column or fold_order out")),
         (Some(_), None) => Ok(Folds::Column),
+        // the first piece is only trained on
         (None, Some(_)) => {
-            let most = MOST_FOLDS - 1;
-            // the first piece is only trained on
-            let forward = known(1..=most).map(|count| Folds::Forward(count + 1));
-            forward.ok_or_else(|| {
-                let message = format!("folds in the order of a column must lie between 1 and {most}, not {given}");
-                invalid(message).hint(usual)
-            })
+            fold_count("folds in the order of a column", count, 1..=MOST_FOLDS - 1)
+                .map(|count| Folds::Forward(count + 1))
         }
-        (None, None) => known(2..=MOST_FOLDS).map(Folds::Count).ok_or_else(|| {
-            let message = format!("folds must lie between 2 and {MOST_FOLDS}, not {given}");
-            invalid(message).hint(usual)
-        }),
+        (None, None) => fold_count("folds", count, 2..=MOST_FOLDS).map(Folds::Count),
     }
+}
+
+fn fold_count(what: &str, count: i32, range: RangeInclusive<u32>) -> Result<u32, Failure> {
+    let known = u32::try_from(count).ok();
+    known.filter(|it| range.contains(it)).ok_or_else(|| {
+        let (least, most) = range.into_inner();
+        let message = format!("{what} must lie between {least} and {most}, not {count}");
+        invalid(message).hint("5 and 10 are usual")
+    })
 }

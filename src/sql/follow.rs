@@ -105,7 +105,7 @@ fn follow(
         let planned = deployed.plan_given(&request, &continuing, &prepared)?;
         let trained = with_latest(|| {
             let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
-            let may_screen = prepared.job.slacks && (deployed.keeps_scaling || !prepared.scales());
+            let may_screen = deployed.may_screen(&prepared);
             run(&acting, &mut prepared, may_screen, |screen| {
                 deployed.begin(&request, given.as_ref(), screen)
             })
@@ -187,6 +187,10 @@ impl<'a> Deployed<'a> {
                 plan_keys(&self.owned.name, source, &self.column, self.kind).map(Some)
             }
         }
+    }
+
+    fn may_screen(&self, prepared: &Prepared) -> bool {
+        prepared.job.slacks && (self.keeps_scaling || !prepared.scales())
     }
 
     /// What the training begins from. `given`: the rows of the call; `screen`: whether rows may be screened.
@@ -347,22 +351,28 @@ pub fn warm_start(
     known.check_linear("\"warm_start\"")?;
     let (_, version) = known.name_and_version();
     let stored = Stored::load(schema, base, version.unwrap_or_default())?;
-    let mut same = features.copied()?;
-    same.parts.retain(|part| !leaves_out(&known, request, part));
-    if !known.features.same_columns(&same) {
-        return Err(Failure::new(
-            Code::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("model \"{}\" has other features", known.name),
-        )
-        .detail(format!("Its features: {}.", known.features.names()))
-        .hint("A training can begin from a model with the same features in the same order: features => '{…}'"));
-    }
+    check_features(&known, request, features)?;
     let mut memory = remembered(schema, base, &stored, &known, prepared.key())?;
     if let [c] = request.plan.costs.as_slice() {
         memory.scale(c / stored.c);
     }
     let following = Following::new(known.name.clone(), memory, Rows::All);
     Ok(Some((following, known_parts(&known, request, features)?)))
+}
+
+/// Refuses a model with other features than those of a training that is to begin from it.
+fn check_features(known: &Model, request: &Request, features: &FeatureSet) -> Result<(), Failure> {
+    let mut same = features.copied()?;
+    same.parts.retain(|part| !leaves_out(known, request, part));
+    if known.features.same_columns(&same) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("model \"{}\" has other features", known.name),
+    )
+    .detail(format!("Its features: {}.", known.features.names()))
+    .hint("A training can begin from a model with the same features in the same order: features => '{…}'"))
 }
 
 /// Whether a part that nobody has named was left out when the model was trained.

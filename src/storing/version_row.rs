@@ -17,6 +17,7 @@ use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
 use pgsvm_core::kernels::Rows as LandmarkRows;
 use pgsvm_core::{Loss, StopReason};
+use serde_json::Value;
 
 /// What is stored besides the outcome of the training.
 pub struct Labelled<'a> {
@@ -44,25 +45,13 @@ pub fn insert(
     trained: &Trained,
     labelled: &Labelled<'_>,
 ) -> Result<i64, SpiError> {
-    let features = trained.reader.features.to_json().or_raise();
-    let followed = trained.followed.as_ref().map(followed_json);
-    let validated = !trained.trainer.report.validation.is_empty();
-    let validation = validated.then(|| validation::json(trained, request.plan.scoring).or_raise());
-    let reads = labelled
-        .reads
-        .map(|reads| JsonText::of(&reads.relations).or_raise());
+    let documents = Documents::of(request, trained, labelled);
     let mut columns: Vec<Field<'_>> = vec![
         ("model_id", model.into()),
         ("version", version.into()),
-        ("features", Jsonb(&features).into()),
-        ("followed", followed.map(JsonB).into()),
-        ("validation", validation.as_deref().map(Jsonb).into()),
         ("stored_rows", JsonB(stored_rows(request, trained)).into()),
-        (
-            "source_reads",
-            reads.as_ref().map(|it| Jsonb(it.as_str())).into(),
-        ),
     ];
+    columns.extend(documents.fields());
     columns.extend(asked(request, labelled));
     columns.extend(found(trained, labelled));
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -78,6 +67,39 @@ pub fn insert(
         &values,
     )?;
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
+}
+
+/// What is stored as JSON and may be long.
+struct Documents {
+    features: String,
+    followed: Option<Value>,
+    validation: Option<String>,
+    reads: Option<JsonText>,
+}
+
+impl Documents {
+    fn of(request: &Request, trained: &Trained, labelled: &Labelled<'_>) -> Self {
+        let validated = !trained.trainer.report.validation.is_empty();
+        let scoring = request.plan.scoring;
+        Self {
+            features: trained.reader.features.to_json().or_raise(),
+            followed: trained.followed.as_ref().map(followed_json),
+            validation: validated.then(|| validation::json(trained, scoring).or_raise()),
+            reads: labelled
+                .reads
+                .map(|reads| JsonText::of(&reads.relations).or_raise()),
+        }
+    }
+
+    fn fields(&self) -> [Field<'_>; 4] {
+        let reads = self.reads.as_ref();
+        [
+            ("features", Jsonb(&self.features).into()),
+            ("followed", self.followed.clone().map(JsonB).into()),
+            ("validation", self.validation.as_deref().map(Jsonb).into()),
+            ("source_reads", reads.map(|it| Jsonb(it.as_str())).into()),
+        ]
+    }
 }
 
 /// What was asked for.
@@ -155,7 +177,7 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
 }
 
 /// As svm_version keeps it.
-fn followed_json(followed: &Followed) -> serde_json::Value {
+fn followed_json(followed: &Followed) -> Value {
     let mut json = serde_json::json!({ "model": followed.model });
     if let Some(rows) = followed.rows {
         let RowCounts {
@@ -182,7 +204,7 @@ fn followed_json(followed: &Followed) -> serde_json::Value {
 }
 
 /// How many rows the version gets in each table without which it is not whole.
-fn stored_rows(request: &Request, trained: &Trained) -> serde_json::Value {
+fn stored_rows(request: &Request, trained: &Trained) -> Value {
     let sum = |count: fn(&TrainedHead) -> usize| trained.heads.iter().map(count).sum();
     StoredRows::to_json(&[
         ("svm_head", trained.trainer.report.heads.len()),

@@ -13,6 +13,7 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::helpers;
 use crate::targets::costs::Costs;
+use crate::targets::labels::LabelValue;
 use crate::warm_start::screening::{ScreenedRow, Screening};
 use pgsvm_core::leeway::{code_at, code_of, leeway_of, Metric, Ruler};
 use pgsvm_core::memory::Room;
@@ -160,6 +161,38 @@ fn distance(metric: &Metric, before: &[f64], now: Weights<'_>) -> f64 {
     metric.distance(change, now.intercept() - intercept)
 }
 
+/// What it takes to read rows again.
+struct Reading {
+    decoder: Decoder,
+    buffer: FeatureBuffer,
+    costs: Costs,
+}
+
+impl Reading {
+    /// Decodes a screened row into the buffer; returns its cost.
+    fn take(
+        &mut self,
+        row: &Row<'_>,
+        screened: &ScreenedRow,
+        classes: &[LabelValue],
+    ) -> Result<f32, Failure> {
+        let number = u64::from(screened.number);
+        // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
+        unsafe { (self.decoder).decode(row.values, row.nulls, &mut self.buffer) }
+            .map_err(|error| error.in_row(number))?;
+        let weight = self.costs.weight(row, number)?;
+        self.costs.of(weight, screened.class, classes)
+    }
+}
+
+/// What a screened row comes to.
+struct Evaluated {
+    side: f64,
+    margin: f64,
+    cost: f32,
+    code: u8,
+}
+
 /// Looks again at rows that were screened.
 struct Recheck<'a> {
     job: &'a Job,
@@ -203,13 +236,15 @@ impl<'a> Recheck<'a> {
     fn at(&self, rows: &[usize], codes: &mut [u8]) -> Result<Option<Outside>, Failure> {
         let job = self.job;
         let columns = &self.planned.columns[..job.columns.features.end];
-        let mut decoder = Decoder::new(&self.reader.features, columns, job.nulls)?;
-        let mut costs = Costs::new(job.columns.weight.as_ref(), &job.class_weights)?;
+        let mut reading = Reading {
+            decoder: Decoder::new(&self.reader.features, columns, job.nulls)?,
+            buffer: FeatureBuffer::default(),
+            costs: Costs::new(job.columns.weight.as_ref(), &job.class_weights)?,
+        };
         // the same plan gives the same rows in the same order: the snapshot is the same
         let mut running = helpers::running(self.planned, job);
         let (mut number, mut next) = (0u32, 0);
-        let (mut seen, mut buffer) = (Outside::default(), FeatureBuffer::default());
-        let (mut failure, mut more) = (None, true);
+        let (mut seen, mut failure, mut more) = (Outside::default(), None, true);
         while more && next < rows.len() {
             check_for_interrupts();
             more = running.run(ROWS_AT_A_TIME, &mut |row| {
@@ -218,51 +253,40 @@ impl<'a> Recheck<'a> {
                 let Some(at) = at.filter(|at| self.screening.rows[*at].number == number) else {
                     return Continue::Yes;
                 };
-                match self.evaluate(at, row, &mut decoder, &mut buffer, &mut costs) {
-                    Ok(Some((side, margin, cost, code))) => {
-                        next += 1;
-                        codes[at] = code;
-                        seen.add(job.terms.loss, margin, side, cost);
-                        Continue::Yes
-                    }
-                    Ok(None) => Continue::No,
-                    Err(reason) => {
-                        failure = Some(reason);
-                        Continue::No
-                    }
+                let evaluated = self.evaluate(at, row, &mut reading);
+                if let Ok(Some(found)) = evaluated {
+                    next += 1;
+                    codes[at] = found.code;
+                    seen.add(job.terms.loss, found.margin, found.side, found.cost);
+                    return Continue::Yes;
                 }
+                failure = evaluated.err();
+                Continue::No
             });
         }
         running.finish();
-        match failure {
-            Some(reason) => Err(reason),
-            None => Ok((next == rows.len()).then_some(seen)),
-        }
+        let all = (next == rows.len()).then_some(seen);
+        failure.map_or(Ok(all), Err)
     }
 
-    /// Side, margin, cost and code of a screened row; None where it is another one.
+    /// None where the row is another one.
     fn evaluate(
         &self,
         at: usize,
         row: &Row<'_>,
-        decoder: &mut Decoder,
-        buffer: &mut FeatureBuffer,
-        costs: &mut Costs,
-    ) -> Result<Option<(f64, f64, f32, u8)>, Failure> {
+        reading: &mut Reading,
+    ) -> Result<Option<Evaluated>, Failure> {
         let screened = &self.screening.rows[at];
         let version = digest::of_version(self.labels[screened.class as usize], row.origin);
         if version != self.screening.version(screened) {
             return Ok(None);
         }
-        // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
-        unsafe { decoder.decode(row.values, row.nulls, buffer) }
-            .map_err(|error| error.in_row(u64::from(screened.number)))?;
-        let weight = costs.weight(row, u64::from(screened.number))?;
-        let cost = costs.of(weight, screened.class, &self.reader.classes)?;
+        let cost = reading.take(row, screened, &self.reader.classes)?;
+        let buffer = &reading.buffer;
         let scaling = &self.reader.report.scaling;
         let scaled = |(feature, raw): (usize, f64)| scaling.scaled(feature, raw) as f32;
-        let dense = buffer.dense.iter().copied().enumerate().map(scaled);
-        let dense: Vec<f32> = dense.collect();
+        let dense = buffer.dense.iter().copied().enumerate();
+        let dense: Vec<f32> = dense.map(scaled).collect();
         let all = buffer.sparse_index.iter().zip(&buffer.sparse_value);
         let entries = || {
             all.clone().map(|(index, value)| {
@@ -271,13 +295,14 @@ impl<'a> Recheck<'a> {
             })
         };
         let all = (0u32..).zip(dense.iter().copied()).chain(entries());
-        let side = match screened.class {
-            0 => -1.0,
-            _ => 1.0,
-        };
+        let side = if screened.class == 0 { -1.0 } else { 1.0 };
         let margin = side * self.weights.decision(all);
         let ruler = &self.rulers[screened.class as usize];
-        let code = code_at(margin as f32, || ruler.length(&dense, entries()));
-        Ok(Some((side, margin, cost, code)))
+        Ok(Some(Evaluated {
+            side,
+            margin,
+            cost,
+            code: code_at(margin as f32, || ruler.length(&dense, entries())),
+        }))
     }
 }
