@@ -4,12 +4,12 @@
 //! lanes of running heads come first; once eight can go, the weights are packed again. What a pass means for each head is
 //! its [`HeadState`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
-mod anew;
 mod exact_v;
 mod laid;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
+mod recompute;
 mod shift;
 mod signs;
 mod turn;
@@ -76,11 +76,7 @@ pub(super) struct JointHeads {
     w: Matrix,
     z: Matrix,
     metric: Option<InMetric>,
-    /// Weights at the start of the full pass, or those being verified.
-    start: Matrix,
-    start_is_zero: bool,
-    /// |start|^2, by lane.
-    start_norm: Vec<f64>,
+    start: PassStart,
     /// kappa, by lane.
     kappa: Vec<f64>,
     /// Weights of the best primal.
@@ -93,9 +89,22 @@ pub(super) struct JointHeads {
     chosen: [Vec<f64>; 2],
     /// Where rows of passes over all are taken several at a time.
     tile: Option<TileRoom>,
-    /// Heads being verified, and by block the lanes of those whose primal is summed.
-    proofs: Vec<(usize, Proof)>,
-    proving: Vec<u8>,
+    proofs: Proofs,
+}
+
+/// Weights at the start of the full pass, or those being verified.
+struct PassStart {
+    w: Matrix,
+    is_zero: bool,
+    /// |w|^2, by lane.
+    norm: Vec<f64>,
+}
+
+/// Heads being verified.
+struct Proofs {
+    heads: Vec<(usize, Proof)>,
+    /// By block, the lanes of those whose primal is summed.
+    lanes: Vec<u8>,
 }
 
 /// Room for what is known of [`TILE`] rows: made once, since loops over rows have no way to fail.
@@ -163,9 +172,11 @@ impl JointHeads {
             w: matrix()?,
             z: matrix()?,
             metric: None,
-            start: matrix()?,
-            start_is_zero: true,
-            start_norm: zeros(lanes)?,
+            start: PassStart {
+                w: matrix()?,
+                is_zero: true,
+                norm: zeros(lanes)?,
+            },
             kappa: zeros(lanes)?,
             best: matrix()?,
             final_w: gathered(states.iter().map(|_| Vec::new()))?,
@@ -176,8 +187,10 @@ impl JointHeads {
                 true => Some(TileRoom::new(states.len())?),
                 false => None,
             },
-            proofs: Vec::new(),
-            proving: zeros(width)?,
+            proofs: Proofs {
+                heads: Vec::new(),
+                lanes: zeros(width)?,
+            },
             specs: gathered(specs.iter().cloned())?,
             facts: *facts,
             level: Level::best(),
@@ -284,10 +297,10 @@ impl JointHeads {
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
     pub(in crate::solver) fn start_full(&mut self, undisturbed: bool) -> Result<(), OutOfMemory> {
-        self.begin_anew(undisturbed)?;
+        self.begin_recomputing(undisturbed)?;
         self.settle();
         self.write_start();
-        self.start_is_zero = self.start_norm.iter().all(|norm| *norm == 0.0);
+        self.start.is_zero = self.start.norm.iter().all(|norm| *norm == 0.0);
         self.take_norms();
         for lane in 0..self.head_of.len() {
             if let Some(head) = self.running_at(lane) {
@@ -301,7 +314,7 @@ impl JointHeads {
     /// Copies w to `start`, and notes its norms.
     fn write_start(&mut self) {
         let sums = &mut self.sums;
-        let sums = self.start.sweep(
+        let sums = self.start.w.sweep(
             &mut self.w,
             None,
             [],
@@ -313,8 +326,8 @@ impl JointHeads {
                 }
             },
         );
-        self.start_norm.truncate(sums.len());
-        for (norm, [sum, ..]) in self.start_norm.iter_mut().zip(sums) {
+        self.start.norm.truncate(sums.len());
+        for (norm, [sum, ..]) in self.start.norm.iter_mut().zip(sums) {
             *norm = *sum;
         }
     }
@@ -367,7 +380,7 @@ impl JointHeads {
 
     pub(in crate::solver) fn finish_full(&mut self) -> Result<(), OutOfMemory> {
         self.settle();
-        self.end_anew();
+        self.end_recomputing();
         self.take_norms();
         // not 0 where the weights at the start of the pass are the best
         self.chosen[0].fill(0.0);
@@ -376,7 +389,7 @@ impl JointHeads {
             let Some(head) = self.running_at(lane) else {
                 continue;
             };
-            let better = self.states[head].end_full(self.start_norm[lane], None, self.norms[lane]);
+            let better = self.states[head].end_full(self.start.norm[lane], None, self.norms[lane]);
             if better.weights {
                 self.chosen[0][lane] = 1.0;
             }
@@ -384,7 +397,7 @@ impl JointHeads {
         }
         self.lay_duals(&lays);
         self.best.sweep(
-            &mut self.start,
+            &mut self.start.w,
             None,
             [&self.chosen[0]],
             &mut self.sums,

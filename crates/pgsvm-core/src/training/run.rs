@@ -16,7 +16,7 @@ use crate::solver::newton::choice;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::{Goal, Layout, Plan, Purpose};
+use crate::task::plan::{Goal, Layout, Purpose};
 use crate::task::problem::Problem;
 use crate::task::report::{Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
 use crate::task::scoring::Scoring;
@@ -28,7 +28,7 @@ use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::{Sample, Survey};
 use crate::training::search::Search;
-use crate::training::stage::{begin_from, hand_over_some, start_some, StageHeads};
+use crate::training::stage::{hand_over_some, start_some, StageHeads};
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
@@ -41,16 +41,10 @@ pub(super) struct Run<T> {
     /// Whether all rows are in the cache.
     resident: bool,
     problem: Problem,
-    /// The heads of the stage, and how many of them, the first ones, are final.
-    specs: Vec<HeadSpec>,
-    finals: usize,
-    /// What is to be done when the heads of the stage have ended; None after the last stage.
-    plan: Option<Plan>,
+    /// Those of the stage.
+    heads: StageHeads,
     activity: Activity<T>,
     search: Search,
-    stage: Stage,
-    /// Folds held out in the stage.
-    folds: usize,
     /// By final head, what it begins from: the dual variables of held-out heads at the best C so far.
     begun: Vec<Vec<f32>>,
     /// The C whose held-out heads come next, once the dual variables of those there are have gone over.
@@ -58,14 +52,17 @@ pub(super) struct Run<T> {
     /// Visits and updates of the stages before.
     visits: u64,
     updates: u64,
-    validation: Vec<Validation>,
-    c: Option<f64>,
-    sigmoids: Vec<Sigmoid>,
     /// The metrics to measure leeways in, empty to learn them; None where leeways are not wanted.
     wants_leeways: Option<Vec<Metric>>,
+    found: Found,
+}
+
+/// What a training finds besides its heads.
+#[derive(Default)]
+struct Found {
+    validation: Vec<Validation>,
+    sigmoids: Vec<Sigmoid>,
     leeways: Option<Leeways>,
-    /// The classes of the final heads, until they are looked at; None where that is not wanted.
-    wants_fit: Option<Layout>,
     fit: Option<Fit>,
 }
 
@@ -109,26 +106,16 @@ impl<T: Real> Run<T> {
         let (facts, together) = schedule::facts_of(&side)?;
         let positive_weights = Arc::new(side.positive_weights()?);
         let resident = matches!(side, TrainerSide::Resident(..));
-        let StageHeads {
-            specs,
-            finals,
-            plan,
-            c,
-            layout,
-        } = StageHeads::first(goal, problem, &facts, &positive_weights)?;
+        let heads = StageHeads::first(goal, problem, &facts, &positive_weights)?;
         if choice::refuses(problem) {
             return Err(TrainError::NewtonLoss);
         }
+        let solver = heads.solver(start, problem, &facts, together)?;
         let random = Random::new(problem.seed(), Stream::Trainer);
-        let mut solver = Solver::new(problem, &specs, &facts, together)?;
-        if !start.is_empty() && start.len() != finals {
-            return Err(TrainError::Start { head: start.len() });
-        }
-        begin_from(&mut solver, start, problem, &facts)?;
-        let log = Log::new(started, &facts, specs.len());
-        let learns = wants_leeways.as_ref().is_some_and(Vec::is_empty) && specs.len() == 1;
+        let log = Log::new(started, &facts, heads.specs.len());
+        let learns = wants_leeways.as_ref().is_some_and(Vec::is_empty) && heads.specs.len() == 1;
         let mut schedule = schedule::begin(solver, side, problem, random, log, learns)?;
-        if let Some(layout) = &layout {
+        if let Some(layout) = &heads.layout {
             schedule.keep_sample(Sample::new(&facts, layout));
         }
         Ok(Self {
@@ -138,32 +125,18 @@ impl<T: Real> Run<T> {
             together,
             resident,
             problem: *problem,
-            specs,
-            finals,
-            search: match &plan {
+            search: match &heads.plan {
                 Some(plan) => Search::new(plan.scoring, plan.beyond),
                 None => Search::new(Scoring::Accuracy, 0),
             },
-            stage: match finals {
-                0 => Stage::Choosing,
-                _ => Stage::Final,
-            },
-            folds: plan
-                .as_ref()
-                .map_or(0, |_| facts.folds.count_ones() as usize),
+            heads,
             begun: Vec::new(),
             next: None,
-            plan,
             activity: Activity::Training,
             visits: 0,
             updates: 0,
-            validation: Vec::new(),
-            c,
-            sigmoids: Vec::new(),
             wants_leeways,
-            leeways: None,
-            wants_fit: layout,
-            fit: None,
+            found: Found::default(),
         })
     }
 
@@ -205,7 +178,7 @@ impl<T: Real> Run<T> {
                 Step::Done => self.end_starting(),
                 step => Ok(step),
             },
-            Activity::Surveying { .. } => self.look_at_some(budget_values),
+            Activity::Surveying { .. } => self.evaluate_some(budget_values),
             Activity::Ranking(survey) => match survey.rank() {
                 true => self.end_survey(),
                 false => Ok(Step::Progress),
@@ -222,13 +195,13 @@ impl<T: Real> Run<T> {
     }
 
     /// Has rows looked at: those in the cache, or of rows that stream the sample.
-    fn look_at_some(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+    fn evaluate_some(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         let Activity::Surveying { survey, seen } = &mut self.activity else {
             return Ok(Step::Done);
         };
         let solver = self.schedule.solver();
         let done = match self.schedule.sample().filter(|_| !self.resident) {
-            Some(sample) => sample.look(seen, solver, self.facts.dense, survey),
+            Some(sample) => sample.evaluate(seen, solver, self.facts.dense, survey),
             None => self.schedule.read(&mut **survey, budget_values) == Step::Done,
         };
         if done {
@@ -240,12 +213,12 @@ impl<T: Real> Run<T> {
     /// The heads of the stage have ended.
     fn end_training(&mut self) -> Result<Step, TrainError> {
         self.settle_log();
-        let Some(plan) = &self.plan else {
+        let Some(plan) = &self.heads.plan else {
             return self.begin_survey();
         };
         let (groups, folds) = (self.facts.groups, self.facts.folds);
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
-        let held_out = HeldOutDecisions::new(plan, layout, self.finals, &self.facts)?;
+        let held_out = HeldOutDecisions::new(plan, layout, self.heads.finals, &self.facts)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
         Ok(Step::Progress)
@@ -261,7 +234,7 @@ impl<T: Real> Run<T> {
 
     /// The final heads have ended: what they make of their rows is looked at where that is wanted.
     fn begin_survey(&mut self) -> Result<Step, TrainError> {
-        let Some(layout) = self.wants_fit.take().filter(|it| it.classes() > 1) else {
+        let Some(layout) = self.heads.layout.take().filter(|it| it.classes() > 1) else {
             return self.begin_measuring();
         };
         let survey = Survey::new(layout, &self.facts)?;
@@ -284,7 +257,7 @@ impl<T: Real> Run<T> {
 
     fn end_survey(&mut self) -> Result<Step, TrainError> {
         if let Activity::Ranking(survey) = std::mem::replace(&mut self.activity, Activity::Ended) {
-            self.fit = survey.finish();
+            self.found.fit = survey.finish();
         }
         self.begin_measuring()
     }
@@ -292,7 +265,7 @@ impl<T: Real> Run<T> {
     /// The final heads have ended: their rows get leeways where that is wanted and can be.
     fn begin_measuring(&mut self) -> Result<Step, TrainError> {
         self.activity = Activity::Ended;
-        let (Some(given), [spec]) = (self.wants_leeways.take(), self.specs.as_slice()) else {
+        let (Some(given), [spec]) = (self.wants_leeways.take(), self.heads.specs.as_slice()) else {
             return Ok(Step::Done);
         };
         let arrived = |report: &HeadReport| report.stop == Some(StopReason::Tolerance);
@@ -321,14 +294,14 @@ impl<T: Real> Run<T> {
         if let Activity::Measuring(measuring) =
             std::mem::replace(&mut self.activity, Activity::Ended)
         {
-            self.leeways = Some(measuring.finish());
+            self.found.leeways = Some(measuring.finish());
         }
         Step::Done
     }
 
     /// The leeways of the rows, once they are measured.
     pub(super) fn leeways(&self) -> Option<&Leeways> {
-        self.leeways.as_ref()
+        self.found.leeways.as_ref()
     }
 
     /// Every held-out row has been decided.
@@ -352,35 +325,39 @@ impl<T: Real> Run<T> {
             return Ok(Step::Done);
         };
         let mut verdict = evaluation.verdict();
-        let more = std::mem::take(&mut verdict.validation);
-        let bytes = size_of_val(&more[..]) as u64;
-        let room = self.validation.try_reserve(more.len());
-        room.map_err(|_| TrainError::OutOfMemory { bytes })?;
-        self.validation.extend(more);
-        let (costs, purpose) = match &self.plan {
+        self.keep_validation(std::mem::take(&mut verdict.validation))?;
+        let (costs, purpose) = match &self.heads.plan {
             Some(plan) => (plan.costs.as_slice(), plan.purpose),
             None => return Ok(Step::Done),
         };
         let is_best = self.search.take(costs, &verdict);
         if is_best {
-            self.sigmoids = std::mem::take(&mut verdict.sigmoids);
-            self.c = Some(verdict.c);
+            self.found.sigmoids = std::mem::take(&mut verdict.sigmoids);
+            self.heads.c = Some(verdict.c);
         }
         self.next = self.search.next();
         match (purpose, is_best) {
-            (Purpose::Train, true) if self.finals == 0 => {
+            (Purpose::Train, true) if self.heads.finals == 0 => {
                 self.activity = Activity::HandingOver {
                     verdict: Box::new(verdict),
                     duals: Vec::new(),
                 };
                 Ok(Step::Progress)
             }
-            (Purpose::Train, _) if self.finals > 0 => {
-                self.plan = None;
+            (Purpose::Train, _) if self.heads.finals > 0 => {
+                self.heads.plan = None;
                 self.begin_survey()
             }
             _ => self.begin_next_stage(),
         }
+    }
+
+    fn keep_validation(&mut self, more: Vec<Validation>) -> Result<(), TrainError> {
+        let bytes = size_of_val(&more[..]) as u64;
+        let room = self.found.validation.try_reserve(more.len());
+        room.map_err(|_| TrainError::OutOfMemory { bytes })?;
+        self.found.validation.extend(more);
+        Ok(())
     }
 
     /// The best held-out heads so far have handed over what the final ones begin from.
@@ -395,7 +372,7 @@ impl<T: Real> Run<T> {
 
     /// Begins to try the next C, or to train the final heads.
     fn begin_next_stage(&mut self) -> Result<Step, TrainError> {
-        let (Some(plan), Some(c)) = (&mut self.plan, self.c) else {
+        let (Some(plan), Some(c)) = (&self.heads.plan, self.heads.c) else {
             return Ok(Step::Done);
         };
         if self.next.is_none() && plan.purpose == Purpose::Validate {
@@ -406,28 +383,8 @@ impl<T: Real> Run<T> {
         self.schedule.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
         *self.schedule.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
-        self.specs.clear();
-        let (groups, folds) = (self.facts.groups, self.facts.folds);
-        let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
-        let mut begun = Vec::new();
-        match self.next.take() {
-            Some(next) => {
-                plan.costs = vec![next];
-                layout.add_held_out(&plan.costs, &self.problem, &mut self.specs)?;
-                self.stage = Stage::Beyond;
-            }
-            None => {
-                layout.add_final(c, &mut self.specs)?;
-                self.finals = self.specs.len();
-                self.plan = None;
-                (self.stage, self.folds) = (Stage::Final, 0);
-                // the lengths of Pegasos' steps are those of a beginning from nothing
-                if self.problem.pegasos().is_none() {
-                    begun = std::mem::take(&mut self.begun);
-                }
-            }
-        }
-        let mut solver = Solver::new(&self.problem, &self.specs, &self.facts, self.together)?;
+        let begun = self.lay_out_next_stage(c)?;
+        let mut solver = Solver::new(&self.problem, &self.heads.specs, &self.facts, self.together)?;
         (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
         self.activity = Activity::Starting {
             solver: Box::new(solver),
@@ -435,6 +392,31 @@ impl<T: Real> Run<T> {
             at: (0, 0),
         };
         Ok(Step::Progress)
+    }
+
+    /// The heads of the next stage, final ones of this C where no other is tried; returns what they begin from.
+    fn lay_out_next_stage(&mut self, c: f64) -> Result<Vec<Vec<f32>>, TrainError> {
+        self.heads.specs.clear();
+        let Some(plan) = &mut self.heads.plan else {
+            return Ok(Vec::new());
+        };
+        let (groups, folds) = (self.facts.groups, self.facts.folds);
+        let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
+        if let Some(next) = self.next.take() {
+            plan.costs = vec![next];
+            layout.add_held_out(&plan.costs, &self.problem, &mut self.heads.specs)?;
+            self.heads.stage = Stage::Beyond;
+            return Ok(Vec::new());
+        }
+        layout.add_final(c, &mut self.heads.specs)?;
+        self.heads.finals = self.heads.specs.len();
+        self.heads.plan = None;
+        (self.heads.stage, self.heads.folds) = (Stage::Final, 0);
+        // the lengths of Pegasos' steps are those of a beginning from nothing
+        match self.problem.pegasos() {
+            None => Ok(std::mem::take(&mut self.begun)),
+            Some(_) => Ok(Vec::new()),
+        }
     }
 
     /// The final heads have what they begin from.
@@ -460,13 +442,18 @@ impl<T: Real> Run<T> {
     /// The heads of the stage, held-out ones behind the final ones, and how they stand.
     pub(super) fn heads(&self) -> Result<(&[HeadSpec], Vec<HeadReport>), OutOfMemory> {
         let reports = gathered(self.solver().reports(self.facts.rows))?;
-        Ok((&self.specs, reports))
+        Ok((&self.heads.specs, reports))
     }
 
     /// What is being trained: the stage, its heads and those that run, its folds.
     pub(super) fn stage(&self) -> (Stage, usize, usize, usize) {
         let running = self.solver().running_heads();
-        (self.stage, self.specs.len(), running, self.folds)
+        (
+            self.heads.stage,
+            self.heads.specs.len(),
+            running,
+            self.heads.folds,
+        )
     }
 
     pub(super) fn progress(&self) -> (Tallies, u64, u64, f64) {
@@ -479,13 +466,16 @@ impl<T: Real> Run<T> {
 
     pub(super) fn report(&self) -> Result<TrainerReport, OutOfMemory> {
         let (tallies, visits, updates, _) = self.progress();
-        let heads = self.solver().reports(self.facts.rows).take(self.finals);
+        let heads = self
+            .solver()
+            .reports(self.facts.rows)
+            .take(self.heads.finals);
         Ok(TrainerReport {
             heads: gathered(heads)?,
-            validation: gathered(self.validation.iter().cloned())?,
-            c: self.c,
-            sigmoids: copied(&self.sigmoids)?,
-            fit: self.fit.as_ref().map(Fit::copied).transpose()?,
+            validation: gathered(self.found.validation.iter().cloned())?,
+            c: self.heads.c,
+            sigmoids: copied(&self.found.sigmoids)?,
+            fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
             resident: self.resident,
             passes: tallies.passes,

@@ -10,6 +10,7 @@ use crate::solver::Solver;
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Goal, Layout, Plan, Purpose};
 use crate::task::problem::Problem;
+use crate::task::report::Stage;
 use crate::training::error::TrainError;
 use crate::training::evaluating::{Verdict, ROWS_A_STEP};
 
@@ -18,11 +19,14 @@ pub(super) struct StageHeads {
     /// Its heads, and how many of them, the first ones, are final.
     pub(super) specs: Vec<HeadSpec>,
     pub(super) finals: usize,
-    /// What is to be done when they have ended.
+    /// Which stage that is, and how many folds are held out in it.
+    pub(super) stage: Stage,
+    pub(super) folds: usize,
+    /// What is to be done when they have ended; None after the last stage.
     pub(super) plan: Option<Plan>,
-    /// The C of the final heads, where it is given.
+    /// The C of the final heads, once it is known.
     pub(super) c: Option<f64>,
-    /// The classes of the final heads, those of a later stage too.
+    /// The classes of the final heads, those of a later stage too, until they are evaluated; None where that is not wanted.
     pub(super) layout: Option<Layout>,
 }
 
@@ -37,6 +41,8 @@ impl StageHeads {
         let mut this = Self {
             specs: Vec::new(),
             finals: 0,
+            stage: Stage::Final,
+            folds: 0,
             plan: None,
             c: None,
             layout: None,
@@ -51,11 +57,33 @@ impl StageHeads {
                 this.add(plan, layout, problem)?;
             }
         }
+        if this.finals == 0 {
+            this.stage = Stage::Choosing;
+        }
+        if this.plan.is_some() {
+            this.folds = facts.folds.count_ones() as usize;
+        }
         let unsigned = |spec: &HeadSpec| spec.signs.groups() < facts.groups;
         match this.specs.iter().position(unsigned) {
             Some(head) => Err(TrainError::Head { head }),
             None => Ok(this),
         }
+    }
+
+    /// What trains them, from where they begin.
+    pub(super) fn solver<T: Real>(
+        &self,
+        start: Vec<Start>,
+        problem: &Problem,
+        facts: &Facts,
+        together: usize,
+    ) -> Result<Solver<T>, TrainError> {
+        let mut solver = Solver::new(problem, &self.specs, facts, together)?;
+        if !start.is_empty() && start.len() != self.finals {
+            return Err(TrainError::Start { head: start.len() });
+        }
+        begin_from(&mut solver, start, problem, facts)?;
+        Ok(solver)
     }
 
     fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
@@ -76,7 +104,7 @@ impl StageHeads {
 }
 
 /// Lets heads begin from elsewhere, if that fits the rows.
-pub(super) fn begin_from<T: Real>(
+fn begin_from<T: Real>(
     solver: &mut Solver<T>,
     start: Vec<Start>,
     problem: &Problem,

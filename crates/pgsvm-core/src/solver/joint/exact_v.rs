@@ -1,4 +1,4 @@
-//! v = sum a y x, summed anew in every full pass from the dual variables.
+//! v = sum a y x, recomputed in every full pass from the dual variables.
 //!
 //! Each visit rounds w to 32 bits, and in v = w + kappa m (w - z) that counts 1 + kappa m times: after many visits v and the
 //! dual would be known to less than the gap, and kappa be corrected by what is not there. A full pass meets every row, so it

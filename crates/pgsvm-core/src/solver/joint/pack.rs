@@ -42,7 +42,7 @@ impl JointHeads {
         }
         self.w.keep(kept, blocks * LANES);
         self.z.keep(kept, blocks * LANES);
-        self.start.keep(kept, blocks * LANES);
+        self.start.w.keep(kept, blocks * LANES);
         self.best.keep(kept, blocks * LANES);
         // lanes move down only
         for (new, &old) in kept.iter().enumerate() {

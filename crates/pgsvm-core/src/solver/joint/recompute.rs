@@ -1,4 +1,4 @@
-//! v summed anew in full passes.
+//! v = sum a y x recomputed in full passes, in place of the one that visits update.
 
 use super::exact_v::{ExactV, BITS};
 use super::matrix::Matrix;
@@ -9,8 +9,8 @@ use crate::simd::lanes::LANES;
 use crate::solver::weights::WIDE_FEATURES;
 
 impl JointHeads {
-    /// Sums v anew in the full pass that begins. `undisturbed`: every row is visited once, and none between.
-    pub(super) fn begin_anew(&mut self, undisturbed: bool) -> Result<(), OutOfMemory> {
+    /// Recomputes v in the full pass that begins. `undisturbed`: every row is visited once, and none between.
+    pub(super) fn begin_recomputing(&mut self, undisturbed: bool) -> Result<(), OutOfMemory> {
         // with more features a row touches few of them, and each is rounded seldom
         if self.facts.features > WIDE_FEATURES {
             return Ok(());
@@ -26,8 +26,8 @@ impl JointHeads {
         Ok(())
     }
 
-    /// Sets w to that of the v summed.
-    pub(super) fn end_anew(&mut self) {
+    /// Sets w to that of the v recomputed.
+    pub(super) fn end_recomputing(&mut self) {
         let Some(ExactV { mut v, .. }) = self.exact_v.take() else {
             return;
         };

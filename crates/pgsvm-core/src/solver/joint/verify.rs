@@ -63,7 +63,7 @@ impl JointHeads {
         self.take_norms();
         self.write_start();
         let mut everything = false;
-        self.proving.fill(0);
+        self.proofs.lanes.fill(0);
         let only_known = at_hand && self.verifies_only_known();
         for lane in 0..self.head_of.len() {
             let Some(head) = self.running_at(lane) else {
@@ -74,10 +74,10 @@ impl JointHeads {
                 let present = state.dual_at(self.norms[lane], state.sums);
                 let verifying = state.begin_verify(present);
                 everything |= verifying.primal;
-                self.proving[lane / LANES] |= u8::from(verifying.primal) << (lane % LANES);
+                self.proofs.lanes[lane / LANES] |= u8::from(verifying.primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
                 let proof = Proof::new(length, verifying, shifts, state.sorts_rows())?;
-                self.proofs.room(1)?.push((head, proof));
+                self.proofs.heads.room(1)?.push((head, proof));
                 if verifying.exact {
                     self.verify_best(lane);
                 }
@@ -92,14 +92,14 @@ impl JointHeads {
     /// Has the best weights of a head verified, not the newest.
     fn verify_best(&mut self, lane: usize) {
         let best = self.best.column(lane);
-        self.start.put(lane, best.iter().map(f64::from));
+        self.start.w.put(lane, best.iter().map(f64::from));
         let squares = best.iter().map(|w| f64::from(w) * f64::from(w));
-        self.start_norm[lane] = squares.sum();
+        self.start.norm[lane] = squares.sum();
     }
 
     /// <w, x> + b of the weights being verified, summed in 64 bits.
     fn exact_score(&self, row: &Row<'_>, lane: usize) -> f64 {
-        let weights = self.start.column(lane);
+        let weights = self.start.w.column(lane);
         let weight = |j: usize| f64::from(weights.get(j));
         let last = f64::from(self.intercept) * weight(self.facts.features);
         entries(row).fold(last, |sum, (j, x)| sum + x * weight(j))
@@ -117,7 +117,7 @@ impl JointHeads {
     #[inline(always)]
     pub(super) fn has_dual(&self, ordinal: usize) -> bool {
         let alpha = self.alpha_of(ordinal);
-        let mut heads = self.proofs.iter();
+        let mut heads = self.proofs.heads.iter();
         heads.any(|(head, _)| alpha[self.lane_of[*head]] > 0.0)
     }
 
@@ -153,7 +153,7 @@ impl JointHeads {
         mut slots: Range<usize>,
     ) -> usize {
         let mut tile = self.tile.take();
-        let proving = self.proofs.iter().filter(|(_, proof)| proof.primal());
+        let proving = self.proofs.heads.iter().filter(|(_, proof)| proof.primal());
         let mut values = 0;
         if let Some(TileRoom {
             lanes, at_start, ..
@@ -171,7 +171,7 @@ impl JointHeads {
                 let rows: [_; TILE] = std::array::from_fn(|n| page.row(first + n));
                 slots.start += TILE;
                 let one = self.intercept;
-                tile_scores::<K>(&self.start, &rows, one, lanes, &mut [], scores);
+                tile_scores::<K>(&self.start.w, &rows, one, lanes, &mut [], scores);
                 for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
                     values += 1 + row.values();
                     self.check_row::<K, L>(loss, row, Some(scores));
@@ -195,7 +195,7 @@ impl JointHeads {
         row: &Row<'_>,
         known: Option<&[Lanes]>,
     ) {
-        let mut proofs = std::mem::take(&mut self.proofs);
+        let mut proofs = std::mem::take(&mut self.proofs.heads);
         let (mut sorted, mut active) = (false, false);
         // heads come in the order of their lanes: a block's scores serve one after the other
         let (mut scored, mut scores) = (None, [0.0; LANES]);
@@ -211,7 +211,7 @@ impl JointHeads {
             if proof.primal() && scored != Some(block) {
                 scores = match known {
                     Some(known) => known[block],
-                    None => self.score_start::<K>(row, block, self.proving[block]),
+                    None => self.score_start::<K>(row, block, self.proofs.lanes[block]),
                 };
                 scored = Some(block);
             }
@@ -231,7 +231,7 @@ impl JointHeads {
                 (sorted, active) = (true, active | !settled);
             }
         }
-        self.proofs = proofs;
+        self.proofs.heads = proofs;
         if sorted {
             self.all_shrunk.set(row.ordinal(), !active);
         }
@@ -239,17 +239,17 @@ impl JointHeads {
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(super) fn end_proofs(&mut self) -> Result<(), OutOfMemory> {
-        for (head, mut proof) in std::mem::take(&mut self.proofs) {
+        for (head, mut proof) in std::mem::take(&mut self.proofs.heads) {
             interrupts::check();
             let lane = self.lane_of[head];
             let Terms { c, loss, .. } = self.states[head].terms;
-            let from = f64::from(self.start.column(lane).get(self.facts.features));
+            let from = f64::from(self.start.w.column(lane).get(self.facts.features));
             let round = |intercept: f64| f64::from(intercept as f32);
             let (tally, shifted) =
                 proof.losses(|breakpoints| breakpoints.better(from, c, loss, round));
             self.states[head].sums.full = tally;
-            if self.states[head].end_verify_primal(self.start_norm[lane], shifted) {
-                self.best.take(lane, &self.start);
+            if self.states[head].end_verify_primal(self.start.norm[lane], shifted) {
+                self.best.take(lane, &self.start.w);
                 if let Some(shifted) = shifted {
                     self.best.put_intercept(lane, shifted.intercept as f32);
                 }

@@ -55,7 +55,7 @@ impl<M: RowMap, const FULL: bool> Work for VisitBlocks<'_, M, FULL> {
     fn run<K: Isa>(self) -> usize {
         let Self { joint, blocks } = self;
         by_loss!(joint.loss, loss => {
-            if FULL && !joint.start_is_zero && joint.tiles() {
+            if FULL && !joint.start.is_zero && joint.tiles() {
                 joint.visit_tiles::<K, _>(loss, blocks)
             } else if !FULL && joint.turn.is_some() {
                 joint.visit_in_turn::<K, _>(loss, blocks)
@@ -261,7 +261,7 @@ impl JointHeads {
             Coming::new(near, far)
         });
         let (now, later) = coming.split_at_mut(TILE / 2);
-        tile_scores::<K>(&self.start, &rows, one, lanes, now, at_start);
+        tile_scores::<K>(&self.start.w, &rows, one, lanes, now, at_start);
         if calm {
             tile_scores::<K>(&self.w, &rows, one, lanes, later, at_visit);
         }
@@ -287,8 +287,8 @@ impl JointHeads {
     #[inline(always)]
     pub(super) fn ask_for<const FULL: bool>(&self, entries: &[[u32; 2]]) {
         self.w.ask(entries);
-        if FULL && !self.start_is_zero {
-            self.start.ask(entries);
+        if FULL && !self.start.is_zero {
+            self.start.w.ask(entries);
         }
     }
 
@@ -438,8 +438,8 @@ impl JointHeads {
         let one = self.intercept;
         let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
         match (known.at_start, known.at_visit) {
-            (None, _) if FULL && !self.start_is_zero => {
-                let both = [&self.w, &self.start];
+            (None, _) if FULL && !self.start.is_zero => {
+                let both = [&self.w, &self.start.w];
                 let both = scores::<K, N, 2>(both, row, one, block, wanted, coming);
                 (both[0], both[1])
             }
@@ -485,7 +485,7 @@ impl JointHeads {
     /// Scores of a row at the weights of the pass's start, or at those being verified.
     #[inline(always)]
     pub(super) fn score_start<K: Isa>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
-        let (start, one) = (&self.start, self.intercept);
+        let (start, one) = (&self.start.w, self.intercept);
         let [[scores]] = scores::<K, 1, 1>([start], row, one, block, [wanted], &mut Coming::none());
         scores
     }
@@ -495,7 +495,7 @@ impl JointHeads {
         self.face(row.group());
         for block in 0..self.blocks.len() {
             let wanted = self.blocks[block].running;
-            let at_start = if self.start_is_zero {
+            let at_start = if self.start.is_zero {
                 [0.0; LANES]
             } else {
                 self.score_start::<K>(row, block, wanted)

@@ -1,5 +1,5 @@
-//! How well the final heads fit the rows that they were trained on: a look at all rows, or some of many, when they have
-//! ended. Rows in the cache are looked at where they lie; of those that stream a sample is kept from the first pass.
+//! How well the final heads fit the rows that they were trained on: all rows, or a sample of many, are evaluated when they have
+//! ended. Rows in the cache are evaluated where they lie; of those that stream a sample is kept from the first pass.
 //!
 //! | bound | for |
 //! |---|---|
@@ -21,15 +21,15 @@ use crate::task::report::Fit;
 use crate::training::error::TrainError;
 use std::iter::once;
 
-/// Rows looked at, about: a share of them that is 1/2 has a standard error of 0.0028.
+/// Rows evaluated, about: a share of them that is 1/2 has a standard error of 0.0028.
 const MOST_ROWS: usize = 1 << 15;
 const MOST_DECISIONS: usize = 1 << 23;
 /// 8 MB.
 const MOST_WORDS: usize = 1 << 21;
-/// Rows of the sample that are looked at in a step: a millisecond or two of one head.
+/// Rows of the sample that are evaluated in a step: a millisecond or two of one head.
 const SAMPLE_ROWS_A_STEP: usize = 1 << 10;
 
-/// Which rows are looked at: those whose number is hashed to less than this, which spreads them evenly and in step with
+/// Which rows are evaluated: those whose number is hashed to less than this, which spreads them evenly and in step with
 /// nothing that is periodic.
 #[derive(Clone, Copy)]
 struct SampleRule(u64);
@@ -46,7 +46,7 @@ impl SampleRule {
     }
 }
 
-/// Rows of a classifier of so many heads to look at.
+/// Rows of a classifier of so many heads to evaluate.
 fn rows_wanted(rows: usize, heads: usize) -> usize {
     rows.min(MOST_ROWS).min(MOST_DECISIONS / heads.max(1))
 }
@@ -81,8 +81,8 @@ impl Sample {
         }
     }
 
-    /// Has some rows looked at, from this place among the words on, which moves behind them; true behind the last.
-    pub(in crate::training) fn look<T: Real>(
+    /// Evaluates some rows, from this place among the words on, which moves behind them; true behind the last.
+    pub(in crate::training) fn evaluate<T: Real>(
         &self,
         from: &mut usize,
         solver: &Solver<T>,
@@ -102,7 +102,7 @@ impl Sample {
     }
 }
 
-/// The look at rows, under way.
+/// The evaluation, under way.
 pub(in crate::training) struct Survey {
     layout: Layout,
     pick: SampleRule,
@@ -144,8 +144,9 @@ impl Survey {
         })
     }
 
+    /// Compares what the heads decide for a row with its class.
     #[inline(always)]
-    fn look<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
+    fn evaluate<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
         for (head, decision) in self.decisions.iter_mut().enumerate() {
             *decision = solver.decision::<K>(head, row);
             let value = f64::from(*decision);
@@ -164,12 +165,12 @@ impl Survey {
         }
     }
 
-    /// Ranks some of the rows looked at; true at the end.
+    /// Ranks some of the rows evaluated; true at the end.
     pub(in crate::training) fn rank(&mut self) -> bool {
         self.ranking.as_mut().is_none_or(Ranking::step)
     }
 
-    /// What was found, when all rows have been looked at and ranked; None where there was none.
+    /// What was found, when all rows have been evaluated and ranked; None where there was none.
     pub(in crate::training) fn finish(mut self) -> Option<Fit> {
         let rows = self.fit.rows as f64;
         let variance = |[sum, squares]: &[f64; 2]| squares / rows - (sum / rows).powi(2);
@@ -186,7 +187,7 @@ impl<T: Real> Scans<Solver<T>> for Survey {
         if !self.pick.has(row.ordinal()) {
             return 1;
         }
-        self.look::<K, T>(solver, row);
+        self.evaluate::<K, T>(solver, row);
         1 + row.values() * self.decisions.len()
     }
 }
