@@ -3,6 +3,9 @@
 //! Decisions of held-out rows, the accuracy of a sample and the slack of margins are such sums; so are the loss, gradient
 //! and Hessian of a method that needs nothing else of the rows, or the cutting planes of one. Whoever holds the rows knows
 //! [`ScanRows`] alone, and hands them over a run at a time; what is summed up writes [`Scans`], one row at a time.
+//!
+//! Sums over different rows, as threads have them, become those over all where they are kept: `Tally::with`, `Sums::with`,
+//! `Breakpoints::join`, `Proof::join`. That is no part of the trait: whoever joins sums has made them and knows their type.
 
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedRows;

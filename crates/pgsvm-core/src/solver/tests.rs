@@ -1,10 +1,15 @@
 //! A solver visits what a map makes of stored rows as it visits the same rows stored.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::certificate::proof::Proof;
+use super::certificate::state::Verifying;
 use super::divided::{Member, Shared, Team};
 use super::driver::Method;
 use super::scans::{ScanRows, Scans};
+use super::sums::intercept::Breakpoints;
+use super::sums::terms::Terms;
 use super::{Pass, Solver};
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
@@ -14,7 +19,7 @@ use crate::rows::row::{row_words, write, Row, RowHead};
 use crate::rows::visited::{VisitedPage, VisitedRows};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::task::heads::HeadSpec;
-use crate::task::loss::Loss;
+use crate::task::loss::{Loss, SquaredHinge};
 use crate::task::problem::Problem;
 
 const ROWS: usize = 203;
@@ -95,7 +100,11 @@ fn stored() -> (Vec<u32>, Facts) {
         let words = words(head, &dense, &entries[..n % 2]);
         open.push(words.len()).unwrap().copy_from_slice(&words);
     }
-    let facts = Facts {
+    (page, facts())
+}
+
+fn facts() -> Facts {
+    Facts {
         rows: ROWS,
         dense: DENSE,
         features: DENSE + SPARSE as usize,
@@ -108,8 +117,7 @@ fn stored() -> (Vec<u32>, Facts) {
         mean_q: 1.0,
         weighed: 0,
         positive: 1,
-    };
-    (page, facts)
+    }
 }
 
 /// One pass over the blocks, by the solver or the members of a team.
@@ -197,25 +205,7 @@ fn trained<M: RowMap>(
         numbers: &numbers,
         width: WIDTH,
     };
-    for _ in 0..40 {
-        solver.begin_full(true).unwrap();
-        walk(&mut solver, &mut team, blocks, Pass::Full);
-        let mut due = solver.end_full().unwrap();
-        while due {
-            let everything = solver.begin_verify().unwrap();
-            let pass = Pass::Verify { everything };
-            walk(&mut solver, &mut team, blocks, pass);
-            due = solver.end_verify().unwrap();
-        }
-        if solver.done() {
-            break;
-        }
-        solver.advance().unwrap();
-        solver.begin_active();
-        walk(&mut solver, &mut team, blocks, Pass::Active);
-        solver.end_active().unwrap();
-    }
-    solver.stop();
+    solve(&mut solver, &mut team, blocks);
     let mut found = Vec::new();
     for head in 0..heads {
         found.extend(solver.weights(head).iter().map(f64::to_bits));
@@ -225,6 +215,28 @@ fn trained<M: RowMap>(
     let gaps = solver.reports(ROWS).map(|report| report.certificate.gap);
     found.extend(gaps.map(f64::to_bits));
     found
+}
+
+/// Passes over the blocks until the solver is done.
+fn solve<M: RowMap>(solver: &mut Solver<f32>, team: &mut Option<Team<f32>>, blocks: Blocks<'_, M>) {
+    for _ in 0..40 {
+        solver.begin_full(true).unwrap();
+        walk(solver, team, blocks, Pass::Full);
+        let mut due = solver.end_full().unwrap();
+        while due {
+            let everything = solver.begin_verify().unwrap();
+            walk(solver, team, blocks, Pass::Verify { everything });
+            due = solver.end_verify().unwrap();
+        }
+        if solver.done() {
+            break;
+        }
+        solver.advance().unwrap();
+        solver.begin_active();
+        walk(solver, team, blocks, Pass::Active);
+        solver.end_active().unwrap();
+    }
+    solver.stop();
 }
 
 #[test]
@@ -277,20 +289,7 @@ fn a_scan_takes_in_every_row_once() {
         solver.end_full().unwrap();
         solver.advance().unwrap();
     }
-    let (weights, intercept): (Vec<f64>, _) = {
-        let found = solver.weights(0);
-        (found.iter().collect(), found.intercept())
-    };
-    let decision = |row: Row<'_>| {
-        let dense = row.dense().iter().zip(&weights);
-        let dense: f64 = dense.map(|(x, w)| f64::from(*x) * w).sum();
-        let sparse = row
-            .sparse()
-            .iter()
-            .map(|&[j, bits]| f64::from(f32::from_bits(bits)) * weights[j as usize]);
-        dense + sparse.sum::<f64>() + intercept
-    };
-    let decisions = (0..ROWS).map(|slot| decision(page.row(slot)));
+    let decisions = (0..ROWS).map(|slot| decision(&solver, page.row(slot)));
     let magnitude: f64 = decisions.clone().map(f64::abs).sum();
     assert!(magnitude > 1.0, "{magnitude}");
     let all: f64 = decisions.sum();
@@ -301,4 +300,95 @@ fn a_scan_takes_in_every_row_once() {
     assert!((sums.0 - all).abs() < 1e-4 * magnitude, "{} {all}", sums.0);
     let stored: usize = (0..ROWS).map(|slot| page.row(slot).values()).sum();
     assert_eq!(values, stored);
+}
+
+/// What the first head decides for a row.
+fn decision(solver: &Solver<f32>, row: Row<'_>) -> f64 {
+    let weights = solver.weights(0);
+    let dense = row.dense().iter().enumerate();
+    let dense: f64 = dense.map(|(j, x)| f64::from(*x) * weights.get(j)).sum();
+    let sparse = row.sparse().iter().map(|&[j, bits]| {
+        let x = f32::from_bits(bits);
+        f64::from(x) * weights.get(j as usize)
+    });
+    dense + sparse.sum::<f64>() + weights.intercept()
+}
+
+/// Checks some rows of a page at dual variables and weights of their own making.
+struct Checks<'a> {
+    proof: &'a mut Proof,
+    page: VisitedPage<'a>,
+    slots: Range<usize>,
+}
+
+impl Work for Checks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let terms = Terms {
+            c: 0.7,
+            positive_weight: 2.0,
+            loss: Loss::SquaredHinge,
+            shrink_above: 0.0,
+            shrink_below: 0.0,
+        };
+        for slot in self.slots {
+            let row = self.page.row(slot);
+            let y = if row.group() == 1 { 1.0 } else { -1.0 };
+            let alpha = (row.ordinal() % 4) as f32 / 8.0;
+            let score = row.dense().iter().map(|x| f64::from(*x)).sum::<f64>() - 0.3;
+            let at = (y, alpha, Some(score));
+            self.proof
+                .check::<K, _>(&row, (SquaredHinge, &terms), at, 1.0);
+        }
+    }
+}
+
+/// As where each of several processes has some of the rows.
+#[test]
+fn sums_over_parts_of_the_rows_join_to_those_over_all() {
+    let (stored, facts) = stored();
+    let page = VisitedPage::as_stored(Page::new(&stored, DENSE));
+    let verifying = Verifying {
+        primal: true,
+        laid: false,
+        exact: false,
+    };
+    let over = |slots| {
+        let mut proof = Proof::new(facts.features + 1, verifying, true, false).unwrap();
+        Level::best().run(Checks {
+            proof: &mut proof,
+            page,
+            slots,
+        });
+        proof
+    };
+    for parts in [
+        vec![0..ROWS / 2, ROWS / 2..ROWS],
+        vec![0..0, 0..70, 70..71, 71..ROWS],
+    ] {
+        let (mut whole, mut joined) = (over(0..ROWS), over(0..0));
+        parts.into_iter().for_each(|part| joined.join(&over(part)));
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * (1.0 + a.abs()), "{a} {b}");
+        let [of_all, of_parts] = [&whole, &joined].map(Proof::proved);
+        close(of_all.norm, of_parts.norm);
+        close(of_all.alpha, of_parts.alpha);
+        close(of_all.diag, of_parts.diag);
+        assert_eq!(of_all.support, of_parts.support);
+        for (a, b) in whole.v.iter().zip(&joined.v) {
+            close(*a, *b);
+        }
+        let better = |found: &Breakpoints| found.better(0.0, 0.7, Loss::SquaredHinge, |it| it);
+        let (all, shifted) = joined.losses(better);
+        let (expected, best) = whole.losses(better);
+        close(expected.start_loss, all.start_loss);
+        assert_eq!((expected.rows, expected.correct), (all.rows, all.correct));
+        let (shifted, best) = (shifted.expect("a better one"), best.expect("a better one"));
+        assert_eq!(
+            (shifted.intercept, shifted.turned),
+            (best.intercept, best.turned)
+        );
+        close(best.gain, shifted.gain);
+    }
 }

@@ -135,3 +135,37 @@ impl Sums {
         self.low = f64::INFINITY;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::loss::SquaredHinge;
+
+    /// Sums of some visits, of numbers that add up exactly.
+    fn of(visits: std::ops::Range<u32>) -> Sums {
+        visits.fold(Sums::ZERO, |mut sums, n| {
+            let x = f64::from(n * 37 % 11) - 5.0;
+            let (y, cost) = (if n % 2 == 0 { 1.0 } else { -1.0 }, f64::from(1 + n % 3));
+            sums.full
+                .add_at_start(SquaredHinge, (y, cost, x / 4.0), None);
+            sums.full.visit_loss += cost;
+            sums.full.support += u64::from(n % 3 == 0);
+            (sums.full.aq, sums.full.aq_rows) = (sums.full.aq + x, sums.full.aq_rows + 1);
+            (sums.high, sums.low) = (sums.high.max(x), sums.low.min(x));
+            (sums.alpha, sums.diag) = (sums.alpha + cost, sums.diag + cost * x);
+            (sums.visits, sums.updates) = (sums.visits + 1, sums.updates + u64::from(n % 2));
+            sums.open += x * x;
+            sums
+        })
+    }
+
+    #[test]
+    fn sums_of_parts_are_those_of_the_whole() {
+        let whole = format!("{:?}", of(0..100));
+        for cut in [0, 1, 50, 99, 100] {
+            let (first, second) = (of(0..cut), of(cut..100));
+            assert_eq!(format!("{:?}", first.with(second)), whole);
+            assert_eq!(format!("{:?}", second.with(first)), whole);
+        }
+    }
+}
