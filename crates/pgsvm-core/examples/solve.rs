@@ -9,147 +9,185 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::time::Instant;
 
-use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::{
-    Folds, Loss, Plan, Policy, Problem, Proximal, Purpose, Scale, StopReason, Timing,
+    Folds, HeadReport, Loss, Plan, Policy, Problem, Proximal, Purpose, Scale, StopReason, Timing,
+    TrainerReport,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: solve FILE [key=value …]")?;
-    let options: HashMap<String, String> = arguments
-        .filter_map(|argument| {
-            argument
-                .split_once('=')
-                .map(|(key, value)| (key.to_string(), value.to_string()))
-        })
-        .collect();
-    let get = |key: &str, default: &str| {
-        options
-            .get(key)
-            .cloned()
-            .unwrap_or_else(|| default.to_string())
-    };
-    let folds: u32 = get("folds", "0").parse()?;
-    let costs = get("c", "1");
-    let plan = Plan {
-        costs: costs.split(',').map(str::parse).collect::<Result<_, _>>()?,
-        folds: (folds > 0).then_some(Folds::Count(folds)),
-        purpose: match get("validate", "0") == "1" {
-            true => Purpose::Validate,
-            false => Purpose::Train,
-        },
-        probability: get("probability", "0") == "1",
-        ..Plan::train(1.0)
-    };
-    let mut examples = load(
-        &path,
-        get("positive", "").as_str(),
-        get("rows", "sparse") == "dense",
-    )?;
-    let mut counts = HashMap::new();
-    for example in &mut examples {
-        let count = counts.entry(example.group).or_insert(0);
-        let fold = drawn_fold(0, example.group, *count, plan.stride());
-        example.group = example.group * plan.stride() + fold;
-        *count += 1;
+    let options = Options::of(arguments);
+    let plan = plan(&options)?;
+    let dense = options.get("rows", "sparse") == "dense";
+    let mut examples = load(&path, options.get("positive", ""), dense)?;
+    draw_folds(&mut examples, plan.stride());
+    let problem = problem(&options, plan.costs[0])?;
+    let settings = settings(&options)?;
+    for _ in 0..options.number::<usize>("repeat", "1")? {
+        let (start, cpu) = (Instant::now(), cpu_seconds());
+        let trained = train_examples(problem, plan.clone(), &examples, settings)
+            .map_err(|error| error.to_string())?;
+        let seconds = start.elapsed().as_secs_f64();
+        tell(&trained, seconds, cpu_seconds() - cpu);
+    }
+    Ok(())
+}
+
+/// What follows the file: keys and their values.
+struct Options(HashMap<String, String>);
+
+impl Options {
+    fn of(arguments: impl Iterator<Item = String>) -> Self {
+        let pairs = arguments.filter_map(|argument| {
+            let (key, value) = argument.split_once('=')?;
+            Some((key.to_string(), value.to_string()))
+        });
+        Self(pairs.collect())
     }
 
-    let loss = if get("loss", "hinge") == "squared" {
-        Loss::SquaredHinge
-    } else {
-        Loss::Hinge
+    fn get<'a>(&'a self, key: &str, default: &'a str) -> &'a str {
+        self.0.get(key).map_or(default, String::as_str)
+    }
+
+    fn number<T: FromStr>(&self, key: &str, default: &str) -> Result<T, T::Err> {
+        self.get(key, default).parse()
+    }
+}
+
+fn plan(options: &Options) -> Result<Plan, Box<dyn Error>> {
+    let folds: u32 = options.number("folds", "0")?;
+    let costs = options.get("c", "1").split(',').map(str::parse);
+    Ok(Plan {
+        costs: costs.collect::<Result<_, _>>()?,
+        folds: (folds > 0).then_some(Folds::Count(folds)),
+        purpose: match options.get("validate", "0") {
+            "1" => Purpose::Validate,
+            _ => Purpose::Train,
+        },
+        probability: options.get("probability", "0") == "1",
+        ..Plan::train(1.0)
+    })
+}
+
+/// Gives each example a fold, where there are some.
+fn draw_folds(examples: &mut [OwnedExample], stride: u32) {
+    let mut counts = HashMap::new();
+    for example in examples {
+        let count = counts.entry(example.group).or_insert(0);
+        let fold = drawn_fold(0, example.group, *count, stride);
+        example.group = example.group * stride + fold;
+        *count += 1;
+    }
+}
+
+fn problem(options: &Options, c: f64) -> Result<Problem, Box<dyn Error>> {
+    let loss = match options.get("loss", "hinge") {
+        "squared" => Loss::SquaredHinge,
+        _ => Loss::Hinge,
     };
-    let proximal = match get("proximal", "auto").as_str() {
-        "on" => Proximal::On,
-        "off" => Proximal::Off,
-        _ => Proximal::Auto,
-    };
-    let schedule = if get("schedule", "timed") == "lockstep" {
-        Timing::Lockstep
-    } else {
-        Timing::Timed
-    };
-    let problem = Problem::new(loss, plan.costs[0], get("tolerance", "1e-3").parse()?)?
-        .with_max_passes(get("passes", "1000").parse()?)?
-        .with_intercept(get("intercept", "0") == "1")
-        .with_seed(get("seed", "0").parse()?)
-        .with_timing(schedule)
-        .with_policy(match get("policy", "cached").as_str() {
+    let problem = Problem::new(loss, c, options.number("tolerance", "1e-3")?)?
+        .with_max_passes(options.number("passes", "1000")?)?
+        .with_intercept(options.get("intercept", "0") == "1")
+        .with_seed(options.number("seed", "0")?)
+        .with_timing(match options.get("schedule", "timed") {
+            "lockstep" => Timing::Lockstep,
+            _ => Timing::Timed,
+        })
+        .with_policy(match options.get("policy", "cached") {
             "paper" => Policy::Paper,
             "block" => Policy::Block,
             "selective" => Policy::SelectiveBlock,
             _ => Policy::Cached,
         })
-        .with_inner_rounds(get("inner_rounds", "10").parse()?)?
-        .with_proximal(proximal);
-    let scale = match get("scale", "none").as_str() {
+        .with_inner_rounds(options.number("inner_rounds", "10")?)?
+        .with_proximal(match options.get("proximal", "auto") {
+            "on" => Proximal::On,
+            "off" => Proximal::Off,
+            _ => Proximal::Auto,
+        });
+    Ok(problem)
+}
+
+fn settings(options: &Options) -> Result<Settings, Box<dyn Error>> {
+    let scale = match options.get("scale", "none") {
         "standard" => Scale::Standard,
         "maxabs" => Scale::MaxAbs,
         _ => Scale::None,
     };
-    let threads = if get("threads", "1") == "2" {
-        Threads::Two
-    } else {
-        Threads::One
+    let threads = match options.get("threads", "1") {
+        "2" => Threads::Two,
+        _ => Threads::One,
     };
-    let settings = Settings::new(get("cache", "2000000000").parse()?, scale, threads);
-    for _ in 0..get("repeat", "1").parse::<usize>()? {
-        let (start, cpu) = (Instant::now(), cpu_seconds());
-        let trained = train_examples(problem, plan.clone(), &examples, settings)
-            .map_err(|error| error.to_string())?;
-        let seconds = start.elapsed().as_secs_f64();
-        let report = trained.trainer.report().unwrap();
-        for said in &report.validation {
-            println!(
-                "c {} fold {}: {} rows, accuracy {:.4}, auc {:.4}, objective {:.4}",
-                said.c,
-                said.fold,
-                said.rows,
-                said.accuracy,
-                said.auc.unwrap_or(f64::NAN),
-                said.objective
-            );
-        }
-        let heads = trained.trainer.heads().unwrap();
-        let behind = heads
-            .iter()
-            .filter(|(_, head)| head.stop != Some(StopReason::Tolerance));
+    let cache_bytes = options.number("cache", "2000000000")?;
+    Ok(Settings::new(cache_bytes, scale, threads))
+}
+
+/// Prints what a training of so many seconds found.
+fn tell(trained: &Trained, seconds: f64, cpu: f64) {
+    let report = trained.trainer.report().unwrap();
+    tell_validation(&report);
+    let heads = trained.trainer.heads().unwrap();
+    let behind = heads
+        .iter()
+        .filter(|(_, head)| head.stop != Some(StopReason::Tolerance));
+    println!(
+        "chosen {:?}, sigmoids {:?}, {} of the last {} heads did not reach their tolerance",
+        report.c,
+        report.sigmoids,
+        behind.count(),
+        heads.len()
+    );
+    tell_first(trained, &report, &heads[0].1);
+    println!(
+        " | read {:.1} ms solve {:.1} ms, cpu {:.1} ms",
+        1e3 * trained.loading_seconds,
+        1e3 * (seconds - trained.loading_seconds),
+        1e3 * cpu,
+    );
+}
+
+/// Prints how good each C is in each fold.
+fn tell_validation(report: &TrainerReport) {
+    for said in &report.validation {
         println!(
-            "chosen {:?}, sigmoids {:?}, {} of the last {} heads did not reach their tolerance",
-            report.c,
-            report.sigmoids,
-            behind.count(),
-            heads.len()
-        );
-        let head = heads[0].1;
-        println!(
-            "{:?} primal {:.4} dual {:.4} gap {:.2e} accuracy {:.4} | {} rows x {} features, {} KB, resident {} | passes {} \
-             visits {:.1} n, updates {:.2} n, evicted {:.2} n, replaced {:.2} n, kappa {:.2} | read {:.1} ms solve {:.1} ms, cpu {:.1} ms",
-            head.stop,
-            head.certificate.primal,
-            head.certificate.dual,
-            head.certificate.gap,
-            head.training_accuracy,
-            report.rows,
-            trained.reader.features,
-            trained.reader.bytes / 1024,
-            report.resident,
-            report.passes,
-            report.visits as f64 / report.rows as f64,
-            report.updates as f64 / report.rows as f64,
-            report.evictions as f64 / report.rows as f64,
-            report.replaced as f64 / report.rows as f64,
-            head.kappa,
-            1e3 * trained.loading_seconds,
-            1e3 * (seconds - trained.loading_seconds),
-            1e3 * (cpu_seconds() - cpu),
+            "c {} fold {}: {} rows, accuracy {:.4}, auc {:.4}, objective {:.4}",
+            said.c,
+            said.fold,
+            said.rows,
+            said.accuracy,
+            said.auc.unwrap_or(f64::NAN),
+            said.objective
         );
     }
-    Ok(())
+}
+
+/// Prints the certificate of the first head, and what it took.
+fn tell_first(trained: &Trained, report: &TrainerReport, head: &HeadReport) {
+    print!(
+        "{:?} primal {:.4} dual {:.4} gap {:.2e} accuracy {:.4} | {} rows x {} features, {} KB, resident {} | passes {} \
+         visits {:.1} n, updates {:.2} n, evicted {:.2} n, replaced {:.2} n, kappa {:.2}",
+        head.stop,
+        head.certificate.primal,
+        head.certificate.dual,
+        head.certificate.gap,
+        head.training_accuracy,
+        report.rows,
+        trained.reader.features,
+        trained.reader.bytes / 1024,
+        report.resident,
+        report.passes,
+        report.visits as f64 / report.rows as f64,
+        report.updates as f64 / report.rows as f64,
+        report.evictions as f64 / report.rows as f64,
+        report.replaced as f64 / report.rows as f64,
+        head.kappa,
+    );
 }
 
 /// Processor time of the main thread where Linux tells it, else 0.
@@ -164,27 +202,7 @@ fn cpu_seconds() -> f64 {
 
 /// Class 1 is the label `positive`, or when that is empty the largest one; `each` makes every label a class.
 fn load(path: &str, positive: &str, dense: bool) -> Result<Vec<OwnedExample>, Box<dyn Error>> {
-    let input: Box<dyn Read> = if path.ends_with(".xz") {
-        let child = Command::new("xz")
-            .args(["-dc", path])
-            .stdout(Stdio::piped())
-            .spawn()?;
-        Box::new(child.stdout.ok_or("xz gives no output")?)
-    } else {
-        Box::new(std::fs::File::open(path)?)
-    };
-    let mut rows: Vec<(f64, Vec<(u32, f32)>)> = Vec::new();
-    for line in BufReader::new(input).lines() {
-        let line = line?;
-        let mut fields = line.split_ascii_whitespace();
-        let Some(label) = fields.next() else { continue };
-        let mut entries = Vec::new();
-        for field in fields {
-            let (index, value) = field.split_once(':').ok_or("a field without colon")?;
-            entries.push((index.parse::<u32>()? - 1, value.parse()?));
-        }
-        rows.push((label.parse()?, entries));
-    }
+    let rows = read(path)?;
     let largest = rows.iter().map(|row| row.0).fold(f64::MIN, f64::max);
     let mut labels: Vec<f64> = match positive {
         "" => vec![largest],
@@ -193,13 +211,9 @@ fn load(path: &str, positive: &str, dense: bool) -> Result<Vec<OwnedExample>, Bo
     };
     labels.sort_by(f64::total_cmp);
     labels.dedup();
-    let width = rows
-        .iter()
-        .filter_map(|row| row.1.last())
-        .map(|entry| entry.0 as usize + 1)
-        .max()
-        .unwrap_or(0);
-    let example = |(label, entries): &(f64, Vec<(u32, f32)>)| {
+    let last = rows.iter().filter_map(|row| row.1.last());
+    let width = last.map(|entry| entry.0 as usize + 1).max().unwrap_or(0);
+    let example = |(label, entries): &LabelledRow| {
         let place = labels.iter().position(|one| one == label);
         let class = match labels.len() {
             1 => u32::from(place.is_some()),
@@ -215,4 +229,32 @@ fn load(path: &str, positive: &str, dense: bool) -> Result<Vec<OwnedExample>, Bo
         OwnedExample::dense(class, values)
     };
     Ok(rows.iter().map(example).collect())
+}
+
+/// A label, and indices from 0 with their values.
+type LabelledRow = (f64, Vec<(u32, f32)>);
+
+fn read(path: &str) -> Result<Vec<LabelledRow>, Box<dyn Error>> {
+    let input: Box<dyn Read> = if path.ends_with(".xz") {
+        let child = Command::new("xz")
+            .args(["-dc", path])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        Box::new(child.stdout.ok_or("xz gives no output")?)
+    } else {
+        Box::new(std::fs::File::open(path)?)
+    };
+    let mut rows = Vec::new();
+    for line in BufReader::new(input).lines() {
+        let line = line?;
+        let mut fields = line.split_ascii_whitespace();
+        let Some(label) = fields.next() else { continue };
+        let mut entries = Vec::new();
+        for field in fields {
+            let (index, value) = field.split_once(':').ok_or("a field without colon")?;
+            entries.push((index.parse::<u32>()? - 1, value.parse()?));
+        }
+        rows.push((label.parse()?, entries));
+    }
+    Ok(rows)
 }

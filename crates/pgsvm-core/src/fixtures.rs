@@ -213,14 +213,12 @@ impl Cases {
     fn streaming(&mut self) {
         let (rows, folds) = (rows(900, 2, 6, 40), in_folds(rows(900, 2, 6, 40)));
         let pegasos = |updates| (Policy::Block, Inner::Pegasos(updates));
+        let descent = |policy| (policy, Inner::CoordinateDescent);
         let forms = [
-            ("stream", (Policy::Cached, Inner::CoordinateDescent)),
-            ("paper", (Policy::Paper, Inner::CoordinateDescent)),
-            ("block", (Policy::Block, Inner::CoordinateDescent)),
-            (
-                "selective_block",
-                (Policy::SelectiveBlock, Inner::CoordinateDescent),
-            ),
+            ("stream", descent(Policy::Cached)),
+            ("paper", descent(Policy::Paper)),
+            ("block", descent(Policy::Block)),
+            ("selective_block", descent(Policy::SelectiveBlock)),
             ("pegasos_row", pegasos(Updates::Row)),
             ("pegasos_block", pegasos(Updates::Block)),
         ];
@@ -230,21 +228,31 @@ impl Cases {
                 let Ok(problem) = problem.with_inner(inner) else {
                     continue;
                 };
-                for (split_name, split) in ORDERS {
-                    for (order_name, block_order) in ORDERS {
-                        let mut settings = Settings::new(LITTLE, Scale::Standard, Threads::One);
-                        settings.spooling = Spooling {
-                            split,
-                            block_order,
-                            ..Spooling::USUAL
-                        };
-                        let name =
-                            format!("{form} {loss_name} split={split_name} order={order_name}");
-                        self.run(name.clone(), problem, binary(), &rows, settings);
-                        let goal = chosen(Purpose::Train, false);
-                        self.run(format!("{name} c=null"), problem, goal, &folds, settings);
-                    }
-                }
+                self.in_each_order(&format!("{form} {loss_name}"), problem, &rows, &folds);
+            }
+        }
+    }
+
+    /// Rows that stream, split and ordered in each way.
+    fn in_each_order(
+        &mut self,
+        name: &str,
+        problem: Problem,
+        rows: &[OwnedExample],
+        folds: &[OwnedExample],
+    ) {
+        for (split_name, split) in ORDERS {
+            for (order_name, block_order) in ORDERS {
+                let mut settings = Settings::new(LITTLE, Scale::Standard, Threads::One);
+                settings.spooling = Spooling {
+                    split,
+                    block_order,
+                    ..Spooling::USUAL
+                };
+                let name = format!("{name} split={split_name} order={order_name}");
+                self.run(name.clone(), problem, binary(), rows, settings);
+                let goal = chosen(Purpose::Train, false);
+                self.run(format!("{name} c=null"), problem, goal, folds, settings);
             }
         }
     }
@@ -268,120 +276,92 @@ impl Cases {
                 self.run(name.clone(), usual, binary(), rows, settings);
                 self.run(format!("{name} unscaled"), usual, binary(), rows, unscaled);
             }
-            let (dense, askew) = (&tables[0].1, &tables[5].1);
-            let mut more = |name: &str, problem, goal, rows: &[OwnedExample], settings| {
-                self.run(
-                    format!("resident {name} {loss_name}"),
-                    problem,
-                    goal,
-                    rows,
-                    settings,
-                );
-            };
-            more(
-                "no_intercept",
-                usual.with_intercept(false),
-                binary(),
-                dense,
-                settings,
-            );
-            more(
-                "proximal_off",
-                usual.with_proximal(Proximal::Off),
-                binary(),
-                dense,
-                settings,
-            );
-            more(
-                "proximal_on",
-                usual.with_proximal(Proximal::On),
-                binary(),
-                dense,
-                settings,
-            );
-            let dear = Goal::Heads(vec![HeadSpec::binary(300.0)]);
-            more("large_c", usual, dear.clone(), dense, settings);
-            more("large_c_askew", usual, dear, askew, unscaled);
-            let block = usual.with_policy(Policy::Block);
-            more("block", block, binary(), dense, settings);
-            for (name, updates) in [
-                ("pegasos_row", Updates::Row),
-                ("pegasos_block", Updates::Block),
-            ] {
-                if let Ok(pegasos) = block.with_inner(Inner::Pegasos(updates)) {
-                    more(name, pegasos, binary(), dense, settings);
-                }
+            self.resident_options(loss_name, loss, &tables[0].1, &tables[5].1);
+            self.resident_folds(loss_name, usual);
+        }
+    }
+
+    /// The options, each over one of two tables.
+    fn resident_options(
+        &mut self,
+        loss_name: &str,
+        loss: Loss,
+        dense: &[OwnedExample],
+        askew: &[OwnedExample],
+    ) {
+        let settings = Settings::new(PLENTY, Scale::Standard, Threads::One);
+        let unscaled = Settings::new(PLENTY, Scale::None, Threads::One);
+        let balanced = Settings {
+            balance: crate::Balance::Examples,
+            ..settings
+        };
+        let usual = problem(loss);
+        let block = usual.with_policy(Policy::Block);
+        let dear = || Goal::Heads(vec![HeadSpec::binary(300.0)]);
+        let mut run = |name: &str, problem, goal, rows, settings| {
+            let name = format!("resident {name} {loss_name}");
+            self.run(name, problem, goal, rows, settings);
+        };
+        let mut with = |name: &str, problem| run(name, problem, binary(), dense, settings);
+        with("no_intercept", usual.with_intercept(false));
+        with("proximal_off", usual.with_proximal(Proximal::Off));
+        with("proximal_on", usual.with_proximal(Proximal::On));
+        with("block", block);
+        for (name, updates) in [
+            ("pegasos_row", Updates::Row),
+            ("pegasos_block", Updates::Block),
+        ] {
+            if let Ok(pegasos) = block.with_inner(Inner::Pegasos(updates)) {
+                with(name, pegasos);
             }
-            let balanced = Settings {
-                balance: crate::Balance::Examples,
-                ..settings
-            };
-            more("balanced", usual, binary(), dense, balanced);
-            let folds = in_folds(rows(600, 2, 6, 0));
-            more(
-                "c=null",
-                usual,
-                chosen(Purpose::Train, true),
-                &folds,
-                settings,
-            );
-            more(
-                "validate",
-                usual,
-                chosen(Purpose::Validate, false),
-                &folds,
-                settings,
-            );
+        }
+        run("large_c", usual, dear(), dense, settings);
+        run("large_c_askew", usual, dear(), askew, unscaled);
+        run("balanced", usual, binary(), dense, balanced);
+    }
+
+    /// Plans that hold rows out.
+    fn resident_folds(&mut self, loss_name: &str, usual: Problem) {
+        let settings = Settings::new(PLENTY, Scale::Standard, Threads::One);
+        let folds = in_folds(rows(600, 2, 6, 0));
+        for (name, goal) in [
+            ("c=null", chosen(Purpose::Train, true)),
+            ("validate", chosen(Purpose::Validate, false)),
+        ] {
+            let name = format!("resident {name} {loss_name}");
+            self.run(name, usual, goal, &folds, settings);
         }
     }
 
     /// Many heads, held together and apart.
     fn heads(&mut self) {
-        let (dense, mixed, askew) = (
-            rows(700, 10, 6, 0),
-            rows(700, 10, 3, 90),
-            askew(rows(700, 3, 6, 0)),
-        );
-        let long = rows(300, 9, 130, 0);
+        let tables = [
+            ("dense", rows(700, 10, 6, 0), 10),
+            ("mixed", rows(700, 10, 3, 90), 10),
+            ("long", rows(300, 9, 130, 0), 9),
+            ("askew", askew(rows(700, 3, 6, 0)), 3),
+        ];
         for (loss_name, loss) in LOSSES {
+            let problem = problem(loss);
             for (where_, bytes) in [("resident", PLENTY), ("stream", LITTLE)] {
                 let settings = Settings::new(bytes, Scale::Standard, Threads::One);
-                let tables = [
-                    ("dense", &dense, 10),
-                    ("mixed", &mixed, 10),
-                    ("long", &long, 9),
-                    ("askew", &askew, 3),
-                ];
-                for (table, rows, classes) in tables {
-                    let goal = one_against_rest(classes, 0.3);
+                let unscaled = Settings::new(bytes, Scale::None, Threads::One);
+                for (table, rows, classes) in &tables {
+                    let goal = || one_against_rest(*classes, 0.3);
                     let name = format!("heads {where_} {table} {loss_name}");
-                    self.run(name.clone(), problem(loss), goal.clone(), rows, settings);
-                    let unscaled = Settings::new(bytes, Scale::None, Threads::One);
-                    self.run(
-                        format!("{name} unscaled"),
-                        problem(loss),
-                        goal,
-                        rows,
-                        unscaled,
-                    );
+                    self.run(name.clone(), problem, goal(), rows, settings);
+                    self.run(format!("{name} unscaled"), problem, goal(), rows, unscaled);
                 }
                 let folds = in_folds(rows(600, 4, 5, 0));
                 let name = format!("heads {where_} c=null {loss_name}");
-                self.run(
-                    name,
-                    problem(loss),
-                    chosen(Purpose::Train, true),
-                    &folds,
-                    settings,
-                );
+                let goal = chosen(Purpose::Train, true);
+                self.run(name, problem, goal, &folds, settings);
             }
             // rows in few active sets: heads take turns
             let settings = Settings::new(PLENTY, Scale::Standard, Threads::One);
-            let (name, goal) = (
-                format!("heads turns {loss_name}"),
-                one_against_rest(9, 10.0),
-            );
-            self.run(name, problem(loss), goal, &rows(4000, 9, 12, 0), settings);
+            let name = format!("heads turns {loss_name}");
+            let goal = one_against_rest(9, 10.0);
+            self.run(name, problem, goal, &rows(4000, 9, 12, 0), settings);
         }
     }
 
@@ -476,11 +456,7 @@ fn a_seed_gives_the_weights_that_were_recorded() {
     let mut expected = recorded();
     if std::env::var_os("PGSVM_RECORD").is_some() {
         expected.extend(found);
-        let mut text = String::new();
-        for (name, digest) in &expected {
-            writeln!(text, "{name}: {digest}").expect("memory");
-        }
-        std::fs::write(FILE, text).expect("the file can be written");
+        record(&expected);
         return;
     }
     let of_level = |name: &str| {
@@ -501,4 +477,12 @@ fn a_seed_gives_the_weights_that_were_recorded() {
         other.len(),
         other.join("\n")
     );
+}
+
+fn record(digests: &BTreeMap<String, String>) {
+    let mut text = String::new();
+    for (name, digest) in digests {
+        writeln!(text, "{name}: {digest}").expect("memory");
+    }
+    std::fs::write(FILE, text).expect("the file can be written");
 }

@@ -221,13 +221,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         });
         let more = more.map_err(ReadError::Source)?;
         if spill.has_staged() {
-            self.resident = false;
-            return Ok(ReaderStage::Dumping(Dumping {
-                loading,
-                spill,
-                slot: 0,
-                more,
-            }));
+            return Ok(self.begin_dumping(loading, spill, more));
         }
         if more {
             return Ok(ReaderStage::Loading(loading, spill));
@@ -235,16 +229,21 @@ impl<S: Source, P: Spool> Reader<S, P> {
         let weighed = self.seen.weighed();
         let has_room = PageMut::open(loading.arena(), 0).spare_mut().len() >= weighed;
         if !has_room || (spill.is_asked_for() && self.seen.rows > 0) {
-            self.resident = false;
-            return Ok(ReaderStage::Dumping(Dumping {
-                loading,
-                spill,
-                slot: 0,
-                more,
-            }));
+            return Ok(self.begin_dumping(loading, spill, more));
         }
         let (facts, applier) = self.finish()?;
         Ok(ReaderStage::Scaling(loading, applier, facts, 0))
+    }
+
+    /// What is in the arena goes to the spool; `more`: whether the source has more.
+    fn begin_dumping(&mut self, loading: Loading, spill: Spill, more: bool) -> ReaderStage {
+        self.resident = false;
+        ReaderStage::Dumping(Dumping {
+            loading,
+            spill,
+            slot: 0,
+            more,
+        })
     }
 
     /// Rows to ask the source for: no more than make a chunk, so that what is staged stays small.

@@ -228,19 +228,7 @@ fn passes_used_up_give_an_honest_gap() {
 
 #[test]
 fn heads_trained_together_are_certified_each() {
-    let mut numbers = Numbers::new(13);
-    let examples: Vec<_> = (0..3000)
-        .map(|k| {
-            let class = if k < 3 { k } else { numbers.below(3) };
-            let angle = class as f64 * 2.0;
-            let point = vec![
-                angle.cos() + 0.6 * numbers.normal(),
-                angle.sin() + 0.6 * numbers.normal(),
-                numbers.normal(),
-            ];
-            OwnedExample::dense(class as u32, point)
-        })
-        .collect();
+    let examples = on_a_circle(3000);
     let heads = vec![
         HeadSpec::new(vec![1, -1, -1], 0.1),
         HeadSpec::new(vec![1, -1, 0], 0.05),

@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, StopReason, Timing};
+use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
+use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Scaling, StopReason, Timing};
 
 const PLENTY: usize = 16 << 20;
 
@@ -51,28 +51,17 @@ fn a_cache_of_a_tenth_gives_the_same_objective() {
         for loss in [Loss::Hinge, Loss::SquaredHinge] {
             for c in [0.1, 10.0] {
                 let problem = problem(loss, c);
-                let whole = train(
-                    problem,
-                    examples,
-                    settings(PLENTY, Scale::Standard, Threads::One),
-                );
-                let tenth = train(
-                    problem,
-                    examples,
-                    settings(bytes / 10, Scale::Standard, Threads::Two),
-                );
+                let trained = |cache, threads| {
+                    train(problem, examples, settings(cache, Scale::Standard, threads))
+                };
+                let whole = trained(PLENTY, Threads::One);
+                let tenth = trained(bytes / 10, Threads::Two);
                 assert!(!tenth.reader.resident);
                 assert_certified(&tenth, &problem, examples);
-                let (a, b) = (
-                    whole.trainer.report().unwrap().heads[0].certificate,
-                    tenth.trainer.report().unwrap().heads[0].certificate,
-                );
-                assert!(
-                    (a.primal - b.primal).abs() <= 1e-3 * a.primal.max(b.primal),
-                    "{} {}",
-                    a.primal,
-                    b.primal
-                );
+                let primal =
+                    |it: &Trained| it.trainer.report().unwrap().heads[0].certificate.primal;
+                let [a, b] = [&whole, &tenth].map(primal);
+                assert!((a - b).abs() <= 1e-3 * a.max(b), "{a} {b}");
             }
         }
     }
@@ -214,44 +203,7 @@ fn passes_used_up_give_an_honest_gap() {
 
 #[test]
 fn extreme_columns_and_rows_never_give_nan() {
-    let mut numbers = Numbers::new(10);
-    let mut cases: Vec<(&str, Vec<OwnedExample>)> = Vec::new();
-    let mut column = |value: &dyn Fn(f64) -> f64| -> Vec<OwnedExample> {
-        let mut rows = clouds(300, 3, 1.0, 11);
-        for row in &mut rows {
-            row.dense.push(value(numbers.normal()));
-        }
-        rows
-    };
-    cases.push(("tiny column", column(&|x| x * 1e-30)));
-    cases.push(("huge column", column(&|x| x * 1e30)));
-    cases.push(("constant column", column(&|_| 7.25)));
-    cases.push(("large mean", column(&|x| 1e9 + x)));
-    cases.push((
-        "zero rows",
-        vec![
-            OwnedExample::dense(0, vec![0.0; 2]),
-            OwnedExample::dense(1, vec![0.0; 2]),
-        ],
-    ));
-    cases.push(("one row", vec![OwnedExample::dense(0, vec![1.0, 2.0])]));
-    cases.push((
-        "one feature",
-        (0..50)
-            .map(|k| OwnedExample::dense(k % 2, vec![f64::from(k)]))
-            .collect(),
-    ));
-    cases.push((
-        "empty sparse rows",
-        (0..20).map(|k| OwnedExample::sparse(k % 2, &[])).collect(),
-    ));
-    cases.push((
-        "separable",
-        (0..80)
-            .map(|k| OwnedExample::dense(k % 2, vec![f64::from(k % 2) * 10.0, 1.0]))
-            .collect(),
-    ));
-    for (name, examples) in &cases {
+    for (name, examples) in &extreme() {
         for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
             for loss in [Loss::Hinge, Loss::SquaredHinge] {
                 for c in [1e-6, 1.0, 1e6] {
@@ -260,28 +212,9 @@ fn extreme_columns_and_rows_never_give_nan() {
                             .with_intercept(intercept)
                             .with_max_passes(30)
                             .expect("valid");
-                        let trained =
-                            train(problem, examples, settings(PLENTY, scale, Threads::One));
-                        let certificate = trained.trainer.report().unwrap().heads[0].certificate;
-                        let what =
-                            format!("{name} {scale:?} {loss:?} {c} {intercept}: {certificate:?}");
-                        assert!(
-                            certificate.primal.is_finite() && certificate.dual.is_finite(),
-                            "{what}"
-                        );
-                        assert!((0.0..=1.0).contains(&certificate.gap), "{what}");
-                        assert!(
-                            trained.trainer.weights(0).iter().all(f64::is_finite),
-                            "{what}"
-                        );
-                        assert!(
-                            trained
-                                .trainer
-                                .duals(0)
-                                .iter()
-                                .all(|alpha| alpha.is_finite()),
-                            "{what}"
-                        );
+                        let settings = settings(PLENTY, scale, Threads::One);
+                        let what = format!("{name} {scale:?} {loss:?} {c} {intercept}");
+                        assert_finite(&train(problem, examples, settings), &what);
                     }
                 }
             }
@@ -289,84 +222,107 @@ fn extreme_columns_and_rows_never_give_nan() {
     }
 }
 
+fn assert_finite(trained: &Trained, what: &str) {
+    let trainer = &trained.trainer;
+    let certificate = trainer.report().unwrap().heads[0].certificate;
+    let what = format!("{what}: {certificate:?}");
+    let is_finite = certificate.primal.is_finite() && certificate.dual.is_finite();
+    assert!(is_finite, "{what}");
+    assert!((0.0..=1.0).contains(&certificate.gap), "{what}");
+    assert!(trainer.weights(0).iter().all(f64::is_finite), "{what}");
+    assert!(trainer.duals(0).iter().all(f32::is_finite), "{what}");
+}
+
+/// Rows with columns of extreme sizes, and few or empty rows.
+fn extreme() -> Vec<(&'static str, Vec<OwnedExample>)> {
+    let mut numbers = Numbers::new(10);
+    let mut column = |value: &dyn Fn(f64) -> f64| -> Vec<OwnedExample> {
+        let mut rows = clouds(300, 3, 1.0, 11);
+        for row in &mut rows {
+            row.dense.push(value(numbers.normal()));
+        }
+        rows
+    };
+    let dense = OwnedExample::dense;
+    let made = |count: u32, row: &dyn Fn(u32) -> OwnedExample| (0..count).map(row).collect();
+    vec![
+        ("tiny column", column(&|x| x * 1e-30)),
+        ("huge column", column(&|x| x * 1e30)),
+        ("constant column", column(&|_| 7.25)),
+        ("large mean", column(&|x| 1e9 + x)),
+        ("zero rows", made(2, &|k| dense(k, vec![0.0; 2]))),
+        ("one row", vec![dense(0, vec![1.0, 2.0])]),
+        (
+            "one feature",
+            made(50, &|k| dense(k % 2, vec![f64::from(k)])),
+        ),
+        (
+            "empty sparse rows",
+            made(20, &|k| OwnedExample::sparse(k % 2, &[])),
+        ),
+        (
+            "separable",
+            made(80, &|k| dense(k % 2, vec![f64::from(k % 2) * 10.0, 1.0])),
+        ),
+    ]
+}
+
 #[test]
 fn weights_folded_for_raw_rows_give_the_same_decisions() {
     let examples = words(1500, 60, 4, 12);
     for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
-        let trained = train(
-            problem(Loss::Hinge, 1.0),
-            &examples,
-            settings(PLENTY, scale, Threads::One),
-        );
+        let settings = settings(PLENTY, scale, Threads::One);
+        let trained = train(problem(Loss::Hinge, 1.0), &examples, settings);
         let weights = trained.trainer.weights(0);
         let scaling = &trained.reader.scaling;
         let (raw, intercept) = scaling.fold(weights.iter(), weights.intercept());
         let raw: Vec<f64> = raw.collect();
         assert_eq!(raw.len() as u64, trained.reader.features);
         for example in &examples {
-            let mut folded = intercept;
-            let mut direct = weights.intercept();
-            for (j, x) in example.dense.iter().enumerate() {
-                folded += raw[j] * x;
-                let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
-                direct +=
-                    weights.get(j) * (x - centre) * scaling.factor.get(j).copied().unwrap_or(1.0);
-            }
-            for (j, x) in example.sparse_index.iter().zip(&example.sparse_value) {
-                let j = *j as usize;
-                folded += raw[4 + j] * f64::from(*x);
-                let factor = scaling.sparse_factor.get(j).copied().unwrap_or(1.0);
-                direct += weights.get(4 + j) * f64::from(*x) * f64::from(factor);
-            }
+            let dense = example.dense.iter().enumerate();
+            let sparse = example.sparse_index.iter().zip(&example.sparse_value);
+            let sparse = sparse.map(|(j, x)| (4 + *j as usize, f64::from(*x)));
+            let folded = dense.map(|(j, x)| (j, *x)).chain(sparse);
+            let folded = intercept + folded.map(|(j, x)| raw[j] * x).sum::<f64>();
+            let direct = weights.intercept() + direct(example, scaling, |j| weights.get(j));
             assert!((folded - direct).abs() <= 1e-9 * (1.0 + direct.abs()));
         }
     }
 }
 
+/// <w, x> of the scaled row.
+fn direct(example: &OwnedExample, scaling: &Scaling, weight: impl Fn(usize) -> f64) -> f64 {
+    let dense = example.dense.iter().enumerate().map(|(j, x)| {
+        let centre = scaling.centre.get(j).copied().unwrap_or(0.0);
+        let factor = scaling.factor.get(j).copied().unwrap_or(1.0);
+        weight(j) * (x - centre) * factor
+    });
+    let entries = example.sparse_index.iter().zip(&example.sparse_value);
+    let sparse = entries.map(|(j, x)| {
+        let factor = scaling.sparse_factor.get(*j as usize).copied();
+        weight(example.dense.len() + *j as usize) * f64::from(*x) * f64::from(factor.unwrap_or(1.0))
+    });
+    dense.sum::<f64>() + sparse.sum::<f64>()
+}
+
 #[test]
 fn heads_trained_together_reach_the_objectives_of_separate_ones() {
-    let mut numbers = Numbers::new(13);
-    let mut examples = Vec::new();
-    for k in 0..3000 {
-        let class = if k < 3 {
-            k as u32
-        } else {
-            numbers.below(3) as u32
-        };
-        let angle = f64::from(class) * 2.0;
-        let point = vec![
-            angle.cos() + 0.6 * numbers.normal(),
-            angle.sin() + 0.6 * numbers.normal(),
-            numbers.normal(),
-        ];
-        examples.push(OwnedExample::dense(class, point));
-    }
+    let examples = on_a_circle(3000);
     let heads: Vec<HeadSpec> = (0..3)
         .map(|one| {
-            HeadSpec::new(
-                (0..3)
-                    .map(|class| if class == one { 1 } else { -1 })
-                    .collect::<Vec<_>>(),
-                1.0,
-            )
+            let sign = |class: i32| if class == one { 1 } else { -1 };
+            HeadSpec::new((0..3).map(sign).collect::<Vec<_>>(), 1.0)
         })
         .chain([HeadSpec::new(vec![1, -1, 0], 0.5)])
         .collect();
     let problem = problem(Loss::Hinge, 1.0);
     for cache in [PLENTY, 16 * 1024] {
         let settings = settings(cache, Scale::Standard, Threads::One);
-        let together =
-            pgsvm_core::engine::train_examples(problem, heads.clone(), &examples, settings)
-                .expect("works");
+        let trained = |heads| train_examples(problem, heads, &examples, settings).expect("works");
+        let together = trained(heads.clone());
         let report = together.trainer.report().unwrap();
         for (k, head) in heads.iter().enumerate() {
-            let alone = pgsvm_core::engine::train_examples(
-                problem,
-                vec![head.clone()],
-                &examples,
-                settings,
-            )
-            .expect("works");
+            let alone = trained(vec![head.clone()]);
             let (a, b) = (
                 report.heads[k].certificate,
                 alone.trainer.report().unwrap().heads[0].certificate,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{Balance, CacheLayout, HeadSpec, Loss, Plan, Policy, Problem, Scale, Timing};
 
 const PLENTY: usize = 16 << 20;
@@ -69,47 +69,44 @@ fn missing_values_are_trained_as_the_means_of_their_columns() {
                 if far > 0.0 && scale == Scale::None {
                     continue;
                 }
-                let settings = Settings {
+                let as_given = settings(cache, scale, Threads::One);
+                let imputing = Settings {
                     impute: true,
-                    ..settings(cache, scale, Threads::One)
+                    ..as_given
                 };
-                let heads = vec![HeadSpec::binary(0.1)];
-                let trained = train_examples(problem(), heads, &examples, settings).expect("works");
+                let (trained, whole) = (trained(&examples, imputing), trained(&complete, as_given));
                 assert_eq!(trained.reader.resident, cache == PLENTY);
-                let what = format!("{scale:?} {far} {cache}");
-                for (found, expected) in trained.reader.means.iter().zip(&means) {
-                    assert!(
-                        (found - expected).abs() < 1e-9,
-                        "{what}: {found} {expected}"
-                    );
-                }
                 assert_eq!(trained.reader.means.len(), means.len());
+                for (found, expected) in trained.reader.means.iter().zip(&means) {
+                    assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+                }
+                assert!(whole.reader.means.is_empty());
                 // the rows trained on are the completed ones: so says the certificate
                 assert_certified(&trained, &problem(), &complete);
-                let as_given = Settings {
-                    impute: false,
-                    ..settings
-                };
-                let heads = vec![HeadSpec::binary(0.1)];
-                let whole = train_examples(problem(), heads, &complete, as_given).expect("works");
-                assert!(whole.reader.means.is_empty());
-                let (a, b) = (&trained.reader.scaling, &whole.reader.scaling);
-                for (a, b) in a.factor.iter().zip(&b.factor) {
-                    // a column of means alone has a deviation of rounding errors, if any
-                    assert!(
-                        (a - b).abs() <= 1e-9 * a.abs() || *a == 0.0,
-                        "{what}: {a} {b}"
-                    );
-                }
-                for (a, b) in a.centre.iter().zip(&b.centre) {
-                    assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{what}: {a} {b}");
-                }
-                let [a, b] =
-                    [&trained, &whole].map(|t| t.trainer.report().unwrap().heads[0].certificate);
-                assert!(a.dual <= b.primal * (1.0 + 1e-4) && b.dual <= a.primal * (1.0 + 1e-4));
+                assert_like(&trained, &whole);
             }
         }
     }
+}
+
+fn trained(examples: &[OwnedExample], settings: Settings) -> Trained {
+    let heads = vec![HeadSpec::binary(0.1)];
+    train_examples(problem(), heads, examples, settings).expect("works")
+}
+
+/// Two trainings on rows that differ by rounding.
+fn assert_like(one: &Trained, other: &Trained) {
+    let (a, b) = (&one.reader.scaling, &other.reader.scaling);
+    for (a, b) in a.factor.iter().zip(&b.factor) {
+        // a column of means alone has a deviation of rounding errors, if any
+        let same = (a - b).abs() <= 1e-9 * a.abs() || *a == 0.0;
+        assert!(same, "{a} {b}");
+    }
+    for (a, b) in a.centre.iter().zip(&b.centre) {
+        assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{a} {b}");
+    }
+    let [a, b] = [one, other].map(|t| t.trainer.report().unwrap().heads[0].certificate);
+    assert!(a.dual <= b.primal * (1.0 + 1e-4) && b.dual <= a.primal * (1.0 + 1e-4));
 }
 
 #[test]
@@ -132,18 +129,7 @@ fn only_what_is_not_a_number_is_missing() {
 
 #[test]
 fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
-    let mut numbers = Numbers::new(6);
-    let mut examples = clouds(900, 5, 1.0, 5);
-    for example in &mut examples {
-        let class = example.group * u32::from(numbers.uniform() < 0.2);
-        let class = if class == 0 && numbers.uniform() < 0.3 {
-            2
-        } else {
-            class
-        };
-        example.group = class;
-        example.cost = [1.0, 0.5][numbers.below(2)];
-    }
+    let examples = uneven(900);
     let n = examples.len() as f64;
     let rows_of = |class| examples.iter().filter(|row| row.group == class).count() as f64;
     let factors = [0, 1, 2].map(|class| (n / (3.0 * rows_of(class))) as f32);
@@ -169,6 +155,19 @@ fn balanced_classes_are_trained_as_rows_of_the_costs_that_balance_them() {
             assert_eq!(weights[0], weights[1]);
         }
     }
+}
+
+/// Rows of three classes of different sizes, at two costs.
+fn uneven(count: usize) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(6);
+    let mut examples = clouds(count, 5, 1.0, 5);
+    for example in &mut examples {
+        let class = example.group * u32::from(numbers.uniform() < 0.2);
+        let third = class == 0 && numbers.uniform() < 0.3;
+        example.group = if third { 2 } else { class };
+        example.cost = [1.0, 0.5][numbers.below(2)];
+    }
+    examples
 }
 
 /// Rows of so many classes, of which some are rare, with costs of their own.

@@ -36,6 +36,13 @@ struct Case {
     examples: Vec<OwnedExample>,
     cache_bytes: usize,
 }
+const POLICIES: [Policy; 5] = [
+    Policy::Cached,
+    Policy::Cached,
+    Policy::Paper,
+    Policy::Block,
+    Policy::SelectiveBlock,
+];
 
 fn case(seed: u64) -> Case {
     let pick = |n: u64| (seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (8 * n)) as usize;
@@ -43,14 +50,7 @@ fn case(seed: u64) -> Case {
     let classes = if pick(3) % 3 == 0 { 3 } else { 2 };
     let loss = [Loss::Hinge, Loss::SquaredHinge][pick(4) % 2];
     let c = [0.01, 1.0, 100.0, 10_000.0][pick(5) % 4];
-    let policies = [
-        Policy::Cached,
-        Policy::Cached,
-        Policy::Paper,
-        Policy::Block,
-        Policy::SelectiveBlock,
-    ];
-    let policy = policies[pick(6) % 5];
+    let policy = POLICIES[pick(6) % 5];
     let mut problem = Problem::new(loss, c, 1e-3)
         .and_then(|it| it.with_max_passes(1 + (pick(7) % 40) as u32))
         .expect("valid")
@@ -62,22 +62,24 @@ fn case(seed: u64) -> Case {
             .with_inner(Inner::Pegasos(Updates::Row))
             .expect("the hinge loss");
     }
-    let heads = match classes {
-        2 => vec![HeadSpec::binary(c)],
-        _ => (0..classes)
-            .map(|class| {
-                let side = |other| if other == class { 1 } else { -1 };
-                HeadSpec::new((0..classes).map(side).collect::<Vec<i8>>(), c)
-            })
-            .collect(),
-    };
     let share = [2.0, 0.2, 0.5, 0.9][(seed % 4) as usize];
     let words = rows * (features + 8);
     Case {
         problem,
-        heads,
+        heads: heads(classes, c),
         examples: unscaled(rows, features, classes, seed),
         cache_bytes: (4.0 * words as f64 * share) as usize + 40_000,
+    }
+}
+
+fn heads(classes: usize, c: f64) -> Vec<HeadSpec> {
+    let head = |class: usize| {
+        let side = |other| if other == class { 1 } else { -1 };
+        HeadSpec::new((0..classes).map(side).collect::<Vec<i8>>(), c)
+    };
+    match classes {
+        2 => vec![HeadSpec::binary(c)],
+        _ => (0..classes).map(head).collect(),
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{MemorySpool, OwnedExample, SliceSource};
-use pgsvm_core::leeway::{leeway_of, Ruler};
+use pgsvm_core::leeway::{leeway_of, Metric, Ruler};
 use pgsvm_core::{
     Cache, Goal, HeadSpec, Leeways, Loss, Policy, Problem, Reader, ReaderJob, Scale, Scaling, Step,
     Trainer,
@@ -75,11 +75,8 @@ fn share_with_leeway(examples: &[OwnedExample], measured: &Measured) -> f64 {
     let leeways = measured.leeways.as_ref().expect("leeways");
     assert_eq!(leeways.codes.len(), examples.len());
     let dense = measured.scaling.dense;
-    let rulers: Vec<Ruler> = leeways
-        .metrics
-        .iter()
-        .map(|metric| Ruler::new(metric, dense))
-        .collect();
+    let rulers = leeways.metrics.iter();
+    let rulers: Vec<_> = rulers.map(|metric| Ruler::new(metric, dense)).collect();
     let mut numbers = Numbers::new(7);
     let mut with_leeway = 0;
     for (row, (example, code)) in examples.iter().zip(&leeways.codes).enumerate() {
@@ -97,15 +94,20 @@ fn share_with_leeway(examples: &[OwnedExample], measured: &Measured) -> f64 {
         let before = margin(example, &values, &measured.weights);
         assert!(before - 1.0 >= 0.9999 * leeway * length, "row {row}");
         // any weights that are no further away hold the row, too
-        let change: Vec<f64> = measured.weights.iter().map(|_| numbers.normal()).collect();
-        let (shift, changes) = change.split_last().expect("an intercept");
         let metric = &leeways.metrics[group];
-        let distance = metric.distance(changes.iter().copied(), *shift);
-        let moved = measured.weights.iter().zip(&change);
-        let moved: Vec<f64> = moved.map(|(w, d)| w + d * leeway / distance).collect();
+        let moved = moved_by(leeway, &measured.weights, metric, &mut numbers);
         assert!(margin(example, &values, &moved) >= 0.9999, "row {row}");
     }
     f64::from(with_leeway) / examples.len() as f64
+}
+
+/// Weights that are as far from these.
+fn moved_by(far: f64, weights: &[f64], metric: &Metric, numbers: &mut Numbers) -> Vec<f64> {
+    let change: Vec<f64> = weights.iter().map(|_| numbers.normal()).collect();
+    let (shift, changes) = change.split_last().expect("an intercept");
+    let distance = metric.distance(changes.iter().copied(), *shift);
+    let moved = weights.iter().zip(&change);
+    moved.map(|(w, d)| w + d * far / distance).collect()
 }
 
 fn problem() -> Problem {
@@ -179,16 +181,21 @@ fn a_scaling_that_is_kept_is_the_one_that_rows_get() {
     // the certificate is that of rows scaled like this
     let weights = trainer.weights(0);
     let weights: Vec<f64> = weights.iter().chain([weights.intercept()]).collect();
-    let losses = examples
-        .iter()
-        .map(|it| (1.0 - margin(it, &scaled(it, &kept), &weights)).max(0.0));
-    let norm: f64 = weights.iter().map(|w| w * w).sum();
-    let primal = 0.5 * norm + losses.sum::<f64>();
+    let primal = primal(&examples, &kept, &weights);
     let certified = trainer.report().unwrap().heads[0].certificate.primal;
     assert!(
         (primal - certified).abs() <= 1e-4 * primal,
         "{primal} {certified}"
     );
+}
+
+/// P at C = 1 of weights, the intercept's last, for rows scaled like this.
+fn primal(examples: &[OwnedExample], scaling: &Scaling, weights: &[f64]) -> f64 {
+    let losses = examples
+        .iter()
+        .map(|it| (1.0 - margin(it, &scaled(it, scaling), weights)).max(0.0));
+    let norm: f64 = weights.iter().map(|w| w * w).sum();
+    0.5 * norm + losses.sum::<f64>()
 }
 
 #[test]

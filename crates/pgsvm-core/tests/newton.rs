@@ -36,50 +36,67 @@ fn closed_form(trained: &Trained, problem: &Problem, examples: &[OwnedExample]) 
     let (free, has) = (problem.free_intercept(), problem.intercept());
     let bias = if has { 1.0 } else { 0.0 };
     let length = weights.len();
-    let mut sides = [
-        (vec![0.0; length + 1], 0.0, 0.0),
-        (vec![0.0; length + 1], 0.0, 0.0),
-    ];
+    let mut sides = [Side::new(length), Side::new(length)];
     for example in examples {
-        let dense = example.dense.iter().enumerate();
-        let offset = example.dense.len();
-        let sparse = example.sparse_index.iter().zip(&example.sparse_value);
-        let row: Vec<(usize, f64)> = dense
-            .map(|(j, x)| (j, f64::from(*x as f32)))
-            .chain(sparse.map(|(j, x)| (offset + *j as usize, f64::from(*x))))
-            .collect();
+        let row = entries(example);
         let y = 2.0 * f64::from(example.group) - 1.0;
         let score: f64 = row.iter().map(|(j, x)| weights.get(*j) * x).sum();
         let lost = (1.0 - y * (score + bias * weights.intercept())).max(0.0);
         let bound = problem.c() * f64::from(example.cost);
-        let a = 2.0 * bound * lost;
-        let (v, sum, loss) = &mut sides[example.group as usize];
-        *sum += a;
-        *loss += bound * lost * lost;
-        row.iter().for_each(|(j, x)| v[*j] += a * x);
-        v[length] += bias * a;
+        sides[example.group as usize].take(&row, bound, lost, bias);
     }
-    let [(negative, below, _), (positive, above, _)] = &sides;
+    let [negative, positive] = &sides;
     let balance = match free {
-        true if below > above => [above / below, 1.0],
-        true => [1.0, below / above],
+        true if negative.sum > positive.sum => [positive.sum / negative.sum, 1.0],
+        true => [1.0, negative.sum / positive.sum],
         false => [1.0, 1.0],
     };
-    let sum = balance[0] * below + balance[1] * above;
+    let sum = balance[0] * negative.sum + balance[1] * positive.sum;
     let columns = if free { length } else { length + 1 };
-    let mut b: f64 = (0..columns)
-        .map(|j| (balance[1] * positive[j] - balance[0] * negative[j]).powi(2) / 2.0)
-        .sum();
-    b += balance[0].powi(2) * sides[0].2 + balance[1].powi(2) * sides[1].2;
-    let own = if free {
-        0.0
-    } else {
-        weights.intercept().powi(2)
-    };
-    let norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + own;
-    let primal = norm / 2.0 + sides[0].2 + sides[1].2;
+    let column = |j| balance[1] * positive.v[j] - balance[0] * negative.v[j];
+    let mut b: f64 = (0..columns).map(|j| column(j).powi(2) / 2.0).sum();
+    b += balance[0].powi(2) * negative.loss + balance[1].powi(2) * positive.loss;
+    let intercept = if free { 0.0 } else { weights.intercept() };
+    let norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + intercept.powi(2);
+    let primal = norm / 2.0 + negative.loss + positive.loss;
     let dual = if b > 0.0 { sum * sum / (4.0 * b) } else { 0.0 };
     (primal, dual)
+}
+
+/// Sums over the rows of a class: of their dual variables times the rows, of dual variables, and of losses.
+struct Side {
+    v: Vec<f64>,
+    sum: f64,
+    loss: f64,
+}
+
+impl Side {
+    fn new(features: usize) -> Self {
+        Self {
+            v: vec![0.0; features + 1],
+            sum: 0.0,
+            loss: 0.0,
+        }
+    }
+
+    fn take(&mut self, row: &[(usize, f64)], bound: f64, lost: f64, bias: f64) {
+        let a = 2.0 * bound * lost;
+        self.sum += a;
+        self.loss += bound * lost * lost;
+        row.iter().for_each(|(j, x)| self.v[*j] += a * x);
+        *self.v.last_mut().unwrap() += bias * a;
+    }
+}
+
+/// Features and values of a row.
+fn entries(example: &OwnedExample) -> Vec<(usize, f64)> {
+    let dense = example.dense.iter().enumerate();
+    let offset = example.dense.len();
+    let sparse = example.sparse_index.iter().zip(&example.sparse_value);
+    dense
+        .map(|(j, x)| (j, f64::from(*x as f32)))
+        .chain(sparse.map(|(j, x)| (offset + *j as usize, f64::from(*x))))
+        .collect()
 }
 
 /// Trains rows as they come and checks what is claimed against what follows from the weights.
@@ -140,50 +157,67 @@ fn arrives_at_what_coordinate_descent_finds() {
 fn awkward(seed: u64) -> Vec<OwnedExample> {
     let mut numbers = Numbers::new(seed);
     let rows = [2, 5, 30, 300, 3000][numbers.below(5)];
-    let (dense, sparse) = (1 + numbers.below(30), numbers.below(40));
-    let rare = [0.5, 0.1, 0.01][numbers.below(3)];
-    let sizes: Vec<f64> = (0..dense)
-        .map(|_| 10f64.powi(numbers.below(6) as i32 - 3))
-        .collect();
-    let centres: Vec<f64> = (0..dense).map(|_| 5.0 * numbers.normal()).collect();
+    let columns = Awkward::drawn(&mut numbers);
     let mut examples: Vec<OwnedExample> = Vec::new();
     for at in 0..rows {
-        if at > 1 && numbers.uniform() < 0.1 {
-            let same = examples[numbers.below(at)].clone();
-            examples.push(same);
-            continue;
+        let again = at > 1 && numbers.uniform() < 0.1;
+        examples.push(match again {
+            true => examples[numbers.below(at)].clone(),
+            false => columns.row(at, &mut numbers),
+        });
+    }
+    examples
+}
+
+/// The columns of such rows.
+struct Awkward {
+    sparse: u32,
+    rare: f64,
+    /// Of the dense columns.
+    sizes: Vec<f64>,
+    centres: Vec<f64>,
+}
+
+impl Awkward {
+    fn drawn(numbers: &mut Numbers) -> Self {
+        let (dense, sparse) = (1 + numbers.below(30), numbers.below(40));
+        let rare = [0.5, 0.1, 0.01][numbers.below(3)];
+        let sizes = (0..dense).map(|_| 10f64.powi(numbers.below(6) as i32 - 3));
+        let sizes = sizes.collect();
+        Self {
+            sparse: sparse as u32,
+            rare,
+            sizes,
+            centres: (0..dense).map(|_| 5.0 * numbers.normal()).collect(),
         }
-        let mut values: Vec<f64> = (0..dense)
+    }
+
+    fn row(&self, at: usize, numbers: &mut Numbers) -> OwnedExample {
+        let (sizes, centres) = (&self.sizes, &self.centres);
+        let mut values: Vec<f64> = (0..sizes.len())
             .map(|j| match j % 5 {
                 1 => 7.0,
-                2 if numbers.uniform() > rare => 0.0,
+                2 if numbers.uniform() > self.rare => 0.0,
                 _ => sizes[j] * (centres[j] + numbers.normal()),
             })
             .collect();
-        if dense > 4 {
+        if values.len() > 4 {
             values[4] = 2.0 * values[3];
         }
         let positive = values[0] / sizes[0] - centres[0] + numbers.normal() > 1.0;
-        let index: Vec<u32> = (0..sparse as u32)
-            .filter(|_| numbers.uniform() < 0.1)
-            .collect();
-        examples.push(OwnedExample {
-            group: if at < 2 {
-                at as u32
-            } else {
-                u32::from(positive)
-            },
-            cost: if at % 3 == 0 {
-                0.1
-            } else {
-                1.0 + 9.0 * numbers.uniform() as f32
+        let index = (0..self.sparse).filter(|_| numbers.uniform() < 0.1);
+        let index: Vec<u32> = index.collect();
+        OwnedExample {
+            group: if at < 2 { at as u32 } else { positive.into() },
+            cost: match at % 3 {
+                0 => 0.1,
+                _ => 1.0 + 9.0 * numbers.uniform() as f32,
             },
             sparse_value: index.iter().map(|_| numbers.normal() as f32).collect(),
             sparse_index: index,
             dense: values,
-        });
+        }
     }
-    examples
 }
 
 #[test]

@@ -224,22 +224,10 @@ fn blocks_at_the_edges() {
 
 /// A plan over rows whose class and fold are given.
 fn planned(plan: Plan, rows: &[(u32, u32)], loss: Loss) {
-    let mut numbers = Numbers::new(43);
-    let stride = plan.stride();
-    let examples: Vec<_> = rows
-        .iter()
-        .map(|(class, fold)| {
-            let x = vec![numbers.normal() + f64::from(*class), numbers.normal()];
-            OwnedExample::dense(class * stride + fold, x)
-        })
-        .collect();
+    let examples = drawn(rows, plan.stride());
     let settings = settings(PLENTY, Scale::Standard, Threads::One);
-    match train_examples(
-        limited(loss, plan.costs[0]),
-        plan.clone(),
-        &examples,
-        settings,
-    ) {
+    let problem = limited(loss, plan.costs[0]);
+    match train_examples(problem, plan.clone(), &examples, settings) {
         Ok(trained) => {
             assert_finite(&trained);
             let report = trained.trainer.report().unwrap();
@@ -254,6 +242,16 @@ fn planned(plan: Plan, rows: &[(u32, u32)], loss: Loss) {
         }
         Err(error) => println!("{plan:?}: {error}"),
     }
+}
+
+/// Rows of these classes and folds.
+fn drawn(rows: &[(u32, u32)], stride: u32) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(43);
+    let row = |(class, fold): &(u32, u32)| {
+        let x = vec![numbers.normal() + f64::from(*class), numbers.normal()];
+        OwnedExample::dense(class * stride + fold, x)
+    };
+    rows.iter().map(row).collect()
 }
 
 #[test]
@@ -290,39 +288,38 @@ fn the_primal_is_that_of_the_weights_to_six_digits_at_any_c() {
     // weights of so many features are held in 32 bits, and so are those of heads side by side; the rows are separable
     for (features, classes) in [(60_000, 2), (60_000, 3), (2_000, 3)] {
         let mut examples = words(500, features, 0, 7);
-        for (number, example) in examples.iter_mut().enumerate() {
-            example.group = match classes {
-                2 => example.group,
-                _ => (number % 3) as u32,
-            };
-        }
-        if classes == 2 {
-            examples = by_first_appearance(examples);
+        match classes {
+            2 => examples = by_first_appearance(examples),
+            _ => {
+                let numbered = (0..).zip(&mut examples);
+                numbered.for_each(|(number, example)| example.group = number % 3);
+            }
         }
         for c in [1.0, 1e4, 1e6] {
-            let heads: Vec<HeadSpec> = match classes {
-                2 => vec![HeadSpec::binary(c)],
-                _ => (0..3)
-                    .map(|class| {
-                        let sign = |other| if other == class { 1 } else { -1 };
-                        HeadSpec::new((0..3).map(sign).collect::<Vec<i8>>(), c)
-                    })
-                    .collect(),
-            };
             let problem = limited(Loss::Hinge, c);
             let settings = settings(16 << 20, Scale::None, Threads::One);
+            let heads = one_against_rest(classes, c);
             let trained =
                 train_examples(problem, heads.clone(), &examples, settings).expect("it trains");
             let report = trained.trainer.report().unwrap();
             for (number, spec) in heads.iter().enumerate() {
-                let found = recompute(&trained, number, spec, &problem, &examples);
+                let found = recompute(&trained, number, spec, &problem, &examples).primal;
                 let told = report.heads[number].certificate.primal;
-                assert!(
-                    (told - found.primal).abs() <= 1e-6 * found.primal,
-                    "{features} features, C = {c}: {told} for {}",
-                    found.primal
-                );
+                let what = format!("{features} features, C = {c}: {told} for {found}");
+                assert!((told - found).abs() <= 1e-6 * found, "{what}");
             }
         }
+    }
+}
+
+/// The heads of so many classes.
+fn one_against_rest(classes: usize, c: f64) -> Vec<HeadSpec> {
+    let head = |class: usize| {
+        let sign = |other| if other == class { 1 } else { -1 };
+        HeadSpec::new((0..classes).map(sign).collect::<Vec<i8>>(), c)
+    };
+    match classes {
+        2 => vec![HeadSpec::binary(c)],
+        _ => (0..classes).map(head).collect(),
     }
 }

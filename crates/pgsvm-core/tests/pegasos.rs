@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples_from, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{
-    Event, HeadSpec, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal, Scale, Start,
-    StopReason, Timing, Updates,
+    Event, HeadReport, HeadSpec, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal,
+    Scale, Start, StopReason, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -246,58 +246,86 @@ fn start(trained: &Trained, rows: usize) -> Start {
 #[test]
 fn it_is_carried_on_over_rows_that_are_added() {
     let examples = clouds(4400, 12, 2.0, 16);
-    let (few, all) = (&examples[..4000], &examples[..]);
     for (loss, updates) in [
         (Loss::Hinge, Updates::Row),
         (Loss::Hinge, Updates::Sets(40)),
         (Loss::SquaredHinge, Updates::Row),
         (Loss::SquaredHinge, Updates::Sets(40)),
     ] {
-        let problem = |passes| {
-            Problem::new(loss, 0.002, 1e-9)
-                .and_then(|it| {
-                    it.with_policy(Policy::Block)
-                        .with_inner(Inner::Pegasos(updates))
-                })
-                .and_then(|it| it.with_max_passes(passes))
-                .expect("valid")
-        };
         for cache in [PLENTY, TENTH] {
             // unscaled, so that the rows are the same in both
             let settings = settings(cache, Scale::None, Threads::One);
-            let before = train(problem(40), few, settings);
-            let head = |it: &Trained| it.trainer.report().unwrap().heads[0];
-            let carry_on = |rows: &[OwnedExample], passes| {
-                let begin = start(&before, rows.len());
-                let heads = vec![HeadSpec::binary(0.002)];
-                let carried =
-                    train_examples_from(problem(passes), heads, rows, vec![begin], settings)
-                        .expect("it is carried on");
-                assert_honest(&carried, &problem(passes), rows);
-                carried
+            let carried = Carried {
+                loss,
+                updates,
+                settings,
+                before: train(block(loss, updates, 40), &examples[..4000], settings),
             };
-            // over the same rows it is as if nothing had come between, but for the weights being rounded
-            let (same, whole) = (carry_on(few, 10), train(problem(50), few, settings));
-            assert_eq!(head(&same).updates, head(&whole).updates);
-            let gaps = [&same, &whole, &before].map(|it| head(it).certificate.gap);
-            // updates by sets of unequal size leave dual variables beyond their bounds, which costs the dual much
-            let closes = updates == Updates::Row;
-            assert!(
-                !closes || (gaps[0] < 1.3 * gaps[1] && gaps[0] < gaps[2]),
-                "{gaps:?}"
-            );
-            // rows that are added begin with nothing, and have the say of their updates among all
-            let (soon, later) = (carry_on(all, 3), carry_on(all, 60));
-            let made = head(&train(problem(3), all, settings)).updates;
-            let together = head(&before)
-                .updates
-                .zip(made)
-                .map(|(one, other)| one + other);
-            assert_eq!(head(&soon).updates, together);
-            let gaps = [&soon, &later].map(|it| head(it).certificate.gap);
-            assert!(!closes || gaps[1] < 0.7 * gaps[0], "{loss:?} {gaps:?}");
-            let primals = [&soon, &later].map(|it| head(it).certificate.primal);
-            assert!(primals[1] < 1.001 * primals[0], "{loss:?} {primals:?}");
+            carried.over_the_same_rows(&examples[..4000]);
+            carried.over_more_rows(&examples);
         }
     }
+}
+
+fn block(loss: Loss, updates: Updates, passes: u32) -> Problem {
+    Problem::new(loss, 0.002, 1e-9)
+        .and_then(|it| {
+            it.with_policy(Policy::Block)
+                .with_inner(Inner::Pegasos(updates))
+        })
+        .and_then(|it| it.with_max_passes(passes))
+        .expect("valid")
+}
+
+/// A training of 40 passes that is carried on.
+struct Carried {
+    loss: Loss,
+    updates: Updates,
+    settings: Settings,
+    before: Trained,
+}
+
+impl Carried {
+    fn on(&self, rows: &[OwnedExample], passes: u32) -> Trained {
+        let problem = block(self.loss, self.updates, passes);
+        let begin = start(&self.before, rows.len());
+        let heads = vec![HeadSpec::binary(0.002)];
+        let carried = train_examples_from(problem, heads, rows, vec![begin], self.settings)
+            .expect("it is carried on");
+        assert_honest(&carried, &problem, rows);
+        carried
+    }
+
+    /// Updates by sets of unequal size leave dual variables beyond their bounds, which costs the dual much.
+    fn closes(&self) -> bool {
+        self.updates == Updates::Row
+    }
+
+    /// It is as if nothing had come between, but for the weights being rounded.
+    fn over_the_same_rows(&self, rows: &[OwnedExample]) {
+        let whole = train(block(self.loss, self.updates, 50), rows, self.settings);
+        let [same, whole, before] = [&self.on(rows, 10), &whole, &self.before].map(head);
+        assert_eq!(same.updates, whole.updates);
+        let gaps = [same, whole, before].map(|it| it.certificate.gap);
+        let as_close = gaps[0] < 1.3 * gaps[1] && gaps[0] < gaps[2];
+        assert!(as_close || !self.closes(), "{gaps:?}");
+    }
+
+    /// Rows that are added begin with nothing, and have the say of their updates among all.
+    fn over_more_rows(&self, rows: &[OwnedExample]) {
+        let anew = train(block(self.loss, self.updates, 3), rows, self.settings);
+        let [soon, later] = [&self.on(rows, 3), &self.on(rows, 60)].map(head);
+        let made = head(&self.before).updates.zip(head(&anew).updates);
+        assert_eq!(soon.updates, made.map(|(one, other)| one + other));
+        let (soon, later) = (soon.certificate, later.certificate);
+        let loss = self.loss;
+        let closer = later.gap < 0.7 * soon.gap;
+        assert!(closer || !self.closes(), "{loss:?} {soon:?} {later:?}");
+        let lower = later.primal < 1.001 * soon.primal;
+        assert!(lower, "{loss:?} {soon:?} {later:?}");
+    }
+}
+
+fn head(trained: &Trained) -> HeadReport {
+    trained.trainer.report().unwrap().heads[0]
 }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::plan::{drawn_fold, HELD_OUT_PASSES, MOST_FOLDS};
 use pgsvm_core::{
     Folds, HeadSpec, Loss, Plan, PlanError, Policy, Problem, Proximal, Purpose, Scale, Scoring,
-    Sigmoid, Spool, StopReason, Timing, TrainError,
+    Sigmoid, Spool, StopReason, Timing, TrainError, TrainerReport,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -112,14 +113,33 @@ fn assert_validation(
         assert_eq!(said.c, plan.costs[at / folds.len()]);
         assert_eq!(said.fold, folds[at % folds.len()]);
         let own = first + at * heads..first + (at + 1) * heads;
-        let rows: Vec<&OwnedExample> = examples
-            .iter()
-            .filter(|row| row.group % stride == said.fold)
-            .collect();
+        let in_fold = |row: &&OwnedExample| row.group % stride == said.fold;
+        let rows: Vec<_> = examples.iter().filter(in_fold).collect();
         assert_eq!(said.rows, rows.len() as u64);
+        let decided = Decided::of(trained, own.clone(), &rows, stride);
+        decided.assert_accuracy(said.accuracy);
+        decided.assert_auc(said.auc);
+        let objective: f64 = own.map(|head| all[head].1.certificate.primal).sum();
+        assert_eq!(said.objective, objective);
+    }
+}
+
+/// What heads decide of rows that they were not trained on.
+struct Decided {
+    rows: f64,
+    right: f64,
+    /// Rows whose decision is too close to tell.
+    close: f64,
+    /// By head, decisions and whether the row is of its positive class.
+    scores: Vec<Vec<(f64, bool)>>,
+}
+
+impl Decided {
+    fn of(trained: &Trained, own: Range<usize>, rows: &[&OwnedExample], stride: u32) -> Self {
+        let heads = own.len();
         let (mut right, mut close) = (0.0, 0.0);
         let mut scores = vec![Vec::new(); heads];
-        for row in &rows {
+        for row in rows {
             let decisions: Vec<f64> = own.clone().map(|head| decide(trained, head, row)).collect();
             let class = (row.group / stride) as usize;
             let margin = if heads == 1 {
@@ -135,23 +155,30 @@ fn assert_validation(
                 scores.push((decisions[head], class == positive));
             }
         }
-        let n = rows.len() as f64;
-        assert!(
-            (said.accuracy - right / n).abs() <= close / n + 1e-12,
-            "{said:?} {right}"
-        );
-        let aucs: Vec<_> = scores.iter().filter_map(|scores| area(scores)).collect();
-        match said.auc {
+        Self {
+            rows: rows.len() as f64,
+            right,
+            close,
+            scores,
+        }
+    }
+
+    fn assert_accuracy(&self, said: f64) {
+        let away = (said - self.right / self.rows).abs();
+        assert!(away <= self.close / self.rows + 1e-12, "{said}");
+    }
+
+    fn assert_auc(&self, said: Option<f64>) {
+        let aucs: Vec<_> = self.scores.iter().filter_map(|it| area(it)).collect();
+        match said {
             Some(auc) => {
                 let n = aucs.len() as f64;
                 let mean = aucs.iter().map(|(area, _)| area).sum::<f64>() / n;
                 let close = aucs.iter().map(|(_, close)| close).sum::<f64>() / n;
-                assert!((auc - mean).abs() <= close + 1e-9, "{said:?} {mean}");
+                assert!((auc - mean).abs() <= close + 1e-9, "{auc} {mean}");
             }
-            None => assert!(aucs.is_empty(), "{said:?}"),
+            None => assert!(aucs.is_empty()),
         }
-        let objective: f64 = own.map(|head| all[head].1.certificate.primal).sum();
-        assert_eq!(said.objective, objective);
     }
 }
 
@@ -194,47 +221,41 @@ fn held_out_heads_are_certified_and_judged_by_the_rows_they_have_not_seen() {
 #[test]
 fn validating_is_the_same_as_training_on_the_rest_of_the_rows() {
     let examples = grouped(600, 4, 2, 3);
-    let costs = [0.01, 1.0];
     let problem = problem(Loss::Hinge);
-    let plan = plan(&costs, 3, Purpose::Validate);
+    let plan = plan(&[0.01, 1.0], 3, Purpose::Validate);
     let trained = carry_out(problem, &plan, &examples, PLENTY);
     let report = trained.trainer.report().unwrap();
     for (at, said) in report.validation.iter().enumerate() {
-        let rest: Vec<OwnedExample> = examples
-            .iter()
-            .filter(|row| row.group % 3 != said.fold)
+        let (held_out, rest): (Vec<_>, Vec<_>) =
+            examples.iter().partition(|row| row.group % 3 == said.fold);
+        let rest: Vec<OwnedExample> = rest
+            .into_iter()
             .map(|row| OwnedExample::dense(row.group / 3, row.dense.clone()))
             .collect();
         let alone = carry_out(problem, &Plan::train(said.c), &rest, PLENTY);
-        // P is strongly convex: |w - w*|^2 / 2 <= P(w) - P(w*) <= gap
-        let [here, there] = [
-            trained.trainer.heads().unwrap()[at].1,
-            alone.trainer.heads().unwrap()[0].1,
-        ]
-        .map(|head| head.certificate)
-        .map(|certificate| (2.0 * (certificate.primal - certificate.dual)).sqrt());
+        let away = away_from_best(&trained, at) + away_from_best(&alone, 0);
         let (mut right, mut near) = (0, 0);
-        let held_out: Vec<&OwnedExample> = examples
-            .iter()
-            .filter(|row| row.group % 3 == said.fold)
-            .collect();
         for row in &held_out {
             let (d, e) = (decide(&trained, at, row), decide(&alone, 0, row));
             let length = (1.0 + row.dense.iter().map(|x| x * x).sum::<f64>()).sqrt();
-            assert!((d - e).abs() <= (here + there) * length + 1e-4, "{d} {e}");
+            assert!((d - e).abs() <= away * length + 1e-4, "{d} {e}");
             right += i32::from((e >= 0.0) == (row.group / 3 == 1));
             near += i32::from((d >= 0.0) != (e >= 0.0));
         }
-        let by_hand = f64::from(right) / held_out.len() as f64;
-        let near = f64::from(near) / held_out.len() as f64;
+        let [by_hand, near] = [right, near].map(|it| f64::from(it) / held_out.len() as f64);
         assert!((said.accuracy - by_hand).abs() <= near + 1e-12);
         assert!(near < 0.06, "{near}");
     }
 }
 
+/// How far a head's weights may be from the best, as P is strongly convex: |w - w*|^2 / 2 <= P(w) - P(w*) <= gap.
+fn away_from_best(trained: &Trained, head: usize) -> f64 {
+    let certificate = trained.trainer.heads().unwrap()[head].1.certificate;
+    (2.0 * (certificate.primal - certificate.dual)).sqrt()
+}
+
 #[test]
 fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
-    let costs = [0.3, 1e-6, 0.05];
     for classes in [2, 4] {
         let examples = grouped(800, 5, classes, 5);
         for policy in [
@@ -248,19 +269,10 @@ fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
                     .with_policy(policy)
                     .with_trainers(2)
                     .expect("valid");
-                let plan = plan(&costs, 5, Purpose::Train);
+                let plan = plan(&[0.3, 1e-6, 0.05], 5, Purpose::Train);
                 let trained = carry_out(problem, &plan, &examples, cache);
+                let chosen = assert_most_right(&trained, &plan);
                 let report = trained.trainer.report().unwrap();
-                let right = |c: f64| {
-                    let own = report.validation.iter().filter(|said| said.c == c);
-                    own.map(|said| (said.accuracy * said.rows as f64).round())
-                        .sum::<f64>()
-                };
-                let chosen = report.c.expect("chosen");
-                for c in costs {
-                    let worse = right(c) < right(chosen);
-                    assert!(worse || (right(c) == right(chosen) && c >= chosen));
-                }
                 assert_eq!(report.heads.len(), if classes > 2 { classes } else { 1 });
                 assert_heads(&trained, &problem, &examples);
                 let alone = Plan {
@@ -268,19 +280,36 @@ fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
                     ..plan
                 };
                 let alone = carry_out(problem, &alone, &examples, cache);
-                assert!(alone.trainer.report().unwrap().validation.is_empty());
-                assert_eq!(alone.trainer.report().unwrap().c, Some(chosen));
-                for (a, b) in report
-                    .heads
-                    .iter()
-                    .zip(alone.trainer.report().unwrap().heads)
-                {
-                    let (a, b) = (a.certificate, b.certificate);
-                    assert!(a.dual <= b.primal * (1.0 + 1e-5), "{a:?} {b:?}");
-                    assert!(b.dual <= a.primal * (1.0 + 1e-5), "{a:?} {b:?}");
-                }
+                assert_same_optimum(&report, &alone.trainer.report().unwrap());
             }
         }
+    }
+}
+
+/// Returns the C chosen: the smallest of those with the most rows right.
+fn assert_most_right(trained: &Trained, plan: &Plan) -> f64 {
+    let report = trained.trainer.report().unwrap();
+    let right = |c: f64| {
+        let own = report.validation.iter().filter(|said| said.c == c);
+        own.map(|said| (said.accuracy * said.rows as f64).round())
+            .sum::<f64>()
+    };
+    let chosen = report.c.expect("chosen");
+    for &c in &plan.costs {
+        let worse = right(c) < right(chosen);
+        assert!(worse || (right(c) == right(chosen) && c >= chosen));
+    }
+    chosen
+}
+
+/// The heads of a training that chose its C are those of one that was given it.
+fn assert_same_optimum(chose: &TrainerReport, given: &TrainerReport) {
+    assert!(given.validation.is_empty());
+    assert_eq!(given.c, chose.c);
+    for (a, b) in chose.heads.iter().zip(&given.heads) {
+        let (a, b) = (a.certificate, b.certificate);
+        assert!(a.dual <= b.primal * (1.0 + 1e-5), "{a:?} {b:?}");
+        assert!(b.dual <= a.primal * (1.0 + 1e-5), "{a:?} {b:?}");
     }
 }
 
@@ -347,24 +376,12 @@ fn sigmoids_are_those_of_held_out_decisions() {
         };
         for cache in [PLENTY, little(&examples)] {
             let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
-            let report = trained.trainer.report().unwrap();
-            let heads = report.heads.len();
-            assert_eq!(report.sigmoids.len(), heads);
+            let sigmoids = trained.trainer.report().unwrap().sigmoids;
+            let heads = sigmoids.len();
+            assert_eq!(trained.trainer.report().unwrap().heads.len(), heads);
             assert_heads(&trained, &problem(Loss::Hinge), &examples);
             assert_validation(&trained, &plan, classes, heads, &examples);
-            for (head, found) in report.sigmoids.iter().enumerate() {
-                let positive = if heads == 1 { 1 } else { head as u32 };
-                let rows: Vec<(f64, bool)> = examples
-                    .iter()
-                    .map(|row| {
-                        let held_out = heads + (row.group % 5) as usize * heads + head;
-                        (decide(&trained, held_out, row), row.group / 5 == positive)
-                    })
-                    .collect();
-                let (a, b) = platt(&rows);
-                assert!((found.a - a).abs() < 1e-3, "{found:?} {a} {b}");
-                assert!((found.b - b).abs() < 1e-3, "{found:?} {a} {b}");
-            }
+            assert_sigmoids(&trained, &sigmoids, &examples);
             // chosen among several the same C has about the same sigmoids
             let choice = Plan {
                 costs: vec![0.1, 1e-7],
@@ -376,8 +393,24 @@ fn sigmoids_are_those_of_held_out_decisions() {
             let close = |(one, two): (&Sigmoid, &Sigmoid)| {
                 (one.a - two.a).abs() < 0.1 * one.a.abs() && (one.b - two.b).abs() < 0.1
             };
-            assert!(report.sigmoids.iter().zip(&chosen.sigmoids).all(close));
+            assert!(sigmoids.iter().zip(&chosen.sigmoids).all(close));
         }
+    }
+}
+
+/// They are Platt's of the decisions of five folds' held-out heads, which stand behind the final ones.
+fn assert_sigmoids(trained: &Trained, sigmoids: &[Sigmoid], examples: &[OwnedExample]) {
+    let heads = sigmoids.len();
+    for (head, found) in sigmoids.iter().enumerate() {
+        let positive = if heads == 1 { 1 } else { head as u32 };
+        let held_out = |row: &OwnedExample| {
+            let held_out = heads + (row.group % 5) as usize * heads + head;
+            (decide(trained, held_out, row), row.group / 5 == positive)
+        };
+        let rows: Vec<(f64, bool)> = examples.iter().map(held_out).collect();
+        let (a, b) = platt(&rows);
+        assert!((found.a - a).abs() < 1e-3, "{found:?} {a} {b}");
+        assert!((found.b - b).abs() < 1e-3, "{found:?} {a} {b}");
     }
 }
 
@@ -404,7 +437,10 @@ fn folds_told_by_a_column_are_those_that_occur_even_where_classes_lack() {
     );
     assert!(said[0].auc.is_some() && said[2].auc.is_none() && said[2].rows == 1);
     assert_eq!(trained.reader.group_counts[MOST_FOLDS as usize + 63], 1);
-    // heads of a fold that holds all of a class train on the other class alone
+}
+
+#[test]
+fn heads_of_a_fold_that_holds_all_of_a_class_train_on_the_other_class_alone() {
     let mut apart = grouped(100, 3, 2, 2);
     for row in &mut apart {
         row.group = row.group / 2 * 2 + row.group / 2;
@@ -565,48 +601,39 @@ fn what_is_said_of_the_fit_is_what_the_weights_decide() {
         let problem = problem(Loss::SquaredHinge).with_policy(policy);
         for cache in [PLENTY, little(&examples)] {
             let trained = carry_out(problem, &Plan::train(1.0), &examples, cache);
-            let fit = trained
-                .trainer
-                .report()
-                .expect("memory")
-                .fit
-                .expect("it was looked at");
-            let heads = if classes > 2 { classes } else { 1 };
-            let (mut actual, mut predicted, mut right) =
-                (vec![0; classes], vec![0; classes], vec![0; classes]);
-            let mut pairs = Vec::new();
-            for example in &examples {
-                let decisions: Vec<_> = (0..heads)
-                    .map(|head| decide(&trained, head, example) as f32)
-                    .collect();
-                let class = predicted_class(&decisions);
-                actual[example.group as usize] += 1;
-                predicted[class] += 1;
-                right[class] += u64::from(class == example.group as usize);
-                pairs.push((decisions[0], example.group == 1));
-            }
-            assert_eq!((fit.rows, fit.actual), (3000, actual));
-            let near = |found: &[u64], expected: &[u64]| {
-                found.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 2)
-            };
-            assert!(
-                near(&fit.predicted, &predicted),
-                "{:?} {predicted:?}",
-                fit.predicted
-            );
-            assert!(near(&fit.right, &right), "{:?} {right:?}", fit.right);
-            match classes {
-                2 => {
-                    let expected = auc(pairs.into_iter())
-                        .expect("memory")
-                        .expect("both classes");
-                    assert!((fit.auc.expect("two classes") - expected).abs() < 1e-5);
-                }
-                _ => assert_eq!(fit.auc, None),
-            }
-            assert!(fit.deviation > 0.1);
+            assert_fit(&trained, &examples, classes);
         }
     }
+}
+
+fn assert_fit(trained: &Trained, examples: &[OwnedExample], classes: usize) {
+    let report = trained.trainer.report().expect("memory");
+    let fit = report.fit.expect("it was looked at");
+    let heads = if classes > 2 { classes } else { 1 };
+    let [mut actual, mut predicted, mut right] = [(); 3].map(|()| vec![0; classes]);
+    let mut pairs = Vec::new();
+    for example in examples {
+        let decide = |head| decide(trained, head, example) as f32;
+        let decisions: Vec<_> = (0..heads).map(decide).collect();
+        let class = predicted_class(&decisions);
+        actual[example.group as usize] += 1;
+        predicted[class] += 1;
+        right[class] += u64::from(class == example.group as usize);
+        pairs.push((decisions[0], example.group == 1));
+    }
+    assert_eq!((fit.rows, fit.actual), (examples.len() as u64, actual));
+    let near = |found: &[u64], expected: &[u64]| {
+        let all = found.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 2);
+        assert!(all, "{found:?} {expected:?}");
+    };
+    near(&fit.predicted, &predicted);
+    near(&fit.right, &right);
+    let expected = (classes == 2).then(|| auc(pairs.into_iter()).expect("memory"));
+    match expected.map(|auc| auc.expect("both classes")) {
+        Some(auc) => assert!((fit.auc.expect("two classes") - auc).abs() < 1e-5),
+        None => assert_eq!(fit.auc, None),
+    }
+    assert!(fit.deviation > 0.1);
 }
 
 #[test]
@@ -634,7 +661,6 @@ fn overall(trained: &Trained) -> Vec<(f64, f64)> {
 
 #[test]
 fn c_is_the_best_by_the_measure_asked_for() {
-    let costs = [1e-5, 1e-3, 0.1];
     let scorings = [
         Scoring::Accuracy,
         Scoring::BalancedAccuracy,
@@ -649,41 +675,44 @@ fn c_is_the_best_by_the_measure_asked_for() {
                 let plan = Plan {
                     scoring,
                     probability: purpose == Purpose::Train,
-                    ..plan(&costs, 5, purpose)
+                    ..plan(&[1e-5, 1e-3, 0.1], 5, purpose)
                 };
                 let trained = carry_out(problem(Loss::SquaredHinge), &plan, &examples, PLENTY);
-                let found = overall(&trained);
-                assert_eq!(found.iter().map(|(c, _)| *c).collect::<Vec<_>>(), costs);
-                let best = found.iter().fold(found[0], |best, one| {
-                    let better = scoring.is_better(Some(one.1), Some(best.1));
-                    if better {
-                        *one
-                    } else {
-                        best
-                    }
-                });
-                let report = trained.trainer.report().unwrap();
-                assert_eq!(report.c, Some(best.0), "{classes} {scoring:?} {found:?}");
-                let heads = if purpose == Purpose::Train {
-                    [1, 3][classes - 2]
-                } else {
-                    0
-                };
-                assert_eq!((report.heads.len(), report.sigmoids.len()), (heads, heads));
-                for fold in &report.validation {
-                    let same = match scoring {
-                        Scoring::Accuracy => Some(fold.accuracy),
-                        Scoring::Auc => fold.auc,
-                        _ => continue,
-                    };
-                    assert_eq!(fold.score, same);
-                }
-                if scoring == Scoring::LogLoss {
-                    let chance = (classes as f64).ln();
-                    assert!(found.iter().all(|(_, loss)| *loss > 0.0 && *loss < chance));
-                }
+                assert_best(&trained, &plan, classes);
             }
         }
+    }
+}
+
+fn assert_best(trained: &Trained, plan: &Plan, classes: usize) {
+    let scoring = plan.scoring;
+    let found = overall(trained);
+    let costs: Vec<_> = found.iter().map(|(c, _)| *c).collect();
+    assert_eq!(costs, plan.costs);
+    let best = found.iter().fold(found[0], |best, one| {
+        match scoring.is_better(Some(one.1), Some(best.1)) {
+            true => *one,
+            false => best,
+        }
+    });
+    let report = trained.trainer.report().unwrap();
+    assert_eq!(report.c, Some(best.0), "{classes} {scoring:?} {found:?}");
+    let heads = match plan.purpose {
+        Purpose::Train => [1, 3][classes - 2],
+        Purpose::Validate => 0,
+    };
+    assert_eq!((report.heads.len(), report.sigmoids.len()), (heads, heads));
+    for fold in &report.validation {
+        let same = match scoring {
+            Scoring::Accuracy => Some(fold.accuracy),
+            Scoring::Auc => fold.auc,
+            _ => continue,
+        };
+        assert_eq!(fold.score, same);
+    }
+    if scoring == Scoring::LogLoss {
+        let chance = (classes as f64).ln();
+        assert!(found.iter().all(|(_, loss)| *loss > 0.0 && *loss < chance));
     }
 }
 
@@ -693,35 +722,14 @@ fn c_goes_on_beyond_those_given_while_scores_rise() {
     let within = plan(&[1e-6, 1e-4], 5, Purpose::Train);
     let mut between = Vec::new();
     for cache in [PLENTY, little(&examples)] {
-        for (purpose, scoring) in [
-            (Purpose::Train, Scoring::LogLoss),
-            (Purpose::Validate, Scoring::LogLoss),
-        ] {
+        for purpose in [Purpose::Train, Purpose::Validate] {
             let beyond = Plan {
                 beyond: 3,
                 purpose,
-                scoring,
+                scoring: Scoring::LogLoss,
                 ..within.clone()
             };
-            let trained = carry_out(problem(Loss::SquaredHinge), &beyond, &examples, cache);
-            let found = overall(&trained);
-            let tried: Vec<f64> = found.iter().map(|(c, _)| c.log10().round()).collect();
-            let rose = found
-                .windows(2)
-                .take_while(|two| two[1].1 < two[0].1)
-                .count();
-            // each is tried because the one before was the best so far
-            let all = [-6.0, -4.0, -2.0, 0.0, 2.0];
-            assert_eq!(tried, all[..(rose + 2).min(5)], "{found:?}");
-            assert!(found.len() > rose + 1, "{found:?}");
-            between = found[rose - 1..].iter().map(|(c, _)| *c).collect();
-            let report = trained.trainer.report().unwrap();
-            assert_eq!(report.c, Some(found[rose].0), "{found:?}");
-            assert_eq!(
-                report.heads.len(),
-                if purpose == Purpose::Train { 3 } else { 0 }
-            );
-            assert!(report.heads.iter().all(|head| head.certificate.gap <= 1e-3));
+            between = goes_on(&beyond, &examples, cache);
         }
     }
     // none beyond where none is wanted, where the best has others on both sides, and where no score is better
@@ -730,9 +738,7 @@ fn c_goes_on_beyond_those_given_while_scores_rise() {
         ..plan(&between, 5, Purpose::Validate)
     };
     let perfect = plan(&[1.0, 10.0], 5, Purpose::Validate);
-    let apart: Vec<_> = (0..100u32)
-        .map(|k| OwnedExample::dense(5 * (k % 2) + k / 2 % 5, vec![f64::from(k % 2) - 0.5]))
-        .collect();
+    let apart = on_two_points(100, 5);
     for (plan, examples) in [(within, &examples), (inner, &examples), (perfect, &apart)] {
         let plan = Plan {
             beyond: if plan.costs[0] == 1e-6 { 0 } else { 3 },
@@ -741,6 +747,39 @@ fn c_goes_on_beyond_those_given_while_scores_rise() {
         let trained = carry_out(problem(Loss::SquaredHinge), &plan, examples, PLENTY);
         assert_eq!(overall(&trained).len(), plan.costs.len());
     }
+}
+
+/// Rows that lie on a point each class, in so many folds.
+fn on_two_points(count: u32, folds: u32) -> Vec<OwnedExample> {
+    let row = |k: u32| {
+        let group = folds * (k % 2) + k / 2 % folds;
+        OwnedExample::dense(group, vec![f64::from(k % 2) - 0.5])
+    };
+    (0..count).map(row).collect()
+}
+
+/// Each C is tried because the one before was the best so far; returns the best and its neighbours.
+fn goes_on(beyond: &Plan, examples: &[OwnedExample], cache: usize) -> Vec<f64> {
+    let trained = carry_out(problem(Loss::SquaredHinge), beyond, examples, cache);
+    let found = overall(&trained);
+    let tried: Vec<f64> = found.iter().map(|(c, _)| c.log10().round()).collect();
+    let rose = found
+        .windows(2)
+        .take_while(|two| two[1].1 < two[0].1)
+        .count();
+    let all = [-6.0, -4.0, -2.0, 0.0, 2.0];
+    assert_eq!(tried, all[..(rose + 2).min(5)], "{found:?}");
+    assert!(found.len() > rose + 1, "{found:?}");
+    let report = trained.trainer.report().unwrap();
+    assert_eq!(report.c, Some(found[rose].0), "{found:?}");
+    let finals = if beyond.purpose == Purpose::Train {
+        3
+    } else {
+        0
+    };
+    assert_eq!(report.heads.len(), finals);
+    assert!(report.heads.iter().all(|head| head.certificate.gap <= 1e-3));
+    found[rose - 1..].iter().map(|(c, _)| *c).collect()
 }
 
 #[test]

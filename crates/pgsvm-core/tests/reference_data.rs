@@ -34,33 +34,29 @@ fn load(file: &str) -> Option<Vec<OwnedExample>> {
         return None;
     }
     let text = String::from_utf8(output.stdout).ok()?;
-    let mut labels: Vec<f64> = Vec::new();
-    let mut examples = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let mut fields = line.split_ascii_whitespace();
-        let label: f64 = fields
-            .next()
-            .and_then(|label| label.parse().ok())
-            .expect("a label");
-        let class = labels
-            .iter()
-            .position(|seen| *seen == label)
-            .unwrap_or_else(|| {
-                labels.push(label);
-                labels.len() - 1
-            });
-        let entries: Vec<(u32, f32)> = fields
-            .map(|field| field.split_once(':').expect("index:value"))
-            .map(|(index, value)| {
-                (
-                    index.parse::<u32>().expect("an index") - 1,
-                    value.parse().expect("a value"),
-                )
-            })
-            .collect();
-        examples.push(OwnedExample::sparse(class as u32, &entries));
-    }
-    Some(examples)
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut labels = Vec::new();
+    Some(lines.map(|line| example(line, &mut labels)).collect())
+}
+
+/// A line in LIBSVM notation; labels are classes in the order of their first appearance.
+fn example(line: &str, labels: &mut Vec<f64>) -> OwnedExample {
+    let mut fields = line.split_ascii_whitespace();
+    let label = fields.next().expect("a label");
+    let label: f64 = label.parse().expect("a number");
+    let known = labels.iter().position(|seen| *seen == label);
+    let class = known.unwrap_or_else(|| {
+        labels.push(label);
+        labels.len() - 1
+    });
+    let entries: Vec<(u32, f32)> = fields
+        .map(|field| field.split_once(':').expect("index:value"))
+        .map(|(index, value)| {
+            let index: u32 = index.parse().expect("an index");
+            (index - 1, value.parse().expect("a value"))
+        })
+        .collect();
+    OwnedExample::sparse(class as u32, &entries)
 }
 
 fn check(file: &str, reference: f64) {

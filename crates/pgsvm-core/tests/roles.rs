@@ -250,81 +250,67 @@ fn read_error(examples: &[OwnedExample], cache_bytes: usize) -> RowError {
 #[test]
 fn bad_rows_are_named_by_ordinal_and_feature() {
     let good = clouds(100, 3, 1.0, 27);
-    let with = |row: OwnedExample| [&good[..], &[row]].concat();
-    let nan = read_error(
-        &with(OwnedExample::dense(0, vec![0.0, f64::NAN, 0.0])),
-        1 << 20,
-    );
-    assert!(matches!(
-        nan,
+    let error = |row: OwnedExample| read_error(&[&good[..], &[row]].concat(), 1 << 20);
+    let not_finite = |row: OwnedExample| match error(row) {
         RowError::NonFinite {
-            ordinal: 100,
-            feature: 1,
-            ..
-        }
-    ));
-    let huge = read_error(
-        &with(OwnedExample::dense(0, vec![0.0, 0.0, 1e300])),
-        1 << 20,
-    );
+            ordinal, feature, ..
+        } => (ordinal, feature),
+        other => panic!("{other}"),
+    };
+    let dense = |values: &[f64]| OwnedExample::dense(0, values.to_vec());
+    assert_eq!(not_finite(dense(&[0.0, f64::NAN, 0.0])), (100, 1));
+    assert_eq!(not_finite(dense(&[0.0, 0.0, 1e300])), (100, 2));
+    let short = RowError::DenseLength {
+        ordinal: 100,
+        expected: 3,
+        found: 1,
+    };
+    assert_eq!(error(dense(&[0.0])), short);
+    let cost = RowError::Cost {
+        ordinal: 100,
+        cost: 0.0,
+    };
+    let free = OwnedExample {
+        cost: 0.0,
+        ..good[0].clone()
+    };
+    assert_eq!(error(free), cost);
+}
+
+#[test]
+fn bad_entries_are_named_by_ordinal_and_position() {
+    let good = clouds(100, 3, 1.0, 27);
+    let error = |index: &[u32], value: &[f32]| {
+        let row = OwnedExample {
+            sparse_index: index.to_vec(),
+            sparse_value: value.to_vec(),
+            ..good[0].clone()
+        };
+        read_error(&[&good[..], &[row]].concat(), 1 << 20)
+    };
+    let order = RowError::SparseOrder {
+        ordinal: 100,
+        position: 1,
+    };
+    assert_eq!(error(&[2, 2], &[1.0, 1.0]), order);
+    let length = RowError::SparseLength {
+        ordinal: 100,
+        indexes: 1,
+        values: 2,
+    };
+    assert_eq!(error(&[2], &[1.0, 1.0]), length);
     assert!(matches!(
-        huge,
-        RowError::NonFinite {
-            ordinal: 100,
-            feature: 2,
-            ..
-        }
-    ));
-    let short = read_error(&with(OwnedExample::dense(0, vec![0.0])), 1 << 20);
-    assert_eq!(
-        short,
-        RowError::DenseLength {
-            ordinal: 100,
-            expected: 3,
-            found: 1
-        }
-    );
-    let mut sparse = good[0].clone();
-    (sparse.sparse_index, sparse.sparse_value) = (vec![2, 2], vec![1.0, 1.0]);
-    assert_eq!(
-        read_error(&with(sparse.clone()), 1 << 20),
-        RowError::SparseOrder {
-            ordinal: 100,
-            position: 1
-        }
-    );
-    sparse.sparse_index = vec![2];
-    assert_eq!(
-        read_error(&with(sparse.clone()), 1 << 20),
-        RowError::SparseLength {
-            ordinal: 100,
-            indexes: 1,
-            values: 2
-        }
-    );
-    (sparse.sparse_index, sparse.sparse_value) = (vec![u32::MAX], vec![1.0]);
-    assert!(matches!(
-        read_error(&with(sparse.clone()), 1 << 20),
+        error(&[u32::MAX], &[1.0]),
         RowError::FeatureTooLarge { ordinal: 100, .. }
     ));
-    (sparse.sparse_index, sparse.sparse_value) = (vec![1], vec![f32::INFINITY]);
     assert!(matches!(
-        read_error(&with(sparse), 1 << 20),
+        error(&[1], &[f32::INFINITY]),
         RowError::NonFinite {
             ordinal: 100,
             feature: 4,
             ..
         }
     ));
-    let mut cost = good[0].clone();
-    cost.cost = 0.0;
-    assert_eq!(
-        read_error(&with(cost), 1 << 20),
-        RowError::Cost {
-            ordinal: 100,
-            cost: 0.0
-        }
-    );
 }
 
 #[test]
@@ -466,33 +452,18 @@ fn the_reader_reports_what_it_saw() {
 #[test]
 fn learned_scaling_equals_a_direct_computation() {
     let examples = words(1200, 40, 3, 31);
-    let n = examples.len() as f64;
     for cache_bytes in [1 << 20, 24 * 1024] {
-        let standard = train(
-            problem(),
-            &examples,
-            settings(cache_bytes, Scale::Standard, Threads::One),
-        )
-        .reader
-        .scaling;
-        let largest = train(
-            problem(),
-            &examples,
-            settings(cache_bytes, Scale::MaxAbs, Threads::One),
-        )
-        .reader
-        .scaling;
+        let learned = |scale| {
+            let settings = settings(cache_bytes, scale, Threads::One);
+            train(problem(), &examples, settings).reader.scaling
+        };
+        let (standard, largest) = (learned(Scale::Standard), learned(Scale::MaxAbs));
         for j in 0..3 {
             let column: Vec<f64> = examples.iter().map(|example| example.dense[j]).collect();
-            let mean = column.iter().sum::<f64>() / n;
-            let deviation = (column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
-            assert!(
-                (standard.centre[j] - mean).abs() < 1e-12
-                    && (standard.factor[j] * deviation - 1.0).abs() < 1e-12
-            );
-            let magnitude = column
-                .iter()
-                .fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            let (mean, deviation) = mean_and_deviation(&column);
+            let centred = (standard.centre[j] - mean).abs() < 1e-12;
+            assert!(centred && (standard.factor[j] * deviation - 1.0).abs() < 1e-12);
+            let magnitude = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
             assert_eq!(largest.factor[j], 1.0 / magnitude);
         }
         assert!(largest.centre.is_empty() && standard.sparse_factor.is_empty());
@@ -508,6 +479,13 @@ fn learned_scaling_equals_a_direct_computation() {
     }
 }
 
+fn mean_and_deviation(column: &[f64]) -> (f64, f64) {
+    let n = column.len() as f64;
+    let mean = column.iter().sum::<f64>() / n;
+    let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+    (mean, variance.sqrt())
+}
+
 #[test]
 fn a_request_to_stop_ends_a_plan_in_any_stage() {
     let plan = Plan {
@@ -518,10 +496,7 @@ fn a_request_to_stop_ends_a_plan_in_any_stage() {
         ..Plan::train(1.0)
     };
     let stride = plan.stride();
-    let mut examples = clouds(1500, 8, 0.5, 25);
-    for (number, example) in examples.iter_mut().enumerate() {
-        example.group = example.group * stride + number as u32 % stride;
-    }
+    let examples = in_folds(clouds(1500, 8, 0.5, 25), stride);
     let job = ReaderJob { stride, ..JOB };
     for cache_bytes in [1 << 20, 32 * 1024] {
         let mut steps = 0;
@@ -539,13 +514,25 @@ fn a_request_to_stop_ends_a_plan_in_any_stage() {
             cache.request_stop();
             assert_eq!(reader.step(200).expect("ends"), Step::Done);
             assert_eq!(trainer.step(20_000).expect("ends"), Step::Done);
-            // whatever there is of final heads by then can be asked for
-            let report = trainer.report().unwrap();
-            for (number, head) in report.heads.iter().enumerate() {
-                assert!(head.stop.is_some());
-                assert!(trainer.weights(number).iter().all(f64::is_finite));
-            }
+            assert_final_heads_end(&trainer);
             steps = steps * 5 / 4 + 1;
         }
+    }
+}
+
+/// Each row in the fold behind that of the row before.
+fn in_folds(mut examples: Vec<OwnedExample>, stride: u32) -> Vec<OwnedExample> {
+    for (number, example) in (0..).zip(&mut examples) {
+        example.group = example.group * stride + number % stride;
+    }
+    examples
+}
+
+/// Whatever there is of final heads can be asked for.
+fn assert_final_heads_end(trainer: &Trainer) {
+    let report = trainer.report().unwrap();
+    for (number, head) in report.heads.iter().enumerate() {
+        assert!(head.stop.is_some());
+        assert!(trainer.weights(number).iter().all(f64::is_finite));
     }
 }

@@ -98,22 +98,19 @@ fn visits(
         .expect("trains from dual variables");
     assert_all_certified(&from_nothing, specs, &problem, examples);
     assert_all_certified(&warm, specs, &problem, examples);
-    let primal = |trained: &Trained, head: usize| {
-        trained.trainer.report().unwrap().heads[head]
-            .certificate
-            .primal
-    };
-    for head in 0..specs.len() {
-        let (a, b) = (primal(&from_nothing, head), primal(&warm, head));
-        assert!(
-            (a - b).abs() <= 1.01 * problem.tolerance() * a.max(b),
-            "{a} {b}"
-        );
-    }
+    assert_same_primals(&from_nothing, &warm, problem.tolerance());
     (
         warm.trainer.report().unwrap().visits,
         from_nothing.trainer.report().unwrap().visits,
     )
+}
+
+fn assert_same_primals(one: &Trained, other: &Trained, tolerance: f64) {
+    let [one, other] = [one, other].map(|it| it.trainer.report().unwrap().heads);
+    for (one, other) in one.iter().zip(&other) {
+        let (a, b) = (one.certificate.primal, other.certificate.primal);
+        assert!((a - b).abs() <= 1.01 * tolerance * a.max(b), "{a} {b}");
+    }
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use super::eight::Eight;
 use super::float::Float as _;
 use super::*;
 
@@ -8,6 +9,7 @@ const NEXT: Next<'static> = Next {
 };
 
 /// What the loops over dense rows make of these rows and weights, beside nothing, other weights, and factors.
+#[derive(Clone, Copy)]
 struct Dense<'a, T> {
     rows: [&'a [f32]; 2],
     u: &'a [T],
@@ -66,94 +68,99 @@ impl<T: Real> Work for Alone<'_, T> {
 
 fn agree<T: Real + std::fmt::Debug>(relative: f64) {
     for length in (0..70).chain([127, 128, 129, 143, 144, 500, 781]) {
-        let numbers = |step: usize, modulus: usize, unit: f64| -> Vec<f64> {
+        let numbers = |step: usize, modulus: usize, unit: f64| {
             let half = modulus as f64 / 2.0;
-            let number = |k| ((k * step % modulus) as f64 - half) / unit;
-            (0..length).map(number).collect()
+            (0..length).map(move |k| ((k * step % modulus) as f64 - half) / unit)
         };
-        let values = |of: Vec<f64>| -> Vec<f32> { of.iter().map(|value| *value as f32).collect() };
-        let weights = |of: Vec<f64>| -> Vec<T> { of.iter().map(|weight| T::of(*weight)).collect() };
-        let (x, z) = (
-            values(numbers(37, 101, 70.0)),
-            values(numbers(41, 103, 60.0)),
-        );
-        let (p, q) = (
-            values(numbers(43, 107, 50.0)),
-            values(numbers(47, 109, 40.0)),
-        );
-        let (u, w) = (
-            weights(numbers(53, 97, 90.0)),
-            weights(numbers(29, 89, 80.0)),
-        );
+        let values = |step, modulus, unit| -> Vec<f32> {
+            let numbers = numbers(step, modulus, unit);
+            numbers.map(|value| value as f32).collect()
+        };
+        let weights =
+            |step, modulus, unit| -> Vec<T> { numbers(step, modulus, unit).map(T::of).collect() };
+        let (x, z) = (values(37, 101, 70.0), values(41, 103, 60.0));
+        let (p, q) = (values(43, 107, 50.0), values(47, 109, 40.0));
+        let (u, w) = (weights(53, 97, 90.0), weights(29, 89, 80.0));
         let steps = [
             DenseStep { scale: 0.25, x: &p },
             DenseStep { scale: -0.5, x: &q },
         ];
-        let levels = [Level::PLAIN, Level::best()];
-        let counts = levels
-            .into_iter()
-            .flat_map(|level| (0..3).map(move |count| (level, count)));
-        for (level, count) in counts {
-            let steps = &steps[..count];
-            let after: Vec<f64> = (0..length)
-                .map(|j| {
-                    let step = |step: &DenseStep<'_>| step.scale * f64::from(step.x[j]);
-                    u[j].to() + steps.iter().map(step).sum::<f64>()
-                })
-                .collect();
-            let made = level.run(Dense {
-                rows: [&x, &z],
-                u: &u,
-                w: &w,
-                steps,
-            });
-            let all = made.after.iter().flat_map(|made| made.iter().zip(&after));
-            for (made, after) in all {
-                assert!(
-                    (made.to() - after).abs() <= 4.0 * relative,
-                    "{level:?} {length}"
-                );
+        for level in [Level::PLAIN, Level::best()] {
+            for count in 0..3 {
+                let dense = Dense {
+                    rows: [&x, &z],
+                    u: &u,
+                    w: &w,
+                    steps: &steps[..count],
+                };
+                dense.agrees(level, relative);
             }
-            // a step taken on the way is the step taken before, bit for bit
-            let taken = &made.after[0];
-            let bits = |weights: &Vec<T>| -> Vec<u64> {
-                weights.iter().map(|weight| weight.to().to_bits()).collect()
-            };
-            let same = made.after.iter().all(|after| bits(after) == bits(taken));
-            assert!(same, "{level:?} {length}");
-            let sum = |term: &dyn Fn(usize) -> f64| (0..length).map(term).sum::<f64>();
-            let close = |made: f64, exact: f64| {
-                let bound = relative * (1.0 + length as f64);
-                assert!((made - exact).abs() <= bound, "{level:?} {length}");
-            };
-            for n in 0..3 {
-                let factor = |j: usize| if n == 2 { w[j].to() } else { 1.0 };
-                for (row, x) in [&x, &z].into_iter().enumerate() {
-                    let x = |j: usize| f64::from(x[j]);
-                    let at_u = sum(&|j| factor(j) * x(j) * after[j]);
-                    let second = match n {
-                        0 => 0.0,
-                        1 => sum(&|j| x(j) * w[j].to()),
-                        _ => sum(&|j| x(j) * x(j) * w[j].to()),
-                    };
-                    let products = [
-                        Some(made.two[n].each[row]),
-                        (row == 0).then(|| made.one[n].each[0]),
-                    ];
-                    for [made_u, made_second] in products.into_iter().flatten() {
-                        close(made_u, at_u);
-                        close(made_second, second);
-                    }
+        }
+    }
+}
+
+impl<T: Real + std::fmt::Debug> Dense<'_, T> {
+    /// The loops of that level make of the rows what sums one by one make of them.
+    fn agrees(self, level: Level, relative: f64) {
+        let Self { rows, u, w, steps } = self;
+        let length = u.len();
+        let after: Vec<f64> = (0..length)
+            .map(|j| {
+                let step = |step: &DenseStep<'_>| step.scale * f64::from(step.x[j]);
+                u[j].to() + steps.iter().map(step).sum::<f64>()
+            })
+            .collect();
+        let made = level.run(self);
+        let all = made.after.iter().flat_map(|made| made.iter().zip(&after));
+        for (made, after) in all {
+            let close = (made.to() - after).abs() <= 4.0 * relative;
+            assert!(close, "{level:?} {length}");
+        }
+        // a step taken on the way is the step taken before, bit for bit
+        let taken = &made.after[0];
+        let bits = |weights: &Vec<T>| -> Vec<u64> {
+            weights.iter().map(|weight| weight.to().to_bits()).collect()
+        };
+        let same = made.after.iter().all(|after| bits(after) == bits(taken));
+        assert!(same, "{level:?} {length}");
+        made.agrees(rows, w, &after, relative);
+        if steps.is_empty() {
+            let (dot, (damped, norm)) = level.run(Alone(rows[0], u, w));
+            assert_eq!(dot, made.one[0].each[0][0]);
+            assert_eq!([damped, norm], made.one[2].each[0]);
+        }
+    }
+}
+
+impl<T: Real> Made<T> {
+    /// The products are those of the rows with the weights `after`, beside nothing, `w` as weights and as factors.
+    fn agrees(&self, rows: [&[f32]; 2], w: &[T], after: &[f64], relative: f64) {
+        let length = after.len();
+        let sum = |term: &dyn Fn(usize) -> f64| (0..length).map(term).sum::<f64>();
+        let close = |made: f64, exact: f64| {
+            let bound = relative * (1.0 + length as f64);
+            assert!((made - exact).abs() <= bound, "{length}");
+        };
+        for n in 0..3 {
+            let factor = |j: usize| if n == 2 { w[j].to() } else { 1.0 };
+            for (row, x) in rows.into_iter().enumerate() {
+                let x = |j: usize| f64::from(x[j]);
+                let at_u = sum(&|j| factor(j) * x(j) * after[j]);
+                let second = match n {
+                    0 => 0.0,
+                    1 => sum(&|j| x(j) * w[j].to()),
+                    _ => sum(&|j| x(j) * x(j) * w[j].to()),
+                };
+                let first = (row == 0).then(|| self.one[n].each[0]);
+                for [made_u, made_second] in [self.two[n].each[row]].into_iter().chain(first) {
+                    close(made_u, at_u);
+                    close(made_second, second);
                 }
-                let cross = sum(&|j| factor(j) * f64::from(x[j]) * f64::from(z[j]));
-                close(made.two[n].cross, cross);
-                assert_eq!(made.one[n].cross, 0.0);
             }
-            if steps.is_empty() {
-                let (dot, (damped, norm)) = level.run(Alone(&x, &u, &w));
-                assert_eq!(dot, made.one[0].each[0][0]);
-                assert_eq!([damped, norm], made.one[2].each[0]);
-            }
+            let [x, z] = rows;
+            let cross = sum(&|j| factor(j) * f64::from(x[j]) * f64::from(z[j]));
+            close(self.two[n].cross, cross);
+            assert_eq!(self.one[n].cross, 0.0);
         }
     }
 }
@@ -368,24 +375,27 @@ fn loops_for_many_heads_equal_the_scalar_reference() {
     }
 }
 
+/// The scores of a row by the weights of so many heads, those of it and three others, and the weights of the first after a
+/// step.
+struct RowAndTile<'a>(&'a [f32], [&'a [f32]; 6], usize);
+impl Work for RowAndTile<'_> {
+    type Output = ([f32; 4], [[f32; 6]; 4], Vec<f32>);
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Self::Output {
+        let mut sum = self.1[0].to_vec();
+        f32::add_dense::<K>(&mut sum, -0.75, self.0);
+        let u = &self.1[..self.2];
+        let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
+        (
+            entries::dots::<K>(self.0, &u[..u.len().min(4)], NEXT),
+            entries::tile::<K>(rows, u, &[NEXT, NEXT]),
+            sum,
+        )
+    }
+}
+
 #[test]
 fn dense_loops_for_many_heads_equal_the_scalar_reference() {
-    struct Some<'a>(&'a [f32], [&'a [f32]; 6], usize);
-    impl Work for Some<'_> {
-        type Output = ([f32; 4], [[f32; 6]; 4], Vec<f32>);
-        #[inline(always)]
-        fn run<K: Isa>(self) -> Self::Output {
-            let mut sum = self.1[0].to_vec();
-            f32::add_dense::<K>(&mut sum, -0.75, self.0);
-            let u = &self.1[..self.2];
-            let rows = std::array::from_fn(|n| if n == 0 { self.0 } else { self.1[n] });
-            (
-                entries::dots::<K>(self.0, &u[..u.len().min(4)], NEXT),
-                entries::tile::<K>(rows, u, &[NEXT, NEXT]),
-                sum,
-            )
-        }
-    }
     for length in (0..40).chain([127, 128, 129, 143, 144, 500, 781]) {
         let numbers = |step: usize| -> Vec<f32> {
             let number = |k| ((k * step % 97) as f32 - 48.0) / 30.0;
@@ -395,7 +405,8 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
         let u = [53, 29, 11, 7, 5, 3].map(numbers);
         for level in [Level::PLAIN, Level::best()] {
             for count in 0..=6 {
-                let (dots, tile, sum) = level.run(Some(&x, u.each_ref().map(Vec::as_slice), count));
+                let (dots, tile, sum) =
+                    level.run(RowAndTile(&x, u.each_ref().map(Vec::as_slice), count));
                 for ((sum, x), u) in sum.into_iter().zip(&x).zip(&u[0]) {
                     assert!((sum - (u - 0.75 * x)).abs() <= 1e-6, "{level:?} {length}");
                 }
@@ -407,17 +418,22 @@ fn dense_loops_for_many_heads_equal_the_scalar_reference() {
                     (&tile[3], &u[3]),
                 ];
                 for (dots, x) in rows {
-                    for (&dot, u) in dots.iter().zip(&u[..count]) {
-                        let products =
-                            || x.iter().zip(u).map(|(x, u)| f64::from(*x) * f64::from(*u));
-                        let bound = 1e-5 * (1.0 + products().map(f64::abs).sum::<f64>());
-                        assert!((f64::from(dot) - products().sum::<f64>()).abs() <= bound);
-                    }
-                    assert!(dots.iter().skip(count).all(|dot| *dot == 0.0));
+                    assert_scores(dots, x, &u[..count]);
                 }
             }
         }
     }
+}
+
+/// The first are those of the row by each of the weights, the others 0.
+fn assert_scores(scores: &[f32], x: &[f32], weights: &[Vec<f32>]) {
+    for (&score, u) in scores.iter().zip(weights) {
+        let products = || x.iter().zip(u).map(|(x, u)| f64::from(*x) * f64::from(*u));
+        let bound = 1e-5 * (1.0 + products().map(f64::abs).sum::<f64>());
+        assert!((f64::from(score) - products().sum::<f64>()).abs() <= bound);
+    }
+    let others = scores.iter().skip(weights.len());
+    assert!(others.into_iter().all(|score| *score == 0.0));
 }
 
 #[test]
@@ -426,42 +442,43 @@ fn a_feature_without_weights_is_refused() {
     entries::Entries::new(&[[4, 0], [7, 0]], 4, 3);
 }
 
+/// Everything that is done with eight numbers at a time.
+struct All<'a>(&'a lanes::Lanes, &'a lanes::Lanes);
+impl Work for All<'_> {
+    type Output = (Vec<[u32; 8]>, [u8; 3], [u32; 8], [f64; 8]);
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Self::Output {
+        let (a, b) = (K::Eight::load(self.0), K::Eight::load(self.1));
+        let numbers = [
+            a.plus(b),
+            a.minus(b),
+            a.times(b),
+            a.over(b),
+            a.least(b),
+            a.most(b),
+            a.below(b).pick(a, b),
+            a.at_most(b).and(a),
+            a.at_most(b).or(b.below(a)),
+            K::Eight::splat(2.5),
+            K::Eight::where_set(0b1010_0110),
+        ];
+        let bits = |eight: K::Eight| {
+            let mut lanes = [0.0; 8];
+            eight.store(&mut lanes);
+            lanes.map(f32::to_bits)
+        };
+        let (mut counts, mut sums) = ([7; 8], [0.5; 8]);
+        a.below(b).count_in(&mut counts);
+        a.add_to(&mut sums);
+        a.add_difference_to(b, &mut sums);
+        let conditions = [a.below(b), a.at_most(b), K::Eight::where_set(0x35)];
+        let conditions = conditions.map(Eight::bits);
+        (numbers.map(bits).to_vec(), conditions, counts, sums)
+    }
+}
+
 #[test]
 fn eight_at_a_time_equal_one_at_a_time() {
-    use eight::Eight;
-    struct All<'a>(&'a lanes::Lanes, &'a lanes::Lanes);
-    impl Work for All<'_> {
-        type Output = (Vec<[u32; 8]>, [u8; 3], [u32; 8], [f64; 8]);
-        #[inline(always)]
-        fn run<K: Isa>(self) -> Self::Output {
-            let (a, b) = (K::Eight::load(self.0), K::Eight::load(self.1));
-            let numbers = [
-                a.plus(b),
-                a.minus(b),
-                a.times(b),
-                a.over(b),
-                a.least(b),
-                a.most(b),
-                a.below(b).pick(a, b),
-                a.at_most(b).and(a),
-                a.at_most(b).or(b.below(a)),
-                K::Eight::splat(2.5),
-                K::Eight::where_set(0b1010_0110),
-            ];
-            let bits = |eight: K::Eight| {
-                let mut lanes = [0.0; 8];
-                eight.store(&mut lanes);
-                lanes.map(f32::to_bits)
-            };
-            let (mut counts, mut sums) = ([7; 8], [0.5; 8]);
-            a.below(b).count_in(&mut counts);
-            a.add_to(&mut sums);
-            a.add_difference_to(b, &mut sums);
-            let conditions = [a.below(b), a.at_most(b), K::Eight::where_set(0x35)];
-            let conditions = conditions.map(Eight::bits);
-            (numbers.map(bits).to_vec(), conditions, counts, sums)
-        }
-    }
     let a = [0.0, 1.0, -2.0, 3.5, f32::INFINITY, 1e-30, 7.0, -0.25];
     let b = [0.0, 2.0, -3.0, 3.5, 1.0, f32::NEG_INFINITY, 0.5, 8.0];
     let work = || All(&a, &b);

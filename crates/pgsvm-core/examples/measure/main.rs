@@ -51,7 +51,7 @@ use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
     Cache, HeadSpec, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem, Proximal,
-    Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer,
+    Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -176,24 +176,13 @@ impl Measured {
 
         let seen = cache.statistics();
         let row_bytes = seen.bytes_loaded as f64 / seen.rows as f64;
-        let read_bandwidth = if wants_bandwidth {
-            bandwidth::of_reading(seen.bytes_loaded as usize)?
-        } else {
-            0.0
+        let read_bandwidth = match wants_bandwidth {
+            true => bandwidth::of_reading(seen.bytes_loaded as usize)?,
+            false => 0.0,
         };
         let report = trainer.report().unwrap();
-        let head = report.heads[0];
-        let gaps: Vec<f64> = report.heads.iter().map(|h| h.certificate.gap).collect();
-        let fields = [
-            ("load_wall", loading.wall),
-            ("load_cpu", loading.cpu),
-            ("wall", solving.wall),
-            ("cpu", solving.cpu),
-            ("primal", head.certificate.primal),
-            ("dual", head.certificate.dual),
-            ("gap", gaps.iter().copied().fold(0.0, f64::max)),
-            ("passes", f64::from(report.passes)),
-            ("visits", report.visits as f64),
+        let mut fields = outcome(&report, [loading, solving]);
+        fields.extend([
             ("row_bytes", row_bytes),
             ("spool_bytes", reader.report().unwrap().spool_bytes as f64),
             ("spool_bytes_read", reader.parts().1.bytes_read() as f64),
@@ -203,21 +192,8 @@ impl Measured {
                 observer.active.bytes_per_second(row_bytes),
             ),
             ("read_bandwidth", read_bandwidth),
-        ];
-        println!(
-            "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
-            fields
-                .map(|(name, value)| format!("\"{name}\": {value}"))
-                .join(", "),
-            report.resident,
-            observer
-                .points
-                .iter()
-                .map(point)
-                .collect::<Vec<_>>()
-                .join(", "),
-            duals(&trainer.log().unwrap()),
-        );
+        ]);
+        tell(&fields, &report, &observer.points, &trainer.log().unwrap());
         if let Some(out) = out {
             write(Path::new(&out), &trainer, heads.len())?;
         }
@@ -225,41 +201,78 @@ impl Measured {
     }
 }
 
+/// What was found, and how long it took to load and to solve.
+fn outcome(report: &TrainerReport, [loading, solving]: [Time; 2]) -> Vec<(&'static str, f64)> {
+    let head = report.heads[0];
+    let gaps = report.heads.iter().map(|head| head.certificate.gap);
+    vec![
+        ("load_wall", loading.wall),
+        ("load_cpu", loading.cpu),
+        ("wall", solving.wall),
+        ("cpu", solving.cpu),
+        ("primal", head.certificate.primal),
+        ("dual", head.certificate.dual),
+        ("gap", gaps.fold(0.0, f64::max)),
+        ("passes", f64::from(report.passes)),
+        ("visits", report.visits as f64),
+    ]
+}
+
+/// Prints all of it as JSON.
+fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &[LogEntry]) {
+    let fields = fields.iter();
+    let fields: Vec<_> = fields
+        .map(|(name, value)| format!("\"{name}\": {value}"))
+        .collect();
+    let gaps: Vec<f64> = report.heads.iter().map(|it| it.certificate.gap).collect();
+    let points: Vec<_> = points.iter().map(point).collect();
+    println!(
+        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
+        fields.join(", "),
+        report.resident,
+        points.join(", "),
+        duals(log),
+    );
+}
+
 fn problem(options: &mut Options, c: f64) -> Result<Problem> {
-    let policy = match options.take("solver").as_deref() {
-        None | Some("stream") => Policy::Cached,
-        Some("paper") => Policy::Paper,
-        Some("block") => Policy::Block,
-        Some("selective_block") => Policy::SelectiveBlock,
-        Some(other) => return Err(format!("unknown solver {other}").into()),
+    let policy = options.word(
+        "solver",
+        &[
+            ("stream", Policy::Cached),
+            ("paper", Policy::Paper),
+            ("block", Policy::Block),
+            ("selective_block", Policy::SelectiveBlock),
+        ],
+    )?;
+    let loss = [
+        ("hinge", Loss::Hinge),
+        ("squared_hinge", Loss::SquaredHinge),
+    ];
+    let loss = options.word("loss", &loss)?;
+    let timing = match options.number("lockstep", 0)? {
+        1 => Timing::Lockstep,
+        _ => Timing::Timed,
     };
-    let loss = match options.take("loss").as_deref() {
-        None | Some("hinge") => Loss::Hinge,
-        Some("squared_hinge") => Loss::SquaredHinge,
-        Some(other) => return Err(format!("unknown loss {other}").into()),
-    };
+    let proximal = [
+        ("auto", Proximal::Auto),
+        ("on", Proximal::On),
+        ("off", Proximal::Off),
+    ];
+    let leader = [
+        ("off", Leader::Nobody),
+        ("auto", Leader::Auto),
+        ("on", Leader::Newton),
+    ];
     Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
         .with_max_passes(options.number("passes", 1000)?)?
         .with_intercept(options.number("intercept", 1)? == 1)
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
-        .with_timing(match options.number("lockstep", 0)? {
-            1 => Timing::Lockstep,
-            _ => Timing::Timed,
-        })
+        .with_timing(timing)
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
-        .with_proximal(match options.take("proximal").as_deref() {
-            None | Some("auto") => Proximal::Auto,
-            Some("on") => Proximal::On,
-            Some("off") => Proximal::Off,
-            Some(other) => return Err(format!("unknown proximal {other}").into()),
-        })
-        .with_leader(match options.take("newton").as_deref() {
-            None | Some("off") => Leader::Nobody,
-            Some("auto") => Leader::Auto,
-            Some("on") => Leader::Newton,
-            Some(other) => return Err(format!("unknown newton {other}").into()),
-        })
+        .with_proximal(options.word("proximal", &proximal)?)
+        .with_leader(options.word("newton", &leader)?)
         .with_trainers(options.number("trainers", 1)?)?)
 }
 

@@ -34,6 +34,17 @@ impl Options {
         }
     }
 
+    /// What the word of a key stands for; the first where the key is not given.
+    pub fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Result<T> {
+        let Some(given) = self.take(key) else {
+            return Ok(words[0].1);
+        };
+        let known = words.iter().find(|(word, _)| *word == given);
+        known
+            .map(|(_, value)| *value)
+            .ok_or_else(|| format!("unknown {key} {given}").into())
+    }
+
     /// Complains about keys that were not taken.
     pub fn finish(self) -> Result<()> {
         match self.0.keys().next() {

@@ -16,29 +16,8 @@ fn ends(cache_bytes: usize) -> (Producer, Consumer) {
 
 /// Sends batches of counted words with random lengths and checks that they arrive whole and in order.
 fn batches_arrive(cache_bytes: usize, seed: u64, batches: usize) {
-    let (mut producer, mut consumer) = ends(cache_bytes);
-    let largest = producer.max_batch_words();
-    let sending = std::thread::spawn(move || {
-        let mut random = Random::new(seed, Stream::Reader);
-        let mut next = 0u32;
-        for batch in 0..batches {
-            let room = (1 + random.below(largest / QUAD)) * QUAD;
-            let used = random.below(room / QUAD + 1) * QUAD;
-            loop {
-                if let Some(words) = producer.reserve(room) {
-                    for word in &mut words[..used] {
-                        *word = next;
-                        next = next.wrapping_add(1);
-                    }
-                    break;
-                }
-                std::thread::yield_now();
-            }
-            let last = batch + 1 == batches;
-            producer.commit(used, if last { Ends::Pass } else { Ends::Nothing });
-        }
-        next
-    });
+    let (producer, mut consumer) = ends(cache_bytes);
+    let sending = std::thread::spawn(move || send(producer, seed, batches));
     let mut random = Random::new(seed, Stream::Trainer);
     let mut next = 0u32;
     loop {
@@ -61,6 +40,30 @@ fn batches_arrive(cache_bytes: usize, seed: u64, batches: usize) {
     }
     assert_eq!(sending.join().unwrap(), next);
     assert!(consumer.front().is_none());
+}
+
+/// Returns the number behind the last word's.
+fn send(mut producer: Producer, seed: u64, batches: usize) -> u32 {
+    let largest = producer.max_batch_words();
+    let mut random = Random::new(seed, Stream::Reader);
+    let mut next = 0u32;
+    for batch in 0..batches {
+        let room = (1 + random.below(largest / QUAD)) * QUAD;
+        let used = random.below(room / QUAD + 1) * QUAD;
+        loop {
+            if let Some(words) = producer.reserve(room) {
+                for word in &mut words[..used] {
+                    *word = next;
+                    next = next.wrapping_add(1);
+                }
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let last = batch + 1 == batches;
+        producer.commit(used, if last { Ends::Pass } else { Ends::Nothing });
+    }
+    next
 }
 
 #[test]
@@ -198,49 +201,77 @@ mod every_interleaving {
 
         /// Takes a step; false when the end was blocked, or has nothing left to do.
         fn step(&mut self, next: Move, sizes: &[usize]) -> bool {
+            match next.producer {
+                true => self.produce(next.newly_seen, sizes),
+                false => self.consume(next.newly_seen, sizes),
+            }
+        }
+
+        /// Reserves a batch, or commits the one reserved.
+        fn produce(&mut self, newly_seen: usize, sizes: &[usize]) -> bool {
             let control = self.cache.control();
-            if next.producer {
-                let batch = self.produced / 2;
-                let Some(&size) = sizes.get(batch) else {
+            let batch = self.produced / 2;
+            let Some(&size) = sizes.get(batch) else {
+                return false;
+            };
+            if self.produced.is_multiple_of(2) {
+                self.tails.seen += newly_seen;
+                let tail = self.tails.positions[self.tails.seen];
+                control.ring_tail.0.store(tail, Ordering::Relaxed);
+                let Some(words) = self.producer.reserve(size) else {
                     return false;
                 };
-                if self.produced.is_multiple_of(2) {
-                    self.tails.seen += next.newly_seen;
-                    let tail = self.tails.positions[self.tails.seen];
-                    control.ring_tail.0.store(tail, Ordering::Relaxed);
-                    let Some(words) = self.producer.reserve(size) else {
-                        return false;
-                    };
-                    // a word that the consumer still reads would be seen to change
-                    words.fill(batch as u32);
-                } else {
-                    self.producer.commit(size, Ends::Nothing);
-                    let head = control.ring_head.0.load(Ordering::Relaxed);
-                    self.heads.positions.push(head);
-                }
-                self.produced += 1;
+                // a word that the consumer still reads would be seen to change
+                words.fill(batch as u32);
             } else {
-                let batch = self.consumed / 2;
-                let head = |run: &Self| run.heads.positions[run.heads.seen];
-                if self.consumed.is_multiple_of(2) {
-                    self.heads.seen += next.newly_seen;
-                    control.ring_head.0.store(head(self), Ordering::Relaxed);
-                    if self.consumer.front().is_none() {
-                        return false;
-                    }
-                } else {
-                    control.ring_head.0.store(head(self), Ordering::Relaxed);
-                    // as it was when it came, however far the producer has got meanwhile
-                    let front = self.consumer.front().expect("it was there");
-                    assert_eq!(front.words.len(), sizes[batch]);
-                    assert!(front.words.iter().all(|word| *word == batch as u32));
-                    self.consumer.release();
-                    let tail = self.cache.control().ring_tail.0.load(Ordering::Relaxed);
-                    self.tails.positions.push(tail);
-                }
-                self.consumed += 1;
+                self.producer.commit(size, Ends::Nothing);
+                let head = control.ring_head.0.load(Ordering::Relaxed);
+                self.heads.positions.push(head);
             }
+            self.produced += 1;
             true
+        }
+
+        /// Looks at a batch, or releases the one looked at.
+        fn consume(&mut self, newly_seen: usize, sizes: &[usize]) -> bool {
+            let control = self.cache.control();
+            let batch = self.consumed / 2;
+            let looks = self.consumed.is_multiple_of(2);
+            self.heads.seen += if looks { newly_seen } else { 0 };
+            let head = self.heads.positions[self.heads.seen];
+            control.ring_head.0.store(head, Ordering::Relaxed);
+            if looks {
+                if self.consumer.front().is_none() {
+                    return false;
+                }
+            } else {
+                // as it was when it came, however far the producer has got meanwhile
+                let front = self.consumer.front().expect("it was there");
+                assert_eq!(front.words.len(), sizes[batch]);
+                assert!(front.words.iter().all(|word| *word == batch as u32));
+                self.consumer.release();
+                let tail = self.cache.control().ring_tail.0.load(Ordering::Relaxed);
+                self.tails.positions.push(tail);
+            }
+            self.consumed += 1;
+            true
+        }
+
+        /// What either end may do next.
+        fn moves(&self) -> impl Iterator<Item = Move> + '_ {
+            [true, false].into_iter().flat_map(|producer| {
+                let half = if producer {
+                    self.produced
+                } else {
+                    self.consumed
+                } % 2;
+                // the other position is looked at in the first half of a batch only
+                let most = if half == 0 { self.unseen(producer) } else { 0 };
+                (0..=most).map(move |newly_seen| Move {
+                    producer,
+                    newly_seen,
+                })
+            })
         }
 
         /// Positions of the other end that an end may come to see.
@@ -266,26 +297,11 @@ mod every_interleaving {
             if !reached.insert(run.state()) {
                 continue;
             }
-            let mut able = false;
-            for producer in [true, false] {
-                let half = if producer { run.produced } else { run.consumed } % 2;
-                // the other position is looked at in the first half of a batch only
-                let most = if half == 0 { run.unseen(producer) } else { 0 };
-                for newly_seen in 0..=most {
-                    let next = Move {
-                        producer,
-                        newly_seen,
-                    };
-                    if again().step(next, sizes) {
-                        able = true;
-                        let mut longer = path.clone();
-                        longer.push(next);
-                        paths.push(longer);
-                    }
-                }
-            }
+            let able: Vec<_> = run.moves().filter(|it| again().step(*it, sizes)).collect();
             let done = run.produced == 2 * sizes.len() && run.consumed == run.produced;
-            assert!(able || done, "neither end can go on: {sizes:?}");
+            assert!(!able.is_empty() || done, "neither end can go on: {sizes:?}");
+            let longer = able.into_iter().map(|next| [&path[..], &[next]].concat());
+            paths.extend(longer);
         }
         reached.len()
     }

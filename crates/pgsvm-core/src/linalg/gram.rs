@@ -190,29 +190,11 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_products_one_by_one() {
         for (dense, features) in [(1, 1), (5, 9), (24, 24), (0, 70), (100, 131), (47, 600)] {
-            let value = |row: usize, column: usize| ((row * 7 + column * 13) % 11) as f32 - 5.0;
-            let rows: Vec<(Vec<f32>, Vec<[u32; 2]>)> = (0..300)
-                .map(|row| {
-                    let sparse = (dense..features).filter(|column| (row + column) % 5 == 0);
-                    (
-                        (0..dense).map(|column| value(row, column)).collect(),
-                        sparse
-                            .map(|column| [column as u32, value(row, column).to_bits()])
-                            .collect(),
-                    )
-                })
-                .collect();
+            let rows = rows(dense, features);
             let length = features + 1;
             let mut expected = vec![vec![0.0; length]; length];
-            for (number, (dense_values, sparse)) in rows.iter().enumerate() {
-                let mut all = vec![0.0; length];
-                for (all, value) in all.iter_mut().zip(dense_values) {
-                    *all = f64::from(*value);
-                }
-                for [column, bits] in sparse {
-                    all[*column as usize] = f64::from(f32::from_bits(*bits));
-                }
-                all[features] = 1.0;
+            for (number, row) in rows.iter().enumerate() {
+                let all = spread_out(row, features);
                 let weight = 1.0 + (number % 3) as f64;
                 for (expected, own) in expected.iter_mut().zip(&all) {
                     for (sum, other) in expected.iter_mut().zip(&all) {
@@ -231,5 +213,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Rows of so many dense features, the others sparse.
+    fn rows(dense: usize, features: usize) -> Vec<(Vec<f32>, Vec<[u32; 2]>)> {
+        let value = |row: usize, column: usize| ((row * 7 + column * 13) % 11) as f32 - 5.0;
+        let row = |row: usize| {
+            let sparse = (dense..features).filter(|column| (row + column).is_multiple_of(5));
+            let entry = |column: usize| [column as u32, value(row, column).to_bits()];
+            (
+                (0..dense).map(|column| value(row, column)).collect(),
+                sparse.map(entry).collect(),
+            )
+        };
+        (0..300).map(row).collect()
+    }
+
+    /// Every feature of a row, and 1 behind them.
+    fn spread_out((dense, sparse): &(Vec<f32>, Vec<[u32; 2]>), features: usize) -> Vec<f64> {
+        let mut all = vec![0.0; features + 1];
+        for (all, value) in all.iter_mut().zip(dense) {
+            *all = f64::from(*value);
+        }
+        for [column, bits] in sparse {
+            all[*column as usize] = f64::from(f32::from_bits(*bits));
+        }
+        all[features] = 1.0;
+        all
     }
 }

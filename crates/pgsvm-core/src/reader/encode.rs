@@ -21,30 +21,7 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
             found: example.dense.len(),
         });
     }
-    let (indexes, values) = (example.sparse_index.len(), example.sparse_value.len());
-    if indexes != values {
-        return Err(RowError::SparseLength {
-            ordinal,
-            indexes,
-            values,
-        });
-    }
-    if let Some(position) = example
-        .sparse_index
-        .windows(2)
-        .position(|pair| pair[0] >= pair[1])
-    {
-        return Err(RowError::SparseOrder {
-            ordinal,
-            position: position + 1,
-        });
-    }
-    if let Some(&last) = example.sparse_index.last() {
-        let feature = u64::from(last) + dense as u64;
-        if feature >= MAX_FEATURES {
-            return Err(RowError::FeatureTooLarge { ordinal, feature });
-        }
-    }
+    check_indexes(example, ordinal)?;
     if !(example.cost > 0.0 && example.cost.is_finite()) {
         return Err(RowError::Cost {
             ordinal,
@@ -61,7 +38,34 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
             });
         }
     }
-    Ok(row_words(dense, indexes))
+    Ok(row_words(dense, example.sparse_index.len()))
+}
+
+/// Checks that sparse indexes have a value each, ascend, and are not too large.
+#[inline]
+fn check_indexes(example: &Example<'_>, ordinal: u64) -> Result<(), RowError> {
+    let (indexes, values) = (example.sparse_index.len(), example.sparse_value.len());
+    if indexes != values {
+        return Err(RowError::SparseLength {
+            ordinal,
+            indexes,
+            values,
+        });
+    }
+    let mut pairs = example.sparse_index.windows(2);
+    if let Some(position) = pairs.position(|pair| pair[0] >= pair[1]) {
+        return Err(RowError::SparseOrder {
+            ordinal,
+            position: position + 1,
+        });
+    }
+    let last = example.sparse_index.last();
+    match last.map(|last| u64::from(*last) + example.dense.len() as u64) {
+        Some(feature) if feature >= MAX_FEATURES => {
+            Err(RowError::FeatureTooLarge { ordinal, feature })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Packs a checked row into `out` while `learner` learns from it.

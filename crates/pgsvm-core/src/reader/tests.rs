@@ -1,5 +1,5 @@
 use super::*;
-use crate::cache::TrainerSide;
+use crate::cache::{Consumer, TrainerSide};
 use crate::engine::{MemorySpool, OwnedExample, SliceSource};
 use crate::rows::row::Row;
 use crate::scaling::Scale;
@@ -38,35 +38,17 @@ fn stream_blocks(
     cache_bytes: usize,
     passes: usize,
 ) -> Vec<Vec<Vec<Delivered>>> {
-    let cache = Cache::in_memory(cache_bytes).unwrap();
-    let mut waiting = cache.claim_trainer().unwrap();
-    let job = ReaderJob { policy, ..JOB };
-    let mut reader = Reader::new(
-        cache.clone(),
-        job,
-        SliceSource::new(examples),
-        MemorySpool::default(),
-    )
-    .unwrap();
-    let mut consumer = loop {
-        reader.step(37).unwrap();
-        waiting = match waiting.poll() {
-            TrainerSide::Waiting(waiting) => waiting,
-            TrainerSide::Streaming(_, _, consumer) => break consumer,
-            _ => panic!("the rows do not fit"),
-        }
-    };
+    let (mut reader, mut consumer) = streaming(examples, policy, cache_bytes);
     let mut result = vec![vec![Vec::new()]];
     loop {
         reader.step(37).unwrap();
         while let Some(batch) = consumer.front() {
-            let block = result.last_mut().unwrap().last_mut().unwrap();
-            let mut at = 0;
-            while at < batch.words.len() {
-                let row = Row::new(&batch.words[at..], 3);
-                at += row.words().len();
-                block.push((row.ordinal(), row.words().to_vec()));
-            }
+            result
+                .last_mut()
+                .unwrap()
+                .last_mut()
+                .unwrap()
+                .extend(delivered(batch.words));
             let ends = batch.ends;
             consumer.release();
             match ends {
@@ -77,6 +59,44 @@ fn stream_blocks(
             }
         }
     }
+}
+
+/// A reader of rows that do not fit, and the end that gets them.
+fn streaming(
+    examples: &[OwnedExample],
+    policy: Policy,
+    cache_bytes: usize,
+) -> (Reader<SliceSource<'_>, MemorySpool>, Consumer) {
+    let cache = Cache::in_memory(cache_bytes).unwrap();
+    let mut waiting = cache.claim_trainer().unwrap();
+    let job = ReaderJob { policy, ..JOB };
+    let mut reader = Reader::new(
+        cache.clone(),
+        job,
+        SliceSource::new(examples),
+        MemorySpool::default(),
+    )
+    .unwrap();
+    let consumer = loop {
+        reader.step(37).unwrap();
+        waiting = match waiting.poll() {
+            TrainerSide::Waiting(waiting) => waiting,
+            TrainerSide::Streaming(_, _, consumer) => break consumer,
+            _ => panic!("the rows do not fit"),
+        }
+    };
+    (reader, consumer)
+}
+
+/// The rows of a batch.
+fn delivered(words: &[u32]) -> Vec<Delivered> {
+    let (mut rows, mut at) = (Vec::new(), 0);
+    while at < words.len() {
+        let row = Row::new(&words[at..], 3);
+        at += row.words().len();
+        rows.push((row.ordinal(), row.words().to_vec()));
+    }
+    rows
 }
 
 /// The same for rows that are not split.
@@ -153,29 +173,16 @@ fn rows_hold_what_the_example_said() {
     let examples = examples(200);
     for (ordinal, words) in resident(&examples).iter().enumerate() {
         let (row, example) = (Row::new(words, 3), &examples[ordinal]);
-        assert_eq!(
-            (row.ordinal(), row.group()),
-            (ordinal, example.group as usize)
-        );
+        let expected = (ordinal, example.group as usize);
+        assert_eq!((row.ordinal(), row.group()), expected);
         assert_eq!(row.cost(), example.cost);
-        let sparse: Vec<(u32, f32)> = row
-            .sparse()
-            .iter()
-            .map(|e| (e[0] - 3, f32::from_bits(e[1])))
-            .collect();
-        let given: Vec<(u32, f32)> = example
-            .sparse_index
-            .iter()
-            .copied()
-            .zip(example.sparse_value.iter().copied())
-            .collect();
+        let sparse = row.sparse().iter();
+        let sparse: Vec<(u32, f32)> = sparse.map(|e| (e[0] - 3, f32::from_bits(e[1]))).collect();
+        let given = example.sparse_index.iter().zip(&example.sparse_value);
+        let given: Vec<(u32, f32)> = given.map(|(j, x)| (*j, *x)).collect();
         assert_eq!(sparse, given);
-        let squares: f64 = row
-            .dense()
-            .iter()
-            .chain(&example.sparse_value)
-            .map(|x| f64::from(*x).powi(2))
-            .sum();
+        let all = row.dense().iter().chain(&example.sparse_value);
+        let squares: f64 = all.map(|x| f64::from(*x).powi(2)).sum();
         assert!((f64::from(row.q()) - squares).abs() <= 1e-6 * squares);
         assert_eq!(row.dense()[1], 0.0, "a constant column");
     }

@@ -95,6 +95,28 @@ pub(super) struct Log {
     pass_before: u32,
 }
 
+impl LogEntry {
+    /// Loading has ended.
+    fn loaded(started: Instant, facts: &Facts, heads: usize) -> Self {
+        Self {
+            event: Event::Load,
+            seconds: started.elapsed().as_secs_f64(),
+            pass: 0,
+            block: None,
+            heads: heads as u32,
+            rows_read: facts.rows as u64,
+            visits: 0,
+            updates: 0,
+            dual: Some(0.0),
+            primal: None,
+            gap: None,
+            cache_rows: 0,
+            evictions: 0,
+            projected_gradient: None,
+        }
+    }
+}
+
 impl Log {
     /// `started`: when the trainer was made. The first entry says that loading has ended.
     pub(super) fn new(started: Instant, facts: &Facts, heads: usize) -> Self {
@@ -110,39 +132,14 @@ impl Log {
             visits_at_dual: 0,
             pass_before: 0,
         };
-        this.keep(LogEntry {
-            event: Event::Load,
-            seconds: started.elapsed().as_secs_f64(),
-            pass: 0,
-            block: None,
-            heads: heads as u32,
-            rows_read: facts.rows as u64,
-            visits: 0,
-            updates: 0,
-            dual: Some(0.0),
-            primal: None,
-            gap: None,
-            cache_rows: 0,
-            evictions: 0,
-            projected_gradient: None,
-        });
+        this.keep(LogEntry::loaded(started, facts, heads));
         this
     }
 
     /// Notes what has just ended.
     pub(super) fn note(&mut self, solver: &mut impl Method, moment: Moment) {
         let visits = self.visits + solver.visits();
-        let ended = matches!(moment.event, Event::Pass | Event::Verify);
-        let cost = VALUES_PER_FEATURE * (self.facts.features as u64 + 1) * solver.len() as u64;
-        let values = (visits - self.visits_at_dual) * self.facts.mean_row_words.max(1) as u64;
-        let dual = if ended {
-            Some(solver.known_dual())
-        } else if values >= cost {
-            self.visits_at_dual = visits;
-            solver.dual()
-        } else {
-            None
-        };
+        let dual = self.dual(solver, visits, moment.event);
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
         self.keep(LogEntry {
             event: moment.event,
@@ -162,6 +159,21 @@ impl Log {
                 .projected_gradient()
                 .filter(|_| moment.event == Event::Pass),
         });
+    }
+
+    /// The dual objective, where it is known or has not been computed for a long time.
+    fn dual(&mut self, solver: &mut impl Method, visits: u64, event: Event) -> Option<f64> {
+        let ended = matches!(event, Event::Pass | Event::Verify);
+        let cost = VALUES_PER_FEATURE * (self.facts.features as u64 + 1) * solver.len() as u64;
+        let values = (visits - self.visits_at_dual) * self.facts.mean_row_words.max(1) as u64;
+        if ended {
+            Some(solver.known_dual())
+        } else if values >= cost {
+            self.visits_at_dual = visits;
+            solver.dual()
+        } else {
+            None
+        }
     }
 
     fn keep(&mut self, entry: LogEntry) {

@@ -131,26 +131,12 @@ pub fn recompute(
         }
         let row = scaled(example, trained);
         let bound = spec.c * f64::from(example.cost);
-        let margin = y
-            * (row.iter().map(|(j, x)| weights.get(*j) * x).sum::<f64>()
-                + bias * weights.intercept());
-        let slack = (1.0 - margin).max(0.0);
+        let score = row.iter().map(|(j, x)| weights.get(*j) * x).sum::<f64>();
+        let margin = y * (score + bias * weights.intercept());
         let alpha = f64::from(alpha);
-        assert!(alpha >= 0.0);
-        dual += alpha;
-        match problem.loss() {
-            Loss::Hinge => {
-                assert!(
-                    alpha <= bound,
-                    "a dual variable {alpha} above its bound {bound}"
-                );
-                loss_sum += bound * slack;
-            }
-            Loss::SquaredHinge => {
-                loss_sum += bound * slack * slack;
-                dual -= alpha * alpha / (4.0 * bound);
-            }
-        }
+        let (loss, gain) = loss_and_gain(problem.loss(), margin, alpha, bound);
+        loss_sum += loss;
+        dual += gain;
         correct += u64::from(margin > 0.0 || (margin == 0.0 && y > 0.0));
         rows += 1;
         for (j, x) in row {
@@ -163,6 +149,20 @@ pub fn recompute(
         primal: 0.5 * norm + loss_sum,
         dual: dual - 0.5 * v.iter().map(|v| v * v).sum::<f64>(),
         accuracy: correct as f64 / f64::from(rows.max(1)),
+    }
+}
+
+/// What a row adds to the primal and to the dual, but for the norms; checks feasibility.
+fn loss_and_gain(loss: Loss, margin: f64, alpha: f64, bound: f64) -> (f64, f64) {
+    let slack = (1.0 - margin).max(0.0);
+    assert!(alpha >= 0.0);
+    match loss {
+        Loss::Hinge => {
+            let feasible = alpha <= bound;
+            assert!(feasible, "a dual variable {alpha} above its bound {bound}");
+            (bound * slack, alpha)
+        }
+        Loss::SquaredHinge => (bound * slack * slack, alpha - alpha * alpha / (4.0 * bound)),
     }
 }
 
@@ -207,4 +207,20 @@ pub fn assert_honest(trained: &Trained, problem: &Problem, examples: &[OwnedExam
     assert!(claimed.gap >= 0.0 && claimed.gap.is_finite());
     assert!(((claimed.primal - claimed.dual) / claimed.primal - claimed.gap).abs() <= 1e-9);
     assert!((head.training_accuracy - found.accuracy).abs() <= 2.0 / examples.len() as f64 + 1e-12);
+}
+
+/// Rows of three classes around as many points of a circle.
+pub fn on_a_circle(count: usize) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(13);
+    let row = |k: usize| {
+        let class = if k < 3 { k } else { numbers.below(3) };
+        let angle = class as f64 * 2.0;
+        let point = vec![
+            angle.cos() + 0.6 * numbers.normal(),
+            angle.sin() + 0.6 * numbers.normal(),
+            numbers.normal(),
+        ];
+        OwnedExample::dense(class as u32, point)
+    };
+    (0..count).map(row).collect()
 }
