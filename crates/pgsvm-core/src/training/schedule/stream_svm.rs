@@ -43,7 +43,7 @@ impl<T: Real> Streaming<T> {
             }
             self.count_pick();
         }
-        self.pay(PICKS);
+        self.pay(PICKS as f64);
         values
     }
 

@@ -5,8 +5,10 @@
 //! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
 //! of the solver; sweeps of the working set are its active passes, in between.
 //!
-//! A sweep grades the rows (see [`super::grades`]), and from how many words each grade has follows which rows the next
-//! one drops, so that room remains for the fresh rows to come. A sweep that leaves little of the gap which fresh rows
+//! Where room becomes scarce a sweep grades the rows (see [`super::grades`]), and from how many words each grade has follows
+//! which rows the next one drops, so that room remains for the fresh rows to come. Other sweeps are active passes like those
+//! over rows that are all in the cache: they pass over the rows that are shrunk, which are looked at again when they come from
+//! the reader. So a larger cache does not leave fewer sweeps to a pass. A sweep that leaves little of the gap which fresh rows
 //! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
 //! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
@@ -50,6 +52,8 @@ const COVERING: f64 = 0.8;
 const COVERING_MARGIN: f64 = 0.01;
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
+/// Sweeps pass over shrunk rows until the working set is fuller than this: only then the rows to drop must be found.
+const ROOMY: f64 = 0.8;
 
 pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) consumer: Consumer,
@@ -70,6 +74,14 @@ pub(in crate::training) struct Streaming<T> {
     words: Words,
     sweep: Vec<(u32, u32)>,
     cursor: usize,
+    /// Whether the sweep visits and grades all rows, and the values visited in it.
+    grades: bool,
+    swept: usize,
+    /// Whether the sweep is one that fresh rows are owed. Others only settle the set: each row that they let the centre follow
+    /// would be fitted closer than the rest of the rows bear out.
+    is_owed: bool,
+    /// What it costs in visits to pass over a row: as much as leaves room for all sweeps of a pass.
+    passing: f64,
     /// Cached visits owed for the rows of this pass so far.
     owed: f64,
     /// Cached visits allowed besides, while no fresh row waits.
@@ -113,7 +125,7 @@ impl<T: Real> Streaming<T> {
         random: Random,
         log: Log,
     ) -> Result<Self, TrainError> {
-        solver.let_rows_shrink(false);
+        solver.let_rows_shrink(problem.policy() != Policy::Paper);
         Ok(Self {
             passes: Passes::begin(solver, true, log)?,
             consumer,
@@ -134,6 +146,10 @@ impl<T: Real> Streaming<T> {
             words: [0; GRADES + 1],
             sweep: Vec::new(),
             cursor: 0,
+            grades: true,
+            swept: 0,
+            is_owed: true,
+            passing: 1.0,
             owed: 0.0,
             spare: 0.0,
             relevant: 0,
@@ -216,14 +232,18 @@ impl<T: Real> Streaming<T> {
     fn owe(&mut self, rows: usize) {
         match self.picks {
             Picks::Usual => {
-                let limit = SWEEPS * self.set.len() as f64 / self.facts.rows as f64;
-                let visits = rows as f64 * CACHED_VISITS.min(limit);
+                let visits = rows as f64 * CACHED_VISITS.min(self.all_sweeps());
                 self.owed += visits;
                 self.spare += SPARE * visits;
             }
             Picks::Each(count) => self.owed += rows as f64 * f64::from(count),
             Picks::Free => self.spare = f64::INFINITY,
         }
+    }
+
+    /// Cached visits for a fresh row with which every row kept would be visited in all sweeps of a pass.
+    fn all_sweeps(&self) -> f64 {
+        SWEEPS * self.set.len() as f64 / self.facts.rows as f64
     }
 
     /// Whether rows are picked a given number of times, all of which belong to the pass.
@@ -278,33 +298,40 @@ impl<T: Real> Streaming<T> {
             solver: &mut self.passes.solver,
             page: VisitedPage::as_stored(self.set.read(page)),
             first,
+            grades: self.grades,
             margins: &self.margins,
             cut: self.cut,
             words: &mut self.words,
             keep: &mut self.keep,
         };
-        let values = self.level.run(group);
-        self.pay(self.keep.len());
+        let (values, passed_over) = self.level.run(group);
+        self.swept += values;
+        let visits = self.keep.len() - passed_over;
+        self.pay(visits as f64 + passed_over as f64 * self.passing);
         for offset in 0..self.keep.len() {
             if !self.keep[offset] {
                 self.set.evict(page, first + offset);
             }
         }
-        values
+        // a row passed over has been looked at
+        values + passed_over
     }
 
     /// Takes cached visits off what is owed, or else off what is allowed besides.
-    pub(in crate::training) fn pay(&mut self, visits: usize) {
+    pub(in crate::training) fn pay(&mut self, visits: f64) {
         if self.owed >= GROUP as f64 {
-            self.owed -= visits as f64;
+            self.owed -= visits;
         } else {
-            self.spare -= visits as f64;
+            self.spare -= visits;
         }
     }
 
     fn begin_sweep(&mut self) -> Result<(), TrainError> {
         self.set.order(&mut self.sweep, &mut self.random)?;
-        self.cursor = 0;
+        (self.cursor, self.swept) = (0, 0);
+        self.grades = self.set.fill() > ROOMY;
+        self.is_owed = self.owed >= GROUP as f64;
+        self.passing = (CACHED_VISITS / self.all_sweeps()).min(1.0);
         self.words = [0; GRADES + 1];
         self.passes.solver.begin_active();
         Ok(())
@@ -324,15 +351,17 @@ impl<T: Real> Streaming<T> {
         let open = self.passes.solver.open();
         self.most_open = self.most_open.max(open);
         let tolerated = self.passes.solver.tolerance() * self.passes.solver.last_dual();
-        self.settled = open <= SETTLED * self.most_open.max(tolerated);
+        let worthwhile = self.swept * FEATURES_PER_VALUE >= self.facts.features;
+        self.settled = open <= SETTLED * self.most_open.max(tolerated) || !worthwhile;
         let covering = self.margin() >= COVERING_MARGIN * self.passes.solver.violation().min(1.0)
             && self.set.len() as f64 >= COVERING * self.relevant_rows() as f64;
-        let values = self.set.len() * self.facts.mean_row_words;
         // what is settled has no more to say about this centre
-        if (covering || self.settled) && values * FEATURES_PER_VALUE >= self.facts.features {
+        if worthwhile && (self.settled || (covering && self.is_owed)) {
             self.passes.solver.end_active()?;
         }
-        self.choose_cut();
+        if self.grades {
+            self.choose_cut();
+        }
         Ok(())
     }
 
@@ -413,7 +442,7 @@ impl<T: Real> InPasses for Streaming<T> {
     }
 
     fn suit(&self, solver: &mut Solver<T>) {
-        solver.let_rows_shrink(false);
+        solver.let_rows_shrink(self.policy != Policy::Paper);
     }
 
     fn begin_anew(&mut self) -> Result<(), TrainError> {
@@ -451,6 +480,8 @@ struct Group<'a, T> {
     solver: &'a mut Solver<T>,
     page: VisitedPage<'a>,
     first: usize,
+    /// Whether rows are graded, and those beyond the cut dropped; else rows that are shrunk are passed over.
+    grades: bool,
     margins: &'a [f64; GRADES],
     cut: usize,
     words: &'a mut Words,
@@ -458,29 +489,38 @@ struct Group<'a, T> {
 }
 
 impl<T: Real> Work for Group<'_, T> {
-    type Output = usize;
+    /// The values visited, and the rows passed over.
+    type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<K: Isa>(self) -> usize {
-        let mut values = 0;
+    fn run<K: Isa>(self) -> (usize, usize) {
+        let (mut values, mut passed_over) = (0, 0);
         let end = (self.first + GROUP).min(self.page.slots());
         let scattered = self.solver.scattered();
         for slot in self.first..end {
             if scattered && slot + 1 < end {
                 self.solver.ask::<false>(&self.page.row(slot + 1));
             }
-            // a dead slot counts as kept: there is nothing to drop
             let keep = match self.page.live(slot) {
-                Some(row) => {
+                Some(row) if self.grades => {
                     values += row.values();
                     let grade = self.solver.visit_graded::<K>(&row, self.margins);
                     self.words[grade] += row.values();
                     grade <= self.cut
                 }
-                None => true,
+                Some(row) if !self.solver.shrunk(row.ordinal()) => {
+                    values += row.values();
+                    self.solver.visit_active::<K>(&row, 0.0);
+                    true
+                }
+                // of a dead slot there is nothing to drop
+                _ => {
+                    passed_over += 1;
+                    true
+                }
             };
             self.keep.push(keep);
         }
-        values
+        (values, passed_over)
     }
 }
