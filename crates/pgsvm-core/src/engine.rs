@@ -13,6 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::base::step::Step;
 use crate::cache::{Cache, CacheError, Phase, Statistics};
+use crate::exact::{ExactError, ExactOutcome};
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
@@ -330,6 +331,63 @@ where
         )))),
     }
 }
+
+/// The same without an approximation: the machine of low rank is where it begins, and so many bytes are for candidates and
+/// kernel rows, see [`crate::ExactSolver`]. The rows are kept until the end.
+pub fn train_exactly<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    source: S,
+    spools: [P; 2],
+    settings: Settings,
+    asked: (LowRankJob, usize),
+) -> Result<ExactOutcome, ExactFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let goal = goal.into();
+    let job = settings.job(&problem, &goal);
+    let half = settings.cache_bytes / 2;
+    let settings = Settings {
+        cache_bytes: half,
+        ..settings
+    };
+    let [raw, mapped] = spools;
+    let asked_map = LowRankJob {
+        keeps_rows: true,
+        ..asked.0
+    };
+    let source = LowRankSource::new(source, raw, job, asked_map, half)
+        .map_err(|error| ExactTrainError::Before(EngineError::Cache(error)))?;
+    let job = job.of_scaled_rows();
+    let (trained, mut source) = run(problem, goal, source, mapped, Vec::new(), settings, job)
+        .map_err(ExactTrainError::Before)?;
+    let none = || {
+        ExactTrainError::Before(EngineError::Read(ReadError::Source(LowRankError::Kernel(
+            KernelError::Zero,
+        ))))
+    };
+    let map = source.take_map().ok_or_else(none)?;
+    let memory = |error| ExactTrainError::Exact(ExactError::OutOfMemory(error));
+    let solver = trained.trainer.exactly(&map, &problem, asked.1);
+    let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
+    drop(trained);
+    while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}
+    solver.finish().map_err(memory)
+}
+
+/// Why an exact kernel machine was not trained.
+#[derive(Debug)]
+pub enum ExactTrainError<B, E> {
+    /// The machine of low rank was not.
+    Before(B),
+    Exact(E),
+}
+
+/// The same for a source and a spool.
+pub type ExactFailure<S, P> =
+    ExactTrainError<LowRankFailure<S, P>, ExactError<<S as Source>::Error, <P as Spool>::Error>>;
 
 /// Why a kernel machine was not trained.
 pub type LowRankFailure<S, P> =

@@ -30,6 +30,7 @@
 
 pub mod cache;
 pub mod engine;
+mod exact;
 #[cfg(test)]
 mod fixtures;
 mod linalg;
@@ -51,6 +52,7 @@ pub use base::step::Step;
 pub use pgsvm_kernels as kernels;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
+pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };

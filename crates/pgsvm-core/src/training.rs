@@ -28,6 +28,7 @@
 
 pub(crate) mod error;
 mod evaluating;
+mod exactly;
 mod held_out;
 pub(crate) mod log;
 mod run;

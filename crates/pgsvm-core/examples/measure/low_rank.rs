@@ -2,9 +2,10 @@
 
 use pgsvm_core::engine::MemorySpool;
 use pgsvm_core::kernels::{Expansion, KernelKind, KernelSpec, Room, Rows};
-use pgsvm_core::{LandmarkChoice, LowRankJob, LowRankSource, Source, Trainer};
+use pgsvm_core::{LandmarkChoice, LowRankJob, LowRankSource, Problem, Source, Step, Trainer};
 
 use crate::arrays::Arrays;
+use crate::clock::Clock;
 use crate::options::Options;
 use crate::{debug, Result};
 
@@ -15,6 +16,8 @@ pub struct Asked {
     pub job: LowRankJob,
     pub raw_cache: usize,
     pub test: Option<String>,
+    /// Bytes for the exact method, where that is to follow.
+    pub exact: Option<usize>,
 }
 
 /// None where no kernel is named.
@@ -33,6 +36,7 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
         .transpose()?;
     let degree = options.number("degree", 3)?;
     let kernel = KernelSpec::new(kind, gamma, degree, options.number("coef0", 0.0)?)?;
+    let exact = options.take("exact").map(|it| it.parse()).transpose()?;
     let rank = options.take("rank").map(|rank| rank.parse()).transpose()?;
     let job = LowRankJob {
         rank,
@@ -44,12 +48,14 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
             Some("centres") => LandmarkChoice::Centres,
             Some(other) => return Err(format!("unknown landmarks {other}").into()),
         },
+        keeps_rows: exact.is_some(),
         ..LowRankJob::new(kernel)
     };
     Ok(Some(Asked {
         job,
         raw_cache: options.number("raw_cache", 2_000_000_000)?,
         test: options.take("test"),
+        exact,
     }))
 }
 
@@ -73,19 +79,83 @@ pub fn tell(
     Ok(())
 }
 
-fn accuracy(
+/// Solves the same exactly, and says what that took and what came of it.
+pub fn solve_exactly(
+    source: &mut LowRankSource<Arrays, MemorySpool>,
+    trainer: &Trainer,
+    problem: &Problem,
+    bytes: usize,
+    test: Option<Arrays>,
+) -> Result<()> {
+    let clock = Clock::start()?;
+    let map = source.map().ok_or("no row was mapped")?;
+    let kernel = *map.kernel();
+    let solver = trainer.exactly(map, problem, bytes)?;
+    let mut solver = solver.ok_or("weights and landmarks do not fit")?;
+    let mut before = solver.progress();
+    while solver.step(source).map_err(debug)? != Step::Done {
+        let now = solver.progress();
+        if now.passes != before.passes {
+            let seconds = clock.read()?;
+            println!(
+                "{{\"head\": {}, \"pass\": {}, \"gap\": {}, \"cpu\": {}}}",
+                now.head, now.passes, now.gap, seconds.cpu
+            );
+            before = now;
+        }
+    }
+    let found = solver.finish()?;
+    let seconds = clock.read()?;
+    let report = found.reports[0];
+    let landmarks = found.landmarks.len();
+    let machine = Expansion::new(
+        kernel,
+        found.landmarks,
+        found.factors.concat(),
+        found.intercepts,
+    )?;
+    let accuracy = match (machine, test) {
+        (Some(machine), Some(test)) => share_right(&machine, test)?,
+        _ => f64::NAN,
+    };
+    println!(
+        "{{\"exact_cpu\": {}, \"primal\": {}, \"dual\": {}, \"gap\": {}, \"support\": {landmarks}, \"accuracy\": {accuracy}}}",
+        seconds.cpu, report.certificate.primal, report.certificate.dual, report.certificate.gap
+    );
+    Ok(())
+}
+
+/// The machines of low rank of the first heads.
+fn machine(
     source: &LowRankSource<Arrays, MemorySpool>,
     trainer: &Trainer,
-    mut test: Arrays,
-) -> Result<f64> {
+    heads: usize,
+) -> Result<Expansion> {
     let map = source.map().ok_or("no row was mapped")?;
-    let found = trainer.weights(0);
     let landmarks = map.landmarks().rows();
     let mut copy = Rows::new(landmarks.width());
     (0..landmarks.len()).try_for_each(|row| copy.push_from(landmarks, row))?;
-    let factors = map.fold(found.iter())?;
-    let machine = Expansion::new(*map.kernel(), copy, factors, vec![found.intercept()])?;
-    let machine = machine.ok_or("weights and landmarks do not fit")?;
+    let (mut factors, mut intercepts) = (Vec::new(), Vec::new());
+    for head in 0..heads {
+        let found = trainer.weights(head);
+        factors.extend(map.fold(found.iter())?);
+        intercepts.push(found.intercept());
+    }
+    let machine = Expansion::new(*map.kernel(), copy, factors, intercepts)?;
+    machine.ok_or("weights and landmarks do not fit".into())
+}
+
+/// How many of other rows the first head of low rank decides rightly.
+fn accuracy(
+    source: &LowRankSource<Arrays, MemorySpool>,
+    trainer: &Trainer,
+    test: Arrays,
+) -> Result<f64> {
+    share_right(&machine(source, trainer, 1)?, test)
+}
+
+/// How many of these rows the first machine decides rightly.
+fn share_right(machine: &Expansion, mut test: Arrays) -> Result<f64> {
     let (mut room, mut decisions) = (Room::default(), Vec::new());
     let (mut right, mut all, mut more) = (0usize, 0usize, true);
     while more {
@@ -105,11 +175,8 @@ fn accuracy(
             .map_err(debug)?;
         machine.decide(&rows, &mut room, &mut decisions)?;
         let fits = |(class, decision): (&u32, &f64)| (*decision > 0.0) == (*class == 1);
-        right += classes
-            .iter()
-            .zip(&decisions)
-            .filter(|it| fits(*it))
-            .count();
+        let first = decisions.iter().step_by(machine.machines());
+        right += classes.iter().zip(first).filter(|it| fits(*it)).count();
         all += classes.len();
     }
     Ok(right as f64 / all as f64)

@@ -15,6 +15,7 @@
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner_rounds | rounds over a block at most |
 //! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
+//! | exact | bytes of memory: the same is solved exactly afterwards, beginning at the machine of low rank |
 //! | gamma, degree, coef0 | of the kernel; gamma is scikit-learn's 'scale' where it is not given |
 //! | rank, landmarks, trace | landmarks at most; `pivots`, `drawn`, `uniform` or `centres`; the part of the trace that may be left out |
 //! | raw_cache | bytes for rows that are to be mapped |
@@ -93,6 +94,7 @@ fn main() -> Result<()> {
     options.finish()?;
 
     let load = |folder: &str| Arrays::load(Path::new(folder), features, &labels);
+    let exact_problem = problem;
     let loading = Clock::start()?;
     let job = ReaderJob::new(Scale::None, &problem);
     let arrays = load(&folder)?;
@@ -120,9 +122,16 @@ fn main() -> Result<()> {
         asked.raw_cache,
     )?;
     let reader = Reader::new(measured.cache.clone(), job, source, spool)?;
-    let (reader, trainer) = measured.train(reader)?;
+    let (mut reader, trainer) = measured.train(reader)?;
     let test = asked.test.as_deref().map(load).transpose()?;
-    low_rank::tell(reader.source(), &trainer, test)
+    low_rank::tell(reader.source(), &trainer, test)?;
+    match asked.exact {
+        None => Ok(()),
+        Some(bytes) => {
+            let test = asked.test.as_deref().map(load).transpose()?;
+            low_rank::solve_exactly(reader.source_mut(), &trainer, &exact_problem, bytes, test)
+        }
+    }
 }
 
 /// What is trained and looked at.

@@ -87,6 +87,8 @@ pub struct LowRankJob {
     pub seed: u64,
     /// For the sample, its factor and the map.
     pub memory_bytes: usize,
+    /// Whether the raw rows are kept when they have been mapped, to be gone over again.
+    pub keeps_rows: bool,
 }
 
 impl LowRankJob {
@@ -102,6 +104,7 @@ impl LowRankJob {
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
             memory_bytes: Self::DEFAULT_MEMORY,
+            keeps_rows: false,
         }
     }
 }
@@ -191,6 +194,8 @@ enum Stage {
     Sampling(Stored, Box<Sampling>),
     Choosing(Stored, Box<Pivots>),
     Mapping(Stored, Box<Mapping>),
+    /// All rows have been delivered, and are kept.
+    Kept(Stored),
     Done,
 }
 
@@ -298,8 +303,32 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 landmarks: pivots.taken(),
             },
             (Stage::Mapping(..), _) => LowRankProgress::Mapping,
-            (Stage::Done, _) => LowRankProgress::Done,
+            (Stage::Kept(_) | Stage::Done, _) => LowRankProgress::Done,
         }
+    }
+
+    /// Goes over up to `most` of the raw rows that are kept, in their order; true behind the last one, after which it begins
+    /// again. All rows must have been delivered.
+    pub(crate) fn go_over(
+        &mut self,
+        most: usize,
+        look: impl FnMut(Row<'_>) -> Result<(), OutOfMemory>,
+    ) -> Result<bool, LowRankError<S::Error, P::Error>> {
+        match (&mut self.stage, &mut self.inner) {
+            (Stage::Kept(stored), Inner::Reading(reader)) => {
+                stored.go_on(reader, most, look).map_err(told)
+            }
+            // there were none
+            _ => Ok(true),
+        }
+    }
+
+    /// Gives up the raw rows that are kept.
+    pub fn give_up_rows(&mut self) -> Result<(), OutOfMemory> {
+        if matches!(self.stage, Stage::Kept(_)) {
+            self.give_up()?;
+        }
+        Ok(())
     }
 
     /// Reads, looks, chooses or maps some more. False when all has been delivered.
@@ -357,8 +386,16 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 mapping.deliver(map, sink)?;
                 match last {
                     false => Stage::Mapping(stored, mapping),
+                    true if self.job.keeps_rows => {
+                        self.stage = Stage::Kept(stored);
+                        return Ok(false);
+                    }
                     true => return self.end(),
                 }
+            }
+            Stage::Kept(stored) => {
+                self.stage = Stage::Kept(stored);
+                return Ok(false);
             }
             Stage::Done => return Ok(false),
         };
@@ -367,12 +404,17 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
 
     /// All rows have been delivered: the raw ones are given up.
     fn end(&mut self) -> Result<bool, LowRankError<S::Error, P::Error>> {
+        self.give_up()?;
+        Ok(false)
+    }
+
+    fn give_up(&mut self) -> Result<(), OutOfMemory> {
         self.stage = Stage::Done;
         if let Inner::Reading(reader) = std::mem::replace(&mut self.inner, Inner::Gone) {
             let report = Box::new(reader.report()?);
             self.inner = Inner::Read(reader.into_source(), report);
         }
-        Ok(false)
+        Ok(())
     }
 }
 

@@ -1,0 +1,312 @@
+//! Kernel machines that are exact: every row may be compared with every other, and only the rows near the margin are held.
+//!
+//! ```text
+//! objective   P(w) = 1/2 |w|² + sum of s_i L(y_i f(x_i)),   f(x) = <w, phi(x)>,  s_i = C times the row's cost
+//! dual        D(a) = sum of (p a_i - 1/2 d_i a_i²) - 1/2 sum of a_i a_j y_i y_j k(x_i, x_j),  0 <= a_i <= high_i
+//! symbols     w = sum of a_j y_j phi(x_j), so f(x) = sum of a_j y_j k(x_j, x) and |w|² = sum of a_i y_i f(x_i)
+//!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
+//!             every weight, as in linear machines here; LIBSVM leaves it out of the norm. p, d, high: task/loss.rs
+//! update      a working set B of the candidates whose projected gradients are largest; the dual of B alone, by coordinate
+//!             descent over its block of K; then f of all candidates by the kernel rows of what changed
+//! stop        a pass over all rows computes f with every support vector: P, D and the gap are those of the problem itself
+//! ```
+//!
+//! The rounds, head by head:
+//!
+//! 1. Candidates are rows whose margin at the machine of low rank is below 1.5, and those with a dual variable there,
+//!    with which they begin ([`candidates`]). Where memory holds fewer, those with the smallest margins.
+//! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
+//!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]).
+//! 3. All rows are gone over. Their gap ends the head, or rows that lose and were no candidates become candidates, while those
+//!    that say nothing are dropped where room is wanted.
+//!
+//! Working sets and their order: Joachims, *Making large-scale SVM learning practical*, 1999; blocks of kernel rows: Wen, Shi, Li, He,
+//! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
+//! cached loops (Matsushima, Vishwanathan, Smola, KDD 2012) with kernel rows.
+//!
+//! Knows rows, losses and kernels; nothing of linear solvers, schedules or PostgreSQL.
+
+mod candidates;
+mod head;
+mod kernel_rows;
+mod outcome;
+
+use std::fmt;
+
+use crate::base::memory::{filled, OutOfMemory, Room as _};
+use crate::base::step::Step;
+use crate::exact::head::{Head, HeadStep};
+use crate::exact::outcome::Support;
+use crate::kernels::{Expansion, Kernel, Room, Rows};
+use crate::maps::low_rank::{LowRankError, LowRankSource};
+use crate::rows::row::Row;
+use crate::rows::source::{Source, Spool};
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::problem::Problem;
+
+pub use outcome::ExactOutcome;
+
+/// Rows of a pass that are decided together.
+const BLOCK: usize = 256;
+
+/// Where a head begins: at the machine of low rank.
+pub struct ExactStart {
+    /// The head, its C and the weight of its positive rows included.
+    pub spec: HeadSpec,
+    /// The dual variable of each row, in the rows' order; any within the bounds will do, as many as there are rows.
+    pub duals: Vec<f32>,
+}
+
+/// What is to be solved.
+pub struct ExactJob {
+    pub kernel: Kernel,
+    pub loss: Loss,
+    pub intercept: bool,
+    /// The relative gap at which a head ends.
+    pub tolerance: f64,
+    /// Passes over all rows after which a head ends with the gap that it has.
+    pub max_passes: u32,
+    /// For candidates and kernel rows.
+    pub memory_bytes: usize,
+}
+
+impl ExactJob {
+    /// As the problem says.
+    pub fn new(kernel: Kernel, problem: &Problem, memory_bytes: usize) -> Self {
+        Self {
+            kernel,
+            loss: problem.loss(),
+            intercept: problem.intercept(),
+            tolerance: problem.tolerance(),
+            max_passes: problem.max_passes(),
+            memory_bytes,
+        }
+    }
+}
+
+/// Why it cannot be solved.
+#[derive(Debug, PartialEq)]
+pub enum ExactError<S, P> {
+    /// The rows cannot be read again.
+    Read(LowRankError<S, P>),
+    /// The support vectors, or one block of kernel rows, do not fit the memory: so many bytes would do.
+    Room {
+        bytes: usize,
+    },
+    OutOfMemory(OutOfMemory),
+}
+
+impl<S, P> From<OutOfMemory> for ExactError<S, P> {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
+
+impl<S: fmt::Display, P: fmt::Display> fmt::Display for ExactError<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Room { bytes } => write!(f, "the exact method needs {bytes} bytes"),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExactProgress {
+    /// The head under way, from 0, and the passes over all rows so far.
+    pub head: usize,
+    pub passes: u32,
+    /// The gap of the last pass; NaN before the first.
+    pub gap: f64,
+}
+
+/// All heads, one after the other: see the head of this file.
+pub struct ExactSolver {
+    job: ExactJob,
+    /// Of the machine of low rank, until its decisions are known.
+    first: Option<Expansion>,
+    starts: Vec<ExactStart>,
+    /// Decisions by head and row: at first those of the machine of low rank, then those that each head ends with.
+    decisions: Vec<Vec<f32>>,
+    groups: Vec<u32>,
+    deciding: Deciding,
+    head: Option<Head>,
+    support: Support,
+    ended: usize,
+    passes: u32,
+    gap: f64,
+}
+
+/// A block of rows on its way to be decided.
+pub(crate) struct Deciding {
+    rows: Rows,
+    groups: Vec<u32>,
+    costs: Vec<f32>,
+    room: Room,
+    values: Vec<f64>,
+}
+
+impl Deciding {
+    fn new(width: usize) -> Self {
+        Self {
+            rows: Rows::new(width),
+            groups: Vec::new(),
+            costs: Vec::new(),
+            room: Room::default(),
+            values: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.groups.clear();
+        self.costs.clear();
+    }
+
+    fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
+        self.rows.push(row.dense(), row.sparse())?;
+        self.groups.room(1)?.push(row.group() as u32);
+        self.costs.room(1)?.push(row.cost());
+        Ok(())
+    }
+
+    /// Takes the next rows and has them decided; true where the last one is among them.
+    fn go_on<S: Source, P: Spool>(
+        &mut self,
+        source: &mut LowRankSource<S, P>,
+        machine: Option<&Expansion>,
+    ) -> Result<bool, ExactError<S::Error, P::Error>> {
+        self.clear();
+        let last = source
+            .go_over(BLOCK, |row| self.take(&row))
+            .map_err(ExactError::Read)?;
+        match machine {
+            Some(machine) => machine.decide(&self.rows, &mut self.room, &mut self.values)?,
+            // without support vectors every decision is 0
+            None => {
+                self.values.clear();
+                let rows = self.rows.len();
+                self.values.room(rows)?.resize(rows, 0.0);
+            }
+        }
+        Ok(last)
+    }
+}
+
+impl ExactSolver {
+    /// `first`: the machine of low rank, with a machine for each of the heads that begin there.
+    pub fn new(
+        job: ExactJob,
+        first: Expansion,
+        starts: Vec<ExactStart>,
+    ) -> Result<Self, OutOfMemory> {
+        let width = first.width();
+        Ok(Self {
+            decisions: filled(Vec::new(), starts.len())?,
+            groups: Vec::new(),
+            deciding: Deciding::new(width),
+            support: Support::new(width),
+            first: Some(first),
+            job,
+            starts,
+            head: None,
+            ended: 0,
+            passes: 0,
+            gap: f64::NAN,
+        })
+    }
+
+    pub fn progress(&self) -> ExactProgress {
+        ExactProgress {
+            head: self.ended,
+            passes: self.passes,
+            gap: self.gap,
+        }
+    }
+
+    /// Works on, for some milliseconds. `Done` when all heads have ended. The source must keep its rows.
+    pub fn step<S: Source, P: Spool>(
+        &mut self,
+        source: &mut LowRankSource<S, P>,
+    ) -> Result<Step, ExactError<S::Error, P::Error>> {
+        if let Some(first) = &self.first {
+            let last = self.deciding.go_on(source, Some(first))?;
+            self.note()?;
+            if last {
+                self.first = None;
+                self.passes += 1;
+            }
+            return Ok(Step::Progress);
+        }
+        let Some(head) = &mut self.head else {
+            return self.begin_head();
+        };
+        match head.step(
+            &self.job,
+            source,
+            &mut self.deciding,
+            &mut self.decisions[self.ended],
+        )? {
+            HeadStep::Working => {}
+            HeadStep::Passed(gap) => {
+                self.passes += 1;
+                self.gap = gap;
+            }
+            HeadStep::Ended(gap) => {
+                self.passes += 1;
+                self.gap = gap;
+                if let Some(head) = self.head.take() {
+                    self.support.add(head, self.job.intercept)?;
+                }
+                self.ended += 1;
+            }
+        }
+        Ok(Step::Progress)
+    }
+
+    /// Takes down what the machine of low rank decides.
+    fn note(&mut self) -> Result<(), OutOfMemory> {
+        let groups = &self.deciding.groups;
+        self.groups.room(groups.len())?.extend_from_slice(groups);
+        let machines = self.starts.len();
+        for (head, decisions) in self.decisions.iter_mut().enumerate() {
+            let own = self
+                .deciding
+                .values
+                .iter()
+                .skip(head)
+                .step_by(machines.max(1));
+            let own = own.map(|value| *value as f32);
+            decisions.room(groups.len())?.extend(own);
+        }
+        Ok(())
+    }
+
+    fn begin_head<S, P>(&mut self) -> Result<Step, ExactError<S, P>> {
+        if self.ended == self.starts.len() {
+            return Ok(Step::Done);
+        }
+        let start = &mut self.starts[self.ended];
+        let duals = std::mem::take(&mut start.duals);
+        let width = self.deciding.rows.width();
+        let decisions = &self.decisions[self.ended];
+        self.head = Some(Head::new(
+            &self.job,
+            start.spec.clone(),
+            duals,
+            (decisions, &self.groups),
+            width,
+        )?);
+        Ok(Step::Progress)
+    }
+
+    /// What has been found, once all heads have ended.
+    pub fn finish(self) -> Result<ExactOutcome, OutOfMemory> {
+        let specs = self.starts.iter().map(|start| &start.spec);
+        self.support
+            .finish(specs, &self.decisions, &self.groups, self.passes)
+    }
+}

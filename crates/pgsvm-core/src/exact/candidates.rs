@@ -1,0 +1,376 @@
+//! Rows near the margin, of one head: what the dual is solved over.
+
+use crate::base::memory::{OutOfMemory, Room as _};
+use crate::exact::kernel_rows::KernelRows;
+use crate::kernels::{Kernel, Landmarks, Rows};
+use crate::simd::{Isa, Level, Work};
+use crate::task::loss::{by_loss, Loss, LossFunction};
+
+/// Candidates whose kernel rows are brought together.
+const MEMBERS: usize = 64;
+/// Pairs that are stepped along between two of these, at most, and while the worst of them violates by this part of the first.
+const STEPS: usize = 128;
+const INNER: f64 = 0.5;
+/// Turns of the two of a pair, at most, and until they violate by no more than this part of the beginning.
+const MOST_TURNS: usize = 30;
+const TURNS_END: f64 = 0.05;
+
+/// A candidate and the amount of its projected gradient.
+#[derive(Debug, Clone, Copy, Default)]
+struct Violator {
+    amount: f64,
+    at: usize,
+}
+
+/// The candidates of a head.
+pub(super) struct Candidates {
+    kernel: Kernel,
+    level: Level,
+    loss: Loss,
+    /// What is added to each kernel value: 1 for an intercept.
+    constant: f64,
+    /// One segment for each round in which candidates came.
+    segments: Vec<Landmarks>,
+    starts: Vec<usize>,
+    /// Rows on their way to become a segment.
+    coming: Rows,
+    /// By candidate: the row's ordinal, its side, weight, dual variable, and decision as far as it is known.
+    pub(super) rows: Vec<u32>,
+    pub(super) sides: Vec<f32>,
+    pub(super) weights: Vec<f32>,
+    pub(super) duals: Vec<f32>,
+    pub(super) decisions: Vec<f64>,
+}
+
+/// Primal and dual over the candidates alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Objectives {
+    /// |w|²
+    pub(super) norm: f64,
+    pub(super) losses: f64,
+    /// sum of p a - 1/2 d a²
+    pub(super) linear: f64,
+}
+
+impl Objectives {
+    pub(super) fn primal(&self) -> f64 {
+        0.5 * self.norm + self.losses
+    }
+
+    pub(super) fn dual(&self) -> f64 {
+        self.linear - 0.5 * self.norm
+    }
+}
+
+impl Candidates {
+    pub(super) fn new(kernel: Kernel, loss: Loss, intercept: bool, width: usize) -> Self {
+        Self {
+            kernel,
+            level: Level::best(),
+            loss,
+            constant: f64::from(u8::from(intercept)),
+            segments: Vec::new(),
+            starts: Vec::new(),
+            coming: Rows::new(width),
+            rows: Vec::new(),
+            sides: Vec::new(),
+            weights: Vec::new(),
+            duals: Vec::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.coming.width()
+    }
+
+    /// y a: what a support vector's kernel values count.
+    pub(super) fn factor(&self, at: usize) -> f64 {
+        f64::from(self.duals[at]) * f64::from(self.sides[at])
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bytes that their rows take.
+    pub(super) fn bytes(&self) -> usize {
+        let segments = self.segments.iter().map(|segment| segment.rows().bytes());
+        self.coming.bytes() + segments.sum::<usize>() + 28 * self.rows.len()
+    }
+
+    /// Takes a row of others in, with its side, weight, dual variable and decision.
+    pub(super) fn push(
+        &mut self,
+        (rows, at): (&Rows, usize),
+        ordinal: u32,
+        (side, weight): (f32, f32),
+        dual: f32,
+        decision: f64,
+    ) -> Result<(), OutOfMemory> {
+        self.coming.push_from(rows, at)?;
+        self.rows.room(1)?.push(ordinal);
+        self.sides.room(1)?.push(side);
+        self.weights.room(1)?.push(weight);
+        self.duals.room(1)?.push(dual);
+        self.decisions.room(1)?.push(decision);
+        Ok(())
+    }
+
+    /// Those that came become a segment.
+    pub(super) fn close(&mut self) -> Result<(), OutOfMemory> {
+        if self.coming.is_empty() {
+            return Ok(());
+        }
+        let width = self.coming.width();
+        let rows = std::mem::replace(&mut self.coming, Rows::new(width));
+        self.starts.room(1)?.push(self.rows.len() - rows.len());
+        self.segments.room(1)?.push(Landmarks::new(rows)?);
+        Ok(())
+    }
+
+    /// Where each segment begins and ends.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let lengths = self.segments.iter().map(Landmarks::len);
+        self.starts
+            .iter()
+            .zip(lengths)
+            .map(|(first, length)| (*first, first + length))
+    }
+
+    /// The segment of a candidate, and its place there.
+    fn place(&self, candidate: usize) -> (&Landmarks, usize) {
+        let segment = self.starts.partition_point(|first| *first <= candidate) - 1;
+        (&self.segments[segment], candidate - self.starts[segment])
+    }
+
+    /// Copies a candidate's row behind others.
+    pub(super) fn copy_to(&self, candidate: usize, rows: &mut Rows) -> Result<(), OutOfMemory> {
+        let (segment, place) = self.place(candidate);
+        rows.push_from(segment.rows(), place)
+    }
+
+    /// Kernel values of these candidates with those of the segment that begins at `first`, row after row.
+    pub(super) fn kernel_values(
+        &self,
+        block: &[u32],
+        first: usize,
+        out: &mut [f32],
+    ) -> Result<(), OutOfMemory> {
+        let (segment, _) = self.place(first);
+        let mut rows = Rows::new(segment.rows().width());
+        for candidate in block {
+            self.copy_to(*candidate as usize, &mut rows)?;
+        }
+        segment.kernel_values(&self.kernel, self.level, &rows, 0, out);
+        Ok(())
+    }
+
+    /// P and D over the candidates, at the decisions that are known.
+    pub(super) fn objectives(&self) -> Objectives {
+        by_loss!(self.loss, loss => self.objectives_by(loss))
+    }
+
+    fn objectives_by<L: LossFunction>(&self, loss: L) -> Objectives {
+        let mut sums = Objectives::default();
+        for at in 0..self.len() {
+            let weight = f64::from(self.weights[at]);
+            let margin = f64::from(self.sides[at]) * self.decisions[at];
+            let a = f64::from(self.duals[at]);
+            let conjugate = loss.conjugate(weight);
+            sums.norm += a * margin;
+            sums.losses += weight * loss.value(margin);
+            sums.linear += a * (conjugate.linear - 0.5 * conjugate.curvature * a);
+        }
+        sums
+    }
+
+    /// Adds a multiple of a kernel row to all decisions.
+    fn add(&mut self, kernel_rows: &KernelRows, member: usize, change: f64) {
+        let row = kernel_rows.row(member, self.rows.len());
+        self.level.run(Add {
+            to: &mut self.decisions,
+            row,
+            change,
+            constant: self.constant,
+        });
+    }
+
+    /// Some steps along pairs of candidates that violate most. False where none violates.
+    pub(super) fn improve(&mut self, kernel_rows: &mut KernelRows) -> Result<bool, OutOfMemory> {
+        let members = by_loss!(self.loss, loss => self.working_set(loss, kernel_rows.capacity()))?;
+        if members.is_empty() {
+            return Ok(false);
+        }
+        kernel_rows.bring(&members, self)?;
+        by_loss!(self.loss, loss => self.step_pairs(loss, kernel_rows));
+        Ok(true)
+    }
+
+    fn step_pairs<L: LossFunction>(&mut self, loss: L, kernel_rows: &KernelRows) {
+        let mut before = 0.0f64;
+        for step in 0..STEPS {
+            let pair = self.worst_pair(loss, kernel_rows);
+            let worst = pair[0].amount.max(pair[1].amount);
+            if step == 0 {
+                before = worst;
+            }
+            if worst == 0.0 || worst < INNER * before {
+                break;
+            }
+            self.step_pair(loss, kernel_rows, pair);
+        }
+    }
+
+    /// Of the candidates whose kernel rows are there, the one that wants most to take from the sum of y a, and the one that wants
+    /// most to add to it.
+    fn worst_pair<L: LossFunction>(&self, loss: L, kernel_rows: &KernelRows) -> [Violator; 2] {
+        let mut worst = [Violator::default(); 2];
+        for at in 0..self.len() {
+            let side = f64::from(self.sides[at]);
+            let margin = side * self.decisions[at];
+            let amount = violation(loss, margin, self.duals[at], self.weights[at]);
+            let adds = side * amount < 0.0;
+            let place = &mut worst[usize::from(adds)];
+            if amount.abs() > place.amount && kernel_rows.has(at, self.rows.len()) {
+                *place = Violator {
+                    amount: amount.abs(),
+                    at,
+                };
+            }
+        }
+        worst
+    }
+
+    /// The dual over two candidates, by turns.
+    fn step_pair<L: LossFunction>(
+        &mut self,
+        loss: L,
+        kernel_rows: &KernelRows,
+        pair: [Violator; 2],
+    ) {
+        // where nobody wants one of them the other one stands for it, and does not move
+        let known = pair[usize::from(pair[0].amount == 0.0)];
+        let both = pair.map(|it| if it.amount > 0.0 { it.at } else { known.at });
+        let value = |one: usize, other: usize| {
+            f64::from(kernel_rows.row(one, self.rows.len())[other]) + self.constant
+        };
+        let shared = value(both[0], both[1]);
+        let block = [
+            [value(both[0], both[0]), shared],
+            [shared, value(both[1], both[1])],
+        ];
+        let mut decisions = both.map(|at| self.decisions[at]);
+        let mut changes = [0.0f64; 2];
+        let enough = TURNS_END * pair[0].amount.max(pair[1].amount);
+        for _ in 0..MOST_TURNS {
+            let mut moved = 0.0f64;
+            for k in 0..2 {
+                if pair[k].amount == 0.0 {
+                    continue;
+                }
+                let (amount, change) = self.step(loss, both[k], decisions[k], block[k][k]);
+                changes[k] += change;
+                decisions[0] += change * block[k][0];
+                decisions[1] += change * block[k][1];
+                moved = moved.max(amount);
+            }
+            if moved <= enough {
+                break;
+            }
+        }
+        for (at, change) in both.into_iter().zip(changes) {
+            if change != 0.0 {
+                self.add(kernel_rows, at, change);
+            }
+        }
+    }
+
+    /// A step of coordinate descent at a candidate of this decision, with k(x, x) of its row: how much it violated, and y times
+    /// how far its dual variable has moved.
+    fn step<L: LossFunction>(&mut self, loss: L, at: usize, decision: f64, own: f64) -> (f64, f64) {
+        let (side, weight, dual) = (f64::from(self.sides[at]), self.weights[at], self.duals[at]);
+        let amount = violation(loss, side * decision, dual, weight);
+        let conjugate = loss.conjugate(f64::from(weight));
+        let bend = (own + conjugate.curvature).max(f64::MIN_POSITIVE);
+        let wanted = loss.advance(f64::from(dual), amount, 1.0 / bend, &conjugate) as f32;
+        if amount == 0.0 || wanted.is_nan() {
+            return (0.0, 0.0);
+        }
+        self.duals[at] = wanted;
+        (amount.abs(), side * (f64::from(wanted) - f64::from(dual)))
+    }
+
+    /// The candidates whose projected gradients are largest.
+    fn working_set<L: LossFunction>(
+        &self,
+        loss: L,
+        capacity: usize,
+    ) -> Result<Vec<u32>, OutOfMemory> {
+        let most = capacity.min(MEMBERS);
+        // those that want to add to the sum of y a, and those that want to take from it
+        let mut wanting: [Vec<(f64, u32)>; 2] = [Vec::new(), Vec::new()];
+        for side in &mut wanting {
+            side.room(self.len())?;
+        }
+        for at in 0..self.len() {
+            let side = f64::from(self.sides[at]);
+            let margin = side * self.decisions[at];
+            let amount = violation(loss, margin, self.duals[at], self.weights[at]);
+            if amount != 0.0 {
+                wanting[usize::from(side * amount > 0.0)].push((amount.abs(), at as u32));
+            }
+        }
+        let half = most / 2;
+        let [fewer, more] = match wanting[0].len() < wanting[1].len() {
+            true => [0, 1],
+            false => [1, 0],
+        };
+        let taken = wanting[fewer].len().min(half);
+        let mut found: Vec<(f64, u32)> = Vec::new();
+        for (side, most) in [(fewer, taken), (more, most - taken)] {
+            let all = &mut wanting[side];
+            if all.len() > most {
+                all.select_nth_unstable_by(most, |one, other| other.0.total_cmp(&one.0));
+                all.truncate(most);
+            }
+            found.room(all.len())?.extend_from_slice(all);
+        }
+        let mut members: Vec<u32> = Vec::new();
+        members
+            .room(found.len())?
+            .extend(found.iter().map(|(_, at)| *at));
+        members.sort_unstable();
+        Ok(members)
+    }
+}
+
+/// The projected gradient of the negative dual along a row: 0 where its dual variable is best, or cannot go where it should.
+pub(super) fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f32) -> f64 {
+    let conjugate = loss.conjugate(f64::from(weight));
+    let gradient = loss.gradient(margin, f64::from(dual), &conjugate);
+    let held = (dual <= 0.0 && gradient > 0.0) || (dual >= conjugate.high && gradient < 0.0);
+    match held {
+        true => 0.0,
+        false => gradient,
+    }
+}
+
+/// Adds a multiple of a kernel row.
+struct Add<'a> {
+    to: &'a mut [f64],
+    row: &'a [f32],
+    change: f64,
+    constant: f64,
+}
+
+impl Work for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        for (sum, value) in self.to.iter_mut().zip(self.row) {
+            *sum += self.change * (f64::from(*value) + self.constant);
+        }
+    }
+}

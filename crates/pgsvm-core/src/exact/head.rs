@@ -1,0 +1,388 @@
+//! One head: choosing candidates, solving over them, going over all rows, and again.
+
+use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::exact::candidates::Candidates;
+use crate::exact::kernel_rows::KernelRows;
+use crate::exact::{Deciding, ExactError, ExactJob, BLOCK};
+use crate::kernels::{Expansion, Rows};
+use crate::maps::low_rank::LowRankSource;
+use crate::rows::source::{Source, Spool};
+use crate::task::heads::HeadSpec;
+use crate::task::report::{Certificate, HeadReport, StopReason};
+
+/// Rows with a margin below the first of these are candidates; where they do not fit the memory, below the next one. Rows with
+/// a dual variable are in any case.
+const NEAR: [f64; 4] = [1.5, 1.25, 1.1, 1.0];
+/// The part of the tolerance that the candidates' own gap may have before all rows are gone over.
+const OWN_SHARE: f64 = 0.25;
+/// The same of the gap that the last pass over all rows found, 1 before the first.
+const LAST_SHARE: f64 = 0.02;
+/// Working sets between two looks at the candidates' own gap, and most of them before all rows are gone over.
+const SETS_BETWEEN: usize = 8;
+const MOST_SETS: usize = 20_000;
+/// Candidates may become so many times what they are at first.
+const GROWTH: f64 = 1.25;
+/// No candidate.
+const NONE: u32 = u32::MAX;
+
+pub(super) struct Head {
+    pub(super) spec: HeadSpec,
+    /// By row: its side, 0 where it takes no part; its dual variable, at the start and at the end; its candidate.
+    sides: Vec<i8>,
+    pub(super) duals: Vec<f32>,
+    places: Vec<u32>,
+    pub(super) candidates: Candidates,
+    kernel_rows: Option<KernelRows>,
+    /// Rows with margins below it are candidates.
+    near: f64,
+    stage: Stage,
+    passes: u32,
+    sets: usize,
+    pub(super) report: HeadReport,
+}
+
+enum Stage {
+    /// Candidates are gathered; so many rows have been gone over.
+    Gathering(usize),
+    Solving,
+    /// All rows are gone over.
+    Passing(Box<Pass>),
+}
+
+/// A pass over all rows with all support vectors.
+struct Pass {
+    machine: Option<Expansion>,
+    row: usize,
+    /// Losses of rows that are no candidates.
+    losses: f64,
+    correct: u64,
+    /// Rows at a decision of 0, those of the negative side counted down.
+    ties: i64,
+    rows: u64,
+    /// Rows that lose and found no room among the candidates.
+    left_out: u64,
+}
+
+/// What a step has come to.
+pub(super) enum HeadStep {
+    Working,
+    /// A pass has ended, with this gap.
+    Passed(f64),
+    /// The same, and the head with it.
+    Ended(f64),
+}
+
+impl Head {
+    pub(super) fn new<S, P>(
+        job: &ExactJob,
+        spec: HeadSpec,
+        duals: Vec<f32>,
+        (decisions, groups): (&[f32], &[u32]),
+        width: usize,
+    ) -> Result<Self, ExactError<S, P>> {
+        let sides = gathered(groups.iter().map(|group| spec.signs.of(*group as usize)))?;
+        let mut head = Self {
+            sides,
+            places: filled(NONE, duals.len())?,
+            candidates: Candidates::new(job.kernel, job.loss, job.intercept, width),
+            kernel_rows: None,
+            spec,
+            duals,
+            near: NEAR[0],
+            stage: Stage::Gathering(0),
+            passes: 0,
+            sets: 0,
+            report: HeadReport {
+                certificate: Certificate::of(f64::INFINITY, 0.0),
+                training_accuracy: 0.0,
+                ties: 0.0,
+                stop: None,
+                support_vectors: 0,
+                kappa: 0.0,
+                updates: None,
+            },
+        };
+        head.near = head.nearest(job, decisions, width)?;
+        Ok(head)
+    }
+
+    /// The side of a row, and the weight of its loss.
+    fn of_row(&self, row: usize, cost: f32) -> (f32, f32) {
+        let side = self.sides[row];
+        let positive = match side > 0 {
+            true => f64::from(self.spec.positive_weight),
+            false => 1.0,
+        };
+        let weight = self.spec.c * f64::from(cost) * positive;
+        (f32::from(side), weight as f32)
+    }
+
+    pub(super) fn step<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        decisions: &mut [f32],
+    ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Solving) {
+            Stage::Gathering(row) => self.gather(job, source, deciding, (decisions, row))?,
+            Stage::Solving => self.solve(job)?,
+            Stage::Passing(pass) => {
+                return self.pass(job, source, deciding, decisions, pass);
+            }
+        };
+        Ok(HeadStep::Working)
+    }
+
+    /// Takes candidates out of the next rows.
+    fn gather<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        (decisions, mut row): (&[f32], usize),
+    ) -> Result<Stage, ExactError<S::Error, P::Error>> {
+        deciding.clear();
+        let last = source
+            .go_over(BLOCK, |row| deciding.take(&row))
+            .map_err(ExactError::Read)?;
+        for at in 0..deciding.rows.len() {
+            let (side, weight) = self.of_row(row, deciding.costs[at]);
+            let (known, decision) = (self.duals[row], f64::from(decisions[row]));
+            let near = f64::from(side) * decision < self.near || known > 0.0;
+            // what is known at first is about the machine of low rank
+            let (dual, decision) = match self.passes {
+                0 => (0.0, 0.0),
+                _ => (known, decision),
+            };
+            if side != 0.0 && weight > 0.0 && near {
+                self.places[row] = self.candidates.len() as u32;
+                let weighted = (side, weight);
+                let rows = (&deciding.rows, at);
+                self.candidates
+                    .push(rows, row as u32, weighted, dual, decision)?;
+            }
+            row += 1;
+        }
+        if !last {
+            return Ok(Stage::Gathering(row));
+        }
+        self.candidates.close()?;
+        self.open_kernel_rows(job)?;
+        Ok(Stage::Solving)
+    }
+
+    /// Makes room for kernel rows of as many candidates as there may become.
+    fn open_kernel_rows<S, P>(&mut self, job: &ExactJob) -> Result<(), ExactError<S, P>> {
+        let candidates = self.candidates.len();
+        let stride = ((candidates as f64 * GROWTH) as usize + 64).min(self.duals.len());
+        let taken = self.candidates.bytes();
+        let left = job.memory_bytes.saturating_sub(taken);
+        match KernelRows::new(stride, left)? {
+            Ok(kernel_rows) => self.kernel_rows = Some(kernel_rows),
+            Err(bytes) => {
+                return Err(ExactError::Room {
+                    bytes: taken + bytes,
+                })
+            }
+        }
+        Ok(())
+    }
+
+    /// Works on the dual over the candidates.
+    fn solve(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
+        let Some(kernel_rows) = &mut self.kernel_rows else {
+            return self.begin_pass(job);
+        };
+        let goes_on = self.candidates.improve(kernel_rows)?;
+        self.sets += 1;
+        if goes_on && !self.sets.is_multiple_of(SETS_BETWEEN) {
+            return Ok(Stage::Solving);
+        }
+        let own = self.candidates.objectives();
+        let gap = Certificate::of(own.primal(), own.dual()).gap;
+        // while rows are missing among the candidates there is no use in solving exactly
+        let enough = (OWN_SHARE * job.tolerance).max(LAST_SHARE * self.report.certificate.gap);
+        match goes_on && gap > enough && self.sets < MOST_SETS {
+            true => Ok(Stage::Solving),
+            false => self.begin_pass(job),
+        }
+    }
+
+    fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
+        self.sets = 0;
+        Ok(Stage::Passing(Box::new(Pass {
+            machine: self.machine(job)?,
+            row: 0,
+            losses: 0.0,
+            correct: 0,
+            ties: 0,
+            rows: 0,
+            left_out: 0,
+        })))
+    }
+
+    /// The support vectors as a machine; None where there are none.
+    fn machine(&self, job: &ExactJob) -> Result<Option<Expansion>, OutOfMemory> {
+        let mut landmarks = Rows::new(self.candidates.width());
+        let mut factors: Vec<f64> = Vec::new();
+        let support = |(at, dual): (usize, &f32)| (*dual > 0.0).then_some(at);
+        for at in self.candidates.duals.iter().enumerate().filter_map(support) {
+            self.candidates.copy_to(at, &mut landmarks)?;
+            factors.room(1)?.push(self.candidates.factor(at));
+        }
+        let intercept = match job.intercept {
+            true => factors.iter().sum(),
+            false => 0.0,
+        };
+        Expansion::new(job.kernel, landmarks, factors, vec![intercept])
+    }
+
+    /// Goes over the next rows with all support vectors.
+    fn pass<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        decisions: &mut [f32],
+        mut pass: Box<Pass>,
+    ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
+        let last = deciding.go_on(source, pass.machine.as_ref())?;
+        for at in 0..deciding.rows.len() {
+            decisions[pass.row] = deciding.values[at] as f32;
+            self.look(job, deciding, at, &mut pass)?;
+            pass.row += 1;
+        }
+        match last {
+            false => {
+                self.stage = Stage::Passing(pass);
+                Ok(HeadStep::Working)
+            }
+            true => self.end_pass(job, &pass, decisions),
+        }
+    }
+
+    /// Counts a row that has been decided; where it loses and is no candidate it becomes one if there is room.
+    fn look(
+        &mut self,
+        job: &ExactJob,
+        deciding: &Deciding,
+        at: usize,
+        pass: &mut Pass,
+    ) -> Result<(), OutOfMemory> {
+        let (row, decision) = (pass.row, deciding.values[at]);
+        let (side, weight) = self.of_row(row, deciding.costs[at]);
+        if side == 0.0 {
+            return Ok(());
+        }
+        let margin = f64::from(side) * decision;
+        pass.rows += 1;
+        pass.correct += u64::from(margin > 0.0);
+        if margin == 0.0 {
+            pass.ties += i64::from(self.sides[row]);
+        }
+        if self.places[row] != NONE {
+            self.candidates.decisions[self.places[row] as usize] = decision;
+            return Ok(());
+        }
+        let loss = f64::from(weight) * job.loss.value(margin);
+        if loss <= 0.0 {
+            return Ok(());
+        }
+        let room = self.kernel_rows.as_ref().map_or(0, KernelRows::candidates);
+        if self.candidates.len() < room {
+            self.places[row] = self.candidates.len() as u32;
+            let rows = (&deciding.rows, at);
+            return self
+                .candidates
+                .push(rows, row as u32, (side, weight), 0.0, decision);
+        }
+        pass.losses += loss;
+        pass.left_out += 1;
+        Ok(())
+    }
+
+    /// The certificate over all rows, and what comes next.
+    fn end_pass<S, P>(
+        &mut self,
+        job: &ExactJob,
+        pass: &Pass,
+        decisions: &[f32],
+    ) -> Result<HeadStep, ExactError<S, P>> {
+        self.passes += 1;
+        let found = self.candidates.objectives();
+        let certificate = Certificate::of(found.primal() + pass.losses, found.dual());
+        let rows = pass.rows.max(1) as f64;
+        let duals = self.candidates.duals.iter();
+        self.report = HeadReport {
+            certificate,
+            training_accuracy: pass.correct as f64 / rows,
+            ties: pass.ties as f64 / rows,
+            support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
+            ..self.report
+        };
+        let arrived = certificate.gap <= job.tolerance;
+        if arrived || self.passes >= job.max_passes {
+            self.report.stop = Some(match arrived {
+                true => StopReason::Tolerance,
+                false => StopReason::MaxPasses,
+            });
+            self.take_duals();
+            return Ok(HeadStep::Ended(certificate.gap));
+        }
+        self.stage = match pass.left_out {
+            0 => {
+                self.candidates.close()?;
+                Stage::Solving
+            }
+            _ => self.choose_anew(job, decisions)?,
+        };
+        Ok(HeadStep::Passed(certificate.gap))
+    }
+
+    /// Writes the candidates' dual variables to their rows.
+    fn take_duals(&mut self) {
+        self.duals.fill(0.0);
+        let rows = self.candidates.rows.iter();
+        for (row, dual) in rows.zip(&self.candidates.duals) {
+            self.duals[*row as usize] = *dual;
+        }
+    }
+
+    /// Candidates are chosen again, by what is known now: those that say nothing make room for those that lose.
+    fn choose_anew<S, P>(
+        &mut self,
+        job: &ExactJob,
+        decisions: &[f32],
+    ) -> Result<Stage, ExactError<S, P>> {
+        self.take_duals();
+        let width = self.candidates.width();
+        self.near = self.nearest(job, decisions, width)?;
+        self.candidates = Candidates::new(job.kernel, job.loss, job.intercept, width);
+        self.kernel_rows = None;
+        self.places.fill(NONE);
+        Ok(Stage::Gathering(0))
+    }
+
+    /// The margin below which rows are candidates: the largest with which they fit the memory.
+    fn nearest<S, P>(
+        &self,
+        job: &ExactJob,
+        decisions: &[f32],
+        width: usize,
+    ) -> Result<f64, ExactError<S, P>> {
+        let row_bytes = 4 * width + 64;
+        let most = job.memory_bytes / 2 / row_bytes;
+        let mut counts = [0usize; NEAR.len()];
+        for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {
+            let margin = f64::from(*decision) * f64::from(*side);
+            let is_near = |near: &f64| *dual > 0.0 || (*side != 0 && margin < *near);
+            let counted = NEAR.iter().rposition(is_near).map_or(0, |last| last + 1);
+            counts[..counted].iter_mut().for_each(|count| *count += 1);
+        }
+        let fitting = counts.iter().position(|count| *count <= most);
+        fitting.map(|place| NEAR[place]).ok_or(ExactError::Room {
+            bytes: 2 * row_bytes * counts[NEAR.len() - 1],
+        })
+    }
+}

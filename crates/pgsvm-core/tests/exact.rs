@@ -1,0 +1,276 @@
+//! Exact kernel machines: against a map of full rank, which leaves nothing out, and by what every certificate must be.
+
+mod common;
+
+use common::{settings, Numbers};
+use pgsvm_core::engine::{
+    train_exactly, train_low_rank, ExactFailure, ExactTrainError, MemorySpool, OwnedExample,
+    SliceSource, Threads,
+};
+use pgsvm_core::kernels::{Expansion, Kernel, KernelKind, KernelSpec, Room, Rows};
+use pgsvm_core::plan::{Goal, Plan};
+use pgsvm_core::{
+    ExactError, ExactOutcome, HeadSpec, Loss, LowRankJob, Problem, Scale, StopReason,
+};
+
+const TOLERANCE: f64 = 1e-3;
+const LARGE: usize = 32 << 20;
+
+fn asked(kind: KernelKind, gamma: f64, rank: usize) -> LowRankJob {
+    LowRankJob {
+        rank: Some(rank),
+        tolerance: 1e-12,
+        ..LowRankJob::new(KernelSpec::new(kind, Some(gamma), 2, 1.0).unwrap())
+    }
+}
+
+fn problem(loss: Loss, intercept: bool) -> Problem {
+    Problem::new(loss, 1.0, TOLERANCE)
+        .unwrap()
+        .with_intercept(intercept)
+}
+
+/// Rings around each other, as many as there are classes; every tenth row is of another class than its ring says.
+fn rings(rows: usize, classes: u32, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    (0..rows)
+        .map(|row| {
+            let ring = row as u32 % classes;
+            let angle = 6.3 * numbers.uniform();
+            let radius = 1.0 + f64::from(ring) + 0.2 * numbers.normal();
+            let class = if row % 10 == 3 {
+                (ring + 1) % classes
+            } else {
+                ring
+            };
+            OwnedExample {
+                cost: 0.5 + (row % 3) as f32,
+                ..OwnedExample::dense(class, vec![radius * angle.cos(), radius * angle.sin()])
+            }
+        })
+        .collect()
+}
+
+fn exact<'a>(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    examples: &'a [OwnedExample],
+    asked: LowRankJob,
+    (cache, bytes): (usize, usize),
+) -> Result<ExactOutcome, ExactFailure<SliceSource<'a>, MemorySpool>> {
+    let spools = [MemorySpool::default(), MemorySpool::default()];
+    let settings = settings(cache, Scale::Standard, Threads::One);
+    train_exactly(
+        problem,
+        goal,
+        SliceSource::new(examples),
+        spools,
+        settings,
+        (asked, bytes),
+    )
+}
+
+fn reference(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    examples: &[OwnedExample],
+    asked: LowRankJob,
+) -> Vec<f64> {
+    let spools = [MemorySpool::default(), MemorySpool::default()];
+    let settings = settings(LARGE, Scale::Standard, Threads::One);
+    let found = train_low_rank(
+        problem,
+        goal,
+        SliceSource::new(examples),
+        spools,
+        settings,
+        asked,
+    );
+    let report = found
+        .map(|it| it.trained.trainer.report().unwrap())
+        .unwrap_or_else(|error| panic!("{error}"));
+    report
+        .heads
+        .iter()
+        .map(|head| head.certificate.primal)
+        .collect()
+}
+
+fn check(found: &ExactOutcome, expected: &[f64]) {
+    assert_eq!(found.reports.len(), expected.len());
+    for (report, expected) in found.reports.iter().zip(expected) {
+        assert_eq!(report.stop, Some(StopReason::Tolerance));
+        let certificate = report.certificate;
+        assert!(
+            certificate.dual <= certificate.primal && certificate.gap <= TOLERANCE,
+            "{certificate:?}"
+        );
+        let apart = (certificate.primal - expected).abs() / expected;
+        assert!(apart <= 2.0 * TOLERANCE, "{certificate:?} {expected}");
+    }
+}
+
+#[test]
+fn objectives_are_those_of_a_map_that_leaves_nothing_out() {
+    let examples = rings(400, 2, 1);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (kind, gamma) in [(KernelKind::Rbf, 2.0), (KernelKind::Polynomial, 0.5)] {
+            for intercept in [true, false] {
+                let problem = problem(loss, intercept);
+                let heads = || vec![HeadSpec::binary(1.0)];
+                let expected = reference(problem, heads(), &examples, asked(kind, gamma, 400));
+                let found = exact(
+                    problem,
+                    heads(),
+                    &examples,
+                    asked(kind, gamma, 20),
+                    (LARGE, LARGE),
+                )
+                .unwrap();
+                check(&found, &expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_classes_share_support_vectors_and_are_judged_together() {
+    let examples = rings(600, 3, 2);
+    let plan = || Plan::train(10.0);
+    let problem = problem(Loss::Hinge, true);
+    let expected = reference(problem, plan(), &examples, asked(KernelKind::Rbf, 2.0, 600));
+    let found = exact(
+        problem,
+        plan(),
+        &examples,
+        asked(KernelKind::Rbf, 2.0, 30),
+        (LARGE, LARGE),
+    )
+    .unwrap();
+    check(&found, &expected);
+    assert!(found
+        .factors
+        .iter()
+        .all(|factors| factors.len() == found.landmarks.len()));
+    let fit = found.fit.unwrap();
+    assert_eq!(fit.rows, 600);
+    assert!(fit.accuracy() > 0.8, "{}", fit.accuracy());
+}
+
+/// P at what is left behind, by hand.
+fn primal(found: ExactOutcome, kernel: Kernel, examples: &[OwnedExample]) -> f64 {
+    let norm: f64 = {
+        let landmarks = &found.landmarks;
+        let factors = &found.factors[0];
+        let dot = |i: usize, j: usize| -> f64 {
+            let (one, other) = (landmarks.dense(i), landmarks.dense(j));
+            one.iter()
+                .zip(other)
+                .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                .sum()
+        };
+        let squares: Vec<f64> = (0..landmarks.len()).map(|i| dot(i, i)).collect();
+        let mut sum = 0.0;
+        for i in 0..landmarks.len() {
+            for j in 0..landmarks.len() {
+                sum += factors[i] * factors[j] * kernel.value(dot(i, j), squares[i], squares[j]);
+            }
+        }
+        sum + found.intercepts[0] * found.intercepts[0]
+    };
+    let columns = examples[0].dense.len();
+    let mean =
+        |j: usize| examples.iter().map(|row| row.dense[j]).sum::<f64>() / examples.len() as f64;
+    let means: Vec<f64> = (0..columns).map(mean).collect();
+    let deviation = |j: usize| {
+        let squares = examples.iter().map(|row| (row.dense[j] - means[j]).powi(2));
+        (squares.sum::<f64>() / examples.len() as f64).sqrt()
+    };
+    let deviations: Vec<f64> = (0..columns).map(deviation).collect();
+    let mut rows = Rows::new(columns);
+    for row in examples {
+        let scaled: Vec<f32> = (0..columns)
+            .map(|j| ((row.dense[j] - means[j]) / deviations[j]) as f32)
+            .collect();
+        rows.push(&scaled, &[]).unwrap();
+    }
+    let machine = Expansion::new(
+        kernel,
+        found.landmarks,
+        found.factors.concat(),
+        found.intercepts,
+    )
+    .unwrap()
+    .unwrap();
+    let mut decisions = Vec::new();
+    machine
+        .decide(&rows, &mut Room::default(), &mut decisions)
+        .unwrap();
+    let losses = examples.iter().zip(&decisions).map(|(row, decision)| {
+        let y = 2.0 * f64::from(row.group) - 1.0;
+        f64::from(row.cost) * (1.0 - y * decision).max(0.0)
+    });
+    0.5 * norm + losses.sum::<f64>()
+}
+
+#[test]
+fn the_primal_is_that_of_the_machine_that_is_left_behind() {
+    let examples = rings(500, 2, 3);
+    let found = exact(
+        problem(Loss::Hinge, true),
+        vec![HeadSpec::binary(1.0)],
+        &examples,
+        asked(KernelKind::Rbf, 1.0, 20),
+        (LARGE, LARGE),
+    )
+    .unwrap();
+    let told = found.reports[0];
+    assert_eq!(
+        found.duals[0].iter().filter(|dual| **dual > 0.0).count() as u64,
+        told.support_vectors
+    );
+    let by_hand = primal(found, Kernel::Rbf { gamma: 1.0 }, &examples);
+    assert!(
+        (by_hand - told.certificate.primal).abs() <= 1e-5 * by_hand,
+        "{by_hand} {told:?}"
+    );
+}
+
+#[test]
+fn rows_that_stream_give_the_same_objective() {
+    let examples = rings(3000, 2, 4);
+    let heads = || vec![HeadSpec::binary(1.0)];
+    let problem = problem(Loss::Hinge, true);
+    let asked = asked(KernelKind::Rbf, 2.0, 30);
+    let all = exact(problem, heads(), &examples, asked, (LARGE, LARGE)).unwrap();
+    let expected = [all.reports[0].certificate.primal];
+    let streamed = exact(problem, heads(), &examples, asked, (64 << 10, LARGE)).unwrap();
+    check(&streamed, &expected);
+}
+
+#[test]
+fn little_memory_gives_the_same_objective_or_an_error_that_says_how_much_would_do() {
+    let examples = rings(3000, 2, 5);
+    let heads = || vec![HeadSpec::binary(1.0)];
+    let problem = problem(Loss::Hinge, true);
+    let asked = asked(KernelKind::Rbf, 2.0, 30);
+    let all = exact(problem, heads(), &examples, asked, (LARGE, LARGE)).unwrap();
+    let expected = [all.reports[0].certificate.primal];
+    // what an error says may be too little for what is found behind that
+    let mut bytes = 4096;
+    for _ in 0..20 {
+        match exact(problem, heads(), &examples, asked, (LARGE, bytes)) {
+            Ok(found) => {
+                let support = found.reports[0].support_vectors as usize;
+                assert!(bytes < 4 * support * support / 2, "{bytes} {support}");
+                return check(&found, &expected);
+            }
+            Err(ExactTrainError::Exact(ExactError::Room { bytes: more })) => {
+                assert!(more > bytes);
+                bytes = more;
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    panic!("no memory was ever enough");
+}
