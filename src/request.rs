@@ -7,7 +7,7 @@ mod class_weight;
 pub mod deploy;
 pub mod given;
 mod holding_out;
-mod kernel;
+pub mod kernel;
 mod options;
 pub mod reads;
 mod solver;
@@ -27,13 +27,14 @@ use crate::pg::json::JsonText;
 use crate::request::class_weight::class_weight;
 use crate::request::deploy::Deploy;
 use crate::request::holding_out::{costs, folds, scoring, MOST_BEYOND};
+use crate::request::kernel::KernelTerms;
 use crate::request::options::Choices;
 use crate::request::solver::terms;
 use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Inner, LowRankJob, Scale};
+use pgsvm_core::{Inner, Scale};
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
@@ -90,7 +91,7 @@ pub struct Request {
     pub categories: CategoryLimits,
     pub terms: Terms,
     /// The kernel machine that is asked for; None for a linear one.
-    pub kernel: Option<LowRankJob>,
+    pub kernel: Option<KernelTerms>,
     pub plan: Plan,
     pub fold_column: Option<String>,
     /// The column in whose order folds go forward.

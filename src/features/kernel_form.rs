@@ -2,7 +2,7 @@
 //! become what weights are for. Weights are then factors of kernel values, one a landmark; the landmarks' rows are a table of
 //! their own. Pure.
 
-use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec, LowRank};
+use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec, Rows};
 use pgsvm_core::{LandmarkChoice, Scaling};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub const LANDMARKS: [(&str, LandmarkChoice); 4] = [
     ("centres", LandmarkChoice::Centres),
 ];
 
+/// What landmarks of an exact machine are.
+pub const SUPPORT_VECTORS: &str = "support_vectors";
+
 /// The word for what `all` knows by words.
 pub fn word_of<T: Copy + PartialEq>(choice: T, all: &[(&'static str, T)]) -> &'static str {
     let mut all = all.iter();
@@ -43,7 +46,7 @@ pub struct KernelForm {
     degree: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coef0: Option<f64>,
-    /// How many landmarks there are, and what they are: one of [`LANDMARKS`].
+    /// How many landmarks there are, and what they are: one of [`LANDMARKS`], or [`SUPPORT_VECTORS`].
     pub landmarks: usize,
     pub chosen: String,
     /// So many features of a landmark are stored one after the other, the others as entries.
@@ -57,9 +60,15 @@ pub struct KernelForm {
 }
 
 impl KernelForm {
-    /// Of a map that has been made.
-    pub fn of(map: &LowRank, chosen: LandmarkChoice, scaling: Option<Scaling>) -> Self {
-        let (kind, gamma, degree, coef0) = match *map.kernel() {
+    /// Of a machine that has been trained: `chosen` says what its landmarks are, `left_out` what of the kernel's trace they
+    /// leave out.
+    pub fn of(
+        kernel: &Kernel,
+        landmarks: &Rows,
+        (chosen, left_out): (&str, f64),
+        scaling: Option<Scaling>,
+    ) -> Self {
+        let (kind, gamma, degree, coef0) = match *kernel {
             Kernel::Linear => (KernelKind::Linear, None, None, None),
             Kernel::Rbf { gamma } => (KernelKind::Rbf, Some(gamma), None, None),
             Kernel::Polynomial {
@@ -81,10 +90,10 @@ impl KernelForm {
             gamma,
             degree,
             coef0,
-            landmarks: map.rank(),
-            chosen: word_of(chosen, &LANDMARKS).to_owned(),
-            width: map.landmarks().rows().width(),
-            left_out: map.left_out(),
+            landmarks: landmarks.len(),
+            chosen: chosen.to_owned(),
+            width: landmarks.width(),
+            left_out,
             scaling,
         }
     }

@@ -4,6 +4,7 @@
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
+use crate::request::kernel::KernelTerms;
 use crate::request::Terms;
 use crate::targets::labels::LabelValue;
 use bincode::enc::write::Writer;
@@ -12,8 +13,7 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Balance, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale, Timing,
-    TrainerReport,
+    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -48,7 +48,7 @@ pub struct Job {
     pub plan: Plan,
     /// The kernel machine that is asked for; the process that reads makes it, and that is the leader.
     #[serde(skip)]
-    pub kernel: Option<LowRankJob>,
+    pub kernel: Option<KernelTerms>,
     /// Whether each row's margin slack is measured, so that trainings that continue this one can screen rows.
     pub slacks: bool,
     /// Whether each class counts as much as every other.
@@ -115,6 +115,11 @@ impl Job {
             Some(_) => self.cache_bytes / 2,
             None => self.cache_bytes,
         }
+    }
+
+    /// What the exact method may take for the rows that it works on and their kernel values.
+    pub fn exact_bytes(&self) -> usize {
+        self.cache_bytes / 2
     }
 
     /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.

@@ -101,6 +101,7 @@ fn forget_other_kernel(now: &Map<String, Value>, before: &mut Map<String, Value>
         before.retain(|name, _| !KERNEL_PARAMETERS.contains(&name.as_str()));
         if let Some(Value::Object(options)) = before.get_mut("options") {
             options.remove("landmarks");
+            options.remove("method");
         }
     }
 }

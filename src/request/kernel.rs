@@ -12,8 +12,34 @@ use pgsvm_core::LowRankJob;
 /// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
 const USUAL_DEGREE: i32 = 3;
 
+/// How a kernel machine is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Exactly, up to so many rows as [`MOST_EXACT_ROWS`] says and where memory allows; else by low rank.
+    Auto,
+    LowRank,
+    Exact,
+}
+
+/// Rows up to which machines are exact where nobody says how they are to be solved.
+pub const MOST_EXACT_ROWS: u64 = 10_000;
+
+/// The words for the option `method`.
+pub(super) const METHODS: [(&str, Method); 3] = [
+    ("auto", Method::Auto),
+    ("low_rank", Method::LowRank),
+    ("exact", Method::Exact),
+];
+
+/// A kernel machine that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelTerms {
+    pub map: LowRankJob,
+    pub method: Method,
+}
+
 /// The kernel machine that is asked for; None for a linear one.
-pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<LowRankJob>, Failure> {
+pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<KernelTerms>, Failure> {
     let kind = chosen("kernel", given.kernel.as_deref(), &KERNELS)?;
     // values first: what is wrong with them is so with every kernel
     let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
@@ -25,12 +51,20 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<LowR
         return Ok(None);
     }
     check_rest(given, choices)?;
-    Ok(Some(LowRankJob {
+    // whoever says how many landmarks there are to be, or which, wants them
+    let approximate = rank.is_some() || choices.landmarks.is_some();
+    let method = choices.method.unwrap_or(match approximate {
+        true => Method::LowRank,
+        false => Method::Auto,
+    });
+    let map = LowRankJob {
         rank,
         landmarks: choices.landmarks.unwrap_or(LowRankJob::new(spec).landmarks),
         seed: given.seed.unwrap_or(0) as u32 as u64,
+        keeps_rows: method != Method::LowRank,
         ..LowRankJob::new(spec)
-    }))
+    };
+    Ok(Some(KernelTerms { map, method }))
 }
 
 fn checked_rank(rank: i32) -> Result<usize, Failure> {
@@ -44,7 +78,13 @@ fn checked_rank(rank: i32) -> Result<usize, Failure> {
 /// Refuses parameters that this kernel has not.
 fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
     use KernelKind::{Linear, Polynomial, Rbf, Sigmoid};
-    let all: [(&str, bool, &[KernelKind], &str); 5] = [
+    let all: [(&str, bool, &[KernelKind], &str); 6] = [
+        (
+            "option \"method\"",
+            choices.method.is_some(),
+            &[Rbf, Polynomial, Sigmoid],
+            "'rbf'",
+        ),
         (
             "gamma",
             given.gamma.is_some(),

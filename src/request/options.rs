@@ -8,6 +8,7 @@ use crate::base::text::written;
 use crate::features::{CategoryLimits, LANDMARKS};
 use crate::pg::json::JsonText;
 use crate::request::deploy::DeployChoice;
+use crate::request::kernel::{Method, METHODS};
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
@@ -63,7 +64,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 26] = [
+static OPTIONS: [Entry; 27] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -168,6 +169,9 @@ static OPTIONS: [Entry; 26] = [
     entry("normalize_rows", Solvers::All, Of::Model, |all, it| {
         it.word(&TRUTH).map(|unit| all.unit_rows = unit)
     }),
+    entry("method", Solvers::All, Of::Model, |all, it| {
+        it.word(&METHODS).map(|method| all.method = Some(method))
+    }),
     entry("landmarks", Solvers::All, Of::Model, |all, it| {
         it.word(&LANDMARKS)
             .map(|landmarks| all.landmarks = Some(landmarks))
@@ -239,6 +243,7 @@ pub(super) struct Choices {
     pub(super) categories: CategoryLimits,
     pub(super) warm_start: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
+    pub(super) method: Option<Method>,
 }
 
 impl Choices {

@@ -3,7 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{Dictionary, FeaturePart, FeatureSet};
+use crate::features::{Dictionary, FeaturePart, FeatureSet, SUPPORT_VECTORS};
 use crate::planning::source_columns::LeftOut;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
@@ -142,6 +142,10 @@ impl Announcement<'_> {
     /// Of a kernel machine its kernel and its landmarks.
     fn kernel(&self) -> Option<String> {
         let kernel = self.trained.reader.features.kernel.as_ref()?;
+        if kernel.chosen == SUPPORT_VECTORS {
+            let count = counted(kernel.landmarks as u64, "support vector");
+            return Some(format!("Kernel {}; exact, {count}.", kernel.words()));
+        }
         Some(format!(
             "Kernel {}; {} ({}), which leave out {:.1e} of the kernel's trace.",
             kernel.words(),

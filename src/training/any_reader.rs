@@ -8,21 +8,19 @@ use crate::reading::rows::RowSource;
 use crate::training::failures::{mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
-use pgsvm_core::kernels::LowRank;
 use pgsvm_core::{
     Cache, CacheError, LandmarkChoice, LowRankJob, LowRankSource, OutOfMemory, Reader, ReaderJob,
     ReaderReport, Scaling, Step,
 };
 
 type File = ThrottledSpool<SpoolFile>;
+/// Rows that a map makes of a source's.
+pub type MappedRows = LowRankSource<RowSource, File>;
 
 /// A reader of rows, mapped or not.
 pub enum AnyReader {
     Rows(Box<Reader<RowSource, File>>),
-    Mapped(
-        Box<Reader<LowRankSource<RowSource, File>, File>>,
-        LandmarkChoice,
-    ),
+    Mapped(Box<Reader<MappedRows, File>>, LandmarkChoice),
 }
 
 impl AnyReader {
@@ -45,12 +43,12 @@ impl AnyReader {
             Some(kernel) => {
                 let asked = LowRankJob {
                     memory_bytes: job.source_cache_bytes(),
-                    ..*kernel
+                    ..kernel.map
                 };
                 let bytes = job.source_cache_bytes();
                 let mapped = LowRankSource::new(source, file(), reads, asked, bytes)?;
                 let reader = Reader::new(cache, reads.of_scaled_rows(), mapped, file())?;
-                Self::Mapped(Box::new(reader), kernel.landmarks)
+                Self::Mapped(Box::new(reader), kernel.map.landmarks)
             }
         })
     }
@@ -107,11 +105,11 @@ impl AnyReader {
         }
     }
 
-    /// The map that was made, and what its landmarks are.
-    pub fn take_map(&mut self) -> Option<(LowRank, LandmarkChoice)> {
+    /// The rows as a map makes them, and what its landmarks are; None where there is no map.
+    pub fn mapped(&mut self) -> Option<(&mut MappedRows, LandmarkChoice)> {
         match self {
             Self::Rows(_) => None,
-            Self::Mapped(reader, chosen) => Some((reader.source_mut().take_map()?, *chosen)),
+            Self::Mapped(reader, chosen) => Some((reader.source_mut(), *chosen)),
         }
     }
 }

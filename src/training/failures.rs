@@ -3,7 +3,9 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::wait::failed_elsewhere;
 use pgsvm_core::kernels::KernelError;
-use pgsvm_core::{CacheError, LowRankError, Problem, ReadError, TrainError};
+use pgsvm_core::{
+    CacheError, ExactError, LowRankError, Problem, ProblemError, ReadError, TrainError,
+};
 
 pub fn other_role_failed() -> ! {
     failed_elsewhere("the other role of the training failed without an error")
@@ -76,6 +78,31 @@ fn without_source<S>(error: ReadError<S, Failure>, cache_bytes: usize) -> Failur
             "rows read from the training's temporary file are not those written to it",
         ),
     }
+}
+
+/// Why a kernel machine cannot be solved exactly.
+pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) -> Failure {
+    match error {
+        ExactError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
+        ExactError::Room { bytes } => Failure::new(
+            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!(
+                "rows near the margin do not fit a cache of {} kB",
+                cache_bytes / 1024
+            ),
+        )
+        .detail("The exact method holds them, and kernel values of some of them with all others, in half of it.")
+        .hint(format!(
+            "SET pgsvm.cache_size = '{}MB', or options => '{{\"method\": \"low_rank\"}}'",
+            (3 * bytes).div_ceil(1 << 20)
+        )),
+        ExactError::OutOfMemory(error) => error.into(),
+    }
+}
+
+/// Why there is no such problem.
+pub fn problem_failure(error: ProblemError) -> Failure {
+    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
 }
 
 /// Why rows cannot be mapped.

@@ -22,7 +22,7 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
 use crate::training::failures::cache_failure;
-use crate::training::outcome::{Collected, Fitted, Processes, Trained, TrainedHead};
+use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
@@ -32,8 +32,8 @@ use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::memory::gathered;
-use pgsvm_core::{Cache, CacheLayout, Phase, Step, Weights};
+use pgsvm_core::memory::{copied, gathered};
+use pgsvm_core::{Cache, CacheLayout, ExactOutcome, Phase, Step, Weights};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -120,7 +120,8 @@ impl<'a> Turns<'a> {
         let mut reader = ReaderRole::start(cache(), job, self.planned, following, helpers);
         let mut trainer = TrainerRole::start(cache(), job);
         self.run(&mut reader, &mut trainer, begins);
-        let mut read = reader.leave();
+        let exact = reader.solve_exactly(job, &trainer);
+        let mut read = reader.leave(exact);
         let fitted = fitted_here(job, &read, &trainer);
         let screening = read.screening.take();
         let rechecked = match screening.filter(|_| !fitted.heads.is_empty()) {
@@ -172,11 +173,8 @@ fn stalled() -> ! {
 
 /// A head's weights as they are stored: for rows as they come, of a kernel machine as factors of kernel values.
 fn folded(job: &Job, read: &Collected, scaled: Weights<'_>, intercept: f64) -> StoredWeights {
-    if let Some(map) = &read.map {
-        let factors = map.fold(scaled.iter()).or_raise();
-        let mut weights = Folding::of_factors(intercept);
-        factors.into_iter().for_each(|factor| weights.push(factor));
-        return weights.finish();
+    if let Some(Machine::LowRank(map)) = &read.machine {
+        return factors(&map.fold(scaled.iter()).or_raise(), intercept);
     }
     let mut weights = Folding::of(job, &read.outcome, intercept);
     for feature in 0..scaled.len() {
@@ -188,8 +186,41 @@ fn folded(job: &Job, read: &Collected, scaled: Weights<'_>, intercept: f64) -> S
     weights.finish()
 }
 
+/// Factors of kernel values as weights.
+fn factors(factors: &[f64], intercept: f64) -> StoredWeights {
+    let mut weights = Folding::of_factors(intercept);
+    factors.iter().for_each(|factor| weights.push(*factor));
+    weights.finish()
+}
+
+/// What an exact machine leaves behind, in place of the one of low rank that was trained before.
+fn fitted_exactly(job: &Job, found: &ExactOutcome, trainer: &TrainerRole) -> Fitted {
+    let mut outcome = trainer.outcome();
+    let report = &mut outcome.report;
+    report.heads = copied(&found.reports).or_raise();
+    report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());
+    report.passes += found.passes;
+    report.newton = false;
+    let head = |head: usize| {
+        let mut duals = KeptDuals::new(job);
+        found.duals[head].iter().for_each(|dual| duals.push(*dual));
+        TrainedHead {
+            weights: factors(&found.factors[head], found.intercepts[head]),
+            duals,
+        }
+    };
+    Fitted {
+        heads: gathered((0..found.reports.len()).map(head)).or_raise(),
+        slacks: None,
+        outcome,
+    }
+}
+
 /// What a trainer in this process leaves behind. The dual variables of screened rows are 0.
 fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
+    if let Some(Machine::Exact(found)) = &read.machine {
+        return fitted_exactly(job, found, trainer);
+    }
     let screened = read.screening.as_ref().map_or(&[][..], |it| &it.rows);
     let outcome = trainer.outcome();
     let fold = |(head, intercept): (usize, &f64)| {
@@ -255,7 +286,7 @@ fn read_here(job: &Job, planned: &Planned, shared: &mut Shared) -> (Collected, F
     worker::play(job, "reader", &shared.cache, shared.wake_up, || {
         reader.step()
     });
-    let read = reader.leave();
+    let read = reader.leave(None);
     let fitted = shared.receive_trainer(job, &read, 0);
     (read, fitted)
 }

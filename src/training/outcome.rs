@@ -11,7 +11,7 @@ use crate::warm_start::screening::{merge, RowSlacks, Screening};
 use pgsvm_core::kernels::LowRank;
 use pgsvm_core::kernels::Rows as LandmarkRows;
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{HeadReport, Leeways};
+use pgsvm_core::{ExactOutcome, HeadReport, Leeways};
 
 /// A finished training.
 pub struct Trained {
@@ -41,8 +41,8 @@ pub struct TrainedHead {
 /// What a reader leaves behind.
 pub struct Collected {
     pub outcome: ReaderOutcome,
-    /// Of a kernel machine how its rows were mapped.
-    pub map: Option<LowRank>,
+    /// Of a kernel machine what was found of its kernel.
+    pub machine: Option<Machine>,
     pub keys: Vec<KeyChunk>,
     /// What versions of rows are known by.
     pub versions: Option<Vec<u64>>,
@@ -50,6 +50,22 @@ pub struct Collected {
     pub followed: Option<Followed>,
     /// Which rows were screened, where that was allowed.
     pub screening: Option<Screening>,
+}
+
+/// A kernel machine.
+pub enum Machine {
+    /// A linear one on what this map makes of rows.
+    LowRank(LowRank),
+    Exact(Box<ExactOutcome>),
+}
+
+impl Machine {
+    fn into_landmarks(self) -> LandmarkRows {
+        match self {
+            Self::LowRank(map) => map.into_landmarks(),
+            Self::Exact(found) => found.landmarks,
+        }
+    }
 }
 
 /// What a trainer leaves behind, its weights folded for raw rows.
@@ -92,7 +108,7 @@ impl Trained {
         };
         Self {
             heads: fitted.heads,
-            landmarks: read.map.map(LowRank::into_landmarks),
+            landmarks: read.machine.map(Machine::into_landmarks),
             keys: read.keys,
             followed: read.followed.map(|followed| Followed {
                 rechecked: rechecked.looked_at,

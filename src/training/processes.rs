@@ -163,7 +163,7 @@ impl Shared {
         });
         Collected {
             outcome,
-            map: None,
+            machine: None,
             keys,
             versions,
             followed: None,

@@ -4,8 +4,8 @@
 //! Every step ends within a few milliseconds; whoever loops a role checks for interrupts between
 //! steps and never inside.
 
-use crate::base::errors::{Code, Failure, OrRaise};
-use crate::features::KernelForm;
+use crate::base::errors::OrRaise;
+use crate::features::{word_of, KernelForm, LANDMARKS, SUPPORT_VECTORS};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::Planned;
@@ -13,14 +13,18 @@ use crate::pg::signals;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
+use crate::request::kernel::{Method, MOST_EXACT_ROWS};
 use crate::training::any_reader::{outcome, AnyReader};
-use crate::training::failures::{cache_failure, other_role_failed, train_failure};
-use crate::training::outcome::Collected;
+use crate::training::failures::{
+    cache_failure, exact_failure, other_role_failed, problem_failure, train_failure,
+};
+use crate::training::outcome::{Collected, Machine};
 use crate::warm_start::following::Following;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    check_by, Cache, Duals, Leeways, Scaling, Start, Step, TrainError, Trainer, Weights,
+    check_by, Cache, Duals, ExactError, ExactOutcome, Leeways, Scaling, Start, Step, TrainError,
+    Trainer, Weights,
 };
 use std::rc::Rc;
 
@@ -95,27 +99,78 @@ impl ReaderRole {
         self.reader.source().versions().unwrap_or_default()
     }
 
-    /// Gives away all that was read; once the role is done.
-    pub fn leave(mut self) -> Collected {
+    /// Gives away all that was read; once the role is done. `exact`: what an exact machine came to.
+    pub fn leave(mut self, exact: Option<ExactOutcome>) -> Collected {
+        let machine = self.take_machine(exact);
         let mut outcome = self.outcome();
-        let map = self.reader.take_map();
-        if let Some((map, chosen)) = &map {
-            let scaling = match self.unit_rows {
-                true => None,
-                false => Some(outcome.report.scaling.copied().or_raise()),
-            };
-            outcome.features.kernel = Some(Rc::new(KernelForm::of(map, *chosen, scaling)));
-        }
+        outcome.features.kernel = machine.as_ref().map(|machine| {
+            let scaling = (!self.unit_rows).then(|| outcome.report.scaling.copied().or_raise());
+            Rc::new(self.form(machine, scaling))
+        });
         let source = self.reader.source_mut();
         Collected {
             outcome,
-            map: map.map(|(map, _)| map),
+            machine,
             keys: source.take_key_chunks(),
             versions: source.take_versions(),
             followed: source.following().map(Following::followed),
             screening: source
                 .following_mut()
                 .and_then(|following| following.screening.take()),
+        }
+    }
+
+    /// The kernel machine, where there is one: its rows are given up.
+    fn take_machine(&mut self, exact: Option<ExactOutcome>) -> Option<Machine> {
+        let (rows, _) = self.reader.mapped()?;
+        rows.give_up_rows().or_raise();
+        match exact {
+            Some(found) => Some(Machine::Exact(Box::new(found))),
+            None => rows.take_map().map(Machine::LowRank),
+        }
+    }
+
+    /// How the machine is stored.
+    fn form(&mut self, machine: &Machine, scaling: Option<Scaling>) -> KernelForm {
+        match machine {
+            Machine::LowRank(map) => {
+                let chosen = self.reader.mapped().map(|(_, chosen)| chosen);
+                let chosen = chosen.map_or("", |chosen| word_of(chosen, &LANDMARKS));
+                let told = (chosen, map.left_out());
+                KernelForm::of(map.kernel(), map.landmarks().rows(), told, scaling)
+            }
+            Machine::Exact(found) => KernelForm::of(
+                &found.kernel,
+                &found.landmarks,
+                (SUPPORT_VECTORS, 0.0),
+                scaling,
+            ),
+        }
+    }
+
+    /// Solves the machine of low rank that was trained exactly, where that is wanted; None where it stays what it is.
+    pub fn solve_exactly(&mut self, job: &Job, trainer: &TrainerRole) -> Option<ExactOutcome> {
+        let terms = job.kernel?;
+        let rows = self.reader.report().or_raise().rows;
+        let wanted = match terms.method {
+            Method::LowRank => false,
+            Method::Auto => rows <= MOST_EXACT_ROWS,
+            Method::Exact => true,
+        };
+        let (mapped, _) = self.reader.mapped().filter(|_| wanted)?;
+        let problem = job.problem().map_err(problem_failure).or_raise();
+        let solver = trainer
+            .trainer
+            .exactly(mapped.map()?, &problem, job.exact_bytes());
+        let mut solver = solver.or_raise()?;
+        check_by(answer);
+        loop {
+            match solver.step(mapped) {
+                Ok(Step::Done) => return Some(solver.finish().or_raise()),
+                Ok(_) => check_for_interrupts(),
+                Err(ExactError::Room { .. }) if terms.method == Method::Auto => return None,
+                Err(error) => exact_failure(error, self.cache_bytes).raise(),
+            }
         }
     }
 
@@ -157,10 +212,8 @@ fn answer() {
 impl TrainerRole {
     /// Prepares the trainer; memory is asked for once the size of the problem is known.
     pub fn start(cache: Cache, job: &Job) -> Self {
-        let problem = job.problem().map_err(|error| {
-            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
-        });
-        let mut trainer = Trainer::new(cache, problem.or_raise(), job.plan.clone())
+        let problem = job.problem().map_err(problem_failure).or_raise();
+        let mut trainer = Trainer::new(cache, problem, job.plan.clone())
             .map_err(train_failure)
             .or_raise();
         if job.slacks {

@@ -12,8 +12,8 @@ FROM (SELECT i AS id, 1 + i % 2 + 0.4 * (drawn(i, 1) - 0.5) AS radius, 6.2831853
 
 -- No line tells one ring from the other, and the hint says what does.
 SELECT svm_train('circles', 'ring', '{x, y}', 'line');
-SELECT svm_train('circles', 'ring', '{x, y}', 'rbf', kernel => 'rbf');
-SELECT svm_train('circles', 'ring', '{x, y}', 'polynomial', kernel => 'polynomial', degree => 2, coef0 => 1);
+SELECT svm_train('circles', 'ring', '{x, y}', 'rbf', kernel => 'rbf', options => '{"method": "low_rank"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'polynomial', kernel => 'polynomial', degree => 2, coef0 => 1, options => '{"method": "low_rank"}');
 SELECT svm_train('circles', 'ring', '{x, y}', landmarks, kernel => 'rbf', gamma => 1, rank => 20, loss => 'hinge',
                  options => jsonb_build_object('landmarks', landmarks))
 FROM unnest('{pivots, drawn, uniform, centres}'::text[]) AS landmarks;
@@ -41,6 +41,26 @@ WITH stored AS (
     WHERE c.id <= 100 GROUP BY c.id, s.intercept
 )
 SELECT count(*), max(abs(decision - svm_decision('rbf', c.*))) < 1e-4 AS same FROM by_hand JOIN circles AS c USING (id);
+
+-- Exact ones, which small tables get unasked: all support vectors are landmarks.
+SELECT svm_train('circles', 'ring', '{x, y}', 'unasked', kernel => 'rbf'),
+       svm_train('circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, options => '{"method": "exact", "duals": true}'),
+       svm_train('circles', 'ring', '{x, y}', 'full', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, rank => 500);
+SELECT name, landmarks = support_vectors AS all_of_them, left_out < 1e-4 AS nothing, m.gap BETWEEN 0 AND 1e-3 AS certified, m.training_accuracy > 0.99 AS good
+FROM svm_models AS m JOIN svm_head ON version_id = svm_version_id(name) WHERE name IN ('unasked', 'exact', 'full') ORDER BY name;
+SELECT abs(e.primal - f.primal) < 2e-4 * f.primal AS same FROM svm_models AS e, svm_models AS f WHERE e.name = 'exact' AND f.name = 'full';
+SELECT max(abs(svm_decision('exact', c.*) - svm_decision('full', c.*))) < 0.02 AS close FROM circles AS c;
+SELECT sum(cardinality(d.rows)) = max(h.support_vectors) AS duals FROM svm_dual AS d JOIN svm_head AS h USING (version_id) WHERE version_id = svm_version_id('exact');
+SELECT svm_train('circles', 'quarter', '{x, y}', 'exact_quarters', kernel => 'polynomial', coef0 => 1, options => '{"method": "exact"}', probability => true);
+SELECT classes, training_accuracy > 0.95 AS good, gap <= 1e-3 AS certified, probabilities FROM svm_models WHERE name = 'exact_quarters';
+SELECT accuracy = training_accuracy AS as_trained FROM svm_models, LATERAL svm_evaluate(name, 'circles') WHERE name = 'exact_quarters';
+-- where memory does not hold them it is low rank, unless exact ones were asked for
+SET pgsvm.cache_size = '128kB';
+SELECT svm_train('circles', 'ring', '{x, y}', 'unasked', kernel => 'rbf', c => 0.001);
+SELECT landmarks < 100 AS low_rank FROM svm_models WHERE name = 'unasked';
+SELECT svm_train('circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', c => 0.001, options => '{"method": "exact"}');
+\echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.cache_size;
 
 -- Several classes, weights, class weights, probabilities, C chosen, cross-validation.
 SELECT svm_train('circles', 'quarter', '{x, y}', 'quarters', kernel => 'rbf', probability => true);
@@ -129,6 +149,8 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'bad', options => '{"landmarks": "
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', degree => 2);
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', coef0 => 1);
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"landmarks": "support"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"method": "smo"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', options => '{"method": "exact"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', gamma => 3);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', key => 'id');

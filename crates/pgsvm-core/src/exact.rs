@@ -306,7 +306,11 @@ impl ExactSolver {
     /// What has been found, once all heads have ended.
     pub fn finish(self) -> Result<ExactOutcome, OutOfMemory> {
         let specs = self.starts.iter().map(|start| &start.spec);
-        self.support
-            .finish(specs, &self.decisions, &self.groups, self.passes)
+        self.support.finish(
+            specs,
+            &self.decisions,
+            &self.groups,
+            (self.job.kernel, self.passes),
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::head::Head;
-use crate::kernels::Rows;
+use crate::kernels::{Kernel, Rows};
 use crate::task::evaluation::{predicted_class, Ranking};
 use crate::task::heads::HeadSpec;
 use crate::task::report::{Fit, HeadReport};
@@ -12,6 +12,7 @@ use crate::task::report::{Fit, HeadReport};
 /// Machines over shared support vectors.
 #[derive(Debug)]
 pub struct ExactOutcome {
+    pub kernel: Kernel,
     /// The support vectors, as scaled rows.
     pub landmarks: Rows,
     /// By head a factor for each of them: y a, 0 where it is no support vector of that head.
@@ -86,7 +87,7 @@ impl Support {
         specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
         decisions: &[Vec<f32>],
         groups: &[u32],
-        passes: u32,
+        (kernel, passes): (Kernel, u32),
     ) -> Result<ExactOutcome, OutOfMemory> {
         let mut all = Vec::new();
         for listed in &self.factors {
@@ -106,6 +107,7 @@ impl Support {
                 .unwrap_or(0),
         };
         Ok(ExactOutcome {
+            kernel,
             landmarks: self.landmarks,
             factors: all,
             intercepts: self.intercepts,
