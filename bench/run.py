@@ -26,6 +26,7 @@ CASES = [
     "real",
     "losses",
     "arrives",
+    "kernels",
     "bandwidth",
     "profile",
     "heads",

@@ -121,9 +121,19 @@ SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours',
 SELECT max(gap) <= 1e-3 AS certified, (max(primal) - min(primal)) / min(primal) <= 1e-3 AS same_objective
 FROM svm_models WHERE name IN ('streamed', 'cached');
 
+-- What no line tells apart
+CREATE TABLE rings AS
+SELECT id, radius * cos(angle) AS x, radius * sin(angle) AS y, CASE WHEN radius < 1.5 THEN 'inner' ELSE 'outer' END AS ring
+FROM (SELECT id, 1 + id % 2 + 0.4 * (random() - 0.5) AS radius, 6.2831853 * random() AS angle
+      FROM generate_series(1, 2000) AS id) AS drawn;
+SELECT svm_train('rings', 'ring', ARRAY['x', 'y'], 'line');
+SELECT svm_train('rings', 'ring', ARRAY['x', 'y'], 'curve', kernel => 'rbf');
+SELECT name, kernel, landmarks > 0 AS landmarks, gap <= 1e-3 AS certified, training_accuracy > 0.99 AS good
+FROM svm_models WHERE name IN ('line', 'curve') ORDER BY name;
+
 -- Cleaning up
 SELECT count(svm_drop(name)) AS dropped
-FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached}'::text[]) AS name;
+FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached,line,curve}'::text[]) AS name;
 DROP VIEW patchy, raw_version, signed;
-DROP TABLE machines, new_machines, readings, notes;
+DROP TABLE machines, new_machines, readings, notes, rings;
 RESET client_min_messages;
