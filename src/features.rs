@@ -34,7 +34,7 @@ pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
-pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, SUPPORT_VECTORS};
+pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
 pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;

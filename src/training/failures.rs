@@ -1,6 +1,7 @@
 //! Errors of the pure crate's reader and trainer as PostgreSQL's.
 
 use crate::base::errors::{Code, Failure};
+use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
@@ -97,6 +98,18 @@ pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) ->
             (3 * bytes).div_ceil(1 << 20)
         )),
         ExactError::OutOfMemory(error) => error.into(),
+    }
+}
+
+/// Refuses more landmarks than a stored model may have.
+pub fn check_landmarks(landmarks: usize) -> Result<(), Failure> {
+    match landmarks <= MOST_LANDMARKS {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("the machine has {landmarks} support vectors, more than {MOST_LANDMARKS}"),
+        )
+        .hint("options => '{\"method\": \"low_rank\"}'")),
     }
 }
 

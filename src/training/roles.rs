@@ -16,7 +16,8 @@ use crate::reading::rows::RowSource;
 use crate::request::kernel::{Method, MOST_EXACT_ROWS};
 use crate::training::any_reader::{outcome, AnyReader};
 use crate::training::failures::{
-    cache_failure, exact_failure, other_role_failed, problem_failure, train_failure,
+    cache_failure, check_landmarks, exact_failure, other_role_failed, problem_failure,
+    train_failure,
 };
 use crate::training::outcome::{Collected, Machine};
 use crate::warm_start::following::Following;
@@ -166,7 +167,11 @@ impl ReaderRole {
         check_by(answer);
         loop {
             match solver.step(mapped) {
-                Ok(Step::Done) => return Some(solver.finish().or_raise()),
+                Ok(Step::Done) => {
+                    let found = solver.finish().or_raise();
+                    check_landmarks(found.landmarks.len()).or_raise();
+                    return Some(found);
+                }
                 Ok(_) => check_for_interrupts(),
                 Err(ExactError::Room { .. }) if terms.method == Method::Auto => return None,
                 Err(error) => exact_failure(error, self.cache_bytes).raise(),
