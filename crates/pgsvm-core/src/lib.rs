@@ -36,7 +36,6 @@ mod fixtures;
 mod linalg;
 pub mod maps;
 pub mod reader;
-mod rows;
 pub mod scaling;
 mod screening;
 mod solver;
@@ -44,6 +43,7 @@ mod task;
 mod training;
 
 pub(crate) use pgsvm_base as base;
+pub(crate) use pgsvm_rows as rows;
 pub(crate) use pgsvm_simd as simd;
 
 pub use base::interrupts::check_by;

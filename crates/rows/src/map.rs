@@ -8,12 +8,12 @@
 //! |---|---|
 //! | [`Identity`] | the stored one, where it lies |
 
-use crate::rows::facts::Facts;
-use crate::rows::row::Row;
+use crate::facts::Facts;
+use crate::row::Row;
 
 /// Makes visited rows. A map that writes them has the room, which lives as long as the rows it gives out: those of a run
 /// of visits, some of which are still in hand when others come.
-pub(crate) trait RowMap: Sync {
+pub trait RowMap: Sync {
     /// What is known of all visited rows, by what is known of the stored ones.
     fn facts(&self, stored: &Facts) -> Facts;
 
@@ -23,7 +23,7 @@ pub(crate) trait RowMap: Sync {
 
 /// Rows are visited as they are stored.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity;
+pub struct Identity;
 
 impl RowMap for Identity {
     fn facts(&self, stored: &Facts) -> Facts {

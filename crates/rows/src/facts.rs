@@ -4,37 +4,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the reader knows at the end of pass 1 and the trainer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// Rows in all.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// Length of the dense part.
-    pub(crate) dense: usize,
+    pub dense: usize,
     /// Largest feature id + 1.
-    pub(crate) features: usize,
+    pub features: usize,
     /// Features that differ from 0 in some row, at least 1.
-    pub(crate) occurring: usize,
+    pub occurring: usize,
     /// Group ids in use: 0..groups.
-    pub(crate) groups: usize,
+    pub groups: usize,
     /// A bit for each fold that has rows.
-    pub(crate) folds: u64,
+    pub folds: u64,
     /// Rows whose class differs from the row before.
-    pub(crate) class_changes: usize,
+    pub class_changes: usize,
     /// Words of the longest row.
-    pub(crate) max_row_words: usize,
+    pub max_row_words: usize,
     /// Words of a row on average.
-    pub(crate) mean_row_words: usize,
+    pub mean_row_words: usize,
     /// Mean of Q over all rows.
-    pub(crate) mean_q: f64,
-    /// Classes of which the weights as positives follow, see [`crate::cache::TrainerSide::positive_weights`]; 0: all are 1.
-    pub(crate) weighed: usize,
+    pub mean_q: f64,
+    /// Classes of which the weights as positives follow, see `positive_weights` of the cache; 0: all are 1.
+    pub weighed: usize,
     /// Of two classes, the one that scores take for positive.
-    pub(crate) positive: usize,
+    pub positive: usize,
 }
 
 impl Facts {
-    pub(crate) const FIELDS: usize = 12;
+    pub const FIELDS: usize = 12;
 
-    pub(crate) fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
+    pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
             self.rows as u64,
             self.dense as u64,
@@ -54,7 +54,7 @@ impl Facts {
         }
     }
 
-    pub(crate) fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
+    pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
         let get = |k: usize| fields[k].load(Ordering::Relaxed);
         Self {
             rows: get(0) as usize,

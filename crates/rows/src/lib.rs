@@ -3,11 +3,11 @@
 //! Knows the packed row, the page of rows, and the border over which examples come in. Must not know who reads rows,
 //! or what is minimized over them.
 
-pub(crate) mod batch;
-pub(crate) mod blocks;
-pub(crate) mod facts;
-pub(crate) mod map;
-pub(crate) mod page;
-pub(crate) mod row;
+pub mod batch;
+pub mod blocks;
+pub mod facts;
+pub mod map;
+pub mod page;
+pub mod row;
 pub mod source;
-pub(crate) mod visited;
+pub mod visited;

@@ -1,14 +1,14 @@
 //! Rows of a page in the order in which they are visited.
 
-use crate::rows::map::{Identity, RowMap};
-use crate::rows::visited::VisitedPage;
+use crate::map::{Identity, RowMap};
+use crate::visited::VisitedPage;
 
 /// Blocks of consecutive rows of the arena, in the order in which they are visited.
-pub(crate) struct Blocks<'a, M = Identity> {
-    pub(crate) page: VisitedPage<'a, M>,
-    pub(crate) numbers: &'a [u32],
+pub struct Blocks<'a, M = Identity> {
+    pub page: VisitedPage<'a, M>,
+    pub numbers: &'a [u32],
     /// Rows of a block.
-    pub(crate) width: usize,
+    pub width: usize,
 }
 
 impl<M> Clone for Blocks<'_, M> {
@@ -23,7 +23,7 @@ impl<M> Copy for Blocks<'_, M> {}
 impl<'a, M: RowMap> Blocks<'a, M> {
     /// The first row of the block at `place`, and a bit for each of its rows.
     #[inline(always)]
-    pub(crate) fn rows(&self, place: usize) -> (usize, u32) {
+    pub fn rows(&self, place: usize) -> (usize, u32) {
         let first = self.numbers[place] as usize * self.width;
         let rows = self.width.min(self.page.slots() - first);
         (first, (1u32 << rows) - 1)
@@ -31,7 +31,7 @@ impl<'a, M: RowMap> Blocks<'a, M> {
 
     /// The same blocks of what is stored, for whoever only asks for it.
     #[inline(always)]
-    pub(crate) fn stored(&self) -> Blocks<'a> {
+    pub fn stored(&self) -> Blocks<'a> {
         Blocks {
             page: VisitedPage::as_stored(self.page.stored),
             numbers: self.numbers,

@@ -4,8 +4,8 @@
 //! Words 0..4: number of slots, quads in use, quads of live rows, unused. Slot k is word len-1-k:
 //! the row's offset in quads, its top bit set once the row is dead.
 
-use crate::base::prefetch::prefetch;
-use crate::rows::row::{Row, QUAD};
+use crate::row::{Row, QUAD};
+use pgsvm_base::prefetch::prefetch;
 
 const SLOTS: usize = 0;
 const USED: usize = 1;
@@ -13,46 +13,46 @@ const LIVE: usize = 2;
 const DEAD: u32 = 1 << 31;
 
 /// Words a page takes besides its rows: the header, and one for each row's slot.
-pub(crate) const PAGE_HEADER_WORDS: usize = QUAD;
+pub const PAGE_HEADER_WORDS: usize = QUAD;
 /// The largest page: offsets are 31 bits of quads.
-pub(crate) const PAGE_MAX_WORDS: usize = (DEAD as usize) * QUAD;
+pub const PAGE_MAX_WORDS: usize = (DEAD as usize) * QUAD;
 
 /// A page that is only read.
 #[derive(Clone, Copy)]
-pub(crate) struct Page<'a> {
+pub struct Page<'a> {
     words: &'a [u32],
     dense: usize,
 }
 
 impl<'a> Page<'a> {
     #[inline(always)]
-    pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
+    pub fn new(words: &'a [u32], dense: usize) -> Self {
         Self { words, dense }
     }
 
     /// Slots given out, dead ones included.
     #[inline(always)]
-    pub(crate) fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.words[SLOTS] as usize
     }
 
     /// The row in a slot unless it is dead.
     #[inline(always)]
-    pub(crate) fn row(&self, slot: usize) -> Option<Row<'a>> {
+    pub fn row(&self, slot: usize) -> Option<Row<'a>> {
         let entry = self.words[self.words.len() - 1 - slot];
         (entry & DEAD == 0).then(|| Row::new(&self.words[entry as usize * QUAD..], self.dense))
     }
 
     /// The first word of a slot's row, dead or not, for prefetching.
     #[inline(always)]
-    pub(crate) fn peek(&self, slot: usize) -> &'a [u32] {
+    pub fn peek(&self, slot: usize) -> &'a [u32] {
         let entry = self.words[self.words.len() - 1 - slot] & !DEAD;
         &self.words[entry as usize * QUAD..]
     }
 
     /// About the words of a slot's row, without looking at them: up to where the next row starts.
     #[inline(always)]
-    pub(crate) fn peek_words(&self, slot: usize) -> &'a [u32] {
+    pub fn peek_words(&self, slot: usize) -> &'a [u32] {
         let words = self.peek(slot);
         let next = slot + 1;
         if next >= self.slots() {
@@ -64,14 +64,14 @@ impl<'a> Page<'a> {
 
     /// Words of a row, on average over the slots.
     #[inline(always)]
-    pub(crate) fn mean_words(&self) -> usize {
+    pub fn mean_words(&self) -> usize {
         self.words[USED] as usize * QUAD / self.slots().max(1)
     }
 
     /// Asks the processor for the entries of `count` slots, no more than a line holds, and of the one behind them, by which
     /// the words of the last one end.
     #[inline(always)]
-    pub(crate) fn prefetch_entries(&self, first: usize, count: usize) {
+    pub fn prefetch_entries(&self, first: usize, count: usize) {
         let entry = self.words.len() - 1 - first;
         prefetch(&self.words[entry..], 1);
         prefetch(&self.words[entry.saturating_sub(count)..], 1);
@@ -79,46 +79,52 @@ impl<'a> Page<'a> {
 
     /// The row in a slot, dead or not.
     #[inline(always)]
-    pub(in crate::rows) fn peek_row(&self, slot: usize) -> Row<'a> {
+    pub(crate) fn peek_row(&self, slot: usize) -> Row<'a> {
         Row::new(self.peek(slot), self.dense)
     }
 
     /// The words between rows and slots.
-    pub(crate) fn spare(&self) -> &'a [u32] {
+    #[inline]
+    pub fn spare(&self) -> &'a [u32] {
         let end = self.words.len() - self.slots();
         &self.words[(self.words[USED] as usize * QUAD).min(end)..end]
     }
 
     /// Words of live rows.
-    pub(crate) fn live_words(&self) -> usize {
+    #[inline]
+    pub fn live_words(&self) -> usize {
         self.words[LIVE] as usize * QUAD
     }
 }
 
 /// A page that is written.
-pub(crate) struct PageMut<'a> {
+pub struct PageMut<'a> {
     words: &'a mut [u32],
     dense: usize,
 }
 
 impl<'a> PageMut<'a> {
     /// An empty page in `words`.
-    pub(crate) fn create(words: &'a mut [u32], dense: usize) -> Self {
+    #[inline]
+    pub fn create(words: &'a mut [u32], dense: usize) -> Self {
         words[..PAGE_HEADER_WORDS].copy_from_slice(&[0, 1, 0, 0]);
         Self { words, dense }
     }
 
     /// The page that `words` hold already.
-    pub(crate) fn open(words: &'a mut [u32], dense: usize) -> Self {
+    #[inline]
+    pub fn open(words: &'a mut [u32], dense: usize) -> Self {
         Self { words, dense }
     }
 
-    pub(crate) fn read(&self) -> Page<'_> {
+    #[inline]
+    pub fn read(&self) -> Page<'_> {
         Page::new(self.words, self.dense)
     }
 
     /// Room for a row of `length` words (whole quads) in a new slot, or None when the page is full.
-    pub(crate) fn push(&mut self, length: usize) -> Option<&mut [u32]> {
+    #[inline]
+    pub fn push(&mut self, length: usize) -> Option<&mut [u32]> {
         let slots = self.words[SLOTS] as usize;
         let from = self.words[USED] as usize * QUAD;
         let limit = self.words.len() - 1 - slots;
@@ -133,21 +139,24 @@ impl<'a> PageMut<'a> {
     }
 
     /// The words between rows and slots: whoever takes them pushes no more rows.
-    pub(crate) fn spare_mut(&mut self) -> &mut [u32] {
+    #[inline]
+    pub fn spare_mut(&mut self) -> &mut [u32] {
         let end = self.words.len() - self.read().slots();
         let from = (self.words[USED] as usize * QUAD).min(end);
         &mut self.words[from..end]
     }
 
     /// The words of the row in a slot.
-    pub(crate) fn row_words_mut(&mut self, slot: usize) -> &mut [u32] {
+    #[inline]
+    pub fn row_words_mut(&mut self, slot: usize) -> &mut [u32] {
         let from = (self.words[self.words.len() - 1 - slot] & !DEAD) as usize * QUAD;
         let length = Row::new(&self.words[from..], self.dense).words().len();
         &mut self.words[from..from + length]
     }
 
     /// Marks the row in a slot dead; its room is regained by [`Self::compact`].
-    pub(crate) fn kill(&mut self, slot: usize) {
+    #[inline]
+    pub fn kill(&mut self, slot: usize) {
         if let Some(row) = self.read().row(slot) {
             let quads = (row.words().len() / QUAD) as u32;
             self.words[LIVE] -= quads;
@@ -157,7 +166,7 @@ impl<'a> PageMut<'a> {
     }
 
     /// Moves the live rows together, in order, and renumbers the slots.
-    pub(crate) fn compact(&mut self) {
+    pub fn compact(&mut self) {
         let last = self.words.len() - 1;
         let (mut kept, mut used) = (0, PAGE_HEADER_WORDS);
         for slot in 0..self.words[SLOTS] as usize {
@@ -180,7 +189,7 @@ impl<'a> PageMut<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::row::{row_words, write, RowHead};
+    use crate::row::{row_words, write, RowHead};
 
     fn push(page: &mut PageMut<'_>, ordinal: u32, sparse: usize) -> bool {
         match page.push(row_words(2, sparse)) {

@@ -14,11 +14,11 @@
 //!
 //! d is the same for every row of a job and stands in the control block.
 
-use crate::base::words::as_floats;
+use pgsvm_base::words::as_floats;
 
-pub(crate) const HEADER_WORDS: usize = 5;
+pub const HEADER_WORDS: usize = 5;
 /// Words rows are padded to.
-pub(crate) const QUAD: usize = 4;
+pub const QUAD: usize = 4;
 
 const ORDINAL: usize = 0;
 const SPARSE: usize = 1;
@@ -27,13 +27,14 @@ const COST: usize = 3;
 const Q: usize = 4;
 
 /// Words of a row with this many dense and sparse values.
-pub(crate) fn row_words(dense: usize, sparse: usize) -> usize {
+#[inline]
+pub fn row_words(dense: usize, sparse: usize) -> usize {
     (HEADER_WORDS + dense + 2 * sparse).next_multiple_of(QUAD)
 }
 
 /// A row seen in place.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub struct Row<'a> {
     words: &'a [u32],
     dense: usize,
 }
@@ -41,7 +42,7 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The row that starts at the beginning of `words`, which may go on behind it.
     #[inline(always)]
-    pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
+    pub fn new(words: &'a [u32], dense: usize) -> Self {
         let length = row_words(dense, words[SPARSE] as usize);
         Self {
             words: &words[..length],
@@ -50,34 +51,34 @@ impl<'a> Row<'a> {
     }
 
     #[inline(always)]
-    pub(crate) fn ordinal(&self) -> usize {
+    pub fn ordinal(&self) -> usize {
         self.words[ORDINAL] as usize
     }
 
     #[inline(always)]
-    pub(crate) fn group(&self) -> usize {
+    pub fn group(&self) -> usize {
         self.words[GROUP] as usize
     }
 
     #[inline(always)]
-    pub(crate) fn cost(&self) -> f32 {
+    pub fn cost(&self) -> f32 {
         f32::from_bits(self.words[COST])
     }
 
     /// Squared norm, without the intercept.
     #[inline(always)]
-    pub(crate) fn q(&self) -> f32 {
+    pub fn q(&self) -> f32 {
         f32::from_bits(self.words[Q])
     }
 
     #[inline(always)]
-    pub(crate) fn dense(&self) -> &'a [f32] {
+    pub fn dense(&self) -> &'a [f32] {
         as_floats(&self.words[HEADER_WORDS..HEADER_WORDS + self.dense])
     }
 
     /// Pairs of feature id and value bits.
     #[inline(always)]
-    pub(crate) fn sparse(&self) -> &'a [[u32; 2]] {
+    pub fn sparse(&self) -> &'a [[u32; 2]] {
         let from = HEADER_WORDS + self.dense;
         self.words[from..from + 2 * self.words[SPARSE] as usize]
             .as_chunks::<2>()
@@ -86,13 +87,13 @@ impl<'a> Row<'a> {
 
     /// The whole row, padding included.
     #[inline(always)]
-    pub(crate) fn words(&self) -> &'a [u32] {
+    pub fn words(&self) -> &'a [u32] {
         self.words
     }
 
     /// Stored values, by which work is measured.
     #[inline(always)]
-    pub(crate) fn values(&self) -> usize {
+    pub fn values(&self) -> usize {
         self.words.len()
     }
 }
@@ -100,22 +101,23 @@ impl<'a> Row<'a> {
 /// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken
 /// for one more.
 #[inline(always)]
-pub(crate) fn entries_within(words: &[u32], dense: usize) -> &[[u32; 2]] {
+pub fn entries_within(words: &[u32], dense: usize) -> &[[u32; 2]] {
     let from = (HEADER_WORDS + dense).min(words.len());
     words[from..].as_chunks::<2>().0
 }
 
 /// What goes into a row besides its features.
 #[derive(Clone, Copy)]
-pub(crate) struct RowHead {
-    pub(crate) ordinal: u32,
-    pub(crate) group: u32,
-    pub(crate) cost: f32,
+pub struct RowHead {
+    pub ordinal: u32,
+    pub group: u32,
+    pub cost: f32,
 }
 
 /// Writes a row but for its dense part, which is given back to be filled, into `out`: exactly
 /// `row_words(dense, sparse.len())` words. Q stays 0 until the row is scaled.
-pub(crate) fn write(
+#[inline]
+pub fn write(
     out: &mut [u32],
     head: RowHead,
     dense: usize,
@@ -138,16 +140,14 @@ pub(crate) fn write(
 
 /// Multiplies a row's cost by the factor of its group; it stays positive and finite.
 #[inline(always)]
-pub(crate) fn multiply_cost(words: &mut [u32], factors: &[f32]) {
+pub fn multiply_cost(words: &mut [u32], factors: &[f32]) {
     let cost = f32::from_bits(words[COST]) * factors[words[GROUP] as usize];
     words[COST] = cost.clamp(f32::MIN_POSITIVE, f32::MAX).to_bits();
 }
 
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
-pub(crate) fn parts_mut(
-    words: &mut [u32],
-    dense: usize,
-) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
+#[inline]
+pub fn parts_mut(words: &mut [u32], dense: usize) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
     let sparse = words[SPARSE] as usize;
     let (head, rest) = words.split_at_mut(HEADER_WORDS);
     let (dense, rest) = rest.split_at_mut(dense);
@@ -159,7 +159,7 @@ pub(crate) fn parts_mut(
 }
 /// The values of a row that are not 0, by feature.
 #[inline(always)]
-pub(crate) fn entries<'a>(row: &Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
+pub fn entries<'a>(row: &Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
     let dense = row.dense().iter().enumerate();
     let dense = dense.map(|(j, x)| (j, f64::from(*x)));
     let sparse = row.sparse().iter();

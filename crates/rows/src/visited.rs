@@ -3,16 +3,16 @@
 //! Solver and training have rows from here and from nowhere else, so that a [`RowMap`] stands between what is stored and
 //! what is visited; what only moves rows from one place to another has them from [`Page`] and [`Batch`].
 
-use crate::rows::batch::Batch;
-use crate::rows::map::{Identity, RowMap};
-use crate::rows::page::Page;
-use crate::rows::row::Row;
+use crate::batch::Batch;
+use crate::map::{Identity, RowMap};
+use crate::page::Page;
+use crate::row::Row;
 use std::ops::Range;
 
 /// The rows of a page.
-pub(crate) struct VisitedPage<'a, M = Identity> {
+pub struct VisitedPage<'a, M = Identity> {
     /// What they are made of, which prefetching asks for.
-    pub(crate) stored: Page<'a>,
+    pub stored: Page<'a>,
     map: &'a M,
 }
 
@@ -28,7 +28,7 @@ impl<M> Copy for VisitedPage<'_, M> {}
 impl<'a> VisitedPage<'a> {
     /// Its rows as they are stored.
     #[inline(always)]
-    pub(crate) fn as_stored(page: Page<'a>) -> Self {
+    pub fn as_stored(page: Page<'a>) -> Self {
         Self::mapped(page, &Identity)
     }
 }
@@ -36,30 +36,30 @@ impl<'a> VisitedPage<'a> {
 impl<'a, M: RowMap> VisitedPage<'a, M> {
     /// What this map makes of its rows.
     #[inline(always)]
-    pub(crate) fn mapped(stored: Page<'a>, map: &'a M) -> Self {
+    pub fn mapped(stored: Page<'a>, map: &'a M) -> Self {
         Self { stored, map }
     }
 
     #[inline(always)]
-    pub(crate) fn slots(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.stored.slots()
     }
 
     /// The row in a slot, dead or not.
     #[inline(always)]
-    pub(crate) fn row(&self, slot: usize) -> Row<'a> {
+    pub fn row(&self, slot: usize) -> Row<'a> {
         self.map.visited(self.stored.peek_row(slot))
     }
 
     /// The row in a slot unless it is dead.
     #[inline(always)]
-    pub(crate) fn live(&self, slot: usize) -> Option<Row<'a>> {
+    pub fn live(&self, slot: usize) -> Option<Row<'a>> {
         self.stored.row(slot).map(|row| self.map.visited(row))
     }
 }
 
 /// The rows of a batch.
-pub(crate) struct VisitedBatch<'a, M = Identity> {
+pub struct VisitedBatch<'a, M = Identity> {
     stored: Batch<'a>,
     map: &'a M,
 }
@@ -77,7 +77,7 @@ impl<M> Clone for VisitedBatch<'_, M> {
 impl<'a> VisitedBatch<'a> {
     /// Its rows as they are stored.
     #[inline(always)]
-    pub(crate) fn as_stored(stored: Batch<'a>) -> Self {
+    pub fn as_stored(stored: Batch<'a>) -> Self {
         Self {
             stored,
             map: &Identity,
@@ -88,7 +88,7 @@ impl<'a> VisitedBatch<'a> {
 impl<'a, M: RowMap> VisitedBatch<'a, M> {
     /// The row that comes next, which stays the next.
     #[inline(always)]
-    pub(crate) fn peek(&self) -> Option<Row<'a>> {
+    pub fn peek(&self) -> Option<Row<'a>> {
         self.stored.peek().map(|row| self.map.visited(row))
     }
 }
@@ -103,7 +103,7 @@ impl<'a, M: RowMap> Iterator for VisitedBatch<'a, M> {
 }
 
 /// A run of rows from either.
-pub(crate) enum VisitedRows<'a, M = Identity> {
+pub enum VisitedRows<'a, M = Identity> {
     Slots {
         page: VisitedPage<'a, M>,
         slots: Range<usize>,

@@ -1,23 +1,23 @@
 //! Rows one behind the other, as they arrive.
 
-use crate::rows::row::Row;
+use crate::row::Row;
 
 /// The stored rows in some words.
 #[derive(Clone)]
-pub(crate) struct Batch<'a> {
+pub struct Batch<'a> {
     rest: &'a [u32],
     dense: usize,
 }
 
 impl<'a> Batch<'a> {
     #[inline(always)]
-    pub(crate) fn new(words: &'a [u32], dense: usize) -> Self {
+    pub fn new(words: &'a [u32], dense: usize) -> Self {
         Self { rest: words, dense }
     }
 
     /// The row that comes next, which stays the next.
     #[inline(always)]
-    pub(crate) fn peek(&self) -> Option<Row<'a>> {
+    pub fn peek(&self) -> Option<Row<'a>> {
         (!self.rest.is_empty()).then(|| Row::new(self.rest, self.dense))
     }
 }
@@ -36,7 +36,7 @@ impl<'a> Iterator for Batch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::row::{row_words, write, RowHead};
+    use crate::row::{row_words, write, RowHead};
 
     #[test]
     fn a_batch_gives_its_rows_in_order_and_shows_the_next() {

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::base::memory::OutOfMemory;
+use pgsvm_base::memory::OutOfMemory;
 
 /// One example as it comes from the source, before scaling.
 ///
@@ -12,7 +12,7 @@ use crate::base::memory::OutOfMemory;
 /// is feature dense.len() + i.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
-    /// Group id: class * stride + fold, see [`crate::task::plan`]; the class, by first appearance in the source, where rows have
+    /// Group id: class * stride + fold, see `task::plan` of the core; the class, by first appearance in the source, where rows have
     /// no folds.
     pub group: u32,
     /// Weight of this row's loss; positive and finite.
