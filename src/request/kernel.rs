@@ -75,58 +75,39 @@ fn checked_rank(rank: i32) -> Result<usize, Failure> {
     }
 }
 
+/// Kernels that have a parameter, and the one of them that a hint names.
+type Kinds = (&'static [KernelKind], &'static str);
+const ALL: Kinds = (
+    &[KernelKind::Rbf, KernelKind::Polynomial, KernelKind::Sigmoid],
+    "'rbf'",
+);
+const POLYNOMIAL: Kinds = (&[KernelKind::Polynomial], "'polynomial'");
+const WITH_CONSTANT: Kinds = (
+    &[KernelKind::Polynomial, KernelKind::Sigmoid],
+    "'polynomial'",
+);
+
 /// Refuses parameters that this kernel has not.
 fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
-    use KernelKind::{Linear, Polynomial, Rbf, Sigmoid};
-    let all: [(&str, bool, &[KernelKind], &str); 6] = [
-        (
-            "option \"method\"",
-            choices.method.is_some(),
-            &[Rbf, Polynomial, Sigmoid],
-            "'rbf'",
-        ),
-        (
-            "gamma",
-            given.gamma.is_some(),
-            &[Rbf, Polynomial, Sigmoid],
-            "'rbf'",
-        ),
-        (
-            "degree",
-            given.degree.is_some(),
-            &[Polynomial],
-            "'polynomial'",
-        ),
-        (
-            "coef0",
-            given.coef0.is_some(),
-            &[Polynomial, Sigmoid],
-            "'polynomial'",
-        ),
-        (
-            "rank",
-            given.rank.is_some(),
-            &[Rbf, Polynomial, Sigmoid],
-            "'rbf'",
-        ),
-        (
-            "option \"landmarks\"",
-            choices.landmarks.is_some(),
-            &[Rbf, Polynomial, Sigmoid],
-            "'rbf'",
-        ),
+    let all = [
+        ("option \"method\"", choices.method.is_some(), ALL),
+        ("gamma", given.gamma.is_some(), ALL),
+        ("degree", given.degree.is_some(), POLYNOMIAL),
+        ("coef0", given.coef0.is_some(), WITH_CONSTANT),
+        ("rank", given.rank.is_some(), ALL),
+        ("option \"landmarks\"", choices.landmarks.is_some(), ALL),
     ];
-    for (name, is_given, kinds, usual) in all {
-        if is_given && !kinds.contains(&kind) {
-            let word = word_of(kind, &KERNELS);
-            let message = match kind {
-                Linear => format!("{name} is given, but the model is to be linear"),
-                _ => format!("kernel '{word}' has no {name}"),
-            };
-            return Err(invalid(message).hint(format!("kernel => {usual}, or leave it out")));
-        }
-    }
-    Ok(())
+    let foreign = all
+        .into_iter()
+        .find(|(_, is_given, (kinds, _))| *is_given && !kinds.contains(&kind));
+    let Some((name, _, (_, usual))) = foreign else {
+        return Ok(());
+    };
+    let message = match kind {
+        KernelKind::Linear => format!("{name} is given, but the model is to be linear"),
+        _ => format!("kernel '{}' has no {name}", word_of(kind, &KERNELS)),
+    };
+    Err(invalid(message).hint(format!("kernel => {usual}, or leave it out")))
 }
 
 /// Refuses what only linear models can do.

@@ -241,6 +241,13 @@ impl ExactSolver {
             }
             return Ok(Step::Progress);
         }
+        self.step_head(source)
+    }
+
+    fn step_head<S: Source, P: Spool>(
+        &mut self,
+        source: &mut LowRankSource<S, P>,
+    ) -> Result<Step, ExactError<S::Error, P::Error>> {
         let Some(head) = &mut self.head else {
             return self.begin_head();
         };

@@ -46,29 +46,31 @@ fn median(mut passes: Vec<f64>) -> f64 {
     passes[(passes.len() - 1) / 2]
 }
 
+fn problem(loss: Loss, c: f64, timing: Timing) -> Problem {
+    Problem::new(loss, c, 1e-3)
+        .and_then(|problem| problem.with_max_passes(400))
+        .expect("valid")
+        .with_timing(timing)
+}
+
 fn do_not_grow(examples: &[OwnedExample]) {
     for c in [0.01, 1.0, 100.0] {
-        for (threads, timing) in [
-            (Threads::One, Timing::Lockstep),
-            (Threads::Two, Timing::Timed),
-        ] {
-            let problem = Problem::new(Loss::Hinge, c, 1e-3)
-                .and_then(|problem| problem.with_max_passes(400))
-                .expect("valid")
-                .with_timing(timing);
-            let of_seeds: Vec<Vec<f64>> = (0..SEEDS)
-                .map(|seed| passes(problem.with_seed(seed), examples, threads))
-                .collect();
-            let passes: Vec<f64> = (0..SHARES.len())
-                .map(|share| median(of_seeds.iter().map(|passes| passes[share]).collect()))
-                .collect();
-            for (larger, took) in passes.iter().enumerate().skip(1) {
-                let best = passes[..larger].iter().copied().fold(f64::MAX, f64::min);
-                assert!(
-                    *took <= MOST * best + FEW,
-                    "C = {c}, {timing:?}: {passes:?} passes with {SHARES:?} of the rows in the cache"
-                );
-            }
+        // how many passes two threads take depends on how the system divides the processors; that they arrive does not
+        let timed = problem(Loss::Hinge, c, Timing::Timed);
+        passes(timed, examples, Threads::Two);
+        let lockstep = problem(Loss::Hinge, c, Timing::Lockstep);
+        let of_seeds: Vec<Vec<f64>> = (0..SEEDS)
+            .map(|seed| passes(lockstep.with_seed(seed), examples, Threads::One))
+            .collect();
+        let passes: Vec<f64> = (0..SHARES.len())
+            .map(|share| median(of_seeds.iter().map(|passes| passes[share]).collect()))
+            .collect();
+        for (larger, took) in passes.iter().enumerate().skip(1) {
+            let best = passes[..larger].iter().copied().fold(f64::MAX, f64::min);
+            assert!(
+                *took <= MOST * best + FEW,
+                "C = {c}: {passes:?} passes with {SHARES:?} of the rows in the cache"
+            );
         }
     }
 }
@@ -92,10 +94,7 @@ fn nor_where_few_rows_hold_the_weights() {
 fn the_squared_hinge_arrives_with_any_cache() {
     let rows = clouds(ROWS, FEATURES, 2.0, 24);
     for examples in [&rows, &unscaled(&rows)] {
-        let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-3)
-            .and_then(|problem| problem.with_max_passes(400))
-            .expect("valid")
-            .with_timing(Timing::Lockstep);
+        let problem = problem(Loss::SquaredHinge, 1.0, Timing::Lockstep);
         passes(problem, examples, Threads::One);
     }
 }

@@ -157,54 +157,64 @@ fn several_classes_share_support_vectors_and_are_judged_together() {
     assert!(fit.accuracy() > 0.8, "{}", fit.accuracy());
 }
 
-/// P at what is left behind, by hand.
-fn primal(found: ExactOutcome, kernel: Kernel, examples: &[OwnedExample]) -> f64 {
-    let norm: f64 = {
-        let landmarks = &found.landmarks;
-        let factors = &found.factors[0];
-        let dot = |i: usize, j: usize| -> f64 {
-            let (one, other) = (landmarks.dense(i), landmarks.dense(j));
-            one.iter()
-                .zip(other)
-                .map(|(a, b)| f64::from(*a) * f64::from(*b))
-                .sum()
-        };
-        let squares: Vec<f64> = (0..landmarks.len()).map(|i| dot(i, i)).collect();
-        let mut sum = 0.0;
-        for i in 0..landmarks.len() {
-            for j in 0..landmarks.len() {
-                sum += factors[i] * factors[j] * kernel.value(dot(i, j), squares[i], squares[j]);
-            }
+/// |w|² of the first head, by hand.
+fn norm(found: &ExactOutcome, kernel: Kernel) -> f64 {
+    let (landmarks, factors) = (&found.landmarks, &found.factors[0]);
+    let dot = |i: usize, j: usize| -> f64 {
+        let both = landmarks.dense(i).iter().zip(landmarks.dense(j));
+        both.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let squares: Vec<f64> = (0..landmarks.len()).map(|i| dot(i, i)).collect();
+    let mut sum = found.intercepts[0] * found.intercepts[0];
+    for i in 0..landmarks.len() {
+        for j in 0..landmarks.len() {
+            sum += factors[i] * factors[j] * kernel.value(dot(i, j), squares[i], squares[j]);
         }
-        sum + found.intercepts[0] * found.intercepts[0]
-    };
+    }
+    sum
+}
+
+/// The rows moved to mean 0 and scaled to deviation 1.
+fn standardized(examples: &[OwnedExample]) -> Rows {
     let columns = examples[0].dense.len();
-    let mean =
-        |j: usize| examples.iter().map(|row| row.dense[j]).sum::<f64>() / examples.len() as f64;
-    let means: Vec<f64> = (0..columns).map(mean).collect();
-    let deviation = |j: usize| {
-        let squares = examples.iter().map(|row| (row.dense[j] - means[j]).powi(2));
-        (squares.sum::<f64>() / examples.len() as f64).sqrt()
-    };
-    let deviations: Vec<f64> = (0..columns).map(deviation).collect();
+    let count = examples.len() as f64;
     let mut rows = Rows::new(columns);
+    let scales: Vec<(f64, f64)> = (0..columns)
+        .map(|j| {
+            let values = || examples.iter().map(|row| row.dense[j]);
+            let mean = values().sum::<f64>() / count;
+            let squares: f64 = values().map(|x| (x - mean).powi(2)).sum();
+            (mean, (squares / count).sqrt())
+        })
+        .collect();
     for row in examples {
-        let scaled: Vec<f32> = (0..columns)
-            .map(|j| ((row.dense[j] - means[j]) / deviations[j]) as f32)
+        let scaled = row.dense.iter().zip(&scales);
+        let scaled: Vec<f32> = scaled
+            .map(|(x, (mean, deviation))| ((x - mean) / deviation) as f32)
             .collect();
         rows.push(&scaled, &[]).unwrap();
     }
+    rows
+}
+
+/// P at what is left behind, by hand.
+fn primal(found: ExactOutcome, kernel: Kernel, examples: &[OwnedExample]) -> f64 {
+    let norm = norm(&found, kernel);
     let machine = Expansion::new(
         kernel,
         found.landmarks,
         found.factors.concat(),
         found.intercepts,
-    )
-    .unwrap()
-    .unwrap();
+    );
     let mut decisions = Vec::new();
     machine
-        .decide(&rows, &mut Room::default(), &mut decisions)
+        .unwrap()
+        .unwrap()
+        .decide(
+            &standardized(examples),
+            &mut Room::default(),
+            &mut decisions,
+        )
         .unwrap();
     let losses = examples.iter().zip(&decisions).map(|(row, decision)| {
         let y = 2.0 * f64::from(row.group) - 1.0;

@@ -301,14 +301,8 @@ impl Candidates {
         (amount.abs(), side * (f64::from(wanted) - f64::from(dual)))
     }
 
-    /// The candidates whose projected gradients are largest.
-    fn working_set<L: LossFunction>(
-        &self,
-        loss: L,
-        capacity: usize,
-    ) -> Result<Vec<u32>, OutOfMemory> {
-        let most = capacity.min(MEMBERS);
-        // those that want to add to the sum of y a, and those that want to take from it
+    /// Those that want to take from the sum of y a, and those that want to add to it, with the amounts of their projected gradients.
+    fn wanting<L: LossFunction>(&self, loss: L) -> Result<[Vec<(f64, u32)>; 2], OutOfMemory> {
         let mut wanting: [Vec<(f64, u32)>; 2] = [Vec::new(), Vec::new()];
         for side in &mut wanting {
             side.room(self.len())?;
@@ -321,6 +315,17 @@ impl Candidates {
                 wanting[usize::from(side * amount > 0.0)].push((amount.abs(), at as u32));
             }
         }
+        Ok(wanting)
+    }
+
+    /// The candidates whose projected gradients are largest.
+    fn working_set<L: LossFunction>(
+        &self,
+        loss: L,
+        capacity: usize,
+    ) -> Result<Vec<u32>, OutOfMemory> {
+        let most = capacity.min(MEMBERS);
+        let mut wanting = self.wanting(loss)?;
         let half = most / 2;
         let [fewer, more] = match wanting[0].len() < wanting[1].len() {
             true => [0, 1],

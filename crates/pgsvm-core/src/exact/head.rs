@@ -289,13 +289,26 @@ impl Head {
         if loss <= 0.0 {
             return Ok(());
         }
+        self.take_in(deciding, at, (side, weight), loss, pass)
+    }
+
+    /// Makes a row that loses a candidate, if there is room.
+    fn take_in(
+        &mut self,
+        deciding: &Deciding,
+        at: usize,
+        weighted: (f32, f32),
+        loss: f64,
+        pass: &mut Pass,
+    ) -> Result<(), OutOfMemory> {
+        let row = pass.row;
         let room = self.kernel_rows.as_ref().map_or(0, KernelRows::candidates);
         if self.candidates.len() < room {
             self.places[row] = self.candidates.len() as u32;
             let rows = (&deciding.rows, at);
             return self
                 .candidates
-                .push(rows, row as u32, (side, weight), 0.0, decision);
+                .push(rows, row as u32, weighted, 0.0, deciding.values[at]);
         }
         pass.losses += loss;
         pass.left_out += 1;
@@ -309,18 +322,7 @@ impl Head {
         pass: &Pass,
         decisions: &[f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
-        self.passes += 1;
-        let found = self.candidates.objectives();
-        let certificate = Certificate::of(found.primal() + pass.losses, found.dual());
-        let rows = pass.rows.max(1) as f64;
-        let duals = self.candidates.duals.iter();
-        self.report = HeadReport {
-            certificate,
-            training_accuracy: pass.correct as f64 / rows,
-            ties: pass.ties as f64 / rows,
-            support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
-            ..self.report
-        };
+        let certificate = self.certify(pass);
         let arrived = certificate.gap <= job.tolerance;
         if arrived || self.passes >= job.max_passes {
             self.report.stop = Some(match arrived {
@@ -338,6 +340,23 @@ impl Head {
             _ => self.choose_anew(job, decisions)?,
         };
         Ok(HeadStep::Passed(certificate.gap))
+    }
+
+    /// What a pass says over all rows.
+    fn certify(&mut self, pass: &Pass) -> Certificate {
+        self.passes += 1;
+        let found = self.candidates.objectives();
+        let certificate = Certificate::of(found.primal() + pass.losses, found.dual());
+        let rows = pass.rows.max(1) as f64;
+        let duals = self.candidates.duals.iter();
+        self.report = HeadReport {
+            certificate,
+            training_accuracy: pass.correct as f64 / rows,
+            ties: pass.ties as f64 / rows,
+            support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
+            ..self.report
+        };
+        certificate
     }
 
     /// Writes the candidates' dual variables to their rows.

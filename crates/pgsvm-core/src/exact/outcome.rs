@@ -125,7 +125,7 @@ fn fit(
     groups: &[u32],
     class: impl Fn(u32) -> usize,
 ) -> Result<Option<Fit>, OutOfMemory> {
-    let (heads, classes) = (decisions.len(), decisions.len().max(2));
+    let classes = decisions.len().max(2);
     let mut fit = Fit {
         rows: groups.len() as u64,
         actual: filled(0, classes)?,
@@ -134,16 +134,7 @@ fn fit(
         auc: None,
         deviation: 0.0,
     };
-    let mut own = filled(0.0f32, heads)?;
-    for (row, group) in groups.iter().enumerate() {
-        for (decision, all) in own.iter_mut().zip(decisions) {
-            *decision = all[row];
-        }
-        let (actual, predicted) = (class(*group), predicted_class(&own));
-        fit.actual[actual] += 1;
-        fit.predicted[predicted] += 1;
-        fit.right[actual] += u64::from(actual == predicted);
-    }
+    count(&mut fit, decisions, groups, &class)?;
     fit.deviation = decisions
         .iter()
         .map(|all| deviation(all))
@@ -158,6 +149,26 @@ fn fit(
         fit.auc = ranking.area();
     }
     Ok((!groups.is_empty()).then_some(fit))
+}
+
+/// Counts the rows by class and by what is said of them.
+fn count(
+    fit: &mut Fit,
+    decisions: &[Vec<f32>],
+    groups: &[u32],
+    class: impl Fn(u32) -> usize,
+) -> Result<(), OutOfMemory> {
+    let mut own = filled(0.0f32, decisions.len())?;
+    for (row, group) in groups.iter().enumerate() {
+        for (decision, all) in own.iter_mut().zip(decisions) {
+            *decision = all[row];
+        }
+        let (actual, predicted) = (class(*group), predicted_class(&own));
+        fit.actual[actual] += 1;
+        fit.predicted[predicted] += 1;
+        fit.right[actual] += u64::from(actual == predicted);
+    }
+    Ok(())
 }
 
 fn deviation(decisions: &[f32]) -> f64 {
