@@ -55,7 +55,7 @@ pub struct Collected {
 /// A kernel machine.
 pub enum Machine {
     /// A linear one on what this map makes of rows.
-    LowRank(LowRank),
+    LowRank(Box<LowRank>),
     Exact(Box<ExactOutcome>),
 }
 

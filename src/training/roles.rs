@@ -127,7 +127,7 @@ impl ReaderRole {
         rows.give_up_rows().or_raise();
         match exact {
             Some(found) => Some(Machine::Exact(Box::new(found))),
-            None => rows.take_map().map(Machine::LowRank),
+            None => rows.take_map().map(|map| Machine::LowRank(Box::new(map))),
         }
     }
 
