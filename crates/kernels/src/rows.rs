@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{list, OutOfMemory, Room};
+use crate::base::memory::{copied, list, OutOfMemory, Room};
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
@@ -72,6 +72,17 @@ impl Rows {
     /// A row of others of the same width.
     pub fn push_from(&mut self, rows: &Rows, row: usize) -> Result<(), OutOfMemory> {
         self.push(rows.dense(row), rows.sparse(row))
+    }
+
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            width: self.width,
+            dense: copied(&self.dense)?,
+            entries: copied(&self.entries)?,
+            ends: copied(&self.ends)?,
+            squares: copied(&self.squares)?,
+        })
     }
 
     /// None any more; the memory stays.

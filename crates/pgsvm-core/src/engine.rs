@@ -312,24 +312,41 @@ where
     S::Error: Send,
     P::Error: Send,
 {
-    let goal = goal.into();
+    let (trained, source) = train_mapped(problem, goal.into(), source, spools, settings, asked)?;
+    match source.into_parts() {
+        Some((_, map, raw)) => Ok(TrainedLowRank { trained, map, raw }),
+        None => Err(no_rows()),
+    }
+}
+
+/// The training of what a map of low rank makes of the rows, and the source that mapped them.
+#[allow(clippy::type_complexity)]
+fn train_mapped<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: Goal,
+    source: S,
+    [raw, mapped]: [P; 2],
+    settings: Settings,
+    asked: LowRankJob,
+) -> Result<(Trained, LowRankSource<S, P>), LowRankFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
     let job = settings.job(&problem, &goal);
     let half = settings.cache_bytes / 2;
     let settings = Settings {
         cache_bytes: half,
         ..settings
     };
-    let [raw, mapped] = spools;
     let source = LowRankSource::new(source, raw, job, asked, half).map_err(EngineError::Cache)?;
     let job = job.of_scaled_rows();
-    let (trained, source) = run(problem, goal, source, mapped, Vec::new(), settings, job)?;
-    match source.into_parts() {
-        Some((_, map, raw)) => Ok(TrainedLowRank { trained, map, raw }),
-        // no row has come
-        None => Err(EngineError::Read(ReadError::Source(LowRankError::Kernel(
-            KernelError::Zero,
-        )))),
-    }
+    run(problem, goal, source, mapped, Vec::new(), settings, job)
+}
+
+/// No row has come to be mapped.
+fn no_rows<S, P>() -> EngineError<LowRankError<S, P>, P> {
+    EngineError::Read(ReadError::Source(LowRankError::Kernel(KernelError::Zero)))
 }
 
 /// The same without an approximation: the machine of low rank is where it begins, and so many bytes are for candidates and
@@ -346,31 +363,17 @@ where
     S::Error: Send,
     P::Error: Send,
 {
-    let goal = goal.into();
-    let job = settings.job(&problem, &goal);
-    let half = settings.cache_bytes / 2;
-    let settings = Settings {
-        cache_bytes: half,
-        ..settings
-    };
-    let [raw, mapped] = spools;
-    let asked_map = LowRankJob {
+    let (asked, bytes) = asked;
+    let asked = LowRankJob {
         keeps_rows: true,
-        ..asked.0
+        ..asked
     };
-    let source = LowRankSource::new(source, raw, job, asked_map, half)
-        .map_err(|error| ExactTrainError::Before(EngineError::Cache(error)))?;
-    let job = job.of_scaled_rows();
-    let (trained, mut source) = run(problem, goal, source, mapped, Vec::new(), settings, job)
+    let (trained, mut source) = train_mapped(problem, goal.into(), source, spools, settings, asked)
         .map_err(ExactTrainError::Before)?;
-    let none = || {
-        ExactTrainError::Before(EngineError::Read(ReadError::Source(LowRankError::Kernel(
-            KernelError::Zero,
-        ))))
-    };
+    let none = || ExactTrainError::Before(no_rows());
     let map = source.take_map().ok_or_else(none)?;
     let memory = |error| ExactTrainError::Exact(ExactError::OutOfMemory(error));
-    let solver = trained.trainer.exactly(&map, &problem, asked.1);
+    let solver = trained.trainer.exactly(&map, &problem, bytes);
     let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
     drop(trained);
     while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}

@@ -6,21 +6,21 @@
 //! symbols     w = sum of a_j y_j phi(x_j), so f(x) = sum of a_j y_j k(x_j, x) and |w|² = sum of a_i y_i f(x_i)
 //!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
 //!             every weight, as in linear machines here; LIBSVM leaves it out of the norm. p, d, high: task/loss.rs
-//! update      a working set B of the candidates whose projected gradients are largest; the dual of B alone, by coordinate
-//!             descent over its block of K; then f of all candidates by the kernel rows of what changed
+//! update      along two candidates at a time, the one that wants most to take from sum of y_i a_i and the one that wants
+//!             most to add to it, by turns; then f of all candidates by the kernel rows of the two
 //! stop        a pass over all rows computes f with every support vector: P, D and the gap are those of the problem itself
 //! ```
 //!
 //! The rounds, head by head:
 //!
-//! 1. Candidates are rows whose margin at the machine of low rank is below 1.5, and those with a dual variable there,
-//!    with which they begin ([`candidates`]). Where memory holds fewer, those with the smallest margins.
+//! 1. Candidates are rows whose margin at the machine of low rank is below 1.5, and those with a dual variable there
+//!    ([`candidates`]). Where memory holds fewer, those with the smallest margins. All begin at 0.
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
 //!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]).
 //! 3. All rows are gone over. Their gap ends the head, or rows that lose and were no candidates become candidates, while those
 //!    that say nothing are dropped where room is wanted.
 //!
-//! Working sets and their order: Joachims, *Making large-scale SVM learning practical*, 1999; blocks of kernel rows: Wen, Shi, Li, He,
+//! Pairs from both sides: Joachims, *Making large-scale SVM learning practical*, 1999; blocks of kernel rows: Wen, Shi, Li, He,
 //! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
 //! cached loops (Matsushima, Vishwanathan, Smola, KDD 2012) with kernel rows.
 //!
@@ -50,11 +50,11 @@ pub use outcome::ExactOutcome;
 /// Rows of a pass that are decided together.
 const BLOCK: usize = 256;
 
-/// Where a head begins: at the machine of low rank.
+/// A head, and what the machine of low rank says of its rows.
 pub struct ExactStart {
     /// The head, its C and the weight of its positive rows included.
     pub spec: HeadSpec,
-    /// The dual variable of each row, in the rows' order; any within the bounds will do, as many as there are rows.
+    /// The dual variable of each row at the machine of low rank, in the rows' order: those above 0 make candidates.
     pub duals: Vec<f32>,
 }
 
@@ -173,16 +173,23 @@ impl Deciding {
         Ok(())
     }
 
-    /// Takes the next rows and has them decided; true where the last one is among them.
+    /// Takes the next rows; true where the last one is among them.
+    fn read<S: Source, P: Spool>(
+        &mut self,
+        source: &mut LowRankSource<S, P>,
+    ) -> Result<bool, ExactError<S::Error, P::Error>> {
+        self.clear();
+        let taken = source.go_over(BLOCK, |row| self.take(&row));
+        taken.map_err(ExactError::Read)
+    }
+
+    /// The same, and has them decided.
     fn go_on<S: Source, P: Spool>(
         &mut self,
         source: &mut LowRankSource<S, P>,
         machine: Option<&Expansion>,
     ) -> Result<bool, ExactError<S::Error, P::Error>> {
-        self.clear();
-        let last = source
-            .go_over(BLOCK, |row| self.take(&row))
-            .map_err(ExactError::Read)?;
+        let last = self.read(source)?;
         match machine {
             Some(machine) => machine.decide(&self.rows, &mut self.room, &mut self.values)?,
             // without support vectors every decision is 0

@@ -125,33 +125,15 @@ pub fn solve_exactly(
     Ok(())
 }
 
-/// The machines of low rank of the first heads.
-fn machine(
-    source: &LowRankSource<Arrays, MemorySpool>,
-    trainer: &Trainer,
-    heads: usize,
-) -> Result<Expansion> {
-    let map = source.map().ok_or("no row was mapped")?;
-    let landmarks = map.landmarks().rows();
-    let mut copy = Rows::new(landmarks.width());
-    (0..landmarks.len()).try_for_each(|row| copy.push_from(landmarks, row))?;
-    let (mut factors, mut intercepts) = (Vec::new(), Vec::new());
-    for head in 0..heads {
-        let found = trainer.weights(head);
-        factors.extend(map.fold(found.iter())?);
-        intercepts.push(found.intercept());
-    }
-    let machine = Expansion::new(*map.kernel(), copy, factors, intercepts)?;
-    machine.ok_or("weights and landmarks do not fit".into())
-}
-
 /// How many of other rows the first head of low rank decides rightly.
 fn accuracy(
     source: &LowRankSource<Arrays, MemorySpool>,
     trainer: &Trainer,
     test: Arrays,
 ) -> Result<f64> {
-    share_right(&machine(source, trainer, 1)?, test)
+    let map = source.map().ok_or("no row was mapped")?;
+    let machine = trainer.machines(map, 1)?;
+    share_right(&machine.ok_or("weights and landmarks do not fit")?, test)
 }
 
 /// How many of these rows the first machine decides rightly.

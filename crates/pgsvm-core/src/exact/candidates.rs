@@ -222,21 +222,24 @@ impl Candidates {
         }
     }
 
+    /// Whether a candidate wants to take from the sum of y a (0) or to add to it (1), and the amount of its projected gradient.
+    #[inline(always)]
+    fn wish<L: LossFunction>(&self, loss: L, at: usize) -> (usize, f64) {
+        let side = f64::from(self.sides[at]);
+        let margin = side * self.decisions[at];
+        let gradient = violation(loss, margin, self.duals[at], self.weights[at]);
+        (usize::from(side * gradient < 0.0), gradient.abs())
+    }
+
     /// Of the candidates whose kernel rows are there, the one that wants most to take from the sum of y a, and the one that wants
     /// most to add to it.
     fn worst_pair<L: LossFunction>(&self, loss: L, kernel_rows: &KernelRows) -> [Violator; 2] {
         let mut worst = [Violator::default(); 2];
         for at in 0..self.len() {
-            let side = f64::from(self.sides[at]);
-            let margin = side * self.decisions[at];
-            let amount = violation(loss, margin, self.duals[at], self.weights[at]);
-            let adds = side * amount < 0.0;
-            let place = &mut worst[usize::from(adds)];
-            if amount.abs() > place.amount && kernel_rows.has(at, self.rows.len()) {
-                *place = Violator {
-                    amount: amount.abs(),
-                    at,
-                };
+            let (way, amount) = self.wish(loss, at);
+            let place = &mut worst[way];
+            if amount > place.amount && kernel_rows.has(at, self.rows.len()) {
+                *place = Violator { amount, at };
             }
         }
         worst
@@ -308,17 +311,15 @@ impl Candidates {
             side.room(self.len())?;
         }
         for at in 0..self.len() {
-            let side = f64::from(self.sides[at]);
-            let margin = side * self.decisions[at];
-            let amount = violation(loss, margin, self.duals[at], self.weights[at]);
+            let (way, amount) = self.wish(loss, at);
             if amount != 0.0 {
-                wanting[usize::from(side * amount > 0.0)].push((amount.abs(), at as u32));
+                wanting[way].push((amount, at as u32));
             }
         }
         Ok(wanting)
     }
 
-    /// The candidates whose projected gradients are largest.
+    /// The candidates whose projected gradients are largest, of both wishes.
     fn working_set<L: LossFunction>(
         &self,
         loss: L,
@@ -327,9 +328,9 @@ impl Candidates {
         let most = capacity.min(MEMBERS);
         let mut wanting = self.wanting(loss)?;
         let half = most / 2;
-        let [fewer, more] = match wanting[0].len() < wanting[1].len() {
-            true => [0, 1],
-            false => [1, 0],
+        let [fewer, more] = match wanting[1].len() < wanting[0].len() {
+            true => [1, 0],
+            false => [0, 1],
         };
         let taken = wanting[fewer].len().min(half);
         let mut found: Vec<(f64, u32)> = Vec::new();
@@ -351,7 +352,7 @@ impl Candidates {
 }
 
 /// The projected gradient of the negative dual along a row: 0 where its dual variable is best, or cannot go where it should.
-pub(super) fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f32) -> f64 {
+fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f32) -> f64 {
     let conjugate = loss.conjugate(f64::from(weight));
     let gradient = loss.gradient(margin, f64::from(dual), &conjugate);
     let held = (dual <= 0.0 && gradient > 0.0) || (dual >= conjugate.high && gradient < 0.0);

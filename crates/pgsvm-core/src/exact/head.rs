@@ -3,7 +3,7 @@
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::kernel_rows::KernelRows;
-use crate::exact::{Deciding, ExactError, ExactJob, BLOCK};
+use crate::exact::{Deciding, ExactError, ExactJob};
 use crate::kernels::{Expansion, Rows};
 use crate::maps::low_rank::LowRankSource;
 use crate::rows::source::{Source, Spool};
@@ -26,8 +26,8 @@ const GROWTH: f64 = 1.25;
 const NONE: u32 = u32::MAX;
 
 pub(super) struct Head {
-    pub(super) spec: HeadSpec,
-    /// By row: its side, 0 where it takes no part; its dual variable, at the start and at the end; its candidate.
+    spec: HeadSpec,
+    /// By row: its side, 0 where it takes no part; its dual variable, of the machine of low rank and then at the end; its candidate.
     sides: Vec<i8>,
     pub(super) duals: Vec<f32>,
     places: Vec<u32>,
@@ -142,10 +142,7 @@ impl Head {
         deciding: &mut Deciding,
         (decisions, mut row): (&[f32], usize),
     ) -> Result<Stage, ExactError<S::Error, P::Error>> {
-        deciding.clear();
-        let last = source
-            .go_over(BLOCK, |row| deciding.take(&row))
-            .map_err(ExactError::Read)?;
+        let last = deciding.read(source)?;
         for at in 0..deciding.rows.len() {
             let (side, weight) = self.of_row(row, deciding.costs[at]);
             let (known, decision) = (self.duals[row], f64::from(decisions[row]));

@@ -17,8 +17,6 @@ pub(super) struct KernelRows {
     known: Vec<u32>,
     used: Vec<u64>,
     clock: u64,
-    /// Kernel values that were computed.
-    pub(super) computed: u64,
 }
 
 impl KernelRows {
@@ -40,7 +38,6 @@ impl KernelRows {
             known: filled(0, slots)?,
             used: filled(0, slots)?,
             clock: 0,
-            computed: 0,
         }))
     }
 
@@ -135,7 +132,6 @@ impl KernelRows {
             }
             let mut out = filled(0.0f32, block.len() * (end - first))?;
             candidates.kernel_values(&block, first, &mut out)?;
-            self.computed += out.len() as u64;
             for (candidate, values) in block.iter().zip(out.chunks_exact(end - first)) {
                 let slot = self.slots[*candidate as usize] as usize;
                 self.values[slot * self.stride + first..][..end - first].copy_from_slice(values);

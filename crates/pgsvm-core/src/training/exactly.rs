@@ -1,15 +1,29 @@
-//! From a trained machine of low rank to the exact one: where its heads begin.
+//! From a trained machine of low rank to its decisions, and to the exact one: where its heads begin.
 
 use crate::base::memory::{gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactSolver, ExactStart};
-use crate::kernels::{Expansion, LowRank, Rows};
+use crate::kernels::{Expansion, LowRank};
 use crate::task::problem::Problem;
 use crate::training::Trainer;
 
 impl Trainer {
+    /// The first heads of this training, whose rows `map` made, as machines that decide about rows as they were before. None
+    /// where the map and the heads do not fit each other.
+    pub fn machines(&self, map: &LowRank, heads: usize) -> Result<Option<Expansion>, OutOfMemory> {
+        let (mut factors, mut intercepts) = (Vec::new(), Vec::new());
+        for head in 0..heads {
+            let found = self.weights(head);
+            let folded = map.fold(found.iter())?;
+            factors.room(folded.len())?.extend(folded);
+            intercepts.room(1)?.push(found.intercept());
+        }
+        let landmarks = map.landmarks().rows().copied()?;
+        Expansion::new(*map.kernel(), landmarks, factors, intercepts)
+    }
+
     /// A solver that begins at the final heads of this training, whose rows `map` made of the rows that will be gone over; with
-    /// so many bytes for candidates and kernel rows. To be called when the training has ended. None where the map and the
-    /// heads do not fit each other.
+    /// so many bytes for candidates and kernel rows. To be called when the training has ended. None where there are no such
+    /// heads, or the map does not fit them.
     pub fn exactly(
         &self,
         map: &LowRank,
@@ -17,26 +31,17 @@ impl Trainer {
         bytes: usize,
     ) -> Result<Option<ExactSolver>, OutOfMemory> {
         let heads = self.report()?.heads.len();
-        let landmarks = map.landmarks().rows();
-        let mut copy = Rows::new(landmarks.width());
-        for row in 0..landmarks.len() {
-            copy.push_from(landmarks, row)?;
-        }
-        let (mut factors, mut intercepts, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut starts = Vec::new();
         for (head, (spec, _)) in self.heads()?.into_iter().take(heads).enumerate() {
-            let found = self.weights(head);
-            let folded = map.fold(found.iter())?;
-            factors.room(folded.len())?.extend(folded);
-            intercepts.room(1)?.push(found.intercept());
             starts.room(1)?.push(ExactStart {
                 spec,
                 duals: gathered(self.duals(head).iter())?,
             });
         }
         let job = ExactJob::new(*map.kernel(), problem, bytes);
-        let first = Expansion::new(job.kernel, copy, factors, intercepts)?;
-        let first = first.filter(|_| !starts.is_empty());
+        let first = self.machines(map, starts.len())?;
         first
+            .filter(|_| !starts.is_empty())
             .map(|first| ExactSolver::new(job, first, starts))
             .transpose()
     }
