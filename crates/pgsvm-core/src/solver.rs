@@ -21,6 +21,17 @@
 //! rows that hold the weights where a head does not get on, [`metric`] says when each is learned; [`sums::intercept`] finds the best intercept for weights whose
 //! primal is taken.
 
+/// Asks whoever holds the heads.
+macro_rules! ask {
+    ($held:expr, $heads:ident => $answer:expr) => {
+        match $held {
+            Heads::Apart($heads) => $answer,
+            Heads::Together($heads) => $answer,
+        }
+    };
+}
+
+pub(crate) mod apart;
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
@@ -91,16 +102,6 @@ enum Heads<T> {
     Apart(Singles<T>),
     /// All of them together: a row is read once for all heads.
     Together(Box<JointHeads>),
-}
-
-/// Asks whoever holds the heads.
-macro_rules! ask {
-    ($held:expr, $heads:ident => $answer:expr) => {
-        match $held {
-            Heads::Apart($heads) => $answer,
-            Heads::Together($heads) => $answer,
-        }
-    };
 }
 
 impl<T: Real> Solver<T> {

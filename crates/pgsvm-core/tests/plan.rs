@@ -564,10 +564,10 @@ fn many_classes_and_folds_are_read_about_as_often_as_two_classes() {
         plan(&[0.01, 0.1], 5, Purpose::Train),
         &grouped(6000, 8, 10, 5),
     );
-    // by themselves: 10, 60 and 110 times the reads of two classes
-    assert!(ten <= 2.0 * two + 1.0, "{ten} {two}");
+    // by themselves: 10, 60 and 110 times the reads of two classes; heads that gain nothing are told apart in one more
+    assert!(ten <= 2.0 * two + 2.0, "{ten} {two}");
     assert!(folds <= 2.0 * two + 2.0, "{folds} {two}");
-    assert!(choice <= 5.0 * two + 4.0, "{choice} {two}");
+    assert!(choice <= 5.0 * two + 5.0, "{choice} {two}");
 }
 
 #[test]

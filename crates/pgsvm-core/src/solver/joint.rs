@@ -211,6 +211,11 @@ impl JointHeads {
         }
     }
 
+    /// A head has ended with a constant decision, and these weights stand in its place.
+    pub(in crate::solver) fn put_apart(&mut self, head: usize, weights: Vec<f32>) {
+        self.final_w[head] = weights;
+    }
+
     pub(in crate::solver) fn strided_duals(&self, head: usize) -> (&[f32], usize) {
         let all = self.alpha.as_flattened();
         let from = self.lane_of[head].min(all.len());

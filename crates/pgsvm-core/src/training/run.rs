@@ -11,6 +11,7 @@ use crate::rows::facts::Facts;
 use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
 use crate::simd::Real;
+use crate::solver::apart::ConstantHeads;
 use crate::solver::driver::Method;
 use crate::solver::newton::choice;
 use crate::solver::Solver;
@@ -69,6 +70,12 @@ struct Found {
 /// What a stage is at.
 enum Activity<T> {
     Training,
+    /// Rows are read by which heads with constant decisions are told apart: of those that stream first a sample up to this
+    /// word.
+    TellingApart {
+        heads: Box<ConstantHeads<T>>,
+        seen: usize,
+    },
     /// The pass in which held-out heads decide.
     Deciding(Box<HeldOutDecisions>),
     Evaluating(Box<Evaluation>),
@@ -151,10 +158,11 @@ impl<T: Real> Run<T> {
                 let heads = self.schedule.solver().running_heads().max(1);
                 let step = self.schedule.step((budget_values / heads).max(1))?;
                 if step == Step::Done {
-                    return self.end_training();
+                    return self.begin_to_tell_apart();
                 }
                 Ok(step)
             }
+            Activity::TellingApart { .. } => self.tell_apart_some(budget_values),
             Activity::Deciding(held_out) => {
                 let step = self.schedule.read(&mut **held_out, budget_values);
                 if step == Step::Done {
@@ -201,7 +209,7 @@ impl<T: Real> Run<T> {
         };
         let solver = self.schedule.solver();
         let done = match self.schedule.sample().filter(|_| !self.resident) {
-            Some(sample) => sample.evaluate(seen, solver, self.facts.dense, survey),
+            Some(sample) => sample.read(seen, solver, self.facts.dense, &mut **survey),
             None => self.schedule.read(&mut **survey, budget_values) == Step::Done,
         };
         if done {
@@ -210,7 +218,65 @@ impl<T: Real> Run<T> {
         Ok(Step::Progress)
     }
 
-    /// The heads of the stage have ended.
+    /// The heads of the stage have ended: final ones with constant decisions are told apart.
+    fn begin_to_tell_apart(&mut self) -> Result<Step, TrainError> {
+        let solver = self.schedule.solver();
+        // those that judge a C are judged as they are
+        let finals = &self.heads.specs[..self.heads.finals];
+        let found = ConstantHeads::of(solver, &self.problem, finals, &self.facts)?;
+        let Some(heads) = found else {
+            return self.end_training();
+        };
+        if self.sampled().is_none() {
+            self.schedule.begin_reading(!self.resident);
+        }
+        self.activity = Activity::TellingApart {
+            heads: Box::new(heads),
+            seen: 0,
+        };
+        Ok(Step::Progress)
+    }
+
+    /// Of rows that stream the sample, where one was kept.
+    fn sampled(&self) -> Option<&Sample> {
+        self.schedule.sample().filter(|_| !self.resident)
+    }
+
+    fn tell_apart_some(&mut self, budget_values: usize) -> Result<Step, TrainError> {
+        let Activity::TellingApart { heads, seen } = &mut self.activity else {
+            return Ok(Step::Done);
+        };
+        let sample = self.schedule.sample();
+        let done = match sample.filter(|_| !self.resident && heads.wants_means()) {
+            Some(sample) => {
+                sample.read(seen, self.schedule.solver(), self.facts.dense, &mut **heads)
+            }
+            None => match self.schedule.read(&mut **heads, budget_values) {
+                Step::Done => true,
+                step => return Ok(step),
+            },
+        };
+        match done {
+            true => self.end_telling_apart(),
+            false => Ok(Step::Progress),
+        }
+    }
+
+    fn end_telling_apart(&mut self) -> Result<Step, TrainError> {
+        if let Activity::TellingApart { mut heads, seen } =
+            std::mem::replace(&mut self.activity, Activity::Ended)
+        {
+            if heads.end_pass(&self.facts)? {
+                self.schedule.begin_reading(!self.resident);
+                self.activity = Activity::TellingApart { heads, seen };
+                return Ok(Step::Progress);
+            }
+            heads.put(self.schedule.solver_mut())?;
+        }
+        self.end_training()
+    }
+
+    /// The heads of the stage have ended for good.
     fn end_training(&mut self) -> Result<Step, TrainError> {
         self.settle_log();
         let Some(plan) = &self.heads.plan else {

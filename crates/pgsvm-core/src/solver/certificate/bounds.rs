@@ -188,10 +188,10 @@ impl Bounds {
         self.laid.support
     }
 
-    /// The intercept of the best constant decision, where no weights are better.
-    pub(in crate::solver) fn best_is_constant(&self) -> Option<f64> {
+    /// The best constant decision, where no weights are better.
+    pub(in crate::solver) fn best_is_constant(&self) -> Option<Constant> {
         let better = |it: &Constant| it.is_best(self.primal.value);
-        self.constant.filter(better).map(|it| it.intercept)
+        self.constant.filter(better)
     }
 
     /// The best primal.

@@ -20,6 +20,8 @@ pub(in crate::solver) struct Constant {
     least: f64,
     pub(in crate::solver) primal: Primal,
     pub(in crate::solver) intercept: f64,
+    /// The intercept before it is set apart.
+    pub(in crate::solver) plain: f64,
 }
 
 /// A primal summed in 32 bits is known to about this share of it.
@@ -40,7 +42,7 @@ impl Constant {
             0.5 * b * b + terms.c * losses
         };
         let mut intercept = least(primal);
-        let least = primal(intercept);
+        let (least, plain) = (primal(intercept), intercept);
         if intercept == -1.0 {
             intercept -= APART * (negative / all);
         }
@@ -64,6 +66,7 @@ impl Constant {
                 rows: full.rows,
             },
             intercept,
+            plain,
         })
     }
 

@@ -335,7 +335,29 @@ impl HeadState {
 
     /// The intercept of the best constant decision, where that is what it ends with.
     pub(in crate::solver) fn constant(&self) -> Option<f64> {
-        self.bounds.best_is_constant()
+        self.bounds.best_is_constant().map(|it| it.intercept)
+    }
+
+    /// The same before it is set apart from those of other classes.
+    pub(in crate::solver) fn plain_constant(&self) -> Option<f64> {
+        self.bounds.best_is_constant().map(|it| it.plain)
+    }
+
+    /// The largest primal that weights may have which take the place of a constant decision: a quarter of the tolerance more,
+    /// and a gap that is within the tolerance stays so.
+    pub(in crate::solver) fn most_primal(&self) -> f64 {
+        let most = self.best_primal() * (1.0 + 0.25 * self.tolerance());
+        match self.is_known() {
+            true => most.min(self.best_dual() / (1.0 - self.tolerance())),
+            false => most,
+        }
+    }
+
+    /// The constant decision it has ended with has got weights, and with them this primal.
+    pub(in crate::solver) fn take_apart(&mut self, primal: f64) {
+        if let Some(constant) = &mut self.bounds.constant {
+            constant.primal.value = primal;
+        }
     }
 
     /// The largest dual known, whose dual variables are at hand.

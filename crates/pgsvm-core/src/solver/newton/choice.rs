@@ -51,7 +51,7 @@ pub(crate) fn leading(
         && match problem.leader() {
             Leader::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
-                together >= facts.rows
+                (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
                     && leaves_open(problem, specs)
                     && pays(facts, problem.trainers(), all_c)
             }
@@ -100,9 +100,15 @@ fn pays(facts: &Facts, trainers: usize, all_c: impl ExactSizeIterator<Item = f64
     rows >= LEAST_ROWS * length && newton <= descent
 }
 
+/// Whether values are so large that columns are as they came. Of rows that stream, which a pass of Newton's method reads
+/// again, only these are worth it: the dual cached loops take more passes over them, and else fewer.
+fn as_they_came(facts: &Facts, costs: &Costs) -> bool {
+    facts.mean_q > LARGE * costs.values
+}
+
 /// Visits of a row that coordinate descent is expected to make.
 fn visits(facts: &Facts, costs: &Costs, c: f64) -> f64 {
-    match facts.mean_q > LARGE * costs.values {
+    match as_they_came(facts, costs) {
         true => VISITS_OF_LARGE,
         false => VISITS + VISITS_PER_DECADE * (1.0 + c * facts.mean_q).log10(),
     }
@@ -188,6 +194,17 @@ mod tests {
                     "{name} at {c}: {faster} times as fast"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn of_rows_that_stream_those_with_columns_as_they_came_are_led() {
+        let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-3).expect("valid");
+        for (name, facts, heads, _) in measured() {
+            let specs = vec![HeadSpec::binary(1.0); heads];
+            let leads = |together| leading(&problem, &facts, &specs, together).is_some();
+            let large = facts.mean_q > LARGE * facts.mean_row_words as f64;
+            assert_eq!(leads(facts.rows / 10), large && leads(facts.rows), "{name}");
         }
     }
 

@@ -257,6 +257,11 @@ impl<T: Real> Head<T> {
         }
     }
 
+    /// It has ended with a constant decision, and these weights stand in its place.
+    pub(in crate::solver) fn put_apart(&mut self, weights: Vec<T>) {
+        self.best_w = weights;
+    }
+
     /// Lays the dual variables aside, multiplied by this factor.
     pub(in crate::solver) fn lay_duals(&mut self, factor: f64) {
         self.laid.copy_from_slice(&self.alpha);

@@ -81,13 +81,13 @@ impl Sample {
         }
     }
 
-    /// Evaluates some rows, from this place among the words on, which moves behind them; true behind the last.
-    pub(in crate::training) fn evaluate<T: Real>(
+    /// Has some rows taken in, from this place among the words on, which moves behind them; true behind the last.
+    pub(in crate::training) fn read<T: Real>(
         &self,
         from: &mut usize,
         solver: &Solver<T>,
         dense: usize,
-        survey: &mut Survey,
+        sums: &mut impl ScanRows<Solver<T>>,
     ) -> bool {
         let rest = &self.words[*from..];
         let rows = Batch::new(rest, dense).take(SAMPLE_ROWS_A_STEP);
@@ -96,7 +96,7 @@ impl Sample {
             batch: VisitedBatch::as_stored(Batch::new(&rest[..length], dense)),
             count: &mut 0,
         };
-        survey.scan(solver, rows);
+        sums.scan(solver, rows);
         *from += length;
         *from == self.words.len()
     }
