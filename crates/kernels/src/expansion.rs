@@ -5,10 +5,13 @@ use crate::base::memory::{OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::products::{Landmarks, Room};
 use crate::rows::Rows;
+use crate::simd::panels::COLUMNS;
 use crate::simd::Level;
 
-/// Rows that are decided together.
-const ROWS: usize = 256;
+/// Rows that are decided together, and landmarks at a time: whole panels, and kernel values of both that stay in the processor's
+/// cache until they have been summed.
+const ROWS: usize = 240;
+const LANDMARKS: usize = 16 * COLUMNS;
 
 #[derive(Debug)]
 pub struct Expansion {
@@ -72,16 +75,35 @@ impl Expansion {
         let (landmarks, machines) = (self.landmarks.len(), self.machines());
         decisions.clear();
         decisions.room(rows.len() * machines)?;
-        let values = room.of(ROWS.min(rows.len()) * landmarks)?;
+        for _ in 0..rows.len() {
+            decisions.extend_from_slice(&self.intercepts);
+        }
+        let part = match self.landmarks.can_be_parted() {
+            true => LANDMARKS.min(landmarks),
+            false => landmarks,
+        };
+        let values = room.of(ROWS.min(rows.len()) * part)?;
         for first in (0..rows.len()).step_by(ROWS) {
             let count = ROWS.min(rows.len() - first);
-            let values = &mut values[..count * landmarks];
-            self.landmarks
-                .kernel_values(&self.kernel, self.level, rows, first, values);
-            for values in values.chunks_exact(landmarks) {
-                let machines = self.factors.chunks_exact(landmarks);
-                let sums = machines.zip(&self.intercepts);
-                decisions.extend(sums.map(|(factors, intercept)| dot(values, factors) + intercept));
+            for from in (0..landmarks).step_by(part) {
+                let some = from..(from + part).min(landmarks);
+                let values = &mut values[..count * some.len()];
+                self.landmarks.kernel_values_with(
+                    some.clone(),
+                    &self.kernel,
+                    self.level,
+                    (rows, first),
+                    values,
+                );
+                let rows = values.chunks_exact(some.len());
+                for (values, sums) in
+                    rows.zip(decisions[first * machines..].chunks_exact_mut(machines))
+                {
+                    let machines = self.factors.chunks_exact(landmarks);
+                    for (sum, factors) in sums.iter_mut().zip(machines) {
+                        *sum += dot(values, &factors[some.clone()]);
+                    }
+                }
             }
         }
         Ok(())

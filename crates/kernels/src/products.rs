@@ -1,13 +1,16 @@
 //! Products and kernel values of blocks of rows with landmarks.
 //!
-//! Dense parts are a matrix product of `matrixmultiply`. A row's sparse entries each go through the landmarks that have that
+//! Dense parts of landmarks are packed once, and multiplied with rows a panel at a time; products of which neither side stays are
+//! those of `matrixmultiply`. A row's sparse entries each go through the landmarks that have that
 //! feature, so a million features cost no more than the entries that meet.
+
+use std::ops::Range;
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::rows::Rows;
-use crate::simd::Level;
+use crate::simd::{panels, Isa, Level, Work};
 
 /// Multiplications between two looks for interrupts: some ten milliseconds where the processor is slow.
 const BETWEEN_LOOKS: usize = 1 << 27;
@@ -16,6 +19,8 @@ const BETWEEN_LOOKS: usize = 1 << 27;
 #[derive(Debug)]
 pub struct Landmarks {
     rows: Rows,
+    /// The dense parts once more, in panels.
+    packed: Vec<f32>,
     /// Sparse features of any of them, ascending; where the landmarks of each begin; those landmarks and their values.
     features: Vec<u32>,
     starts: Vec<usize>,
@@ -43,6 +48,7 @@ impl Landmarks {
         starts.room(1)?.push(all.len());
         let holders = gathered(all.iter().map(|(_, row, value)| (*row, *value)))?;
         Ok(Self {
+            packed: packed(&rows)?,
             rows,
             features,
             starts,
@@ -52,6 +58,11 @@ impl Landmarks {
 
     pub fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + 4 * self.packed.len() + 8 * self.holders.len()
     }
 
     pub fn into_rows(self) -> Rows {
@@ -66,7 +77,14 @@ impl Landmarks {
         self.rows.is_empty()
     }
 
+    /// Whether kernel values with some of them can be asked for: features are all dense.
+    pub(crate) fn can_be_parted(&self) -> bool {
+        self.features.is_empty()
+    }
+
     /// k(x, z) of rows `first` and some more, as many as `out` holds, with each landmark z: row after row.
+    ///
+    /// Panics where rows are of another width.
     pub fn kernel_values(
         &self,
         kernel: &Kernel,
@@ -75,7 +93,19 @@ impl Landmarks {
         first: usize,
         out: &mut [f32],
     ) {
-        let landmarks = self.len();
+        self.kernel_values_with(0..self.len(), kernel, level, (rows, first), out);
+    }
+
+    /// The same with these landmarks alone: whole panels, where they [can be parted](Self::can_be_parted).
+    pub(crate) fn kernel_values_with(
+        &self,
+        some: Range<usize>,
+        kernel: &Kernel,
+        level: Level,
+        (rows, first): (&Rows, usize),
+        out: &mut [f32],
+    ) {
+        let landmarks = some.len();
         if landmarks == 0 {
             return;
         }
@@ -83,23 +113,33 @@ impl Landmarks {
         let at_once = (BETWEEN_LOOKS / a_row).max(1);
         for (part, out) in out.chunks_mut(at_once * landmarks).enumerate() {
             let (from, count) = (first + part * at_once, out.len() / landmarks);
-            self.products(rows, from, out);
-            let (own, squares) = (&rows.squares()[from..from + count], self.rows.squares());
+            self.products(some.clone(), level, (rows, from), out);
+            let own = &rows.squares()[from..from + count];
+            let squares = &self.rows.squares()[some.clone()];
             kernel.values(level, out, own, squares);
             interrupts::check();
         }
     }
 
-    /// Products of some rows with all landmarks.
-    fn products(&self, rows: &Rows, first: usize, out: &mut [f32]) {
-        let (width, landmarks) = (rows.width(), self.len());
+    /// Products of some rows with some landmarks.
+    fn products(
+        &self,
+        some: Range<usize>,
+        level: Level,
+        (rows, first): (&Rows, usize),
+        out: &mut [f32],
+    ) {
+        let (width, landmarks) = (rows.width(), some.len());
         let count = out.len() / landmarks;
         match width {
             0 => out.fill(0.0),
-            _ => {
-                let dense = &rows.all_dense()[first * width..(first + count) * width];
-                multiply(dense, self.rows.all_dense(), width, out);
-            }
+            _ => level.run(Multiply {
+                rows: &rows.all_dense()[first * width..(first + count) * width],
+                width,
+                packed: &self.packed[some.start * width..][..panels::packed_len(landmarks, width)],
+                others: landmarks,
+                out,
+            }),
         }
         if self.features.is_empty() {
             return;
@@ -120,6 +160,34 @@ impl Landmarks {
                 }
             }
         }
+    }
+}
+
+/// The dense parts of rows in panels.
+fn packed(rows: &Rows) -> Result<Vec<f32>, OutOfMemory> {
+    let width = rows.width();
+    let mut packed = filled(0.0, panels::packed_len(rows.len(), width))?;
+    if width > 0 {
+        panels::pack(rows.all_dense(), width, &mut packed);
+    }
+    Ok(packed)
+}
+
+/// The work of [`panels::multiply`].
+struct Multiply<'a> {
+    rows: &'a [f32],
+    width: usize,
+    packed: &'a [f32],
+    others: usize,
+    out: &'a mut [f32],
+}
+
+impl Work for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        panels::multiply::<K>(self.rows, self.width, self.packed, self.others, self.out);
     }
 }
 

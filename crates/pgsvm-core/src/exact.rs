@@ -30,6 +30,7 @@ mod candidates;
 mod head;
 mod kernel_rows;
 mod outcome;
+mod pairs;
 
 use std::fmt;
 
@@ -48,7 +49,7 @@ use crate::task::problem::Problem;
 pub use outcome::ExactOutcome;
 
 /// Rows of a pass that are decided together.
-const BLOCK: usize = 256;
+const BLOCK: usize = 240;
 
 /// A head, and what the machine of low rank says of its rows.
 pub struct ExactStart {

@@ -33,6 +33,7 @@ pub mod forced;
 mod gather;
 pub mod lanes;
 mod level;
+pub mod panels;
 pub mod products;
 pub mod real;
 pub mod request;

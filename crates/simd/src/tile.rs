@@ -28,7 +28,7 @@ pub fn add<K: Isa>(sums: &mut [[f64; PANEL]], scale: f64, a: &[[f64; PANEL]], b:
 /// Whether this processor has vectors of eight.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn wide() -> bool {
+pub(crate) fn wide() -> bool {
     #[cfg(any(test, feature = "forced"))]
     if super::forced::FORCED.get() == Some(super::forced::Forced::Narrow) {
         return false;

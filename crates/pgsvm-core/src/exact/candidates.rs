@@ -2,25 +2,13 @@
 
 use crate::base::memory::{OutOfMemory, Room as _};
 use crate::exact::kernel_rows::KernelRows;
+use crate::exact::pairs::Pairs;
 use crate::kernels::{Kernel, Landmarks, Rows};
-use crate::simd::{Isa, Level, Work};
+use crate::simd::Level;
 use crate::task::loss::{by_loss, Loss, LossFunction};
 
 /// Candidates whose kernel rows are brought together.
 const MEMBERS: usize = 64;
-/// Pairs that are stepped along between two of these, at most, and while the worst of them violates by this part of the first.
-const STEPS: usize = 128;
-const INNER: f64 = 0.5;
-/// Turns of the two of a pair, at most, and until they violate by no more than this part of the beginning.
-const MOST_TURNS: usize = 30;
-const TURNS_END: f64 = 0.05;
-
-/// A candidate and the amount of its projected gradient.
-#[derive(Debug, Clone, Copy, Default)]
-struct Violator {
-    amount: f64,
-    at: usize,
-}
 
 /// The candidates of a head.
 pub(super) struct Candidates {
@@ -28,7 +16,7 @@ pub(super) struct Candidates {
     level: Level,
     loss: Loss,
     /// What is added to each kernel value: 1 for an intercept.
-    constant: f64,
+    pub(super) constant: f64,
     /// One segment for each round in which candidates came.
     segments: Vec<Landmarks>,
     starts: Vec<usize>,
@@ -40,6 +28,10 @@ pub(super) struct Candidates {
     pub(super) weights: Vec<f32>,
     pub(super) duals: Vec<f32>,
     pub(super) decisions: Vec<f64>,
+    /// The largest dual variable, the dual's own curvature, and k(x, x) with it and the constant.
+    pub(super) highs: Vec<f32>,
+    pub(super) curvatures: Vec<f32>,
+    pub(super) diagonals: Vec<f32>,
 }
 
 /// Primal and dual over the candidates alone.
@@ -77,6 +69,9 @@ impl Candidates {
             weights: Vec::new(),
             duals: Vec::new(),
             decisions: Vec::new(),
+            highs: Vec::new(),
+            curvatures: Vec::new(),
+            diagonals: Vec::new(),
         }
     }
 
@@ -95,8 +90,8 @@ impl Candidates {
 
     /// Bytes that their rows take.
     pub(super) fn bytes(&self) -> usize {
-        let segments = self.segments.iter().map(|segment| segment.rows().bytes());
-        self.coming.bytes() + segments.sum::<usize>() + 28 * self.rows.len()
+        let segments = self.segments.iter().map(Landmarks::bytes);
+        self.coming.bytes() + segments.sum::<usize>() + 48 * self.rows.len()
     }
 
     /// Takes a row of others in, with its side, weight, dual variable and decision.
@@ -114,6 +109,12 @@ impl Candidates {
         self.weights.room(1)?.push(weight);
         self.duals.room(1)?.push(dual);
         self.decisions.room(1)?.push(decision);
+        let conjugate = by_loss!(self.loss, loss => loss.conjugate(f64::from(weight)));
+        self.highs.room(1)?.push(conjugate.high);
+        self.curvatures.room(1)?.push(conjugate.curvature as f32);
+        let own = self.kernel.own_value(f64::from(rows.squares()[at]));
+        let diagonal = own + self.constant + conjugate.curvature;
+        self.diagonals.room(1)?.push(diagonal as f32);
         Ok(())
     }
 
@@ -185,17 +186,6 @@ impl Candidates {
         sums
     }
 
-    /// Adds a multiple of a kernel row to all decisions.
-    fn add(&mut self, kernel_rows: &KernelRows, member: usize, change: f64) {
-        let row = kernel_rows.row(member, self.rows.len());
-        self.level.run(Add {
-            to: &mut self.decisions,
-            row,
-            change,
-            constant: self.constant,
-        });
-    }
-
     /// Some steps along pairs of candidates that violate most. False where none violates.
     pub(super) fn improve(&mut self, kernel_rows: &mut KernelRows) -> Result<bool, OutOfMemory> {
         let members = by_loss!(self.loss, loss => self.working_set(loss, kernel_rows.capacity()))?;
@@ -203,23 +193,16 @@ impl Candidates {
             return Ok(false);
         }
         kernel_rows.bring(&members, self)?;
-        by_loss!(self.loss, loss => self.step_pairs(loss, kernel_rows));
-        Ok(true)
+        Ok(Pairs::new(self, kernel_rows)?.go())
     }
 
-    fn step_pairs<L: LossFunction>(&mut self, loss: L, kernel_rows: &KernelRows) {
-        let mut before = 0.0f64;
-        for step in 0..STEPS {
-            let pair = self.worst_pair(loss, kernel_rows);
-            let worst = pair[0].amount.max(pair[1].amount);
-            if step == 0 {
-                before = worst;
-            }
-            if worst == 0.0 || worst < INNER * before {
-                break;
-            }
-            self.step_pair(loss, kernel_rows, pair);
-        }
+    /// The derivative of -D along a candidate.
+    pub(super) fn gradient(&self, at: usize) -> f64 {
+        let margin = f64::from(self.sides[at]) * self.decisions[at];
+        let weight = f64::from(self.weights[at]);
+        by_loss!(self.loss, loss => {
+            loss.gradient(margin, f64::from(self.duals[at]), &loss.conjugate(weight))
+        })
     }
 
     /// Whether a candidate wants to take from the sum of y a (0) or to add to it (1), and the amount of its projected gradient.
@@ -229,79 +212,6 @@ impl Candidates {
         let margin = side * self.decisions[at];
         let gradient = violation(loss, margin, self.duals[at], self.weights[at]);
         (usize::from(side * gradient < 0.0), gradient.abs())
-    }
-
-    /// Of the candidates whose kernel rows are there, the one that wants most to take from the sum of y a, and the one that wants
-    /// most to add to it.
-    fn worst_pair<L: LossFunction>(&self, loss: L, kernel_rows: &KernelRows) -> [Violator; 2] {
-        let mut worst = [Violator::default(); 2];
-        for at in 0..self.len() {
-            let (way, amount) = self.wish(loss, at);
-            let place = &mut worst[way];
-            if amount > place.amount && kernel_rows.has(at, self.rows.len()) {
-                *place = Violator { amount, at };
-            }
-        }
-        worst
-    }
-
-    /// The dual over two candidates, by turns.
-    fn step_pair<L: LossFunction>(
-        &mut self,
-        loss: L,
-        kernel_rows: &KernelRows,
-        pair: [Violator; 2],
-    ) {
-        // where nobody wants one of them the other one stands for it, and does not move
-        let known = pair[usize::from(pair[0].amount == 0.0)];
-        let both = pair.map(|it| if it.amount > 0.0 { it.at } else { known.at });
-        let value = |one: usize, other: usize| {
-            f64::from(kernel_rows.row(one, self.rows.len())[other]) + self.constant
-        };
-        let shared = value(both[0], both[1]);
-        let block = [
-            [value(both[0], both[0]), shared],
-            [shared, value(both[1], both[1])],
-        ];
-        let mut decisions = both.map(|at| self.decisions[at]);
-        let mut changes = [0.0f64; 2];
-        let enough = TURNS_END * pair[0].amount.max(pair[1].amount);
-        for _ in 0..MOST_TURNS {
-            let mut moved = 0.0f64;
-            for k in 0..2 {
-                if pair[k].amount == 0.0 {
-                    continue;
-                }
-                let (amount, change) = self.step(loss, both[k], decisions[k], block[k][k]);
-                changes[k] += change;
-                decisions[0] += change * block[k][0];
-                decisions[1] += change * block[k][1];
-                moved = moved.max(amount);
-            }
-            if moved <= enough {
-                break;
-            }
-        }
-        for (at, change) in both.into_iter().zip(changes) {
-            if change != 0.0 {
-                self.add(kernel_rows, at, change);
-            }
-        }
-    }
-
-    /// A step of coordinate descent at a candidate of this decision, with k(x, x) of its row: how much it violated, and y times
-    /// how far its dual variable has moved.
-    fn step<L: LossFunction>(&mut self, loss: L, at: usize, decision: f64, own: f64) -> (f64, f64) {
-        let (side, weight, dual) = (f64::from(self.sides[at]), self.weights[at], self.duals[at]);
-        let amount = violation(loss, side * decision, dual, weight);
-        let conjugate = loss.conjugate(f64::from(weight));
-        let bend = (own + conjugate.curvature).max(f64::MIN_POSITIVE);
-        let wanted = loss.advance(f64::from(dual), amount, 1.0 / bend, &conjugate) as f32;
-        if amount == 0.0 || wanted.is_nan() {
-            return (0.0, 0.0);
-        }
-        self.duals[at] = wanted;
-        (amount.abs(), side * (f64::from(wanted) - f64::from(dual)))
     }
 
     /// Those that want to take from the sum of y a, and those that want to add to it, with the amounts of their projected gradients.
@@ -359,24 +269,5 @@ fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f32) -> f
     match held {
         true => 0.0,
         false => gradient,
-    }
-}
-
-/// Adds a multiple of a kernel row.
-struct Add<'a> {
-    to: &'a mut [f64],
-    row: &'a [f32],
-    change: f64,
-    constant: f64,
-}
-
-impl Work for Add<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        for (sum, value) in self.to.iter_mut().zip(self.row) {
-            *sum += self.change * (f64::from(*value) + self.constant);
-        }
     }
 }

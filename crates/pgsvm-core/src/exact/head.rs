@@ -387,7 +387,8 @@ impl Head {
         decisions: &[f32],
         width: usize,
     ) -> Result<f64, ExactError<S, P>> {
-        let row_bytes = 4 * width + 64;
+        // as they come, and in panels
+        let row_bytes = 8 * width + 80;
         let most = job.memory_bytes / 2 / row_bytes;
         let mut counts = [0usize; NEAR.len()];
         for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {
