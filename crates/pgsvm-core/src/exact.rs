@@ -6,8 +6,8 @@
 //! symbols     w = sum of a_j y_j phi(x_j), so f(x) = sum of a_j y_j k(x_j, x) and |w|² = sum of a_i y_i f(x_i)
 //!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
 //!             every weight, as in linear machines here; LIBSVM leaves it out of the norm. p, d, high: task/loss.rs
-//! update      along two candidates at a time, the one that wants most to take from sum of y_i a_i and the one that wants
-//!             most to add to it, by turns; then f of all candidates by the kernel rows of the two
+//! update      along two candidates at a time, the one with the largest projected gradient and the one with which D gains
+//!             most ([`pairs`]); then f of all candidates by the kernel rows of the two
 //! stop        a pass over all rows computes f with every support vector: P, D and the gap are those of the problem itself
 //! ```
 //!
@@ -20,7 +20,7 @@
 //! 3. All rows are gone over. Their gap ends the head, or rows that lose and were no candidates become candidates, while those
 //!    that say nothing are dropped where room is wanted.
 //!
-//! Pairs from both sides: Joachims, *Making large-scale SVM learning practical*, 1999; blocks of kernel rows: Wen, Shi, Li, He,
+//! Pairs: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005; blocks of kernel rows: Wen, Shi, Li, He,
 //! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
 //! cached loops (Matsushima, Vishwanathan, Smola, KDD 2012) with kernel rows.
 //!
