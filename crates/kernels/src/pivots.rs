@@ -45,9 +45,9 @@ pub const BLOCK: usize = 32;
 /// A pivot's residual, as a part of the greatest at the time, at least.
 const CLOSE: f64 = 0.9;
 /// Residuals, as a part of the largest k(x, x), that are no more than what 32 bits lose in kernel values.
-const ROUNDING: f64 = 2e-6;
+pub const ROUNDING: f64 = 2e-6;
 /// Residuals below 0 by so much are not rounding.
-const NEGATIVE: f64 = -1e-3;
+pub const NEGATIVE: f64 = -1e-3;
 /// Rows of the sample that a product takes at a time.
 const ROWS_AT_ONCE: usize = 1024;
 
@@ -102,6 +102,28 @@ pub struct Factor {
     pub(crate) pivots: Vec<usize>,
     /// The part of the trace that is left out.
     pub(crate) left_out: f64,
+}
+
+impl Factor {
+    /// Of landmarks that stood at `pivots`, with K of them = L L' and L's rows one after the other, each as many numbers as
+    /// there are landmarks; None where they are not.
+    pub fn of(
+        kernel: Kernel,
+        landmarks: Rows,
+        lower: Vec<f64>,
+        pivots: Vec<usize>,
+        left_out: f64,
+    ) -> Option<Self> {
+        let rank = landmarks.len();
+        let fits = rank > 0 && lower.len() == rank * rank && pivots.len() == rank;
+        fits.then_some(Self {
+            kernel,
+            landmarks,
+            lower,
+            pivots,
+            left_out,
+        })
+    }
 }
 
 impl Pivots {

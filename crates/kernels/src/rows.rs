@@ -30,6 +30,14 @@ impl Rows {
         }
     }
 
+    /// Makes room for so many more rows and no others; sparse entries find room as they come.
+    pub fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        self.dense.try_reserve_exact(self.width.saturating_mul(rows))?;
+        self.ends.try_reserve_exact(rows)?;
+        self.squares.try_reserve_exact(rows)?;
+        Ok(())
+    }
+
     /// The width that suits rows with so many dense features, features in all and sparse entries a row: all of them where
     /// products of sparse entries would take longer than those of the zeros between them.
     pub fn suitable_width(dense: usize, features: usize, mean_entries: f64) -> usize {

@@ -14,6 +14,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::base::step::Step;
 use crate::cache::{Cache, CacheError, Phase, Statistics};
 use crate::exact::{ExactError, ExactOutcome};
+use crate::interior::{InteriorError, InteriorOutcome, InteriorTerms};
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
@@ -391,6 +392,43 @@ pub enum ExactTrainError<B, E> {
 /// The same for a source and a spool.
 pub type ExactFailure<S, P> =
     ExactTrainError<LowRankFailure<S, P>, ExactError<<S as Source>::Error, <P as Spool>::Error>>;
+
+/// PSVM as published: the machine of low rank only says what the heads are, so one landmark and one pass do for it unless the
+/// goal is to choose C.
+pub fn train_by_interior_point<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: impl Into<Goal>,
+    source: S,
+    spools: [P; 2],
+    settings: Settings,
+    asked: (LowRankJob, InteriorTerms),
+) -> Result<InteriorOutcome, InteriorFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let (asked, terms) = asked;
+    let asked = LowRankJob {
+        keeps_rows: true,
+        ..asked
+    };
+    let (trained, mut source) = train_mapped(problem, goal.into(), source, spools, settings, asked)
+        .map_err(ExactTrainError::Before)?;
+    let none = || ExactTrainError::Before(no_rows());
+    let map = source.take_map().ok_or_else(none)?;
+    let memory = |error| ExactTrainError::Exact(InteriorError::OutOfMemory(error));
+    let solver = trained.trainer.interior_point(&map, &problem, terms);
+    let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
+    drop(trained);
+    while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}
+    solver.finish().map_err(memory)?.ok_or_else(none)
+}
+
+/// Why PSVM came to nothing.
+pub type InteriorFailure<S, P> = ExactTrainError<
+    LowRankFailure<S, P>,
+    InteriorError<<S as Source>::Error, <P as Spool>::Error>,
+>;
 
 /// Why a kernel machine was not trained.
 pub type LowRankFailure<S, P> =

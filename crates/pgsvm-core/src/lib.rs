@@ -33,6 +33,7 @@ pub mod engine;
 mod exact;
 #[cfg(test)]
 mod fixtures;
+mod interior;
 mod linalg;
 pub mod maps;
 pub mod reader;
@@ -53,6 +54,10 @@ pub use pgsvm_kernels as kernels;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
+pub use interior::{
+    InteriorError, InteriorOutcome, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms,
+    MachineTimes, StepState,
+};
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };

@@ -3,6 +3,7 @@
 //! Knows formulas and checked parameters. Must not know weights, caches or passes.
 
 pub mod evaluation;
+pub mod fit;
 pub mod heads;
 pub mod loss;
 pub mod outside;

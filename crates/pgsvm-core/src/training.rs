@@ -30,6 +30,7 @@ pub(crate) mod error;
 mod evaluating;
 mod exactly;
 mod held_out;
+mod interior_point;
 pub(crate) mod log;
 mod run;
 mod schedule;

@@ -64,6 +64,11 @@ impl Lower {
         self.values[start(row / PANEL) + column * PANEL + row % PANEL] = value;
     }
 
+    /// All its numbers, those of panels behind the last row too, in an order that is the same for every matrix of so many rows.
+    pub(crate) fn numbers_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
     /// Multiplies the number in row i and column j by the factors of both.
     pub(crate) fn scale(&mut self, factors: &[f64], times: f64) {
         for panel in 0..self.panels() {

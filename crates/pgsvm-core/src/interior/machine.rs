@@ -1,0 +1,163 @@
+//! A machine: it factors with the others, solves head after head with them, and leaves what is known of its rows. What it does
+//! is the same for threads and for machines that are none.
+
+use std::time::Instant;
+
+use crate::base::memory::{filled, OutOfMemory, Room as _};
+use crate::interior::exchange::{combined, Channels, Combine, Exchange, Halt, MachineTimes};
+use crate::interior::factoring::{factor, Aim, Factored, Share};
+use crate::interior::head::{Head, Rules, Solved, StepState};
+use crate::interior::sums::Normal;
+use crate::kernels::{Factor, Rows};
+use crate::task::heads::HeadSpec;
+use crate::task::report::HeadReport;
+
+/// Rows over all machines whose decisions are kept, about.
+const SAMPLED: usize = 30_000;
+
+/// What a machine is told.
+pub(super) struct Orders {
+    pub(super) aim: Aim,
+    pub(super) rules: Rules,
+    pub(super) specs: Vec<HeadSpec>,
+    /// Rows of all machines.
+    pub(super) rows: usize,
+    pub(super) keep_duals: bool,
+}
+
+/// What the master says on the way.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum News {
+    /// The factor has been made.
+    Factored,
+    /// So many steps of a head have been taken.
+    Stepped(usize, u32, StepState),
+}
+
+/// What is left of a head, of all rows.
+#[derive(Debug)]
+pub(super) struct FoundHead {
+    pub(super) weights: Vec<f64>,
+    pub(super) intercept: f64,
+    pub(super) report: HeadReport,
+    /// C² l e / 2
+    pub(super) bound: f64,
+}
+
+/// What is left of a machine.
+pub(super) struct Left {
+    /// The same of all machines.
+    pub(super) heads: Vec<FoundHead>,
+    pub(super) steps: u32,
+    /// The master's.
+    pub(super) factor: Option<Factor>,
+    pub(super) rests: Vec<f64>,
+    pub(super) trace: f64,
+    /// Of the rows whose decisions are kept their groups; by head their decisions, and if wanted by row the dual variables.
+    pub(super) groups: Vec<u32>,
+    pub(super) decisions: Vec<Vec<f32>>,
+    pub(super) duals: Vec<Vec<f32>>,
+    pub(super) times: MachineTimes,
+}
+
+/// Works to the end.
+pub(super) fn work(
+    orders: &Orders,
+    mut share: Share,
+    mut exchange: Channels,
+    mut tell: impl FnMut(News),
+) -> Result<Left, Halt> {
+    let began = Instant::now();
+    let factored = factor(&orders.aim, &share, &mut exchange)?;
+    tell(News::Factored);
+    share.rows = Rows::new(0);
+    let mut left = Left::new(orders, &share, &exchange)?;
+    let mut normal = Normal::new(factored.rank(), share.len())?;
+    for (number, spec) in orders.specs.iter().enumerate() {
+        let head = Head::new(spec, orders.rules, &share, &factored)?;
+        let most = head.largest_bound();
+        let mut step = 0;
+        let found = head.solve(&mut normal, &mut exchange, |state| {
+            tell(News::Stepped(number, step, *state));
+            step += 1;
+        })?;
+        let most = combined(&mut exchange, [-most], Combine::Least)?[0];
+        let support = found.report.support_vectors as f64;
+        let bound = 0.5 * most * most * support * factored.rest;
+        left.take(orders, found, bound, &exchange)?;
+    }
+    left.trace = factored.trace;
+    left.end(orders, factored, &exchange)?;
+    left.times = exchange.times(began);
+    Ok(left)
+}
+
+/// Of a machine's rows every so many-th of all rows is kept.
+fn sampled(rows: usize, exchange: &impl Exchange) -> impl Fn(&usize) -> bool {
+    let stride = rows.div_ceil(SAMPLED).max(1);
+    let (own, machines) = (exchange.own(), exchange.machines());
+    move |row| (row * machines + own).is_multiple_of(stride)
+}
+
+impl Left {
+    fn new(orders: &Orders, share: &Share, exchange: &Channels) -> Result<Self, OutOfMemory> {
+        let mut groups = Vec::new();
+        for row in (0..share.len()).filter(sampled(orders.rows, exchange)) {
+            groups.room(1)?.push(share.groups[row]);
+        }
+        Ok(Self {
+            heads: Vec::new(),
+            steps: 0,
+            factor: None,
+            rests: Vec::new(),
+            trace: 0.0,
+            groups,
+            decisions: Vec::new(),
+            duals: Vec::new(),
+            times: MachineTimes::default(),
+        })
+    }
+
+    fn take(
+        &mut self,
+        orders: &Orders,
+        found: Solved,
+        bound: f64,
+        exchange: &Channels,
+    ) -> Result<(), OutOfMemory> {
+        let mut decisions = filled(0.0f32, self.groups.len())?;
+        let rows = (0..found.decisions.len()).filter(sampled(orders.rows, exchange));
+        for (out, row) in decisions.iter_mut().zip(rows) {
+            *out = (found.decisions[row] + found.intercept) as f32;
+        }
+        self.decisions.room(1)?.push(decisions);
+        if orders.keep_duals {
+            let mut duals = filled(0.0f32, found.duals.len())?;
+            for (out, dual) in duals.iter_mut().zip(&found.duals) {
+                *out = *dual as f32;
+            }
+            self.duals.room(1)?.push(duals);
+        }
+        self.steps += found.steps;
+        self.heads.room(1)?.push(FoundHead {
+            weights: found.weights,
+            intercept: found.intercept,
+            report: found.report,
+            bound,
+        });
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        orders: &Orders,
+        mut factored: Factored,
+        exchange: &Channels,
+    ) -> Result<(), OutOfMemory> {
+        self.rests = std::mem::take(&mut factored.rests);
+        if exchange.own() == 0 {
+            self.factor = factored.into_factor(orders.aim.kernel)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Machines as threads of this process, and who listens to them. A thread ends when its work is done, when another one has ended
+//! early, or when nobody listens any more: then its next look for interrupts unwinds it.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use crossbeam_channel::{unbounded, Receiver, Sender};
+
+use crate::base::interrupts;
+use crate::interior::exchange::{Channels, Halt};
+use crate::interior::factoring::Share;
+use crate::interior::machine::{work, Left, News, Orders};
+
+/// How long whoever listens waits for news.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+thread_local! {
+    /// Of a machine's thread, whether it is to end.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// What a thread unwinds with that is told to end.
+struct Ended;
+
+/// Ends the thread where it is told to.
+fn look() {
+    let stops = STOP.with_borrow(|stop| stop.as_ref().is_some_and(|it| it.load(Ordering::Relaxed)));
+    if stops {
+        resume_unwind(Box::new(Ended));
+    }
+}
+
+enum Message {
+    News(News),
+    Left(usize, Box<Result<Left, Halt>>),
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// What one hears of machines.
+pub(super) enum Told {
+    Nothing,
+    News(News),
+    /// All have ended, machine by machine.
+    Left(Vec<Left>),
+    /// One has ended early.
+    Halted(Halt),
+}
+
+/// The threads.
+pub(super) struct Machines {
+    stop: Arc<AtomicBool>,
+    messages: Receiver<Message>,
+    threads: Vec<JoinHandle<()>>,
+    left: Vec<Option<Left>>,
+    /// Why the first that says a reason has ended early, and how many have ended.
+    halt: Option<Halt>,
+    ended: usize,
+}
+
+impl Machines {
+    /// One for each share.
+    pub(super) fn start(orders: Orders, shares: Vec<Share>) -> io::Result<Self> {
+        let (sender, messages) = unbounded();
+        let mut machines = Self {
+            stop: Arc::new(AtomicBool::new(false)),
+            messages,
+            threads: Vec::new(),
+            left: shares.iter().map(|_| None).collect(),
+            halt: None,
+            ended: 0,
+        };
+        let orders = Arc::new(orders);
+        let all = Channels::between(shares.len());
+        for (machine, (share, exchange)) in shares.into_iter().zip(all).enumerate() {
+            let (orders, stop) = (Arc::clone(&orders), Arc::clone(&machines.stop));
+            let sender = sender.clone();
+            let run = move || run(machine, &orders, (share, exchange), stop, &sender);
+            let thread = Builder::new().name("machine".into()).spawn(run)?;
+            machines.threads.push(thread);
+        }
+        Ok(machines)
+    }
+
+    /// What has happened, waited for for some milliseconds.
+    pub(super) fn listen(&mut self) -> Told {
+        let Ok(message) = self.messages.recv_timeout(PATIENCE) else {
+            return Told::Nothing;
+        };
+        match message {
+            Message::News(news) => return Told::News(news),
+            Message::Panicked(panic) => resume_unwind(panic),
+            Message::Left(machine, left) => {
+                self.ended += 1;
+                match *left {
+                    Ok(left) => self.left[machine] = Some(left),
+                    // those that say no more than that another has ended do not know why
+                    Err(halt) => {
+                        self.halt = Some(match (self.halt.take(), halt) {
+                            (Some(known), Halt::Left) => known,
+                            (_, halt) => halt,
+                        });
+                    }
+                }
+            }
+        }
+        if self.ended < self.left.len() {
+            return Told::Nothing;
+        }
+        match self.halt.take() {
+            Some(halt) => Told::Halted(halt),
+            None => Told::Left(self.left.drain(..).flatten().collect()),
+        }
+    }
+}
+
+impl Drop for Machines {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // it has caught every panic
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a thread does.
+fn run(
+    machine: usize,
+    orders: &Orders,
+    (share, exchange): (Share, Channels),
+    stop: Arc<AtomicBool>,
+    sender: &Sender<Message>,
+) {
+    STOP.set(Some(stop));
+    interrupts::check_by(look);
+    // nobody may listen any more
+    let say = |message| drop(sender.send(message));
+    let tell = |news| {
+        if machine == 0 {
+            say(Message::News(news));
+        }
+    };
+    let worked = catch_unwind(AssertUnwindSafe(|| work(orders, share, exchange, tell)));
+    match worked {
+        Ok(left) => say(Message::Left(machine, Box::new(left))),
+        Err(panic) if panic.is::<Ended>() => {}
+        Err(panic) => say(Message::Panicked(panic)),
+    }
+}
