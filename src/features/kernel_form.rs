@@ -53,6 +53,9 @@ pub struct KernelForm {
     pub width: usize,
     /// The part of the kernel's trace, on the sample that landmarks were chosen of, which they leave out.
     pub left_out: f64,
+    /// Where the trace is that of all rows: by how much the dual objective can differ from that of the kernel itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
     /// How rows are scaled before they are compared; None where they are divided by their length too, as the feature set
     /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +97,16 @@ impl KernelForm {
             chosen: chosen.to_owned(),
             width: landmarks.width(),
             left_out,
+            bound: None,
             scaling,
+        }
+    }
+
+    /// The same of a machine whose factor is one of all rows.
+    pub fn bounded_by(self, bound: f64) -> Self {
+        Self {
+            bound: Some(bound),
+            ..self
         }
     }
 

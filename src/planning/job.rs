@@ -4,7 +4,7 @@
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
-use crate::request::kernel::KernelTerms;
+use crate::request::kernel::{KernelTerms, Method};
 use crate::request::Terms;
 use crate::targets::labels::LabelValue;
 use bincode::enc::write::Writer;
@@ -13,9 +13,12 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
+    Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
+
+/// Rows that one landmark is chosen of.
+const LEAST_SAMPLE: usize = 2000;
 
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +125,44 @@ impl Job {
         self.cache_bytes / 2
     }
 
+    /// What interior points are to be like, where they solve the kernel machine.
+    pub fn interior_terms(&self) -> Option<InteriorTerms> {
+        match self.kernel?.method {
+            Method::InteriorPoint(asked) => Some(InteriorTerms {
+                machines: asked.machines.unwrap_or(self.trainers),
+                rank: asked.rank,
+                trace_tolerance: asked.trace_tolerance,
+                keep_duals: self.terms.keep_duals,
+                memory_bytes: self.cache_bytes,
+            }),
+            Method::Auto | Method::LowRank | Method::Exact => None,
+        }
+    }
+
+    /// Whether the machine of low rank, which comes first, only says which heads there are: interior points solve them, and
+    /// nothing is chosen on rows held out.
+    pub fn only_begins(&self) -> bool {
+        self.interior_terms().is_some() && !self.plan.holds_out()
+    }
+
+    /// The map of a kernel machine.
+    pub fn low_rank(&self) -> Option<LowRankJob> {
+        let map = self.kernel?.map;
+        let asked = LowRankJob {
+            memory_bytes: self.source_cache_bytes(),
+            ..map
+        };
+        Some(match self.only_begins() {
+            // one landmark does, of so many rows that one of them says something
+            true => LowRankJob {
+                rank: Some(1),
+                least_sample: LEAST_SAMPLE,
+                ..asked
+            },
+            false => asked,
+        })
+    }
+
     /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.
     pub fn source_cache_bytes(&self) -> usize {
         self.cache_bytes / 4
@@ -140,9 +181,18 @@ impl Job {
 
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
+        let passes = match self.only_begins() {
+            true => 1,
+            false => self.terms.max_passes,
+        };
+        self.problem_within(passes)
+    }
+
+    /// The same with so many passes, or steps of an interior point.
+    pub fn problem_within(&self, passes: u32) -> Result<Problem, ProblemError> {
         let terms = &self.terms;
         Problem::new(terms.loss, self.cost(), terms.tolerance)?
-            .with_max_passes(terms.max_passes)?
+            .with_max_passes(passes)?
             .with_intercept(terms.intercept)
             .with_seed(terms.seed)
             .with_timing(self.timing)

@@ -3,22 +3,34 @@
 use crate::base::errors::Failure;
 use crate::features::{word_of, KERNELS};
 use crate::request::options::Choices;
+use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, sql_float};
 use crate::request::Arguments;
 use pgsvm_core::kernels::kernel::MOST_DEGREE;
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
-use pgsvm_core::LowRankJob;
+use pgsvm_core::{InteriorRank, InteriorTerms, LowRankJob};
 
 /// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
 const USUAL_DEGREE: i32 = 3;
 
 /// How a kernel machine is solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
     /// Exactly, up to so many rows as [`MOST_EXACT_ROWS`] says and where memory allows; else by low rank.
     Auto,
     LowRank,
     Exact,
+    /// By interior points on a factor of the kernel matrix of all rows.
+    InteriorPoint(InteriorAsked),
+}
+
+/// What is asked of interior points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InteriorAsked {
+    /// None: as many as there are trainers.
+    pub machines: Option<usize>,
+    pub rank: InteriorRank,
+    pub trace_tolerance: f64,
 }
 
 /// Rows up to which machines are exact where nobody says how they are to be solved.
@@ -46,6 +58,9 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     let spec = KernelSpec::new(kind, given.gamma, degree, given.coef0.unwrap_or(0.0));
     let spec = spec.map_err(refused)?;
     let rank = given.rank.map(checked_rank).transpose()?;
+    if given.solver.as_deref() == Some(INTERIOR_POINT) {
+        return interior_point(given, choices, spec, rank).map(Some);
+    }
     check_belongs(given, choices, kind)?;
     if kind == KernelKind::Linear {
         return Ok(None);
@@ -65,6 +80,58 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
         ..LowRankJob::new(spec)
     };
     Ok(Some(KernelTerms { map, method }))
+}
+
+/// The machine that interior points make. That of low rank before it only says what its heads are, unless it is to choose C.
+fn interior_point(
+    given: &Arguments,
+    choices: &Choices,
+    spec: KernelSpec,
+    rank: Option<usize>,
+) -> Result<KernelTerms, Failure> {
+    // the rank belongs to the factor, whatever the kernel
+    let others = Arguments {
+        rank: None,
+        gamma: given.gamma,
+        degree: given.degree,
+        coef0: given.coef0,
+        ..Arguments::default()
+    };
+    check_belongs(&others, choices, spec.kind())?;
+    check_rest(given, choices)?;
+    let foreign = [
+        ("method", choices.method.is_some()),
+        ("landmarks", choices.landmarks.is_some()),
+    ];
+    if let Some((name, _)) = foreign.into_iter().find(|(_, given)| *given) {
+        return Err(
+            invalid(format!("solver 'interior_point' has no option \"{name}\""))
+                .detail("It chooses its landmarks among all rows, by the factorization that it solves with.")
+                .hint(format!("Leave \"{name}\" out of the options")),
+        );
+    }
+    let rank = match (rank, choices.rank_exponent) {
+        (Some(_), Some(_)) => {
+            return Err(invalid("rank and \"rank_exponent\" both say how many columns there are to be")
+                .hint("Give one of them"))
+        }
+        (Some(rank), None) => InteriorRank::Given(rank),
+        (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
+    };
+    let map = LowRankJob {
+        seed: given.seed.unwrap_or(0) as u32 as u64,
+        keeps_rows: true,
+        ..LowRankJob::new(spec)
+    };
+    let asked = InteriorAsked {
+        machines: choices.machines,
+        rank,
+        trace_tolerance: choices.trace_tolerance.unwrap_or(map.tolerance),
+    };
+    Ok(KernelTerms {
+        map,
+        method: Method::InteriorPoint(asked),
+    })
 }
 
 fn checked_rank(rank: i32) -> Result<usize, Failure> {

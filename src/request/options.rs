@@ -12,7 +12,7 @@ use crate::request::kernel::{Method, METHODS};
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    Compression, LandmarkChoice, Order, Picks, Policy, Problem, Proximal, StopRule, Updates,
+    Compression, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem, Proximal, StopRule, Updates,
 };
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ pub(super) enum Solvers {
     Stream,
     Blocks,
     Block,
+    InteriorPoint,
 }
 
 impl Solvers {
@@ -33,6 +34,7 @@ impl Solvers {
             Self::Stream => Some("'auto' or 'stream'"),
             Self::Blocks => Some("'block' or 'selective_block'"),
             Self::Block => Some("'block'"),
+            Self::InteriorPoint => Some("'interior_point'"),
         }
     }
 }
@@ -64,7 +66,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 27] = [
+static OPTIONS: [Entry; 30] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -176,6 +178,28 @@ static OPTIONS: [Entry; 27] = [
         it.word(&LANDMARKS)
             .map(|landmarks| all.landmarks = Some(landmarks))
     }),
+    entry("machines", Solvers::InteriorPoint, Of::Training, |all, it| {
+        it.number(1, InteriorTerms::MOST_MACHINES, 2)
+            .map(|machines| all.machines = Some(machines as usize))
+    }),
+    entry(
+        "rank_exponent",
+        Solvers::InteriorPoint,
+        Of::Training,
+        |all, it| {
+            it.share(InteriorTerms::POWER)
+                .map(|power| all.rank_exponent = Some(power))
+        },
+    ),
+    entry(
+        "trace_tolerance",
+        Solvers::InteriorPoint,
+        Of::Training,
+        |all, it| {
+            it.share(LowRankJob::DEFAULT_TOLERANCE)
+                .map(|part| all.trace_tolerance = Some(part))
+        },
+    ),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
     }),
@@ -244,6 +268,9 @@ pub(super) struct Choices {
     pub(super) warm_start: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
     pub(super) method: Option<Method>,
+    pub(super) machines: Option<usize>,
+    pub(super) rank_exponent: Option<f64>,
+    pub(super) trace_tolerance: Option<f64>,
 }
 
 impl Choices {
@@ -332,6 +359,19 @@ impl Member<'_> {
                 shown(self.value)
             ))
             .hint("options => '{\"costs\": [0.01, 0.1, 1, 10]}'")
+        })
+    }
+
+    /// A number above 0 and below 1.
+    fn share(&self, usual: f64) -> Result<f64, Failure> {
+        let number = self.value.as_f64().filter(|it| *it > 0.0 && *it < 1.0);
+        number.ok_or_else(|| {
+            invalid(format!(
+                "{} must lie between 0 and 1, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint(format!("options => '{{\"{}\": {usual}}}'", self.name))
         })
     }
 

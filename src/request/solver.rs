@@ -23,6 +23,9 @@ const LOSSES: [(&str, Loss); 2] = [
     ("hinge", Loss::Hinge),
 ];
 
+/// The word for PSVM.
+pub(super) const INTERIOR_POINT: &str = "interior_point";
+
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
@@ -35,6 +38,8 @@ pub struct Terms {
     pub leader: Leader,
     /// Whether the intercept's weight is left out of the norm.
     pub free_intercept: bool,
+    /// Whether interior points on a factor of the kernel matrix solve it.
+    pub interior_point: bool,
     pub proximal: Proximal,
     /// Rounds over a block, for the solvers that have blocks.
     pub inner_rounds: u32,
@@ -56,6 +61,7 @@ impl Terms {
     /// The word for `solver`.
     pub fn solver(&self) -> &'static str {
         match (self.policy, self.leader) {
+            _ if self.interior_point => INTERIOR_POINT,
             (Policy::Cached, Leader::Auto) => "auto",
             (Policy::Cached, Leader::Newton) => "newton",
             _ => self.solver_taken(false),
@@ -65,6 +71,7 @@ impl Terms {
     /// The word for what trained; `newton`: whether that was Newton's method.
     pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
+            _ if self.interior_point => INTERIOR_POINT,
             _ if newton => "newton",
             Policy::Cached | Policy::Paper => "stream",
             Policy::Block => "block",
@@ -76,11 +83,12 @@ impl Terms {
 /// How to go about the optimization problem.
 pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
     // what minimizes one loss only takes that where none is given
+    let solver = given.solver.as_deref().unwrap_or("auto");
     let loss = match (&given.loss, choices.inner) {
         (None, Some(InnerWord::Pegasos)) => Loss::Hinge,
+        (None, _) if solver == INTERIOR_POINT => Loss::Hinge,
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
-    let solver = given.solver.as_deref().unwrap_or("auto");
     Ok(Terms {
         loss,
         intercept: given.intercept.unwrap_or(true),
@@ -90,6 +98,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         policy: choices.policy_of(solver)?,
         leader: choices.leader_of(solver, loss)?,
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
+        interior_point: solver == INTERIOR_POINT,
         proximal: choices.proximal,
         inner_rounds: choices
             .inner_rounds
@@ -148,6 +157,7 @@ impl Choices {
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
             ("newton", Policy::Cached),
+            (INTERIOR_POINT, Policy::Cached),
         ];
         let policy = word("solver", solver, &known)?;
         let this = format!("'{solver}'");
@@ -174,6 +184,10 @@ impl Choices {
                 "solver 'newton' minimizes the squared hinge loss only",
             )
             .hint("loss => 'squared_hinge'")),
+            INTERIOR_POINT if loss != Loss::Hinge => Err(invalid(
+                "solver 'interior_point' minimizes the hinge loss only",
+            )
+            .hint("loss => 'hinge'")),
             "newton" => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
@@ -190,7 +204,14 @@ impl Choices {
         loss: Loss,
         intercept: Option<bool>,
     ) -> Result<bool, Failure> {
-        if self.intercept != Some(InterceptWord::Free) {
+        if solver == INTERIOR_POINT && self.intercept == Some(InterceptWord::Regularized) {
+            return Err(
+                invalid("solver 'interior_point' leaves the intercept out of the norm")
+                    .hint("Leave \"intercept\" out of the options"),
+            );
+        }
+        // whose intercept it is anyway
+        if self.intercept != Some(InterceptWord::Free) || solver == INTERIOR_POINT {
             return Ok(false);
         }
         if intercept == Some(false) {

@@ -11,7 +11,7 @@ use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::Trained;
 use crate::training::validation;
-use pgsvm_core::{Loss, StopReason, StopRule};
+use pgsvm_core::{Loss, MachineTimes, StopReason, StopRule};
 
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
@@ -118,7 +118,7 @@ impl Announcement<'_> {
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver_taken(report.newton),
-            counted(report.passes.into(), "pass"),
+            counted(report.passes.into(), if terms.interior_point { "step" } else { "pass" }),
             self.trained.trainer.report.summary().gap,
             memory(self.trained, self.labelled.cache_bytes),
             processes(self.trained, self.trainers),
@@ -132,6 +132,7 @@ impl Announcement<'_> {
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
         sentences.extend(self.kernel());
+        sentences.extend(self.factored());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
         sentences.extend(self.followed());
@@ -152,6 +153,24 @@ impl Announcement<'_> {
             counted(kernel.landmarks as u64, "landmark"),
             kernel.chosen,
             kernel.left_out
+        ))
+    }
+
+    /// Of interior points the factor that they were solved on, and who did.
+    fn factored(&self) -> Option<String> {
+        let factored = self.trained.factored.as_ref()?;
+        let machines = &factored.machines;
+        let seconds = |of: fn(&MachineTimes) -> f64| machines.iter().map(of).sum::<f64>();
+        Some(format!(
+            "A factor of {} leaves out {:.1e} of the trace over all rows; the dual differs from the kernel's own by at most {:.3e}.\n\
+             {}: {:.2} s of computation, {:.2} s of exchange, {:.2} s of waiting.",
+            counted(factored.columns as u64, "column"),
+            factored.left_out,
+            factored.bound,
+            counted(machines.len() as u64, "machine"),
+            seconds(|times| times.computing),
+            seconds(|times| times.exchanging),
+            seconds(|times| times.waiting),
         ))
     }
 
@@ -398,7 +417,7 @@ fn processes(trained: &Trained, trainers: usize) -> String {
     // rows that stream have one trainer
     let report = &trained.trainer.report;
     // Newton's method sums up in one
-    if trainers > 1 && report.resident && !report.newton {
+    if trainers > 1 && report.resident && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
     }
     text

@@ -64,5 +64,6 @@ fn event_word(event: Event) -> &'static str {
         Event::Verify => "verify",
         Event::Active => "active",
         Event::Block => "block",
+        Event::Factor => "factor",
     }
 }

@@ -9,7 +9,7 @@ use crate::training::failures::{mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::{
-    Cache, CacheError, LandmarkChoice, LowRankJob, LowRankSource, OutOfMemory, Reader, ReaderJob,
+    Cache, CacheError, LandmarkChoice, LowRankSource, OutOfMemory, Reader, ReaderJob,
     ReaderReport, Scaling, Step,
 };
 
@@ -38,17 +38,13 @@ impl AnyReader {
             unit_rows: job.unit_rows,
         };
         let file = || ThrottledSpool::new(SpoolFile::default(), job.spool_rate);
-        Ok(match &job.kernel {
+        Ok(match job.low_rank() {
             None => Self::Rows(Box::new(Reader::new(cache, reads, source, file())?)),
-            Some(kernel) => {
-                let asked = LowRankJob {
-                    memory_bytes: job.source_cache_bytes(),
-                    ..kernel.map
-                };
+            Some(asked) => {
                 let bytes = job.source_cache_bytes();
                 let mapped = LowRankSource::new(source, file(), reads, asked, bytes)?;
                 let reader = Reader::new(cache, reads.of_scaled_rows(), mapped, file())?;
-                Self::Mapped(Box::new(reader), kernel.map.landmarks)
+                Self::Mapped(Box::new(reader), asked.landmarks)
             }
         })
     }

@@ -5,7 +5,7 @@ use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
-    CacheError, ExactError, LowRankError, Problem, ProblemError, ReadError, TrainError,
+    CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError, TrainError,
 };
 
 pub fn other_role_failed() -> ! {
@@ -98,6 +98,35 @@ pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) ->
             (3 * bytes).div_ceil(1 << 20)
         )),
         ExactError::OutOfMemory(error) => error.into(),
+    }
+}
+
+/// Why there are no interior points.
+pub fn interior_failure(
+    error: InteriorError<Failure, Failure>,
+    cache_bytes: usize,
+) -> Failure {
+    match error {
+        InteriorError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
+        InteriorError::Kernel(error) => kernel_failure(error),
+        InteriorError::Room { bytes } => Failure::new(
+            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!(
+                "rows and their factor do not fit the {} kB of pgsvm.cache_size",
+                cache_bytes / 1024
+            ),
+        )
+        .detail("Solver 'interior_point' holds all rows, and 4 bytes a row and column of the factor, on its machines together.")
+        .hint(format!(
+            "SET pgsvm.cache_size = '{}MB', or a smaller rank, or options => '{{\"rank_exponent\": 0.4}}'",
+            bytes.div_ceil(1 << 20)
+        )),
+        InteriorError::Threads => Failure::new(
+            Code::ERRCODE_INSUFFICIENT_RESOURCES,
+            "the system starts no more threads",
+        )
+        .hint("options => '{\"machines\": 1}'"),
+        InteriorError::OutOfMemory(error) => error.into(),
     }
 }
 

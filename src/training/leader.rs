@@ -32,8 +32,11 @@ use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::memory::{copied, gathered};
-use pgsvm_core::{Cache, CacheLayout, ExactOutcome, Phase, Step, Weights};
+use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
+use pgsvm_core::memory::{copied, filled, gathered};
+use pgsvm_core::{
+    Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights,
+};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -120,8 +123,8 @@ impl<'a> Turns<'a> {
         let mut reader = ReaderRole::start(cache(), job, self.planned, following, helpers);
         let mut trainer = TrainerRole::start(cache(), job);
         self.run(&mut reader, &mut trainer, begins);
-        let exact = reader.solve_exactly(job, &trainer);
-        let mut read = reader.leave(exact);
+        let solved = reader.solve_further(job, &trainer);
+        let mut read = reader.leave(solved);
         let fitted = fitted_here(job, &read, &trainer);
         let screening = read.screening.take();
         let rechecked = match screening.filter(|_| !fitted.heads.is_empty()) {
@@ -216,10 +219,75 @@ fn fitted_exactly(job: &Job, found: &ExactOutcome, trainer: &TrainerRole) -> Fit
     }
 }
 
+/// What interior points leave behind, in place of the machine of low rank before them.
+fn fitted_by_interior_points(
+    job: &Job,
+    read: &Collected,
+    found: &InteriorOutcome,
+    trainer: &TrainerRole,
+) -> Fitted {
+    let mut outcome = trainer.outcome();
+    outcome.log = found.continued(&outcome.log).or_raise();
+    let report = &mut outcome.report;
+    report.heads = copied(&found.reports).or_raise();
+    report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());
+    report.passes = found.steps;
+    report.newton = false;
+    let head = |head: usize| {
+        let mut duals = KeptDuals::new(job);
+        let known = found.duals.get(head).into_iter().flatten();
+        known.for_each(|dual| duals.push(*dual));
+        let weights = found.map.fold(found.weights[head].iter().copied()).or_raise();
+        let intercept = found.intercepts[head];
+        let weights = match *found.map.kernel() {
+            Kernel::Linear => hyperplane(job, read, found.map.landmarks().rows(), (&weights, intercept)),
+            _ => factors(&weights, intercept),
+        };
+        TrainedHead { weights, duals }
+    };
+    Fitted {
+        heads: gathered((0..found.reports.len()).map(head)).or_raise(),
+        slacks: None,
+        outcome,
+    }
+}
+
+/// Factors of products with landmarks, added up.
+fn hyperplane(
+    job: &Job,
+    read: &Collected,
+    landmarks: &LandmarkRows,
+    (factors, intercept): (&[f64], f64),
+) -> StoredWeights {
+    let features = (read.outcome.report.features as usize) + read.outcome.dropped.len();
+    let mut sums = filled(0.0, features).or_raise();
+    for (landmark, factor) in factors.iter().enumerate() {
+        for (sum, value) in sums.iter_mut().zip(landmarks.dense(landmark)) {
+            *sum += factor * f64::from(*value);
+        }
+        for [feature, bits] in landmarks.sparse(landmark) {
+            sums[*feature as usize] += factor * f64::from(f32::from_bits(*bits));
+        }
+        check_for_interrupts();
+    }
+    let mut weights = Folding::of(job, &read.outcome, intercept);
+    for (feature, sum) in sums.iter().enumerate() {
+        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
+        weights.push(*sum);
+    }
+    weights.finish()
+}
+
 /// What a trainer in this process leaves behind. The dual variables of screened rows are 0.
 fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
-    if let Some(Machine::Exact(found)) = &read.machine {
-        return fitted_exactly(job, found, trainer);
+    match &read.machine {
+        Some(Machine::Exact(found)) => return fitted_exactly(job, found, trainer),
+        Some(Machine::InteriorPoint(found)) => {
+            return fitted_by_interior_points(job, read, found, trainer)
+        }
+        Some(Machine::LowRank(_)) | None => {}
     }
     let screened = read.screening.as_ref().map_or(&[][..], |it| &it.rows);
     let outcome = trainer.outcome();

@@ -8,10 +8,9 @@ use crate::training::recheck::{Covers, Rechecked};
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
-use pgsvm_core::kernels::LowRank;
-use pgsvm_core::kernels::Rows as LandmarkRows;
+use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{ExactOutcome, HeadReport, Leeways};
+use pgsvm_core::{ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes};
 
 /// A finished training.
 pub struct Trained {
@@ -21,6 +20,8 @@ pub struct Trained {
     pub heads: Vec<TrainedHead>,
     /// Of a kernel machine its landmarks.
     pub landmarks: Option<LandmarkRows>,
+    /// Of interior points what they were solved on.
+    pub factored: Option<Factored>,
     /// Keys and digests of the rows, of a training with a key.
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known.
@@ -52,18 +53,45 @@ pub struct Collected {
     pub screening: Option<Screening>,
 }
 
+/// The factor of a kernel matrix.
+pub struct Factored {
+    pub columns: usize,
+    /// The part of the trace that it leaves out.
+    pub left_out: f64,
+    /// By how much the dual objective can differ from that of the kernel itself, over all heads.
+    pub bound: f64,
+    pub machines: Vec<MachineTimes>,
+}
+
 /// A kernel machine.
 pub enum Machine {
     /// A linear one on what this map makes of rows.
     LowRank(Box<LowRank>),
     Exact(Box<ExactOutcome>),
+    InteriorPoint(Box<InteriorOutcome>),
 }
 
 impl Machine {
-    fn into_landmarks(self) -> LandmarkRows {
+    /// None where it is a hyperplane.
+    fn into_landmarks(self) -> Option<LandmarkRows> {
         match self {
-            Self::LowRank(map) => map.into_landmarks(),
-            Self::Exact(found) => found.landmarks,
+            Self::LowRank(map) => Some(map.into_landmarks()),
+            Self::Exact(found) => Some(found.landmarks),
+            Self::InteriorPoint(found) if *found.map.kernel() == Kernel::Linear => None,
+            Self::InteriorPoint(found) => Some(found.map.into_landmarks()),
+        }
+    }
+
+    /// What is told of interior points.
+    fn factored(&self) -> Option<Factored> {
+        match self {
+            Self::InteriorPoint(found) => Some(Factored {
+                columns: found.map.rank(),
+                left_out: found.map.left_out(),
+                bound: found.bounds.iter().sum(),
+                machines: found.times.clone(),
+            }),
+            Self::LowRank(_) | Self::Exact(_) => None,
         }
     }
 }
@@ -108,7 +136,8 @@ impl Trained {
         };
         Self {
             heads: fitted.heads,
-            landmarks: read.machine.map(Machine::into_landmarks),
+            factored: read.machine.as_ref().and_then(Machine::factored),
+            landmarks: read.machine.and_then(Machine::into_landmarks),
             keys: read.keys,
             followed: read.followed.map(|followed| Followed {
                 rechecked: rechecked.looked_at,

@@ -16,15 +16,17 @@ use crate::reading::rows::RowSource;
 use crate::request::kernel::{Method, MOST_EXACT_ROWS};
 use crate::training::any_reader::{outcome, AnyReader};
 use crate::training::failures::{
-    cache_failure, check_landmarks, exact_failure, other_role_failed, problem_failure,
+    cache_failure, check_landmarks, exact_failure, interior_failure, other_role_failed, problem_failure,
     train_failure,
 };
 use crate::training::outcome::{Collected, Machine};
 use crate::warm_start::following::Following;
+use pgsvm_core::kernels::Kernel;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    check_by, Cache, Duals, ExactError, ExactOutcome, Leeways, Scaling, Start, Step, TrainError,
+    check_by, Cache, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorTerms, LandmarkChoice,
+    Leeways, Scaling, Start, Step, TrainError,
     Trainer, Weights,
 };
 use std::rc::Rc;
@@ -100,13 +102,13 @@ impl ReaderRole {
         self.reader.source().versions().unwrap_or_default()
     }
 
-    /// Gives away all that was read; once the role is done. `exact`: what an exact machine came to.
-    pub fn leave(mut self, exact: Option<ExactOutcome>) -> Collected {
-        let machine = self.take_machine(exact);
+    /// Gives away all that was read; once the role is done. `solved`: the machine that took the place of the one of low rank.
+    pub fn leave(mut self, solved: Option<Machine>) -> Collected {
+        let machine = self.take_machine(solved);
         let mut outcome = self.outcome();
-        outcome.features.kernel = machine.as_ref().map(|machine| {
+        outcome.features.kernel = machine.as_ref().and_then(|machine| {
             let scaling = (!self.unit_rows).then(|| outcome.report.scaling.copied().or_raise());
-            Rc::new(self.form(machine, scaling))
+            self.form(machine, scaling).map(Rc::new)
         });
         let source = self.reader.source_mut();
         Collected {
@@ -122,18 +124,15 @@ impl ReaderRole {
     }
 
     /// The kernel machine, where there is one: its rows are given up.
-    fn take_machine(&mut self, exact: Option<ExactOutcome>) -> Option<Machine> {
+    fn take_machine(&mut self, solved: Option<Machine>) -> Option<Machine> {
         let (rows, _) = self.reader.mapped()?;
         rows.give_up_rows().or_raise();
-        match exact {
-            Some(found) => Some(Machine::Exact(Box::new(found))),
-            None => rows.take_map().map(|map| Machine::LowRank(Box::new(map))),
-        }
+        solved.or_else(|| rows.take_map().map(|map| Machine::LowRank(Box::new(map))))
     }
 
-    /// How the machine is stored.
-    fn form(&mut self, machine: &Machine, scaling: Option<Scaling>) -> KernelForm {
-        match machine {
+    /// How the machine is stored; None where it is a hyperplane.
+    fn form(&mut self, machine: &Machine, scaling: Option<Scaling>) -> Option<KernelForm> {
+        Some(match machine {
             Machine::LowRank(map) => {
                 let chosen = self.reader.mapped().map(|(_, chosen)| chosen);
                 let chosen = chosen.map_or("", |chosen| word_of(chosen, &LANDMARKS));
@@ -146,15 +145,63 @@ impl ReaderRole {
                 (SUPPORT_VECTORS, 0.0),
                 scaling,
             ),
+            Machine::InteriorPoint(found) => {
+                let (kernel, landmarks) = (found.map.kernel(), found.map.landmarks().rows());
+                let told = (word_of(LandmarkChoice::Pivots, &LANDMARKS), found.map.left_out());
+                let form = KernelForm::of(kernel, landmarks, told, scaling);
+                return (*kernel != Kernel::Linear)
+                    .then(|| form.bounded_by(found.bounds.iter().sum()));
+            }
+        })
+    }
+
+    /// Solves the kernel machine that is asked for, where that is another one than the one of low rank that was trained.
+    pub fn solve_further(&mut self, job: &Job, trainer: &TrainerRole) -> Option<Machine> {
+        match job.interior_terms() {
+            Some(terms) => self
+                .solve_by_interior_points(job, terms, trainer)
+                .map(|found| Machine::InteriorPoint(Box::new(found))),
+            None => self
+                .solve_exactly(job, trainer)
+                .map(|found| Machine::Exact(Box::new(found))),
+        }
+    }
+
+    /// PSVM; None where no final heads were trained.
+    fn solve_by_interior_points(
+        &mut self,
+        job: &Job,
+        terms: InteriorTerms,
+        trainer: &TrainerRole,
+    ) -> Option<InteriorOutcome> {
+        let (mapped, _) = self.reader.mapped()?;
+        let problem = job.problem_within(job.terms.max_passes);
+        let problem = problem.map_err(problem_failure).or_raise();
+        let solver = trainer
+            .trainer
+            .interior_point(mapped.map()?, &problem, terms);
+        let mut solver = solver.or_raise()?;
+        check_by(answer);
+        loop {
+            let step = {
+                // it may start threads, which inherit what is blocked
+                let _blocked = signals::Blocked::all();
+                solver.step(mapped)
+            };
+            match step {
+                Ok(Step::Done) => return solver.finish().or_raise(),
+                Ok(_) => check_for_interrupts(),
+                Err(error) => interior_failure(error, self.cache_bytes).raise(),
+            }
         }
     }
 
     /// Solves the machine of low rank that was trained exactly, where that is wanted; None where it stays what it is.
-    pub fn solve_exactly(&mut self, job: &Job, trainer: &TrainerRole) -> Option<ExactOutcome> {
+    fn solve_exactly(&mut self, job: &Job, trainer: &TrainerRole) -> Option<ExactOutcome> {
         let terms = job.kernel?;
         let rows = self.reader.report().or_raise().rows;
         let wanted = match terms.method {
-            Method::LowRank => false,
+            Method::LowRank | Method::InteriorPoint(_) => false,
             Method::Auto => rows <= MOST_EXACT_ROWS,
             Method::Exact => true,
         };

@@ -4,10 +4,10 @@ mod common;
 
 use common::{settings, Numbers};
 use pgsvm_core::engine::{
-    train_by_interior_point, ExactTrainError, InteriorFailure, MemorySpool, OwnedExample,
-    SliceSource, Threads,
+    train_by_interior_point, train_low_rank, ExactTrainError, InteriorFailure, MemorySpool,
+    OwnedExample, SliceSource, Threads,
 };
-use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec, Room, Rows};
+use pgsvm_core::kernels::{Expansion, KernelError, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
     HeadSpec, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss, LowRankJob,
@@ -80,7 +80,6 @@ fn certificates_hold_and_the_balance_is_kept() {
                 let found = found.unwrap();
                 let report = &found.reports[0];
                 let certificate = report.certificate;
-                eprintln!("{kind:?} {c} {tolerance} {report:?} {}", found.steps);
                 assert_eq!(report.stop, Some(StopReason::Tolerance));
                 assert!(certificate.dual <= certificate.primal * (1.0 + 1e-12));
                 assert!(certificate.gap <= tolerance);
@@ -97,4 +96,162 @@ fn certificates_hold_and_the_balance_is_kept() {
             }
         }
     }
+}
+
+/// P and D by hand: decisions as predictions are made, of rows scaled as they were not.
+fn by_hand(found: &InteriorOutcome, head: usize, c: f64, examples: &[OwnedExample]) -> (f64, f64) {
+    let landmarks = found.map.landmarks().rows().copied().unwrap();
+    let factors = found.map.fold(found.weights[head].iter().copied()).unwrap();
+    let intercepts = vec![found.intercepts[head]];
+    let machine = Expansion::new(*found.map.kernel(), landmarks, factors, intercepts);
+    let machine = machine.unwrap().unwrap();
+    let mut rows = Rows::new(2);
+    for example in examples {
+        let values: Vec<f32> = example.dense.iter().map(|x| *x as f32).collect();
+        rows.push(&values, &[]).unwrap();
+    }
+    let mut decisions = Vec::new();
+    machine.decide(&rows, &mut Room::default(), &mut decisions).unwrap();
+    let norm: f64 = found.weights[head].iter().map(|w| w * w).sum();
+    let all = examples.iter().zip(&decisions);
+    let losses = all.map(|(example, decision)| {
+        let side = if example.group == 1 { 1.0 } else { -1.0 };
+        c * f64::from(example.cost) * (1.0 - side * decision).max(0.0)
+    });
+    let duals: f64 = found.duals[head].iter().map(|a| f64::from(*a)).sum();
+    (0.5 * norm + losses.sum::<f64>(), duals - 0.5 * norm)
+}
+
+#[test]
+fn what_predicts_has_the_objectives_that_are_told() {
+    let examples = rings(500, 2, 2);
+    for (kind, c) in [
+        (KernelKind::Rbf, 1.0),
+        (KernelKind::Rbf, 100.0),
+        (KernelKind::Polynomial, 10.0),
+    ] {
+        let spools = [MemorySpool::default(), MemorySpool::default()];
+        let settings = settings(LARGE, Scale::None, Threads::One);
+        let asked = LowRankJob::new(KernelSpec::new(kind, Some(0.5), 2, 1.0).unwrap());
+        let found = train_by_interior_point(
+            problem(1e-6),
+            vec![HeadSpec::binary(c)],
+            SliceSource::new(&examples),
+            spools,
+            settings,
+            (asked, terms(40, 3)),
+        );
+        let found = found.unwrap_or_else(|error| panic!("{error:?}"));
+        let (primal, dual) = by_hand(&found, 0, c, &examples);
+        let told = found.reports[0].certificate;
+        assert!((primal - told.primal).abs() <= 1e-4 * primal, "{primal} {told:?}");
+        assert!((dual - told.dual).abs() <= 1e-4 * primal, "{dual} {told:?}");
+    }
+}
+
+#[test]
+fn without_an_intercept_it_is_what_coordinate_descent_finds() {
+    let examples = rings(400, 2, 3);
+    let problem = problem(1e-5).with_intercept(false);
+    let heads = || vec![HeadSpec::binary(2.0)];
+    let found = solved(problem, heads(), &examples, KernelKind::Rbf, terms(400, 2)).unwrap();
+    let asked = LowRankJob {
+        rank: Some(400),
+        tolerance: 1e-12,
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
+    };
+    let spools = [MemorySpool::default(), MemorySpool::default()];
+    let settings = settings(LARGE, Scale::Standard, Threads::One);
+    let source = SliceSource::new(&examples);
+    let other = train_low_rank(problem, heads(), source, spools, settings, asked);
+    let other = other.unwrap_or_else(|error| panic!("{error}"));
+    let expected = other.trained.trainer.report().unwrap().heads[0].certificate.primal;
+    let primal = found.reports[0].certificate.primal;
+    assert!((primal - expected).abs() <= 1e-4 * expected, "{primal} {expected}");
+}
+
+#[test]
+fn the_number_of_machines_changes_no_more_than_rounding() {
+    let examples = rings(501, 3, 4);
+    let with = |machines| {
+        let terms = terms(50, machines);
+        solved(problem(1e-4), Plan::train(10.0), &examples, KernelKind::Rbf, terms).unwrap()
+    };
+    let alone = with(1);
+    assert_eq!(alone.reports.len(), 3);
+    for machines in [2, 3, 7, 16] {
+        let others = with(machines);
+        assert_eq!(others.map.pivots(), alone.map.pivots());
+        assert_eq!(others.times.len(), machines);
+        let pairs = others.reports.iter().zip(&alone.reports);
+        for (own, one) in pairs {
+            let (own, one) = (own.certificate, one.certificate);
+            assert!((own.primal - one.primal).abs() <= 1e-6 * one.primal);
+            assert!((own.dual - one.dual).abs() <= 1e-6 * one.primal);
+        }
+        for (own, one) in others.intercepts.iter().zip(&alone.intercepts) {
+            assert!((own - one).abs() <= 1e-4);
+        }
+        let (own, one) = (others.fit.as_ref().unwrap(), alone.fit.as_ref().unwrap());
+        assert_eq!((own.rows, one.rows), (501, 501));
+        assert!((own.accuracy() - one.accuracy()).abs() < 0.01);
+    }
+}
+
+#[test]
+fn more_machines_than_rows_and_rows_of_one_class_are_no_trouble() {
+    let few = rings(5, 2, 5);
+    let found = solved(problem(1e-3), vec![HeadSpec::binary(1.0)], &few, KernelKind::Rbf, terms(5, 8));
+    let report = found.unwrap().reports[0];
+    assert!(report.certificate.gap <= 1e-3);
+    let mut same = rings(50, 2, 6);
+    same.iter_mut().for_each(|example| example.group = 1);
+    let heads = vec![HeadSpec::binary(1.0)];
+    let found = solved(problem(1e-3), heads, &same, KernelKind::Rbf, terms(5, 2)).unwrap();
+    assert_eq!(found.reports[0].certificate.primal, 0.0);
+    assert_eq!((found.reports[0].training_accuracy, found.intercepts[0]), (1.0, 1.0));
+}
+
+#[test]
+fn the_trace_ends_it_early_and_what_is_left_bounds_the_difference() {
+    let examples = rings(400, 2, 7);
+    let heads = || vec![HeadSpec::binary(1.0)];
+    let terms = |rank, tolerance| InteriorTerms {
+        trace_tolerance: tolerance,
+        ..terms(rank, 2)
+    };
+    let run = |rank, tolerance| {
+        solved(problem(1e-6), heads(), &examples, KernelKind::Rbf, terms(rank, tolerance)).unwrap()
+    };
+    let (rough, whole) = (run(400, 1e-2), run(400, 1e-9));
+    assert!(rough.map.left_out() <= 1e-2 && rough.map.rank() < 100);
+    let last = rough.rests.last().unwrap() / rough.trace;
+    assert!((last - rough.map.left_out()).abs() <= 1e-12);
+    let apart = (rough.reports[0].certificate.dual - whole.reports[0].certificate.dual).abs();
+    assert!(apart <= rough.bounds[0] && apart > 0.0, "{apart} {:?}", rough.bounds);
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let examples = rings(300, 2, 8);
+    let heads = || vec![HeadSpec::binary(1.0)];
+    let fails = |kind, terms| match solved(problem(1e-3), heads(), &examples, kind, terms) {
+        Err(ExactTrainError::Exact(error)) => error,
+        other => panic!("{:?}", other.map(|it| it.reports)),
+    };
+    let rank = fails(KernelKind::Rbf, terms(301, 2));
+    assert_eq!(rank, InteriorError::Kernel(KernelError::Rank { rank: 301, rows: 300 }));
+    let tight = InteriorTerms {
+        memory_bytes: 100_000,
+        ..terms(100, 2)
+    };
+    let InteriorError::Room { bytes } = fails(KernelKind::Rbf, tight) else {
+        panic!("it found room");
+    };
+    // as much as it says does
+    let enough = InteriorTerms {
+        memory_bytes: bytes,
+        ..tight
+    };
+    assert!(solved(problem(1e-3), heads(), &examples, KernelKind::Rbf, enough).is_ok());
 }

@@ -85,6 +85,8 @@ pub struct LowRankJob {
     pub tolerance: f64,
     /// Of the sample.
     pub seed: u64,
+    /// Rows of the sample at least, of as many as there are.
+    pub least_sample: usize,
     /// For the sample, its factor and the map.
     pub memory_bytes: usize,
     /// Whether the raw rows are kept when they have been mapped, to be gone over again.
@@ -103,6 +105,7 @@ impl LowRankJob {
             rank: None,
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
+            least_sample: 0,
             memory_bytes: Self::DEFAULT_MEMORY,
             keeps_rows: false,
         }
@@ -470,7 +473,7 @@ impl Sampling {
                 rank
             }
         };
-        let mut wanted = rows.min(SAMPLE_TIMES.saturating_mul(rank));
+        let mut wanted = rows.min(SAMPLE_TIMES.saturating_mul(rank).max(job.least_sample));
         while wanted > rank && takes(wanted, rank) > job.memory_bytes {
             wanted = rank.max(wanted - wanted.div_ceil(16));
         }

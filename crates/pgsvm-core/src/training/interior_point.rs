@@ -1,9 +1,11 @@
 //! From a training on a map to interior points over the same rows: the same heads, at the C that was given or chosen.
 
 use crate::base::memory::{OutOfMemory, Room as _};
-use crate::interior::{InteriorSolver, InteriorTerms};
+use crate::interior::{InteriorOutcome, InteriorSolver, InteriorTerms};
 use crate::kernels::LowRank;
 use crate::task::problem::Problem;
+use crate::task::report::{relative_gap, Certificate};
+use crate::training::log::{Event, LogEntry};
 use crate::training::Trainer;
 
 impl Trainer {
@@ -24,5 +26,56 @@ impl Trainer {
         (!specs.is_empty())
             .then(|| InteriorSolver::new(terms, map, problem, specs, rows))
             .transpose()
+    }
+}
+
+impl InteriorOutcome {
+    /// The log of the training before, with an entry for the factor, one for each step, and the certificates at the end. With
+    /// several heads, which are solved one after the other, bounds of all are known from the first step of the last one on.
+    pub fn continued(&self, before: &[LogEntry]) -> Result<Vec<LogEntry>, OutOfMemory> {
+        let mut all = Vec::new();
+        all.room(before.len() + self.log.len() + 1)?.extend_from_slice(before);
+        let Some(last) = before.last() else {
+            return Ok(all);
+        };
+        let mut entry = LogEntry {
+            event: Event::Factor,
+            pass: 0,
+            block: None,
+            heads: self.reports.len() as u32,
+            dual: None,
+            primal: None,
+            gap: None,
+            projected_gradient: None,
+            ..*last
+        };
+        for step in &self.log {
+            entry.seconds = last.seconds + step.seconds;
+            if let (Some((head, _)), Some(state)) = (step.head, step.state) {
+                entry.event = Event::Pass;
+                entry.pass += 1;
+                entry.heads = (self.reports.len() - head) as u32;
+                self.tell(&mut entry, head, (state.primal, state.dual));
+            }
+            all.push(entry);
+        }
+        entry.event = Event::Verify;
+        let certificates = self.reports.iter().map(|report| report.certificate);
+        entry.primal = Some(certificates.clone().map(|it| it.primal).sum());
+        entry.dual = Some(certificates.clone().map(|it| it.dual).sum());
+        entry.gap = Some(certificates.map(|it| it.gap).fold(0.0, f64::max));
+        all.push(entry);
+        Ok(all)
+    }
+
+    /// What is known when this head stands there, and those before it where they ended.
+    fn tell(&self, entry: &mut LogEntry, head: usize, (primal, dual): (f64, f64)) {
+        let ended = self.reports[..head].iter().map(|report| report.certificate);
+        let sum = |of: fn(&Certificate) -> f64| ended.clone().map(|it| of(&it)).sum::<f64>();
+        let gaps = ended.clone().map(|it| it.gap);
+        let is_last = head + 1 == self.reports.len();
+        entry.dual = Some(dual + sum(|it| it.dual));
+        entry.primal = is_last.then(|| primal + sum(|it| it.primal));
+        entry.gap = is_last.then(|| gaps.fold(relative_gap(primal, dual), f64::max));
     }
 }

@@ -29,6 +29,8 @@ pub enum Event {
     Active,
     /// A block of rows.
     Block,
+    /// A factor of the kernel matrix of all rows.
+    Factor,
 }
 
 /// An entry; counts are since the beginning. Of several heads primal and dual are sums.
