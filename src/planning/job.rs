@@ -13,7 +13,8 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
+    Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale,
+    Timing, TrainerReport,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 

@@ -112,8 +112,10 @@ fn interior_point(
     }
     let rank = match (rank, choices.rank_exponent) {
         (Some(_), Some(_)) => {
-            return Err(invalid("rank and \"rank_exponent\" both say how many columns there are to be")
-                .hint("Give one of them"))
+            return Err(invalid(
+                "rank and \"rank_exponent\" both say how many columns there are to be",
+            )
+            .hint("Give one of them"))
         }
         (Some(rank), None) => InteriorRank::Given(rank),
         (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),

@@ -12,7 +12,8 @@ use crate::request::kernel::{Method, METHODS};
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    Compression, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem, Proximal, StopRule, Updates,
+    Compression, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem,
+    Proximal, StopRule, Updates,
 };
 use serde_json::Value;
 
@@ -178,10 +179,15 @@ static OPTIONS: [Entry; 30] = [
         it.word(&LANDMARKS)
             .map(|landmarks| all.landmarks = Some(landmarks))
     }),
-    entry("machines", Solvers::InteriorPoint, Of::Training, |all, it| {
-        it.number(1, InteriorTerms::MOST_MACHINES, 2)
-            .map(|machines| all.machines = Some(machines as usize))
-    }),
+    entry(
+        "machines",
+        Solvers::InteriorPoint,
+        Of::Training,
+        |all, it| {
+            it.number(1, InteriorTerms::MOST_MACHINES, 2)
+                .map(|machines| all.machines = Some(machines as usize))
+        },
+    ),
     entry(
         "rank_exponent",
         Solvers::InteriorPoint,

@@ -118,7 +118,10 @@ impl Announcement<'_> {
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver_taken(report.newton),
-            counted(report.passes.into(), if terms.interior_point { "step" } else { "pass" }),
+            counted(
+                report.passes.into(),
+                if terms.interior_point { "step" } else { "pass" }
+            ),
             self.trained.trainer.report.summary().gap,
             memory(self.trained, self.labelled.cache_bytes),
             processes(self.trained, self.trainers),
@@ -324,7 +327,7 @@ impl Announcement<'_> {
     fn advice(&self, troubles: &[Trouble], auc: Option<f64>) -> String {
         let request = self.request;
         let mut tries = Vec::new();
-        if request.terms.loss == Loss::Hinge {
+        if request.terms.loss == Loss::Hinge && !request.terms.interior_point {
             tries.push("loss => 'squared_hinge'");
         }
         let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);

@@ -9,8 +9,8 @@ use crate::training::failures::{mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::{
-    Cache, CacheError, LandmarkChoice, LowRankSource, OutOfMemory, Reader, ReaderJob,
-    ReaderReport, Scaling, Step,
+    Cache, CacheError, LandmarkChoice, LowRankSource, OutOfMemory, Reader, ReaderJob, ReaderReport,
+    Scaling, Step,
 };
 
 type File = ThrottledSpool<SpoolFile>;

@@ -5,7 +5,8 @@ use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
-    CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError, TrainError,
+    CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError,
+    TrainError,
 };
 
 pub fn other_role_failed() -> ! {
@@ -102,10 +103,7 @@ pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) ->
 }
 
 /// Why there are no interior points.
-pub fn interior_failure(
-    error: InteriorError<Failure, Failure>,
-    cache_bytes: usize,
-) -> Failure {
+pub fn interior_failure(error: InteriorError<Failure, Failure>, cache_bytes: usize) -> Failure {
     match error {
         InteriorError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
         InteriorError::Kernel(error) => kernel_failure(error),

@@ -34,9 +34,7 @@ use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
-use pgsvm_core::{
-    Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights,
-};
+use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -237,10 +235,18 @@ fn fitted_by_interior_points(
         let mut duals = KeptDuals::new(job);
         let known = found.duals.get(head).into_iter().flatten();
         known.for_each(|dual| duals.push(*dual));
-        let weights = found.map.fold(found.weights[head].iter().copied()).or_raise();
+        let weights = found
+            .map
+            .fold(found.weights[head].iter().copied())
+            .or_raise();
         let intercept = found.intercepts[head];
         let weights = match *found.map.kernel() {
-            Kernel::Linear => hyperplane(job, read, found.map.landmarks().rows(), (&weights, intercept)),
+            Kernel::Linear => hyperplane(
+                job,
+                read,
+                found.map.landmarks().rows(),
+                (&weights, intercept),
+            ),
             _ => factors(&weights, intercept),
         };
         TrainedHead { weights, duals }

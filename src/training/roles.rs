@@ -16,8 +16,8 @@ use crate::reading::rows::RowSource;
 use crate::request::kernel::{Method, MOST_EXACT_ROWS};
 use crate::training::any_reader::{outcome, AnyReader};
 use crate::training::failures::{
-    cache_failure, check_landmarks, exact_failure, interior_failure, other_role_failed, problem_failure,
-    train_failure,
+    cache_failure, check_landmarks, exact_failure, interior_failure, other_role_failed,
+    problem_failure, train_failure,
 };
 use crate::training::outcome::{Collected, Machine};
 use crate::warm_start::following::Following;
@@ -25,9 +25,8 @@ use pgsvm_core::kernels::Kernel;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    check_by, Cache, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorTerms, LandmarkChoice,
-    Leeways, Scaling, Start, Step, TrainError,
-    Trainer, Weights,
+    check_by, Cache, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorTerms,
+    LandmarkChoice, Leeways, Scaling, Start, Step, TrainError, Trainer, Weights,
 };
 use std::rc::Rc;
 
@@ -147,7 +146,10 @@ impl ReaderRole {
             ),
             Machine::InteriorPoint(found) => {
                 let (kernel, landmarks) = (found.map.kernel(), found.map.landmarks().rows());
-                let told = (word_of(LandmarkChoice::Pivots, &LANDMARKS), found.map.left_out());
+                let told = (
+                    word_of(LandmarkChoice::Pivots, &LANDMARKS),
+                    found.map.left_out(),
+                );
                 let form = KernelForm::of(kernel, landmarks, told, scaling);
                 return (*kernel != Kernel::Linear)
                     .then(|| form.bounded_by(found.bounds.iter().sum()));

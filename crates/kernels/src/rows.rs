@@ -32,7 +32,8 @@ impl Rows {
 
     /// Makes room for so many more rows and no others; sparse entries find room as they come.
     pub fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
-        self.dense.try_reserve_exact(self.width.saturating_mul(rows))?;
+        self.dense
+            .try_reserve_exact(self.width.saturating_mul(rows))?;
         self.ends.try_reserve_exact(rows)?;
         self.squares.try_reserve_exact(rows)?;
         Ok(())

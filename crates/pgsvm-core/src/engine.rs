@@ -425,10 +425,8 @@ where
 }
 
 /// Why PSVM came to nothing.
-pub type InteriorFailure<S, P> = ExactTrainError<
-    LowRankFailure<S, P>,
-    InteriorError<<S as Source>::Error, <P as Spool>::Error>,
->;
+pub type InteriorFailure<S, P> =
+    ExactTrainError<LowRankFailure<S, P>, InteriorError<<S as Source>::Error, <P as Spool>::Error>>;
 
 /// Why a kernel machine was not trained.
 pub type LowRankFailure<S, P> =

@@ -232,7 +232,10 @@ impl InteriorSolver {
         if rank > rows {
             return Err(InteriorError::Kernel(KernelError::Rank { rank, rows }));
         }
-        let held: usize = shares.iter().map(|share| share.rows.bytes() + 8 * share.len()).sum();
+        let held: usize = shares
+            .iter()
+            .map(|share| share.rows.bytes() + 8 * share.len())
+            .sum();
         let all = (held as f64 / (*dealt).max(1) as f64 * rows as f64) as usize;
         let factor = rows.saturating_mul(4 * rank + 12) + Head::bytes(rows);
         let matrices = self.terms.machines * Normal::bytes(rank) + LowRank::bytes(rank);

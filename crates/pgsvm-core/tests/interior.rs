@@ -111,7 +111,9 @@ fn by_hand(found: &InteriorOutcome, head: usize, c: f64, examples: &[OwnedExampl
         rows.push(&values, &[]).unwrap();
     }
     let mut decisions = Vec::new();
-    machine.decide(&rows, &mut Room::default(), &mut decisions).unwrap();
+    machine
+        .decide(&rows, &mut Room::default(), &mut decisions)
+        .unwrap();
     let norm: f64 = found.weights[head].iter().map(|w| w * w).sum();
     let all = examples.iter().zip(&decisions);
     let losses = all.map(|(example, decision)| {
@@ -144,7 +146,10 @@ fn what_predicts_has_the_objectives_that_are_told() {
         let found = found.unwrap_or_else(|error| panic!("{error:?}"));
         let (primal, dual) = by_hand(&found, 0, c, &examples);
         let told = found.reports[0].certificate;
-        assert!((primal - told.primal).abs() <= 1e-4 * primal, "{primal} {told:?}");
+        assert!(
+            (primal - told.primal).abs() <= 1e-4 * primal,
+            "{primal} {told:?}"
+        );
         assert!((dual - told.dual).abs() <= 1e-4 * primal, "{dual} {told:?}");
     }
 }
@@ -165,9 +170,14 @@ fn without_an_intercept_it_is_what_coordinate_descent_finds() {
     let source = SliceSource::new(&examples);
     let other = train_low_rank(problem, heads(), source, spools, settings, asked);
     let other = other.unwrap_or_else(|error| panic!("{error}"));
-    let expected = other.trained.trainer.report().unwrap().heads[0].certificate.primal;
+    let expected = other.trained.trainer.report().unwrap().heads[0]
+        .certificate
+        .primal;
     let primal = found.reports[0].certificate.primal;
-    assert!((primal - expected).abs() <= 1e-4 * expected, "{primal} {expected}");
+    assert!(
+        (primal - expected).abs() <= 1e-4 * expected,
+        "{primal} {expected}"
+    );
 }
 
 #[test]
@@ -175,7 +185,14 @@ fn the_number_of_machines_changes_no_more_than_rounding() {
     let examples = rings(501, 3, 4);
     let with = |machines| {
         let terms = terms(50, machines);
-        solved(problem(1e-4), Plan::train(10.0), &examples, KernelKind::Rbf, terms).unwrap()
+        solved(
+            problem(1e-4),
+            Plan::train(10.0),
+            &examples,
+            KernelKind::Rbf,
+            terms,
+        )
+        .unwrap()
     };
     let alone = with(1);
     assert_eq!(alone.reports.len(), 3);
@@ -201,7 +218,13 @@ fn the_number_of_machines_changes_no_more_than_rounding() {
 #[test]
 fn more_machines_than_rows_and_rows_of_one_class_are_no_trouble() {
     let few = rings(5, 2, 5);
-    let found = solved(problem(1e-3), vec![HeadSpec::binary(1.0)], &few, KernelKind::Rbf, terms(5, 8));
+    let found = solved(
+        problem(1e-3),
+        vec![HeadSpec::binary(1.0)],
+        &few,
+        KernelKind::Rbf,
+        terms(5, 8),
+    );
     let report = found.unwrap().reports[0];
     assert!(report.certificate.gap <= 1e-3);
     let mut same = rings(50, 2, 6);
@@ -209,7 +232,10 @@ fn more_machines_than_rows_and_rows_of_one_class_are_no_trouble() {
     let heads = vec![HeadSpec::binary(1.0)];
     let found = solved(problem(1e-3), heads, &same, KernelKind::Rbf, terms(5, 2)).unwrap();
     assert_eq!(found.reports[0].certificate.primal, 0.0);
-    assert_eq!((found.reports[0].training_accuracy, found.intercepts[0]), (1.0, 1.0));
+    assert_eq!(
+        (found.reports[0].training_accuracy, found.intercepts[0]),
+        (1.0, 1.0)
+    );
 }
 
 #[test]
@@ -221,14 +247,25 @@ fn the_trace_ends_it_early_and_what_is_left_bounds_the_difference() {
         ..terms(rank, 2)
     };
     let run = |rank, tolerance| {
-        solved(problem(1e-6), heads(), &examples, KernelKind::Rbf, terms(rank, tolerance)).unwrap()
+        solved(
+            problem(1e-6),
+            heads(),
+            &examples,
+            KernelKind::Rbf,
+            terms(rank, tolerance),
+        )
+        .unwrap()
     };
     let (rough, whole) = (run(400, 1e-2), run(400, 1e-9));
     assert!(rough.map.left_out() <= 1e-2 && rough.map.rank() < 100);
     let last = rough.rests.last().unwrap() / rough.trace;
     assert!((last - rough.map.left_out()).abs() <= 1e-12);
     let apart = (rough.reports[0].certificate.dual - whole.reports[0].certificate.dual).abs();
-    assert!(apart <= rough.bounds[0] && apart > 0.0, "{apart} {:?}", rough.bounds);
+    assert!(
+        apart <= rough.bounds[0] && apart > 0.0,
+        "{apart} {:?}",
+        rough.bounds
+    );
 }
 
 #[test]
@@ -240,7 +277,13 @@ fn what_cannot_be_done_is_said() {
         other => panic!("{:?}", other.map(|it| it.reports)),
     };
     let rank = fails(KernelKind::Rbf, terms(301, 2));
-    assert_eq!(rank, InteriorError::Kernel(KernelError::Rank { rank: 301, rows: 300 }));
+    assert_eq!(
+        rank,
+        InteriorError::Kernel(KernelError::Rank {
+            rank: 301,
+            rows: 300
+        })
+    );
     let tight = InteriorTerms {
         memory_bytes: 100_000,
         ..terms(100, 2)

@@ -148,11 +148,7 @@ struct Factoring<'a> {
 }
 
 impl<'a> Factoring<'a> {
-    fn new<E: Exchange>(
-        aim: &'a Aim,
-        share: &'a Share,
-        exchange: &mut E,
-    ) -> Result<Self, Halt> {
+    fn new<E: Exchange>(aim: &'a Aim, share: &'a Share, exchange: &mut E) -> Result<Self, Halt> {
         let mut residuals = Vec::new();
         residuals.room(share.len())?;
         for (row, square) in share.rows.squares().iter().enumerate() {

@@ -27,6 +27,7 @@ use crate::interior::exchange::{combined, zeroed, Combine, Exchange, Halt};
 use crate::interior::factoring::{Factored, Share};
 use crate::interior::sums::{Decide, Gather, Normal};
 use crate::simd::Level;
+use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
 use crate::task::report::{Certificate, HeadReport, StopReason};
 
@@ -73,6 +74,14 @@ pub(super) struct Solved {
     /// By row of this machine.
     pub(super) duals: Vec<f64>,
     pub(super) decisions: Vec<f64>,
+}
+
+/// Where entries of a feasible a go that go to a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    AtBounds,
+    /// They stay where they are.
+    Between,
 }
 
 /// A head under way on a machine.
@@ -172,27 +181,43 @@ impl<'a> Head<'a> {
         mut log: impl FnMut(&StepState),
     ) -> Result<Solved, Halt> {
         if !self.begin(exchange)? {
-            return self.settle(exchange, 0, Some(StopReason::Tolerance)).map(|(_, found)| found);
+            return self.settle(Ends::AtBounds, 0, exchange);
         }
         let (mut steps, mut short) = (0, 0);
         loop {
             let gap = self.look(exchange)?;
             log(&self.state);
-            let balanced = self.state.balance <= self.rules.tolerance * 1e-3 * self.state.primal.abs().max(1.0);
-            let met = self.state.residual <= self.rules.tolerance * self.rows.sqrt();
-            let near = self.state.surrogate <= self.rules.tolerance && balanced && met;
-            if near {
-                let (arrived, found) = self.settle(exchange, steps, None)?;
-                if arrived {
+            if self.is_near() {
+                let found = self.settle(Ends::AtBounds, steps, exchange)?;
+                if found.report.stop == Some(StopReason::Tolerance) {
                     return Ok(found);
                 }
             }
             if steps == self.rules.max_steps || short == STUCK_STEPS || gap == 0.0 {
-                return self.settle(exchange, steps, Some(StopReason::MaxPasses)).map(|(_, found)| found);
+                return self.give_up(steps, exchange);
             }
             let length = self.step(gap, normal, exchange)?;
             steps += 1;
             short = if length < STUCK { short + 1 } else { 0 };
+        }
+    }
+
+    /// Whether surrogate gap and residuals are within the tolerance.
+    fn is_near(&self) -> bool {
+        let (tolerance, state) = (self.rules.tolerance, &self.state);
+        state.surrogate <= tolerance
+            && state.residual <= tolerance * self.rows.sqrt()
+            && state.balance <= 1e-3 * tolerance * state.primal.max(1.0)
+    }
+
+    /// What there is where it comes no nearer: entries at bounds, unless that is worse than those between them.
+    fn give_up<E: Exchange>(mut self, steps: u32, exchange: &mut E) -> Result<Solved, Halt> {
+        let at_bounds = self.settle(Ends::AtBounds, steps, exchange)?;
+        let between = self.settle(Ends::Between, steps, exchange)?;
+        let gap = |found: &Solved| found.report.certificate.gap;
+        match gap(&between) < gap(&at_bounds) {
+            true => Ok(between),
+            false => Ok(at_bounds),
         }
     }
 
@@ -237,7 +262,11 @@ impl<'a> Head<'a> {
         let own = [self.a.iter().sum()];
         let [linear] = combined(exchange, own, Combine::Sum)?;
         let square = square(&self.w);
-        let times = if square > linear { linear / square } else { 1.0 };
+        let times = if square > linear {
+            linear / square
+        } else {
+            1.0
+        };
         self.a.iter_mut().for_each(|a| *a *= times);
         self.w.iter_mut().for_each(|w| *w *= times);
         self.decide()?;
@@ -289,7 +318,11 @@ impl<'a> Head<'a> {
             dual: linear - half,
             surrogate: gap / primal,
             residual: residual.sqrt(),
-            balance: if self.rules.intercept { balance.abs() } else { 0.0 },
+            balance: if self.rules.intercept {
+                balance.abs()
+            } else {
+                0.0
+            },
         };
         Ok(gap)
     }
@@ -396,43 +429,45 @@ impl<'a> Head<'a> {
         self.nu += length * shift;
     }
 
-    /// A feasible a, with w and b and what they come to; whether that is within the tolerance. Takes the vectors of it along
-    /// only where it ends, which `stop` decides or the gap.
+    /// A feasible a, with w and b and what they come to. Its own point stays what it is.
     fn settle<E: Exchange>(
         &mut self,
-        exchange: &mut E,
+        ends: Ends,
         steps: u32,
-        stop: Option<StopReason>,
-    ) -> Result<(bool, Solved), Halt> {
+        exchange: &mut E,
+    ) -> Result<Solved, Halt> {
         let kept = (
             std::mem::take(&mut self.a),
             std::mem::take(&mut self.w),
             std::mem::take(&mut self.decisions),
         );
-        self.a = self.feasible(&kept.0, exchange)?;
+        self.a = self.feasible(ends, &kept.0, exchange)?;
         self.decisions = filled(0.0, self.count())?;
         self.weigh(exchange)?;
         self.decide()?;
         let intercept = self.intercept(exchange)?;
         let mut report = self.report(intercept, exchange)?;
-        let arrived = report.certificate.gap <= self.rules.tolerance;
-        report.stop = match arrived {
-            true => Some(StopReason::Tolerance),
-            false => stop,
-        };
-        let found = Solved {
+        report.stop = Some(match report.certificate.gap <= self.rules.tolerance {
+            true => StopReason::Tolerance,
+            false => StopReason::MaxPasses,
+        });
+        Ok(Solved {
             duals: std::mem::replace(&mut self.a, kept.0),
             weights: std::mem::replace(&mut self.w, kept.1),
             decisions: std::mem::replace(&mut self.decisions, kept.2),
             intercept,
             report,
             steps,
-        };
-        Ok((arrived, found))
+        })
     }
 
     /// Entries that go to a bound at it, and y'a = 0.
-    fn feasible<E: Exchange>(&mut self, a: &[f64], exchange: &mut E) -> Result<Vec<f64>, Halt> {
+    fn feasible<E: Exchange>(
+        &mut self,
+        ends: Ends,
+        a: &[f64],
+        exchange: &mut E,
+    ) -> Result<Vec<f64>, Halt> {
         let most = a.iter().copied().fold(0.0, f64::max);
         let [most] = combined(exchange, [-most], Combine::Least)?;
         let most = -most;
@@ -444,10 +479,9 @@ impl<'a> Head<'a> {
                 continue;
             }
             // of the two that are 0 in the limit, which is nearer
-            let (at_0, at_bound) = (
-                own < most * self.xi[row],
-                bound - own < bound * self.lambda[row],
-            );
+            let rounds = ends == Ends::AtBounds;
+            let at_0 = rounds && own < most * self.xi[row];
+            let at_bound = rounds && bound - own < bound * self.lambda[row];
             self.between[row] = !at_0 && !at_bound;
             found[row] = match (at_0, at_bound) {
                 (true, _) => 0.0,
@@ -516,15 +550,15 @@ impl<'a> Head<'a> {
             }
             let decision = self.decisions[row] + b;
             let margin = side * decision;
+            let right = right_side(margin, side);
             sums[0] += a;
             sums[1] += self.bounds[row] * (1.0 - margin).max(0.0);
-            sums[2] += f64::from(u8::from(margin > 0.0));
+            sums[2] += f64::from(u8::from(right));
             sums[3] += if margin == 0.0 { side } else { 0.0 };
             sums[4] += f64::from(u8::from(a > 0.0));
             sums[5] += 1.0;
         }
-        let [linear, losses, right, ties, support, rows] =
-            combined(exchange, sums, Combine::Sum)?;
+        let [linear, losses, right, ties, support, rows] = combined(exchange, sums, Combine::Sum)?;
         let half = 0.5 * square(&self.w);
         Ok(HeadReport {
             certificate: Certificate::of(half + losses, linear - half),

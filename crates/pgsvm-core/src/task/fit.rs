@@ -29,7 +29,7 @@ pub(crate) fn fit<'a>(
         auc: None,
         deviation: 0.0,
     };
-    count(&mut fit, decisions, groups, &class)?;
+    count(&mut fit, decisions, groups, class)?;
     fit.deviation = decisions
         .iter()
         .map(|all| deviation(all))

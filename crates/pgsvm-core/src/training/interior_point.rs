@@ -34,7 +34,8 @@ impl InteriorOutcome {
     /// several heads, which are solved one after the other, bounds of all are known from the first step of the last one on.
     pub fn continued(&self, before: &[LogEntry]) -> Result<Vec<LogEntry>, OutOfMemory> {
         let mut all = Vec::new();
-        all.room(before.len() + self.log.len() + 1)?.extend_from_slice(before);
+        all.room(before.len() + self.log.len() + 1)?
+            .extend_from_slice(before);
         let Some(last) = before.last() else {
             return Ok(all);
         };
