@@ -225,7 +225,7 @@ fn fitted_by_interior_points(
     trainer: &TrainerRole,
 ) -> Fitted {
     let mut outcome = trainer.outcome();
-    outcome.log = found.continued(&outcome.log).or_raise();
+    outcome.log = found.continued(&outcome.log, job.only_begins()).or_raise();
     let report = &mut outcome.report;
     report.heads = copied(&found.reports).or_raise();
     report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());

@@ -21,6 +21,20 @@ pub struct Arrays {
 }
 
 impl Arrays {
+    /// Rows of so many values, one after the other, of these classes.
+    pub fn of(class: Vec<u32>, features: usize, dense: Vec<f32>) -> Self {
+        Self {
+            class,
+            features,
+            dense,
+            offset: Vec::new(),
+            index: Vec::new(),
+            value: Vec::new(),
+            next: 0,
+            row: Vec::new(),
+        }
+    }
+
     /// Reads a folder; class ids come from the file `labels`, where -1 means 0.
     pub fn load(folder: &Path, features: usize, labels: &str) -> Result<Self> {
         let read =

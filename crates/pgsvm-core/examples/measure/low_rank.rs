@@ -2,7 +2,10 @@
 
 use pgsvm_core::engine::MemorySpool;
 use pgsvm_core::kernels::{Expansion, KernelKind, KernelSpec, Room, Rows};
-use pgsvm_core::{LandmarkChoice, LowRankJob, LowRankSource, Problem, Source, Step, Trainer};
+use pgsvm_core::{
+    InteriorRank, InteriorTerms, LandmarkChoice, LowRankJob, LowRankSource, Problem, Source, Step,
+    Trainer,
+};
 
 use crate::arrays::Arrays;
 use crate::clock::Clock;
@@ -18,6 +21,11 @@ pub struct Asked {
     pub test: Option<String>,
     /// Bytes for the exact method, where that is to follow.
     pub exact: Option<usize>,
+    /// The same of PSVM.
+    pub interior: Option<InteriorTerms>,
+    /// Its steps at most, and whether coordinate descent is to solve the same on its factor.
+    pub steps: u32,
+    pub beside: bool,
 }
 
 /// None where no kernel is named.
@@ -37,6 +45,7 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
     let degree = options.number("degree", 3)?;
     let kernel = KernelSpec::new(kind, gamma, degree, options.number("coef0", 0.0)?)?;
     let exact = options.take("exact").map(|it| it.parse()).transpose()?;
+    let interior = interior(options)?;
     let rank = options.take("rank").map(|rank| rank.parse()).transpose()?;
     let job = LowRankJob {
         rank,
@@ -48,7 +57,7 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
             Some("centres") => LandmarkChoice::Centres,
             Some(other) => return Err(format!("unknown landmarks {other}").into()),
         },
-        keeps_rows: exact.is_some(),
+        keeps_rows: exact.is_some() || interior.is_some(),
         ..LowRankJob::new(kernel)
     };
     Ok(Some(Asked {
@@ -56,6 +65,25 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
         raw_cache: options.number("raw_cache", 2_000_000_000)?,
         test: options.take("test"),
         exact,
+        interior,
+        steps: options.number("steps", InteriorTerms::MOST_STEPS)?,
+        beside: options.number("beside", 0)? == 1,
+    }))
+}
+
+/// PSVM, where its number of machines is given.
+fn interior(options: &mut Options) -> Result<Option<InteriorTerms>> {
+    let power = options.number("exponent", InteriorTerms::POWER)?;
+    let rank = options.take("columns").map(|it| it.parse()).transpose()?;
+    let trace_tolerance = options.number("factor_trace", LowRankJob::DEFAULT_TOLERANCE)?;
+    let memory_bytes = options.number("interior_memory", 4 << 30)?;
+    let machines = options.take("interior").map(|it| it.parse()).transpose()?;
+    Ok(machines.map(|machines| InteriorTerms {
+        machines,
+        rank: rank.map_or(InteriorRank::Power(power), InteriorRank::Given),
+        trace_tolerance,
+        keep_duals: false,
+        memory_bytes,
     }))
 }
 
@@ -136,8 +164,8 @@ fn accuracy(
     share_right(&machine.ok_or("weights and landmarks do not fit")?, test)
 }
 
-/// How many of these rows the first machine decides rightly.
-fn share_right(machine: &Expansion, mut test: Arrays) -> Result<f64> {
+/// How many of these rows a machine decides rightly, or of several classes that of the right one with the greatest decision.
+pub fn share_right(machine: &Expansion, mut test: Arrays) -> Result<f64> {
     let (mut room, mut decisions) = (Room::default(), Vec::new());
     let (mut right, mut all, mut more) = (0usize, 0usize, true);
     while more {
@@ -156,9 +184,12 @@ fn share_right(machine: &Expansion, mut test: Arrays) -> Result<f64> {
             })
             .map_err(debug)?;
         machine.decide(&rows, &mut room, &mut decisions)?;
-        let fits = |(class, decision): (&u32, &f64)| (*decision > 0.0) == (*class == 1);
-        let first = decisions.iter().step_by(machine.machines());
-        right += classes.iter().zip(first).filter(|it| fits(*it)).count();
+        let fits = |(class, own): (&u32, &[f64])| match own {
+            [only] => (*only > 0.0) == (*class == 1),
+            many => (0..many.len()).all(|other| many[other] <= many[*class as usize]),
+        };
+        let each = decisions.chunks_exact(machine.machines());
+        right += classes.iter().zip(each).filter(|it| fits(*it)).count();
         all += classes.len();
     }
     Ok(right as f64 / all as f64)

@@ -16,6 +16,8 @@
 //! | inner_rounds | rounds over a block at most |
 //! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
 //! | exact | bytes of memory: the same is solved exactly afterwards, beginning at the machine of low rank |
+//! | interior | machines: PSVM solves the heads afterwards, which `passes=1 rank=1` only names; `exponent` of the number of rows, or `columns`, `factor_trace`, `steps` and `interior_memory` bytes say how far it goes |
+//! | beside | 1: coordinate descent solves the same on PSVM's factor, with `intercept=0` the same problem |
 //! | gamma, degree, coef0 | of the kernel; gamma is scikit-learn's 'scale' where it is not given |
 //! | rank, landmarks, trace | landmarks at most; `pivots`, `drawn`, `uniform` or `centres`; the part of the trace that may be left out |
 //! | raw_cache | bytes for rows that are to be mapped |
@@ -35,6 +37,7 @@
 mod arrays;
 mod bandwidth;
 mod clock;
+mod interior;
 mod low_rank;
 mod observer;
 mod options;
@@ -125,6 +128,19 @@ fn main() -> Result<()> {
     let (mut reader, trainer) = measured.train(reader)?;
     let test = asked.test.as_deref().map(load).transpose()?;
     low_rank::tell(reader.source(), &trainer, test)?;
+    if let Some(terms) = asked.interior {
+        let problem = exact_problem.with_max_passes(asked.steps)?;
+        let [test, rows] = [
+            asked.test.as_deref(),
+            asked.beside.then_some(folder.as_str()),
+        ];
+        let wanted = interior::Wanted {
+            terms,
+            test: test.map(load).transpose()?,
+            beside: rows.map(load).transpose()?,
+        };
+        return interior::solve(reader.source_mut(), &trainer, &problem, wanted);
+    }
     match asked.exact {
         None => Ok(()),
         Some(bytes) => {

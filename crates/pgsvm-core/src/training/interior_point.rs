@@ -30,15 +30,21 @@ impl Trainer {
 }
 
 impl InteriorOutcome {
-    /// The log of the training before, with an entry for the factor, one for each step, and the certificates at the end. With
+    /// The log of the training before, or of its reading alone, with an entry for the factor, one for each step, and the certificates at the end. With
     /// several heads, which are solved one after the other, bounds of all are known from the first step of the last one on.
-    pub fn continued(&self, before: &[LogEntry]) -> Result<Vec<LogEntry>, OutOfMemory> {
+    pub fn continued(
+        &self,
+        before: &[LogEntry],
+        reading_alone: bool,
+    ) -> Result<Vec<LogEntry>, OutOfMemory> {
         let mut all = Vec::new();
-        all.room(before.len() + self.log.len() + 1)?
-            .extend_from_slice(before);
-        let Some(last) = before.last() else {
+        all.room(before.len() + self.log.len() + 1)?;
+        let kept = before.iter();
+        all.extend(kept.filter(|it| !reading_alone || it.event == Event::Load));
+        let (Some(last), Some(ended)) = (all.last().copied(), before.last()) else {
             return Ok(all);
         };
+        let rows = last.rows_read;
         let mut entry = LogEntry {
             event: Event::Factor,
             pass: 0,
@@ -48,13 +54,15 @@ impl InteriorOutcome {
             primal: None,
             gap: None,
             projected_gradient: None,
-            ..*last
+            cache_rows: ended.cache_rows,
+            ..last
         };
         for step in &self.log {
-            entry.seconds = last.seconds + step.seconds;
+            entry.seconds = ended.seconds + step.seconds;
             if let (Some((head, _)), Some(state)) = (step.head, step.state) {
                 entry.event = Event::Pass;
                 entry.pass += 1;
+                entry.visits += rows;
                 entry.heads = (self.reports.len() - head) as u32;
                 self.tell(&mut entry, head, (state.primal, state.dual));
             }
