@@ -298,3 +298,23 @@ fn what_cannot_be_done_is_said() {
     };
     assert!(solved(problem(1e-3), heads(), &examples, KernelKind::Rbf, enough).is_ok());
 }
+
+#[test]
+fn a_forced_end_leaves_what_is_feasible() {
+    let examples = rings(300, 2, 9);
+    for steps in [1, 3, 6] {
+        let problem = problem(1e-6).with_max_passes(steps).unwrap();
+        let heads = vec![HeadSpec::binary(1.0)];
+        let found = solved(problem, heads, &examples, KernelKind::Rbf, terms(40, 2)).unwrap();
+        let report = found.reports[0];
+        assert_eq!(report.stop, Some(StopReason::MaxPasses));
+        assert!(found.steps <= steps && report.certificate.gap <= 1.0);
+        assert!(report.certificate.dual <= report.certificate.primal);
+        let sides = examples.iter().map(|it| 2.0 * f64::from(it.group) - 1.0);
+        let balance: f64 = sides
+            .zip(&found.duals[0])
+            .map(|(side, a)| side * f64::from(*a))
+            .sum();
+        assert!(balance.abs() <= 1e-4, "{balance}");
+    }
+}

@@ -72,7 +72,7 @@ pub(super) fn work(
     tell(News::Factored);
     share.rows = Rows::new(0);
     let mut left = Left::new(orders, &share, &exchange)?;
-    let mut normal = Normal::new(factored.rank(), share.len())?;
+    let mut normal = Normal::new(factored.rank())?;
     for (number, spec) in orders.specs.iter().enumerate() {
         let head = Head::new(spec, orders.rules, &share, &factored)?;
         let most = head.largest_bound();

@@ -3,7 +3,7 @@
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory};
-use crate::interior::exchange::{zeroed, Combine, Exchange, Halt};
+use crate::interior::exchange::{Combine, Exchange, Halt};
 use crate::interior::factoring::{add, dot, Factored};
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::{Added, Gram};
@@ -134,19 +134,19 @@ impl Work for Finish<'_> {
 /// The matrix of a step, and what is solved with it.
 pub(super) struct Normal {
     gram: Gram,
-    /// H' Y D^-1 z, and behind it H' D^-1 1, as y times Y is 1; then what was solved.
-    sides: Vec<f64>,
+    /// On the master the factor.
+    cholesky: Option<Cholesky>,
     scales: Vec<f64>,
-    factors: Vec<f64>,
+    solved: Vec<f64>,
 }
 
 impl Normal {
-    pub(super) fn new(rank: usize, rows: usize) -> Result<Self, OutOfMemory> {
+    pub(super) fn new(rank: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             gram: Gram::new(rank + 1)?,
-            sides: filled(0.0, 2 * rank)?,
+            cholesky: None,
             scales: filled(1.0, rank + 1)?,
-            factors: filled(0.0, rows)?,
+            solved: filled(0.0, rank)?,
         })
     }
 
@@ -155,15 +155,18 @@ impl Normal {
         Gram::bytes(rank + 1) + 16 * Lower::numbers(rank + 1) + 64 * rank
     }
 
-    /// t for z and for y, of what each row's side, 1 / D and z are.
-    pub(super) fn solve<E: Exchange>(
+    /// Sums up I + H' D^-1 H, of each row's side and 1 / D, and has the master factor it.
+    pub(super) fn factor<E: Exchange>(
         &mut self,
         level: Level,
         factored: &Factored,
-        (sides, inverse, z): (&[f64], &[f64], &[f64]),
+        (sides, inverse): (&[f64], &[f64]),
         exchange: &mut E,
-    ) -> Result<[Vec<f64>; 2], Halt> {
+    ) -> Result<(), Halt> {
         let rank = factored.rank();
+        if let Some(before) = self.cholesky.take() {
+            *self.gram.sums_mut() = before.into_memory();
+        }
         self.gram.clear();
         in_runs(sides.len(), rank * rank / 2, SQUARES, |rows| {
             level.run(Square {
@@ -176,29 +179,14 @@ impl Normal {
         });
         level.run(Finish(&mut self.gram));
         exchange.combine(self.gram.sums_mut().numbers_mut(), Combine::Sum)?;
-        zeroed(&mut self.sides, 2 * rank)?;
-        let (of_z, of_y) = self.sides.split_at_mut(rank);
-        for (row, factor) in self.factors.iter_mut().enumerate() {
-            *factor = sides[row] * inverse[row] * z[row];
+        if exchange.own() == 0 {
+            self.factor_sums(level, rank);
         }
-        Gather::over(level, factored, &self.factors, of_z);
-        for (row, factor) in self.factors.iter_mut().enumerate() {
-            *factor = sides[row].abs() * inverse[row];
-        }
-        Gather::over(level, factored, &self.factors, of_y);
-        exchange.combine(&mut self.sides, Combine::Sum)?;
-        // the others wait for what the master solves, whose sum with their nothing it is
-        match exchange.own() {
-            0 => self.solve_both(level, rank),
-            _ => self.sides.fill(0.0),
-        }
-        exchange.combine(&mut self.sides, Combine::Sum)?;
-        let copy = |half: &[f64]| crate::base::memory::copied(half);
-        Ok([copy(&self.sides[..rank])?, copy(&self.sides[rank..])?])
+        Ok(())
     }
 
-    /// Factors I + H' D^-1 H in the scale in which its diagonal is 1, and solves with it.
-    fn solve_both(&mut self, level: Level, rank: usize) {
+    /// In the scale in which the diagonal is 1.
+    fn factor_sums(&mut self, level: Level, rank: usize) {
         let mut matrix = std::mem::replace(self.gram.sums_mut(), Lower::NONE);
         for (column, scale) in self.scales.iter_mut().enumerate() {
             *scale = (1.0 + matrix.get(column, column)).sqrt().recip();
@@ -212,10 +200,27 @@ impl Normal {
             cholesky.step(level);
             interrupts::check();
         }
-        for side in self.sides.chunks_exact_mut(rank) {
-            solve_scaled(&cholesky, &self.scales, side);
+        self.cholesky = Some(cholesky);
+    }
+
+    /// t of (I + H' D^-1 H) t = the sum of factors times rows of H.
+    pub(super) fn solve<E: Exchange>(
+        &mut self,
+        level: Level,
+        factored: &Factored,
+        factors: &[f64],
+        exchange: &mut E,
+    ) -> Result<&[f64], Halt> {
+        self.solved.fill(0.0);
+        Gather::over(level, factored, factors, &mut self.solved);
+        exchange.combine(&mut self.solved, Combine::Sum)?;
+        // the others wait for what the master solves, whose sum with their nothing it is
+        match &self.cholesky {
+            Some(cholesky) => solve_scaled(cholesky, &self.scales, &mut self.solved),
+            None => self.solved.fill(0.0),
         }
-        *self.gram.sums_mut() = cholesky.into_memory();
+        exchange.combine(&mut self.solved, Combine::Sum)?;
+        Ok(&self.solved)
     }
 }
 
