@@ -27,6 +27,7 @@ CASES = [
     "losses",
     "arrives",
     "kernels",
+    "psvm",
     "bandwidth",
     "profile",
     "heads",
