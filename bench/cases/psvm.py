@@ -107,13 +107,19 @@ def descent(name, gamma, c):
 def libsvm(name, train, test, gamma, c):
     """The accuracy of scikit-learn's SVC, which is LIBSVM; of several classes one against one."""
     import numpy as np
+    from scipy import sparse
     from sklearn.svm import SVC
 
     labels = [part.y for part in (train, test)]
     if kernel_sets.classes(name) > 1:
         labels = [np.fromfile(part.folder / kernel_sets.CLASS_FILE, np.int8) for part in (train, test)]
-    machine = SVC(kernel="rbf", gamma=gamma, C=c, cache_size=200).fit(train.x, labels[0])
-    return float((machine.predict(test.x) == labels[1]).mean())
+    x = [part.x if part.is_dense else sparse.csr_matrix(part.x) for part in (train, test)]
+    for rows in x:
+        if sparse.issparse(rows):
+            # which is what scikit-learn takes
+            rows.indptr, rows.indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
+    machine = SVC(kernel="rbf", gamma=gamma, C=c, cache_size=200).fit(x[0], labels[0])
+    return float((machine.predict(x[1]) == labels[1]).mean())
 
 
 def report(found):

@@ -95,6 +95,32 @@ def test_a_cancel_of_very_many_heads_is_back_within_a_second(connect, run, nothi
     nothing_left()
 
 
+@pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
+@pytest.mark.parametrize(("after_seconds", "rank"), [(0.3, 600), (1.5, 600), (3.0, 100), (4.0, 1000)])
+def test_the_machines_of_psvm_end_with_their_training(server, connect, run, nothing_left, how, after_seconds, rank):
+    connection, watcher = connect(), connect()
+    watcher.execute(NOISE)
+    configure(connection, {"pgsvm.cache_size": "1GB"})
+    options = """'{"machines": 3}'"""
+    training = f"SELECT svm_train('noise', 'y', kernel => 'rbf', rank => {rank}, c => 100, tolerance => 1e-9, solver => 'interior_point', options => {options})"
+    running = run(connection, training)
+    time.sleep(after_seconds)
+    assert not running.over, running.end()
+    asked = time.monotonic()
+    watcher.execute(f"SELECT {how}(%s)", [running.pid])
+    assert running.seconds_until_end(since=asked) < 0.5 * BACK_WITHIN_SECONDS
+    ended = psycopg.errors.QueryCanceled if how == "pg_cancel_backend" else psycopg.OperationalError
+    assert isinstance(running.end(), ended)
+    nothing_left()
+
+
+NOISE = """
+    CREATE TABLE IF NOT EXISTS noise AS
+    SELECT ARRAY(SELECT hashint8extended(i, k) / 1e19 FROM generate_series(1, 20) AS k) AS v, hashint8extended(i, 0) > 0 AS y
+    FROM generate_series(1, 60000) AS i
+"""
+
+
 @pytest.mark.parametrize("processes", PROCESSES)
 @pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_two_trainers_end_like_one(server, connect, run, nothing_left, how, processes):
