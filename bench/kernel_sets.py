@@ -13,7 +13,7 @@ PSVM's case (`cases/psvm.py`) chooses gamma and C by itself, and takes two more:
 | set | rows | scaled |
 |---|---|---|
 | mushrooms | 7,500 and 624, drawn, as the paper has it | as published, 0 and 1 |
-| news20 | nine tenths and a tenth of 15,935, drawn; 20 classes, sparse | rows to length 1 |
+| news20 | nine tenths and a tenth of 15,935, drawn; classes 1 to 10 against 11 to 20, sparse | rows to length 1 |
 """
 
 import lzma
@@ -40,8 +40,6 @@ FILES = {
 
 
 DRAWN = {"mushrooms": "mushrooms/mushrooms.xz", "news20": "news20_multiclass/news20.xz"}
-# classes of the sets that have several, from 0, in the folder of each part
-CLASS_FILE = "class.i8"
 
 
 def available(name):
@@ -61,32 +59,16 @@ def sets(name):
 PARTS = ["train", "test"]
 
 
-def classes(name):
-    """Of news20 the number of classes, whose ids lie beside the rows of each part."""
-    if name != "news20":
-        return 1
-    parts = sets(name)
-    if not all((part.folder / CLASS_FILE).exists() for part in parts):
-        for part, (_, ids) in zip(parts, _news20(), strict=True):
-            ids.astype(np.int8).tofile(part.folder / CLASS_FILE)
-    return 20
-
-
 def held_out(name):
     """The training rows again, in two parts: three quarters to train on, the others to choose gamma and C by."""
     train, _ = sets(name)
     order = np.random.default_rng(1).permutation(train.rows)
     cut = train.rows * 3 // 4
     places = [order[:cut], order[cut:]]
-    made = [
+    return [
         problems.kept(f"kernel_{name}_{part}", lambda _, own=own: (train.x[own], train.y[own]))
         for part, own in zip(["fit", "held_out"], places, strict=True)
     ]
-    if classes(name) > 1:
-        ids = np.fromfile(train.folder / CLASS_FILE, np.int8)
-        for part, own in zip(made, places, strict=True):
-            ids[own].tofile(part.folder / CLASS_FILE)
-    return made
 
 
 def _mushrooms():
@@ -96,29 +78,28 @@ def _mushrooms():
 
 
 def _news20():
-    """Sparse rows of length 1 and their class, from 0."""
+    """Sparse rows of length 1, and on which side their class is."""
     ids, starts, indices, values = [], [0], [], []
     with lzma.open(datasets.folder() / DRAWN["news20"], "rt") as lines:
         for line in lines:
             first, *pairs = line.split()
-            ids.append(int(first) - 1)
+            ids.append(int(first))
             row = np.array([float(pair.partition(":")[2]) for pair in pairs])
             indices += [int(pair.partition(":")[0]) - 1 for pair in pairs]
             values += list(row / (np.linalg.norm(row) or 1.0))
             starts.append(len(indices))
     x = sparse.csr_matrix((np.array(values, np.float32), indices, starts), dtype=np.float32)
-    ids = np.array(ids)
-    order = np.random.default_rng(0).permutation(len(ids))
-    cut = len(ids) * 9 // 10
-    return [(x[own], ids[own]) for own in (order[:cut], order[cut:])]
+    y = np.where(np.array(ids) <= 10, 1, -1)
+    order = np.random.default_rng(0).permutation(len(y))
+    cut = len(y) * 9 // 10
+    return [(x[own], y[own]) for own in (order[:cut], order[cut:])]
 
 
 def _made(name):
     if name == "mushrooms":
         return [(x.astype(np.float32), y) for x, y in _mushrooms()]
     if name == "news20":
-        # whose class a row is stands in a file of its own; here the first one against the others
-        return [(x, np.where(ids == 0, 1, -1)) for x, ids in _news20()]
+        return _news20()
     if name == "cover_2v4":
         x, y = datasets.READERS[name]()
         order = np.random.default_rng(0).permutation(len(y))
