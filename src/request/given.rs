@@ -61,9 +61,18 @@ pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
     let record = JsonText::of(&Record {
         features: &arguments.features,
         exclude: &arguments.exclude,
-        others: others(arguments)?,
+        others: lasting(arguments)?,
     })?;
     Ok(Some(record).filter(|record| record.as_str().len() <= MOST_BYTES))
+}
+
+/// Those that hold for the next version: a linear machine has a rank by its solver alone, which is each training's own.
+fn lasting(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
+    let mut given = others(arguments)?;
+    if arguments.kernel.as_deref().is_none_or(|it| it == "linear") {
+        given.remove("rank");
+    }
+    Ok(given)
 }
 
 fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {

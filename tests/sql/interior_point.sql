@@ -78,6 +78,9 @@ SELECT bool_and(abs(a.weight - b.weight) < 0.05) AS close
 FROM (SELECT *, row_number() OVER (ORDER BY feature) FROM svm_weights('lines')) AS a
 JOIN (SELECT *, row_number() OVER (ORDER BY feature) FROM svm_weights('lines_sparse')) AS b USING (row_number);
 SELECT svm_as_sql('lines') IS NOT NULL AS as_sql;
+-- its rank is that training's own
+SELECT svm_train('halves', 'half', '{libsvm(entries)}', 'lines_sparse');
+SELECT solver, kernel FROM svm_models WHERE name = 'lines_sparse';
 
 -- Several classes share the factor; C chosen, and probabilities, by machines of low rank before.
 SELECT svm_train('circles', 'quarter', '{x, y}', 'quarters', kernel => 'rbf', solver => 'interior_point', options => '{"machines": 2}'),

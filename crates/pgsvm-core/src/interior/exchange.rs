@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{unbounded, Receiver, Sender};
 
-use crate::base::memory::{copied, filled, OutOfMemory};
+use crate::base::memory::{copied, OutOfMemory};
 use crate::kernels::{KernelError, Rows};
 
 /// Why a machine ends before its work is done.
@@ -235,16 +235,6 @@ pub(super) fn combined<const N: usize>(
 ) -> Result<[f64; N], Halt> {
     exchange.combine(&mut own, how)?;
     Ok(own)
-}
-
-/// The sum of a vector over all machines, of which each has made its part in `own`.
-pub(super) fn zeroed(own: &mut Vec<f64>, length: usize) -> Result<(), OutOfMemory> {
-    own.clear();
-    if own.capacity() < length {
-        *own = filled(0.0, length)?;
-    }
-    own.resize(length, 0.0);
-    Ok(())
 }
 
 #[cfg(test)]
