@@ -11,7 +11,7 @@ use bincode::enc::write::Writer;
 use bincode::error::EncodeError;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
-use pgsvm_core::plan::Plan;
+use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Balance, LogEntry, Problem, ProblemError, ReaderReport, Scale, Timing, TrainerReport,
 };
@@ -125,6 +125,23 @@ impl Job {
     /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.
     pub fn source_cache_bytes(&self) -> usize {
         self.cache_bytes / 4
+    }
+
+    /// The plan by which gammas are compared, each on rows that its own map makes.
+    pub fn comparing(&self) -> Plan {
+        Plan {
+            purpose: Purpose::Validate,
+            ..self.plan.clone()
+        }
+    }
+
+    /// The plan of the final machine where gammas were compared, and this C chosen.
+    pub fn at_cost(&self, c: f64) -> Plan {
+        Plan {
+            costs: vec![c],
+            beyond: 0,
+            ..self.plan.clone()
+        }
     }
 
     /// Number of roles that workers are to play, helpers aside.

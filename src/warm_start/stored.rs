@@ -67,8 +67,10 @@ pub struct Stored {
 }
 
 /// Options that belong to one training only.
-const OF_ONE_TRAINING: [&str; 7] = [
+const OF_ONE_TRAINING: [&str; 9] = [
     "costs",
+    "choose",
+    "gammas",
     "fold_order",
     "warm_start",
     "deploy",
