@@ -120,6 +120,24 @@ SELECT svm_import('broken', regexp_replace(svm_export('rbf', format => 'pgsvm'),
 SELECT svm_import('broken', replace(svm_export('pivots', format => 'pgsvm'), '"dense":[', '"dense":[1,'));
 SELECT count(*) FROM svm_problems;
 
+-- Why: what goes of the decision when a feature is put back to the baseline; with what features make together the sum is the decision.
+SELECT class, feature, value, weight, round(contribution::numeric, 1) AS contribution FROM svm_explain('polynomial', ARRAY[1.5, 0.2]);
+SELECT abs(sum(contribution) - svm_decision('rbf', ARRAY[1, 2])) < 1e-9 AS adds_up,
+    abs(max(contribution) FILTER (WHERE feature = 'x') - (svm_decision('rbf', ARRAY[1, 2]) - svm_decision('rbf', ARRAY[0, 2]))) < 1e-9 AS x_by_hand,
+    max(contribution) FILTER (WHERE feature = '(row of zeros)') = svm_decision('rbf', ARRAY[0, 0]) AS at_zero
+FROM svm_explain('rbf', ARRAY[1, 2]);
+WITH mean AS (SELECT avg(x) AS x, avg(y) AS y FROM circles)
+SELECT string_agg(feature, ' ' ORDER BY feature) AS features, abs(sum(contribution) - max(svm_decision('rbf', ARRAY[1, 2]))) < 1e-9 AS adds_up,
+    abs(max(contribution) FILTER (WHERE feature = 'y') - max(svm_decision('rbf', ARRAY[1, 2]) - svm_decision('rbf', ARRAY[1, mean.y]))) < 1e-6 AS y_by_hand
+FROM svm_explain('rbf', ARRAY[1, 2], baseline => 'mean'), mean;
+SELECT class, feature, round(sum(contribution)::numeric, 3) = round(svm_decision('quarters', ARRAY[1, 2], '2')::numeric, 3) AS sum FROM svm_explain('quarters', ARRAY[1, 2], top_n => 0, class => 2)
+GROUP BY class, GROUPING SETS ((feature), ()) HAVING feature IS NULL;
+SELECT feature, value FROM svm_explain('mixed', (SELECT k FROM kinds AS k WHERE id = 4)) ORDER BY feature;
+SELECT feature, value FROM svm_explain('entries', '1:0.5 3:1 2000000:2'::text) ORDER BY feature;
+-- of degree 1 it is a sum of weights, and features make nothing together
+SELECT svm_train('circles', 'quarter', '{x, y}', 'plain', kernel => 'polynomial', degree => 1, rank => 2);
+SELECT abs(contribution) < 1e-4 AS nothing FROM svm_explain('plain', ARRAY[1, 2]) WHERE feature = '(interactions)';
+
 -- What is about a weight for each feature is for linear models.
 SELECT class, feature FROM svm_weights('pivots') WHERE feature IN ('landmark 1', 'landmark 20', '(intercept)') ORDER BY feature;
 SELECT count(*) FROM svm_features('rbf');
@@ -127,7 +145,6 @@ SELECT count(*) FROM svm_features('rbf');
 SELECT svm_as_sql('rbf');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_export('rbf');
-SELECT * FROM svm_explain('rbf', ARRAY[1, 2]);
 SELECT svm_train('circles', 'ring', '{x, y}', 'line', options => '{"warm_start": "rbf"}');
 
 -- Errors.
