@@ -68,7 +68,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     if kind == KernelKind::Linear {
         return Ok(None);
     }
-    check_rest(given, choices)?;
+    check_rest(choices)?;
     // whoever says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.landmarks.is_some();
     let method = choices.method.unwrap_or(match approximate {
@@ -176,12 +176,7 @@ fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Resu
 }
 
 /// Refuses what only linear models can do.
-fn check_rest(given: &Arguments, choices: &Choices) -> Result<(), Failure> {
-    if given.key.is_some() {
-        return Err(invalid("a kernel machine cannot follow its table by a key")
-            .detail("What it knows of its rows is about landmarks, which a training chooses anew.")
-            .hint("Leave key out, and train again when the table has changed"));
-    }
+fn check_rest(choices: &Choices) -> Result<(), Failure> {
     if choices.warm_start.is_some() {
         return Err(
             invalid("a kernel machine cannot begin from the weights of another model")

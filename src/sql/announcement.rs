@@ -230,6 +230,9 @@ impl Announcement<'_> {
         let followed = self.trained.followed.as_ref()?;
         let model = &followed.model;
         let mut text = match followed.from_nothing {
+            true if self.request.kernel.is_some() => {
+                format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
+            }
             true => {
                 format!(
                     "Begun from nothing, as more has changed than what {model} knows would save"
@@ -360,8 +363,6 @@ impl Announcement<'_> {
         }
         if !rare || !ranks_well || tries.is_empty() {
             tries.push(match request.kernel {
-                // which knows no kernel machines
-                None if request.key.is_some() => "other features",
                 None => "kernel => 'rbf', which tells apart what no line can; or other features",
                 Some(_) => "gamma => 0.1 or another one; or other features",
             });

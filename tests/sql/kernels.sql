@@ -170,7 +170,6 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options =>
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', options => '{"method": "exact"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', gamma => 3);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', key => 'id');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"warm_start": "line"}');
 SELECT svm_train('kinds', 'ring', '{libsvm(entries)}', 'bad', kernel => 'rbf', options => '{"landmarks": "centres"}');
 CREATE TABLE huge AS SELECT id, x * 1e30 AS x, y, ring FROM circles;
