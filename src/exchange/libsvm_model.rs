@@ -6,7 +6,7 @@ use super::liblinear::{quoted, write_number};
 use crate::base::errors::{Code, Failure};
 use crate::features::MOST_LANDMARKS;
 use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec};
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// The kernels that both know, by LIBSVM's words.
 const KERNELS: [(&str, KernelKind); 4] = [
@@ -171,8 +171,7 @@ impl<'a> LibsvmReader<'a> {
                     "the text ends where {left} more support vectors are expected"
                 )));
             };
-            read_line(line, &mut found)
-                .map_err(|bad| bad.unwrap_or_else(|what| malformed_line(at + 1, &what)))?;
+            read_line(line, &mut found).map_err(|bad| bad.of_line(at + 1))?;
         }
         match self.lines.find(|(_, line)| !line.trim().is_empty()) {
             None => Ok(found),
@@ -184,24 +183,24 @@ impl<'a> LibsvmReader<'a> {
     }
 }
 
-/// What is wrong with a line, or why it cannot be kept.
-struct Bad(Result<Failure, String>);
+/// Why a line is refused.
+enum Bad {
+    Memory(OutOfMemory),
+    Words(String),
+}
+
+impl From<OutOfMemory> for Bad {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(error)
+    }
+}
 
 impl Bad {
-    fn unwrap_or_else(self, told: impl FnOnce(String) -> Failure) -> Failure {
-        self.0.unwrap_or_else(told)
-    }
-}
-
-impl From<String> for Bad {
-    fn from(what: String) -> Self {
-        Self(Err(what))
-    }
-}
-
-impl From<pgsvm_core::memory::OutOfMemory> for Bad {
-    fn from(error: pgsvm_core::memory::OutOfMemory) -> Self {
-        Self(Ok(error.into()))
+    fn of_line(self, line: usize) -> Failure {
+        match self {
+            Self::Memory(error) => error.into(),
+            Self::Words(what) => malformed_line(line, &what),
+        }
     }
 }
 
@@ -210,29 +209,29 @@ fn read_line(line: &str, found: &mut SupportVectors) -> Result<(), Bad> {
     let mut tokens = line.split_ascii_whitespace();
     let factor = tokens.next().unwrap_or_default();
     let number = factor.parse::<f64>().ok().filter(|it| it.is_finite());
-    let number = number.ok_or_else(|| format!("{} is no factor", quoted(factor)))?;
-    found.factors.room(1)?.push(number);
+    let no_factor = || Bad::Words(format!("{} is no factor", quoted(factor)));
+    found.factors.room(1)?.push(number.ok_or_else(no_factor)?);
     let mut before = 0;
     for token in tokens {
-        let entry = token.split_once(':');
-        let entry = entry.and_then(|(index, value)| {
-            let index = index.parse::<i32>().ok()?;
-            let value = value.parse::<f64>().ok()? as f32;
-            value
-                .is_finite()
-                .then_some((u32::try_from(index).ok()?, value))
-        });
-        let Some((index, value)) = entry.filter(|(index, _)| *index > 0) else {
-            return Err(format!("{} is no index:value", quoted(token)).into());
-        };
+        let no_entry = || Bad::Words(format!("{} is no index:value", quoted(token)));
+        let (index, value) = entry(token).ok_or_else(no_entry)?;
         if index <= before {
-            return Err(format!("index {index} does not ascend").into());
+            return Err(Bad::Words(format!("index {index} does not ascend")));
         }
         before = index;
         found.entries.room(1)?.push([index, value.to_bits()]);
     }
     found.ends.room(1)?.push(found.entries.len());
     Ok(())
+}
+
+/// An index, from 1, and a value that is finite in 32 bits.
+fn entry(token: &str) -> Option<(u32, f32)> {
+    let (index, value) = token.split_once(':')?;
+    // LIBSVM counts with int
+    let index = u32::try_from(index.parse::<i32>().ok()?).ok()?;
+    let value = value.parse::<f64>().ok()? as f32;
+    (index > 0 && value.is_finite()).then_some((index, value))
 }
 
 impl<'a> Keys<'a> {
@@ -297,50 +296,58 @@ impl<'a> Keys<'a> {
     }
 
     fn finish(self) -> Result<LibsvmHeader, Failure> {
-        let svm_type = self.words("svm_type").map_or("", |(_, words)| words);
-        if !["c_svc", "nu_svc"].contains(&svm_type) {
-            return Err(unsupported(format!(
-                "a machine of type {} does not classify",
-                quoted(svm_type)
-            ))
-            .hint("Types that do: c_svc and nu_svc."));
-        }
+        let svm_type = self.svm_type()?;
         let [classes] = self.numbers::<u32, 1>("nr_class", |_| true)?;
         if classes != 2 {
-            return Err(unsupported(format!(
-                "the model has {classes} classes, expected 2"
-            ))
-            .detail("Of several classes LIBSVM has a machine for each pair of them, here there is one for each class against the rest.")
-            .hint("Train it here: svm_train(…, kernel => 'rbf')"));
-        }
-        let kernel = self.kernel()?;
-        let [total] = self.numbers::<u32, 1>("total_sv", |_| true)?;
-        let counts: [u32; 2] = self.numbers("nr_sv", |_| true)?;
-        let counts = counts.map(|count| count as usize);
-        let sum = counts[0].saturating_add(counts[1]);
-        if sum != total as usize || !(1..=MOST_LANDMARKS).contains(&sum) {
-            return Err(malformed(format!(
-                "the model has {total} support vectors, of its classes {} and {}, expected 1 to {MOST_LANDMARKS}",
-                counts[0], counts[1]
-            )));
+            return Err(several_classes(classes));
         }
         let labels: [i32; 2] = self.numbers("label", |_| true)?;
         if labels[0] == labels[1] {
             return Err(malformed(format!("both labels are {}", labels[0])));
         }
-        let sigmoid = match (self.optional("probA")?, self.optional("probB")?) {
-            (Some(slope), Some(offset)) => Some((slope, offset)),
-            (None, None) => None,
-            _ => return Err(malformed("of probA and probB one is missing".to_owned())),
-        };
         Ok(LibsvmHeader {
             svm_type: svm_type.to_owned(),
-            kernel,
+            kernel: self.kernel()?,
             rho: self.number("rho")?,
             labels,
-            sigmoid,
-            counts,
+            sigmoid: self.sigmoid()?,
+            counts: self.counts()?,
         })
+    }
+
+    fn svm_type(&self) -> Result<&'a str, Failure> {
+        let word = self.words("svm_type").map_or("", |(_, words)| words);
+        match word {
+            "c_svc" | "nu_svc" => Ok(word),
+            _ => Err(unsupported(format!(
+                "a machine of type {} does not classify",
+                quoted(word)
+            ))
+            .hint("Types that do: c_svc and nu_svc.")),
+        }
+    }
+
+    /// Support vectors of each class.
+    fn counts(&self) -> Result<[usize; 2], Failure> {
+        let [total] = self.numbers::<u32, 1>("total_sv", |_| true)?;
+        let counts: [u32; 2] = self.numbers("nr_sv", |_| true)?;
+        let counts = counts.map(|count| count as usize);
+        let sum = counts[0].saturating_add(counts[1]);
+        if sum == total as usize && (1..=MOST_LANDMARKS).contains(&sum) {
+            return Ok(counts);
+        }
+        Err(malformed(format!(
+            "the model has {total} support vectors, of its classes {} and {}, expected 1 to {MOST_LANDMARKS}",
+            counts[0], counts[1]
+        )))
+    }
+
+    fn sigmoid(&self) -> Result<Option<(f64, f64)>, Failure> {
+        match (self.optional("probA")?, self.optional("probB")?) {
+            (Some(slope), Some(offset)) => Ok(Some((slope, offset))),
+            (None, None) => Ok(None),
+            _ => Err(malformed("of probA and probB one is missing".to_owned())),
+        }
     }
 
     fn kernel(&self) -> Result<Kernel, Failure> {
@@ -369,6 +376,14 @@ impl<'a> Keys<'a> {
         let kernel = kernel.and_then(|spec| spec.kernel(f64::NAN));
         kernel.map_err(|error| malformed(error.to_string()))
     }
+}
+
+fn several_classes(classes: u32) -> Failure {
+    unsupported(format!(
+        "the model has {classes} classes, expected 2"
+    ))
+    .detail("Of several classes LIBSVM has a machine for each pair of them, here there is one for each class against the rest.")
+    .hint("Train it here: svm_train(…, kernel => 'rbf')")
 }
 
 fn unsupported(what: String) -> Failure {

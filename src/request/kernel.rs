@@ -75,6 +75,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
         true => Method::LowRank,
         false => Method::Auto,
     });
+    let keeps_rows = method != Method::LowRank || gammas.len() > 1;
     let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
         scale_times: *scale_times,
         rank,
@@ -82,7 +83,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
             .landmarks
             .unwrap_or(LowRankJob::new(*spec).landmarks),
         seed: given.seed.unwrap_or(0) as u32 as u64,
-        keeps_rows: method != Method::LowRank || gammas.len() > 1,
+        keeps_rows,
         ..LowRankJob::new(*spec)
     };
     Ok(Some(KernelTerms {
@@ -102,16 +103,20 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
     let named = match (&given.gammas, &choices.gammas) {
         (Some(all), _) => {
             let all = all.iter().map(|gamma| required(*gamma, "gamma"));
-            Some(all.collect::<Result<Vec<_>, _>>()?)
+            all.collect::<Result<Vec<_>, _>>()?
         }
-        (None, named) => named.clone(),
+        (None, Some(named)) => named.clone(),
+        (None, None) if choices.chooses_gamma => {
+            return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec());
+        }
+        (None, None) => return Ok(vec![(given.gamma, 1.0)]),
     };
-    let Some(named) = named else {
-        return Ok(match choices.chooses_gamma {
-            true => USUAL_TIMES.map(|times| (None, times)).to_vec(),
-            false => vec![(given.gamma, 1.0)],
-        });
-    };
+    check_gammas(&named)?;
+    Ok(named.iter().map(|gamma| (Some(*gamma), 1.0)).collect())
+}
+
+/// Refuses none, too many and the same twice; each for itself is looked at with its kernel.
+fn check_gammas(named: &[f64]) -> Result<(), Failure> {
     if named.is_empty() || named.len() > MOST_GAMMAS {
         let count = named.len();
         let message = format!("gamma must have 1 to {MOST_GAMMAS} values, not {count}");
@@ -123,7 +128,7 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
             return Err(invalid(format!("gamma has the value {gamma} twice")));
         }
     }
-    Ok(named.iter().map(|gamma| (Some(*gamma), 1.0)).collect())
+    Ok(())
 }
 
 fn checked_rank(rank: i32) -> Result<usize, Failure> {

@@ -175,24 +175,15 @@ impl<'a> Turns<'a> {
         let (mut cache, mut reader) = (cache, reader);
         for at in 0..maps {
             progress.begin_gamma(at + 1, maps);
-            let ended = self.run(cache, reader, job.comparing(), false, progress);
-            reader = ended.reader;
-            let gamma = reader.gamma().unwrap_or_default();
+            let mut ended = self.run(cache, reader, job.comparing(), false, progress);
+            let gamma = ended.reader.gamma().unwrap_or_default();
             grid.take(at, gamma, &ended.trainer.report()).or_raise();
-            let next = match grid.best() {
-                _ if at + 1 < maps => at + 1,
-                Some(best) if job.plan.purpose == Purpose::Train => best.map,
-                _ => {
-                    let (trainer, grid) = (ended.trainer, Some(grid));
-                    return Ended {
-                        reader,
-                        trainer,
-                        grid,
-                    };
-                }
+            let Some(next) = self.next_map(at, maps, &grid) else {
+                ended.grid = Some(grid);
+                return ended;
             };
             drop(ended.trainer);
-            (reader, cache) = reader.mapped_anew(self.fresh, job, next);
+            (reader, cache) = ended.reader.mapped_anew(self.fresh, job, next);
         }
         let c = grid.best().map_or(job.cost(), |best| best.c);
         progress.begin_gamma(0, 0);
@@ -200,6 +191,15 @@ impl<'a> Turns<'a> {
         Ended {
             grid: Some(grid),
             ..ended
+        }
+    }
+
+    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one.
+    fn next_map(&self, at: usize, maps: usize, grid: &Grid) -> Option<usize> {
+        match grid.best() {
+            _ if at + 1 < maps => Some(at + 1),
+            Some(best) if self.job.plan.purpose == Purpose::Train => Some(best.map),
+            _ => None,
         }
     }
 
