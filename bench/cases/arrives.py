@@ -238,7 +238,15 @@ def call(run):
 
 def report(found):
     parts, verdicts = [], []
-    for part in (report_squared, report_generated, report_hinge, report_caches, report_streamed, report_letters, report_call):
+    for part in (
+        report_squared,
+        report_generated,
+        report_hinge,
+        report_caches,
+        report_streamed,
+        report_letters,
+        report_call,
+    ):
         text, said = part(found)
         parts.append(text)
         verdicts += said

@@ -103,7 +103,11 @@ def test_libsvm_and_a_kernel_machine_predict_the_same(connection, folder, kernel
     """Of what svm-train made, here and there; and of what was trained here, exact and of low rank."""
     name, codes = f"guide_{kernel}", {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
     data = unpacked(folder, "svmguide1/svmguide1.xz")
-    parameters = {"rbf": ["-g", "0.01"], "polynomial": ["-g", "0.01", "-r", "1", "-d", "2"], "sigmoid": ["-g", "1e-5", "-r", "-1"]}
+    parameters = {
+        "rbf": ["-g", "0.01"],
+        "polynomial": ["-g", "0.01", "-r", "1", "-d", "2"],
+        "sigmoid": ["-g", "1e-5", "-r", "-1"],
+    }
     lines = examples(data)
     (folder / "some").write_text("".join(f"{line}\n" for line in lines[::3]))
     command = [program("svm-train"), "-q", "-t", str(codes[kernel]), "-c", "0.1", *parameters.get(kernel, [])]
@@ -122,7 +126,9 @@ def test_libsvm_and_a_kernel_machine_predict_the_same(connection, folder, kernel
         header, *probabilities = libsvm_predictions(folder, theirs, data, "-b", "1")
         column = header.split().index("1")
         features = [line.partition(" ")[2] for line in lines]
-        query = "SELECT svm_probability(%s, f, '1') FROM unnest(%s::text[]) WITH ORDINALITY AS t (f, line) ORDER BY line"
+        query = (
+            "SELECT svm_probability(%s, f, '1') FROM unnest(%s::text[]) WITH ORDINALITY AS t (f, line) ORDER BY line"
+        )
         ours = [found for (found,) in connection.execute(query, [name, features])]
         assert ours == pytest.approx([float(line.split()[column]) for line in probabilities], abs=1e-4)
 
@@ -132,7 +138,10 @@ def test_libsvm_predicts_as_the_machine_trained_here(connection, folder, method)
     data = unpacked(folder, "svmguide1/svmguide1.xz")
     one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [f"guide_{method}", str(data)])
     terms = f"kernel => 'rbf', gamma => 0.01, options => '{{\"method\": \"{method}\"}}'"
-    one(connection, f"SELECT svm_train('guide_{method}', 'label', '{{\"sparse(idx, val)\"}}', 'guide_{method}', {terms})")
+    one(
+        connection,
+        f"SELECT svm_train('guide_{method}', 'label', '{{\"sparse(idx, val)\"}}', 'guide_{method}', {terms})",
+    )
     exported = one(connection, "SELECT svm_export(%s, 'libsvm_model')", [f"guide_{method}"])
     expected = [float(line) for line in libsvm_predictions(folder, exported, data)]
     assert differences(predictions(connection, f"guide_{method}", data), expected) <= 1

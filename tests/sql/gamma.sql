@@ -18,6 +18,11 @@ SELECT gamma, c, count(*), min(overall) BETWEEN 0.5 AND 0.95 AS sensible FROM gr
 SELECT count(*) AS differ FROM (SELECT c, fold, rows, accuracy, auc, objective, score, overall, gamma FROM grid
     EXCEPT SELECT c, fold, rows, accuracy, auc, objective, score, overall, gamma FROM alone) AS other;
 SELECT count(*), bool_and((c, gamma) = (SELECT c, gamma FROM grid ORDER BY overall DESC, c, gamma LIMIT 1)) AS is_best FROM grid WHERE best;
+-- of pairs that are equally good the smallest C wins, and then the smallest gamma
+CREATE TABLE apart AS SELECT id, x, y, ring FROM (SELECT *, sqrt(x * x + y * y) AS radius FROM rings) AS r WHERE radius < 1.3 AND ring = 'inner' OR radius > 1.6 AND ring = 'outer';
+WITH found AS (SELECT * FROM svm_cross_validate('apart', 'ring', '{10, 1}', 3, features => '{x, y}', kernel => 'rbf', gamma => '{3, 1, 2}'))
+SELECT count(DISTINCT (c, gamma)) FILTER (WHERE overall = 1) > 2 AS several, min(c) FILTER (WHERE best) = min(c) FILTER (WHERE overall = 1) AS smallest_c,
+    min(gamma) FILTER (WHERE best) = min(gamma) FILTER (WHERE overall = 1 AND c = (SELECT min(c) FROM found WHERE overall = 1)) AS smallest_gamma FROM found;
 -- of a linear machine there is none; of a kernel machine with one gamma, that
 SELECT DISTINCT gamma FROM svm_cross_validate('rings', 'ring', '{1}', 3, features => '{x, y}');
 SELECT DISTINCT gamma::numeric(8, 4) FROM svm_cross_validate('rings', 'ring', '{1}', 3, features => '{x, y}', kernel => 'rbf');
