@@ -20,6 +20,8 @@ use serde_json::Value;
 
 /// Most bytes that a text can have, less room for the last line.
 const MOST_BYTES: usize = (1 << 30) - (1 << 20);
+/// Room that is made before a number: for it, and for what stands between it and the next one.
+const ROOM: usize = 64;
 /// Features between two looks for interrupts.
 const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
 
@@ -296,7 +298,7 @@ pub fn put(text: &mut String, value: f64) -> Result<(), Failure> {
     if text.len() > MOST_BYTES {
         return Err(too_long());
     }
-    text.try_reserve(32).map_err(|_| {
+    text.try_reserve(ROOM).map_err(|_| {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             "out of memory for the exported model",

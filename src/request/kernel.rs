@@ -102,26 +102,35 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
     }
     let named = match (&given.gammas, &choices.gammas) {
         (Some(all), _) => {
+            check_count(all.len())?;
             let all = all.iter().map(|gamma| required(*gamma, "gamma"));
             all.collect::<Result<Vec<_>, _>>()?
         }
-        (None, Some(named)) => named.clone(),
+        (None, Some(named)) => {
+            check_count(named.len())?;
+            named.clone()
+        }
         (None, None) if choices.chooses_gamma => {
             return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec());
         }
         (None, None) => return Ok(vec![(given.gamma, 1.0)]),
     };
-    check_gammas(&named)?;
+    check_twice(&named)?;
     Ok(named.iter().map(|gamma| (Some(*gamma), 1.0)).collect())
 }
 
-/// Refuses none, too many and the same twice; each for itself is looked at with its kernel.
-fn check_gammas(named: &[f64]) -> Result<(), Failure> {
-    if named.is_empty() || named.len() > MOST_GAMMAS {
-        let count = named.len();
-        let message = format!("gamma must have 1 to {MOST_GAMMAS} values, not {count}");
-        return Err(invalid(message).hint("gamma => ARRAY[0.01, 0.1, 1]"));
+fn check_count(count: usize) -> Result<(), Failure> {
+    match count {
+        1..=MOST_GAMMAS => Ok(()),
+        _ => {
+            let message = format!("gamma must have 1 to {MOST_GAMMAS} values, not {count}");
+            Err(invalid(message).hint("gamma => ARRAY[0.01, 0.1, 1]"))
+        }
     }
+}
+
+/// Refuses a gamma that comes twice; what each is for itself is looked at with its kernel.
+fn check_twice(named: &[f64]) -> Result<(), Failure> {
     for (at, gamma) in named.iter().enumerate() {
         if named[..at].contains(gamma) {
             let gamma = sql_float(*gamma);
