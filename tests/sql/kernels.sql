@@ -64,7 +64,7 @@ RESET pgsvm.cache_size;
 
 -- Several classes, weights, class weights, probabilities, C chosen, cross-validation.
 SELECT svm_train('circles', 'quarter', '{x, y}', 'quarters', kernel => 'rbf', probability => true);
-SELECT classes, landmarks, training_accuracy > 0.95 AS good, probabilities FROM svm_models WHERE name = 'quarters';
+SELECT classes, landmarks > 50 AS exact, training_accuracy > 0.95 AS good, probabilities FROM svm_models WHERE name = 'quarters';
 SELECT abs(sum(svm_probability('quarters', c.*, class)) - 1) < 1e-9 AS one FROM circles AS c, unnest('{0, 1, 2, 3}'::text[]) AS class WHERE c.id = 1;
 SELECT accuracy > 0.95 AS good FROM svm_evaluate('quarters', 'circles');
 SELECT svm_train('circles', 'ring', '{x, y}', 'chosen', kernel => 'rbf', c => NULL, weight => 'id', class_weight => 'balanced');
@@ -105,7 +105,7 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'over');
 SELECT svm_train('circles', 'ring', '{x, y}', 'over', gamma => 3);
 SELECT svm_train('circles', 'ring', '{x, y}', 'over', kernel => 'polynomial', coef0 => 1);
 SELECT svm_train('circles', 'ring', '{x, y}', 'over', kernel => 'linear');
-SELECT version, kernel, landmarks, given FROM svm_versions WHERE name = 'over' ORDER BY version;
+SELECT version, kernel, CASE WHEN landmarks > 50 THEN 'all support vectors' ELSE landmarks::text END AS landmarks, given FROM svm_versions WHERE name = 'over' ORDER BY version;
 SELECT svm_decision('over@1', c.*) = svm_decision('over@2', c.*) AS same FROM circles AS c WHERE id = 1;
 
 -- As text it moves to another database, and into a function that reads no table.
