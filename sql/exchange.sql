@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION svm_export(model text, format text DEFAULT 'libsvm') RETURNS text
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_export_wrapper';
 COMMENT ON FUNCTION svm_export IS
-    'a model as text: all of it, for svm_import in another database, or in the format of LIBLINEAR, which its predict reads';
+    'a model as text: all of it, for svm_import in another database, or in the format of LIBLINEAR or LIBSVM, which their programs read';
 
 CREATE OR REPLACE FUNCTION svm_import(
     name text,
@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION svm_import(
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_import_wrapper';
 COMMENT ON FUNCTION svm_import IS
-    'stores a model that svm_export wrote, or LIBLINEAR has trained, as a new version of the model and returns its name';
+    'stores a model that svm_export wrote, or LIBLINEAR or LIBSVM has trained, as a new version of the model and returns its name';
 
 CREATE OR REPLACE FUNCTION svm_load_libsvm(
     relation text,

@@ -62,7 +62,8 @@ CREATE OR REPLACE FUNCTION svm_train_query(
 COMMENT ON FUNCTION svm_train_query IS
     'trains a support vector machine on the rows of a SELECT, stores it as a new version of the model and returns its name';
 
--- How good each C is on rows that were held out: all folds and all C trained in the same passes over the rows.
+-- How good each C is on rows that were held out: all folds and all C trained in the same passes over the rows, of a kernel machine
+-- gamma after gamma.
 CREATE OR REPLACE FUNCTION svm_cross_validate(
     relation regclass,
     label text,
@@ -85,15 +86,15 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     metric text DEFAULT NULL,
     fold_order text DEFAULT NULL,
     kernel text DEFAULT NULL,
-    gamma float8 DEFAULT NULL,
+    gamma float8[] DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
     rank int DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
-                 score float8, overall float8, best boolean)
+                 score float8, overall float8, best boolean, gamma float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS
-    'accuracy, area under the curve and objective of each C on each fold, trained on the other folds; best marks the C of the best overall score';
+    'accuracy, area under the curve and objective of each C, and gamma, on each fold, trained on the other folds; best marks the C, and gamma, of the best overall score';
 
 -- Which columns are worth their place: each step reads the rows once.
 CREATE OR REPLACE FUNCTION svm_select_features(
@@ -169,23 +170,29 @@ SELECT
     activity.datname,
     activity.usename,
     CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' ELSE 'leader' END AS role,
-    CASE WHEN told.code[2] IS NULL THEN 'training' ELSE 'loading' END AS phase,
-    told.code[2]::bigint AS rows_loaded,
-    told.code[3]::int AS pass,
-    told.code[4]::int AS percent_of_pass,
-    told.code[9]::float8 AS gap,
-    told.code[10]::bigint AS seconds_left,
+    CASE told.code[2] WHEN 'n' THEN 'loading' WHEN 's' THEN 'sampling' WHEN 'k' THEN 'choosing landmarks' WHEN 'm' THEN 'mapping'
+        ELSE CASE told.code[6] WHEN 'e' THEN 'solving exactly' ELSE 'training' END END AS phase,
+    CASE WHEN told.code[2] <> 'k' THEN told.code[3]::bigint END AS rows_loaded,
+    told.code[4]::int AS pass,
+    told.code[5]::int AS percent_of_pass,
+    told.code[10]::float8 AS gap,
+    told.code[11]::bigint AS seconds_left,
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
     leader.query,
-    CASE told.code[5] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final' END AS stage,
-    told.code[7]::int AS heads,
-    told.code[6]::int AS heads_running,
-    told.code[8]::int AS folds
+    CASE told.code[6] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final'
+        WHEN 'e' THEN 'final' END AS stage,
+    told.code[8]::int AS heads,
+    told.code[7]::int AS heads_running,
+    CASE told.code[6] WHEN 'e' THEN 0 ELSE told.code[9]::int END AS folds,
+    CASE WHEN told.code[2] = 'k' THEN told.code[3]::bigint END AS landmarks,
+    CASE told.code[6] WHEN 'e' THEN told.code[9]::int END AS working_sets,
+    told.code[12]::int AS gamma_tried,
+    told.code[13]::int AS gammas
 FROM pg_catalog.pg_stat_activity AS activity
 -- anybody may call his session anything: what is read as numbers are no more than numbers hold
 CROSS JOIN LATERAL pg_catalog.regexp_match(
     activity.application_name,
-    '^pgsvm ([rtl]) (?:n(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbf])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)$'
+    '^pgsvm ([rtl]) (?:([nskm])(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbfe])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)(?: G(\d{1,3})/(\d{1,3}))?$'
 ) AS told (code)
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)

@@ -9,6 +9,7 @@ mod contributions;
 mod document;
 mod forms;
 pub mod held;
+mod kernel_contributions;
 mod ranked;
 pub mod row_name;
 mod row_reader;

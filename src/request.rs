@@ -67,6 +67,8 @@ pub struct Arguments {
     pub exclude: Option<Vec<Option<String>>>,
     pub kernel: Option<String>,
     pub gamma: Option<f64>,
+    /// Several, to be validated.
+    pub gammas: Option<Vec<Option<f64>>>,
     pub degree: Option<i32>,
     pub coef0: Option<f64>,
     pub rank: Option<i32>,
@@ -173,9 +175,18 @@ impl Arguments {
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
         let class_weight = class_weight(self.class_weight.as_deref())?;
+        let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
+        let c = match choices.chooses_c {
+            true => {
+                let named = self.c_given || purpose == Purpose::Validate;
+                check_chosen(self.c.as_deref().filter(|_| named))?;
+                None
+            }
+            false => self.c,
+        };
         // beyond the usual C there may be better ones; whoever names some wants these
-        let usual = self.c.is_none() && choices.costs.is_none();
-        let (costs, given) = costs(self.c, choices.costs)?;
+        let usual = c.is_none() && choices.costs.is_none();
+        let (costs, given) = costs(c, choices.costs)?;
         let mut plan = Plan {
             costs,
             folds: None,
@@ -184,18 +195,19 @@ impl Arguments {
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
         };
-        if self.metric.is_some() && !plan.holds_out() {
+        let holds_out = plan.holds_out() || is_grid;
+        if self.metric.is_some() && !holds_out {
             return Err(invalid("metric says by what c is chosen, but c is given")
                 .hint("c => NULL chooses c; or leave metric out"));
         }
         let fold_column = self.fold_column.or(choices.fold_column);
         let fold_order = self.fold_order.or(choices.fold_order);
-        if plan.holds_out() {
+        if holds_out {
             let count = self.folds.or(choices.folds);
             plan.folds = Some(folds(count, fold_column.as_deref(), fold_order.as_deref())?);
         } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
         {
-            return Err(invalid("rows are held out only to choose c or to fit probabilities")
+            return Err(invalid("rows are held out only to choose c or gamma or to fit probabilities")
                 .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
         }
         if let Some(name) = &choices.warm_start {
@@ -220,8 +232,8 @@ impl Arguments {
             categories: choices.categories,
             terms,
             kernel,
-            fold_column: fold_column.filter(|_| plan.holds_out()),
-            fold_order: fold_order.filter(|_| plan.holds_out()),
+            fold_column: fold_column.filter(|_| holds_out),
+            fold_order: fold_order.filter(|_| holds_out),
             plan,
             weight_column: self.weight,
             key: self.key,
@@ -232,6 +244,15 @@ impl Arguments {
             options,
             given: settings,
         })
+    }
+}
+
+/// Refuses a C that is given where one is to be chosen.
+fn check_chosen(given: Option<&[Option<f64>]>) -> Result<(), Failure> {
+    match given {
+        None => Ok(()),
+        Some(_) => Err(invalid("c is to be chosen, but is given")
+            .hint("Leave c out, or \"c\" out of \"choose\"")),
     }
 }
 

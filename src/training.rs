@@ -3,6 +3,7 @@
 mod any_reader;
 mod failures;
 pub mod fit;
+mod grid;
 pub mod leader;
 pub mod outcome;
 mod processes;

@@ -5,7 +5,7 @@
 //! them, is index j.
 
 use super::liblinear::{self, LiblinearHeader};
-use super::whole;
+use super::{libsvm_export, whole};
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
 use crate::features::FeaturePart;
@@ -20,6 +20,8 @@ use serde_json::Value;
 
 /// Most bytes that a text can have, less room for the last line.
 const MOST_BYTES: usize = (1 << 30) - (1 << 20);
+/// Room that is made before a number: for it, and for what stands between it and the next one.
+const ROOM: usize = 64;
 /// Features between two looks for interrupts.
 const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
 
@@ -49,6 +51,7 @@ fn svm_export(
         match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
             Format::Liblinear => write(&model, &StoredVersion::read(&schema, &model)?),
+            Format::Libsvm => libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?),
         }
     };
     export().or_raise()
@@ -58,6 +61,8 @@ fn svm_export(
 enum Format {
     /// LIBLINEAR's.
     Liblinear,
+    /// LIBSVM's.
+    Libsvm,
     /// Everything that the model is, for another database.
     Whole,
 }
@@ -66,21 +71,22 @@ impl Format {
     fn of(word: &str) -> Result<Self, Failure> {
         match word {
             "libsvm" | "liblinear" => Ok(Self::Liblinear),
+            "libsvm_model" => Ok(Self::Libsvm),
             "pgsvm" => Ok(Self::Whole),
             _ => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!("unknown format '{}'", shortened(word)),
             )
-            .hint("format => 'pgsvm' writes all of the model for another database, 'libsvm' LIBLINEAR's model format")),
+            .hint("format => 'pgsvm' writes all of the model for another database, 'libsvm' LIBLINEAR's model format, 'libsvm_model' LIBSVM's")),
         }
     }
 }
 
 /// What only the tables say of a version.
-struct StoredVersion {
+pub struct StoredVersion {
     loss: String,
     intercept_used: bool,
-    features: u64,
+    pub features: u64,
     origin: Option<Origin>,
 }
 
@@ -194,14 +200,18 @@ fn put_line(
     Ok(())
 }
 
-/// The feature that is the file's index 1.
-fn first_feature(model: &Model) -> Result<u64, Failure> {
-    let own_indices = matches!(
+/// Whether the numbers of the features are the indices of a file.
+pub fn own_indices(model: &Model) -> bool {
+    matches!(
         model.features.parts.as_slice(),
         [FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. }]
-    );
+    )
+}
+
+/// The feature that is the file's index 1.
+fn first_feature(model: &Model) -> Result<u64, Failure> {
     let zeroth = (0..model.heads.len()).any(|head| weight(model, head, 0) != 0.0);
-    match (own_indices, zeroth) {
+    match (own_indices(model), zeroth) {
         (false, _) => Ok(0),
         (true, false) => Ok(1),
         (true, true) => Err(Failure::new(
@@ -217,7 +227,7 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
 /// integers: others are numbered from 1.
-fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
+pub fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
     let origin = stored.origin.as_ref();
     if let Some(known) = origin.and_then(|origin| origin.labels_of(model)) {
         return known;
@@ -248,7 +258,8 @@ fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
 impl Origin {
     /// What the options of a model keep; None of one that was trained.
     fn of(options: &Value) -> Option<Self> {
-        let kept = options.get("liblinear").cloned()?;
+        let kept = options.get("liblinear").or(options.get("libsvm"));
+        let kept = kept.cloned()?;
         serde_json::from_value(kept).ok()
     }
 
@@ -265,7 +276,7 @@ impl Origin {
 }
 
 /// A head's weight of the feature.
-fn weight(model: &Model, head: usize, id: u64) -> f64 {
+pub fn weight(model: &Model, head: usize, id: u64) -> f64 {
     match id.checked_sub(model.dense_count as u64) {
         None => model.dense_of(head)[id as usize],
         Some(sparse) => u32::try_from(sparse)
@@ -283,11 +294,11 @@ fn too_long() -> Failure {
     .hint("The weights as rows: SELECT first_feature, features, weights FROM svm_weight WHERE version_id = ….")
 }
 
-fn put(text: &mut String, value: f64) -> Result<(), Failure> {
+pub fn put(text: &mut String, value: f64) -> Result<(), Failure> {
     if text.len() > MOST_BYTES {
         return Err(too_long());
     }
-    text.try_reserve(32).map_err(|_| {
+    text.try_reserve(ROOM).map_err(|_| {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             "out of memory for the exported model",

@@ -1,9 +1,9 @@
-//! `svm_import`: a model that LIBLINEAR trained, stored as one of ours. What only a training here would
+//! `svm_import`: a model that LIBLINEAR or LIBSVM trained, stored as one of ours. What only a training here would
 //! know, its certificate among it, is NULL.
 
 use super::export::Origin;
 use super::liblinear::{LiblinearHeader, LiblinearReader};
-use super::whole;
+use super::{libsvm_import, libsvm_model, whole};
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
@@ -20,6 +20,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, JsonB};
+use pgsvm_core::kernels::Rows;
 use pgsvm_core::Scaling;
 use serde_json::{json, Value};
 
@@ -42,14 +43,31 @@ fn svm_import(
         let schema = model::schema_of_call(fcinfo);
         match model::text::is_one(content) {
             true => whole::import(&schema, name, content, classes.is_some()),
-            false => import_liblinear(&schema, name, content, features, classes.as_ref()),
+            false => import_file(&schema, name, content, features, classes.as_ref()),
         }
     };
     cut_off(import).or_raise()
 }
 
-/// Stores the model of a file of LIBLINEAR's as a new version of the model `name`.
-fn import_liblinear(
+/// A model of another program's, read.
+pub struct Imported {
+    /// The feature set, as models store it.
+    pub features: Value,
+    pub feature_count: u64,
+    pub loss: Option<&'static str>,
+    pub intercept_used: bool,
+    /// Of each head, where decisions have probabilities.
+    pub sigmoid: Option<(f64, f64)>,
+    /// What is kept of the file.
+    pub options: Value,
+    pub labels: ImportedLabels,
+    pub heads: Vec<StoredWeights>,
+    /// Of a kernel machine.
+    pub landmarks: Option<Rows>,
+}
+
+/// Stores the model of a file of LIBLINEAR's or LIBSVM's as a new version of the model `name`.
+fn import_file(
     schema: &str,
     name: Option<&str>,
     content: &str,
@@ -60,17 +78,40 @@ fn import_liblinear(
     let form = FeatureForm::of(required(features, "features")?)?;
     rights::check_name(name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, name, "Choose another name: name => 'name'")?;
+    let imported = match libsvm_model::is_one(content) {
+        true => libsvm_import::read(content, form, classes)?,
+        false => read_liblinear(content, form, classes)?,
+    };
+    store(schema, name, &imported)?;
+    Ok(name.to_owned())
+}
+
+/// What a file of LIBLINEAR's says.
+fn read_liblinear(
+    content: &str,
+    form: FeatureForm,
+    classes: Option<&JsonText>,
+) -> Result<Imported, Failure> {
     let mut reader = LiblinearReader::new(content);
     let header = reader.header()?;
-    let labels = ImportedLabels::of(&header, classes)?;
+    let labels = ImportedLabels::of(&header.labels, classes)?;
     let heads = read_heads(&mut reader, &header, &labels, form)?;
-    store(schema, name, &header, &labels, form, &heads)?;
-    Ok(name.to_owned())
+    Ok(Imported {
+        features: json!({"parts": [form.part(header.features)]}),
+        feature_count: heads[0].features,
+        loss: header.loss(),
+        intercept_used: header.bias >= 0.0,
+        sigmoid: (header.loss() == Some("logistic")).then_some(LOGISTIC),
+        options: origin(&header, &labels),
+        labels,
+        heads,
+        landmarks: None,
+    })
 }
 
 /// What the rows will hold for the file's features.
 #[derive(Clone, Copy, PartialEq)]
-enum FeatureForm {
+pub enum FeatureForm {
     Sparse,
     Libsvm,
     Array,
@@ -88,7 +129,7 @@ impl FeatureForm {
     }
 
     /// The part of a feature set, as models store it.
-    fn part(self, features: u64) -> Value {
+    pub fn part(self, features: u64) -> Value {
         match self {
             Self::Sparse => json!({
                 "kind": "sparse",
@@ -112,30 +153,30 @@ impl FeatureForm {
 }
 
 /// The labels of the file as the model has them.
-struct ImportedLabels {
+pub struct ImportedLabels {
     type_name: &'static str,
     /// In the order of the file.
-    names: Vec<String>,
+    pub names: Vec<String>,
     /// Ascending, as places in the order of the file.
     order: Vec<usize>,
 }
 
 impl ImportedLabels {
     /// Whole numbers, or what `classes` calls them.
-    fn of(header: &LiblinearHeader, classes: Option<&JsonText>) -> Result<Self, Failure> {
-        let mut order: Vec<usize> = (0..header.labels.len()).collect();
+    pub fn of(file: &[i32], classes: Option<&JsonText>) -> Result<Self, Failure> {
+        let mut order: Vec<usize> = (0..file.len()).collect();
         let Some(classes) = classes else {
-            order.sort_by_key(|place| header.labels[*place]);
+            order.sort_by_key(|place| file[*place]);
             return Ok(Self {
                 type_name: "integer",
-                names: header.labels.iter().map(i32::to_string).collect(),
+                names: file.iter().map(i32::to_string).collect(),
                 order,
             });
         };
         let classes = classes
             .parse()
             .map_err(|error| invalid(format!("classes cannot be read: {error}")))?;
-        let names = header.labels.iter();
+        let names = file.iter();
         let names: Vec<_> = names
             .map(|label| class_name(&classes, *label))
             .collect::<Result<_, _>>()?;
@@ -154,7 +195,7 @@ impl ImportedLabels {
     }
 
     /// The class of each head's positive side, as places in the order of the file.
-    fn heads(&self) -> &[usize] {
+    pub fn heads(&self) -> &[usize] {
         match self.order.as_slice() {
             [_, positive] => core::slice::from_ref(positive),
             all => all,
@@ -162,7 +203,7 @@ impl ImportedLabels {
     }
 }
 
-fn invalid(message: String) -> Failure {
+pub fn invalid(message: String) -> Failure {
     Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }
 
@@ -218,17 +259,10 @@ fn weight_for(place: usize, line: &[f64], labels: &ImportedLabels) -> f64 {
     }
 }
 
-fn store(
-    schema: &str,
-    name: &str,
-    header: &LiblinearHeader,
-    labels: &ImportedLabels,
-    form: FeatureForm,
-    heads: &[StoredWeights],
-) -> Result<(), Failure> {
+fn store(schema: &str, name: &str, imported: &Imported) -> Result<(), Failure> {
     let id = Spi::connect_mut(|client| {
         let (model, version) = versions::next_version(client, schema, name)?;
-        let columns = version_columns(model, version, header, labels, form, heads);
+        let columns = version_columns(model, version, imported);
         let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let places: Vec<_> = (1..=names.len()).map(|place| format!("${place}")).collect();
         let insert = format!(
@@ -238,50 +272,57 @@ fn store(
         );
         let row = client.update(&insert, None, &values)?;
         let id = row.first().get_one::<i64>()?.expect("id is NOT NULL");
-        insert_heads(schema, id, header, labels, heads, client)?;
+        insert_heads(schema, id, imported, client)?;
         Ok(id)
     })
     .map_err(spi_failure)?;
-    for (number, weights) in (0..).zip(heads) {
+    for (number, weights) in (0..).zip(&imported.heads) {
         chunks::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
     }
-    Ok(())
+    match &imported.landmarks {
+        Some(rows) => chunks::insert_landmarks(schema, id, rows).map_err(spi_failure),
+        None => Ok(()),
+    }
 }
 
 fn version_columns<'a>(
     model: i64,
     version: i32,
-    header: &LiblinearHeader,
-    labels: &ImportedLabels,
-    form: FeatureForm,
-    heads: &[StoredWeights],
+    imported: &Imported,
 ) -> Vec<(&'static str, DatumWithOid<'a>)> {
-    let features = json!({"parts": [form.part(header.features)]});
+    let labels = &imported.labels;
     let ascending = labels.order.iter().map(|at| labels.names[*at].clone());
     vec![
         ("model_id", model.into()),
-        ("stored_rows", JsonB(stored_rows(heads)).into()),
+        ("stored_rows", JsonB(stored_rows(imported)).into()),
         ("version", version.into()),
-        ("features", JsonB(features).into()),
+        ("features", JsonB(imported.features.clone()).into()),
         ("label_column", "label".to_owned().into()),
         ("label_type", labels.type_name.to_owned().into()),
         ("label_values", ascending.collect::<Vec<_>>().into()),
         ("nulls", "error".to_owned().into()),
-        ("loss", header.loss().map(str::to_owned).into()),
+        ("loss", imported.loss.map(str::to_owned).into()),
         ("scale", "none".to_owned().into()),
         ("solver", "imported".to_owned().into()),
-        ("intercept_used", (header.bias >= 0.0).into()),
-        ("intercept", heads[0].intercept.into()),
-        ("feature_count", (heads[0].features as i64).into()),
+        ("intercept_used", imported.intercept_used.into()),
+        ("intercept", imported.heads[0].intercept.into()),
+        ("feature_count", (imported.feature_count as i64).into()),
         ("stop_reason", "imported".to_owned().into()),
-        ("options", JsonB(origin(header, labels)).into()),
+        ("options", JsonB(imported.options.clone()).into()),
     ]
 }
 
-/// How many rows the version gets in the tables of heads and weights.
-fn stored_rows(heads: &[StoredWeights]) -> Value {
-    let chunks = heads.iter().map(|head| head.chunks.len()).sum();
-    StoredRows::to_json(&[("svm_head", heads.len()), ("svm_weight", chunks)])
+/// How many rows the version gets in the tables of heads, weights and landmarks.
+fn stored_rows(imported: &Imported) -> Value {
+    let chunks = imported.heads.iter().map(|head| head.chunks.len()).sum();
+    StoredRows::to_json(&[
+        ("svm_head", imported.heads.len()),
+        ("svm_weight", chunks),
+        (
+            "svm_landmark",
+            imported.landmarks.as_ref().map_or(0, Rows::len),
+        ),
+    ])
 }
 
 /// What is kept of the file.
@@ -298,17 +339,15 @@ fn origin(header: &LiblinearHeader, labels: &ImportedLabels) -> Value {
 fn insert_heads(
     schema: &str,
     version_id: i64,
-    header: &LiblinearHeader,
-    labels: &ImportedLabels,
-    heads: &[StoredWeights],
+    imported: &Imported,
     client: &mut pgrx::spi::SpiClient<'_>,
 ) -> Result<(), SpiError> {
     let insert = format!(
         "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, sigmoid_slope, sigmoid_offset)
          VALUES ($1, $2, $3, $4, $5, $6)"
     );
-    let sigmoid = (header.loss() == Some("logistic")).then_some(LOGISTIC);
-    for (number, (head, place)) in (0i32..).zip(heads.iter().zip(labels.heads())) {
+    let (labels, sigmoid) = (&imported.labels, imported.sigmoid);
+    for (number, (head, place)) in (0i32..).zip(imported.heads.iter().zip(labels.heads())) {
         let values: [DatumWithOid<'_>; 6] = [
             version_id.into(),
             number.into(),

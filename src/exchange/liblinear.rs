@@ -291,7 +291,7 @@ fn malformed_line(line: usize, what: &str) -> Failure {
     malformed(format!("line {line}: {what}"))
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARACTERS) {
         Some((end, _)) => format!("\"{}…\"", &text[..end]),
         None => format!("\"{text}\""),

@@ -110,6 +110,11 @@ impl KernelForm {
         }
     }
 
+    /// The function's word, gamma, degree and coef0, as arguments give them.
+    pub fn arguments(&self) -> (&str, Option<f64>, Option<u32>, Option<f64>) {
+        (&self.function, self.gamma, self.degree, self.coef0)
+    }
+
     /// The function; None where what is stored makes none.
     pub fn kernel(&self) -> Option<Kernel> {
         let kind = KERNELS.iter().find(|(word, _)| *word == self.function)?.1;

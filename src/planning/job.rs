@@ -11,7 +11,7 @@ use bincode::enc::write::Writer;
 use bincode::error::EncodeError;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
-use pgsvm_core::plan::Plan;
+use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale,
     Timing, TrainerReport,
@@ -128,7 +128,7 @@ impl Job {
 
     /// What interior points are to be like, where they solve the kernel machine.
     pub fn interior_terms(&self) -> Option<InteriorTerms> {
-        match self.kernel?.method {
+        match self.kernel.as_ref()?.method {
             Method::InteriorPoint(asked) => Some(InteriorTerms {
                 machines: asked.machines.unwrap_or(self.trainers),
                 rank: asked.rank,
@@ -146,14 +146,13 @@ impl Job {
         self.interior_terms().is_some() && !self.plan.holds_out()
     }
 
-    /// The map of a kernel machine.
-    pub fn low_rank(&self) -> Option<LowRankJob> {
-        let map = self.kernel?.map;
+    /// A map of a kernel machine, with the memory that it may take.
+    pub fn asked(&self, map: &LowRankJob) -> LowRankJob {
         let asked = LowRankJob {
             memory_bytes: self.source_cache_bytes(),
-            ..map
+            ..*map
         };
-        Some(match self.only_begins() {
+        match self.only_begins() {
             // one landmark does, of so many rows that one of them says something
             true => LowRankJob {
                 rank: Some(1),
@@ -161,12 +160,29 @@ impl Job {
                 ..asked
             },
             false => asked,
-        })
+        }
     }
 
     /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.
     pub fn source_cache_bytes(&self) -> usize {
         self.cache_bytes / 4
+    }
+
+    /// The plan by which gammas are compared, each on rows that its own map makes.
+    pub fn comparing(&self) -> Plan {
+        Plan {
+            purpose: Purpose::Validate,
+            ..self.plan.clone()
+        }
+    }
+
+    /// The plan of the final machine where gammas were compared, and this C chosen.
+    pub fn at_cost(&self, c: f64) -> Plan {
+        Plan {
+            costs: vec![c],
+            beyond: 0,
+            ..self.plan.clone()
+        }
     }
 
     /// Number of roles that workers are to play, helpers aside.

@@ -210,7 +210,7 @@ fn job(
         unit_rows: request.unit_rows,
         terms: request.terms.clone(),
         plan: request.plan.clone(),
-        kernel: request.kernel,
+        kernel: request.kernel.clone(),
         slacks: measures_slacks(request, &features),
         features,
         balance: request.class_weight.balance(),

@@ -1,6 +1,8 @@
 //! `svm_explain`: what each feature of a row adds to the decision. A feature's contribution is its
-//! weight times its value, so that those of all features and the intercept sum to the decision.
+//! weight times its value, so that those of all features and the intercept sum to the decision. `kernel_contributions` has
+//! those of kernel machines.
 
+use super::kernel_contributions;
 use super::ranked::top_n;
 use super::{any_null, null, site};
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
@@ -21,23 +23,17 @@ c_function!(
 );
 
 /// One feature's part in a decision; ids as weights have them.
-struct Contribution {
-    feature: u64,
-    value: f64,
-    /// What the value is compared with.
-    base: f64,
-    weight: f64,
-}
-
-impl Contribution {
-    fn amount(&self) -> f64 {
-        (self.value - self.base) * self.weight
-    }
+pub struct Contribution {
+    pub feature: u64,
+    pub value: f64,
+    /// None of a kernel machine.
+    pub weight: Option<f64>,
+    pub amount: f64,
 }
 
 /// What contributions are counted from.
 #[derive(Clone, Copy, PartialEq)]
-enum Baseline {
+pub enum Baseline {
     /// A row of zeros.
     Zero,
     /// The mean of the rows trained on.
@@ -86,7 +82,7 @@ impl Baseline {
     }
 
     /// A feature's value in the row to compare with.
-    fn of(self, model: &Model, feature: u64) -> f64 {
+    pub fn of(self, model: &Model, feature: u64) -> f64 {
         match self {
             Self::Zero => 0.0,
             Self::Mean => model.features.mean(feature).unwrap_or(0.0),
@@ -133,6 +129,8 @@ struct Explanation {
     contributions: Vec<Contribution>,
     /// What is decided at the baseline.
     base: f64,
+    /// Of a kernel machine, what no feature makes alone.
+    interactions: Option<f64>,
 }
 
 impl Explanation {
@@ -171,11 +169,22 @@ impl Explanation {
         row: &FeatureBuffer,
         baseline: Baseline,
     ) -> Result<Self, Failure> {
-        let (mut contributions, base) = contributions(&model, class, row, baseline)?;
+        let side = model.head_of_class(class);
+        let (mut contributions, base, interactions) = match &model.kernel {
+            Some(machine) => {
+                let found =
+                    kernel_contributions::contributions((&model, machine), side, row, baseline)?;
+                (found.contributions, found.base, Some(found.interactions))
+            }
+            None => {
+                let (contributions, base) = contributions(&model, side, row, baseline)?;
+                (contributions, base, None)
+            }
+        };
         let mut patience = Patience::default();
         contributions.sort_unstable_by(|a, b| {
             patience.tick();
-            let by_amount = b.amount().abs().total_cmp(&a.amount().abs());
+            let by_amount = b.amount.abs().total_cmp(&a.amount.abs());
             by_amount.then(a.feature.cmp(&b.feature))
         });
         Ok(Self {
@@ -184,6 +193,7 @@ impl Explanation {
             baseline,
             contributions,
             base,
+            interactions,
         })
     }
 
@@ -209,25 +219,31 @@ impl Explanation {
         let (listed, others) = self.contributions.split_at(top_n);
         for one in listed {
             let name = self.model.features.feature_name(one.feature);
-            put(&name, Some(one.value), Some(one.weight), one.amount());
+            put(&name, Some(one.value), one.weight, one.amount);
         }
-        put(self.baseline.name(), Some(1.0), Some(self.base), self.base);
+        let weight = self.model.kernel.is_none().then_some(self.base);
+        let name = match &self.model.kernel {
+            Some(_) if self.baseline == Baseline::Zero => "(row of zeros)",
+            _ => self.baseline.name(),
+        };
+        put(name, Some(1.0), weight, self.base);
         if !others.is_empty() {
-            let sum = others.iter().map(Contribution::amount).sum();
+            let sum = others.iter().map(|one| one.amount).sum();
             put("(all others)", None, None, sum);
+        }
+        if let Some(interactions) = self.interactions {
+            put("(interactions)", None, None, interactions);
         }
     }
 }
 
-/// The contributions to the decision for a class that are not zero, and what is decided where there are none.
+/// The contributions to the decision of a head, with that sign, that are not zero, and what is decided where there are none.
 fn contributions(
     model: &Model,
-    class: usize,
+    (head, sign): (usize, f64),
     row: &FeatureBuffer,
     baseline: Baseline,
 ) -> Result<(Vec<Contribution>, f64), Failure> {
-    model.check_linear("svm_explain")?;
-    let (head, sign) = model.head_of_class(class);
     let mut found = Found {
         model,
         baseline,
@@ -260,15 +276,16 @@ struct Found<'a> {
 impl Found<'_> {
     fn add(&mut self, feature: u64, weight: f64, value: f64) -> Result<(), OutOfMemory> {
         self.patience.tick();
-        let one = Contribution {
-            feature,
-            value,
-            base: self.baseline.of(self.model, feature),
-            weight: self.sign * weight,
-        };
-        self.base += one.base * one.weight;
-        if one.amount() != 0.0 {
-            self.contributions.room(1)?.push(one);
+        let (base, weight) = (self.baseline.of(self.model, feature), self.sign * weight);
+        let amount = (value - base) * weight;
+        self.base += base * weight;
+        if amount != 0.0 {
+            self.contributions.room(1)?.push(Contribution {
+                feature,
+                value,
+                weight: Some(weight),
+                amount,
+            });
         }
         Ok(())
     }

@@ -109,8 +109,9 @@ fn forget_other_kernel(now: &Map<String, Value>, before: &mut Map<String, Value>
     {
         before.retain(|name, _| !KERNEL_PARAMETERS.contains(&name.as_str()));
         if let Some(Value::Object(options)) = before.get_mut("options") {
-            options.remove("landmarks");
-            options.remove("method");
+            for name in ["landmarks", "method", "gammas", "choose"] {
+                options.remove(name);
+            }
         }
     }
 }
@@ -142,17 +143,22 @@ fn taken_options(
     now: &Map<String, Value>,
     before: &mut Map<String, Value>,
 ) -> Result<Vec<String>, Failure> {
-    let Some(Value::Object(mut taken)) = before.remove("options") else {
-        return Ok(Vec::new());
-    };
     let mut options = match read_options(arguments.options.as_ref())? {
         Value::Object(options) => options,
         // which is refused later
         _ => return Ok(Vec::new()),
     };
+    let mut taken = match before.remove("options") {
+        Some(Value::Object(taken)) => taken,
+        _ => Map::new(),
+    };
+    settle_choices(now, (&options, before), &mut taken);
     let in_force = |name: &str| now.get(name).or_else(|| before.get(name));
-    let chooses = in_force("c") == Some(&Value::Null);
-    let holds_out = chooses || in_force("probability") == Some(&Value::Bool(true));
+    let chooses_gamma = names_choice(&options, "gamma") || names_choice(&taken, "gamma");
+    let chooses = in_force("c") == Some(&Value::Null)
+        || names_choice(&options, "c")
+        || names_choice(&taken, "c");
+    let holds_out = chooses || chooses_gamma || in_force("probability") == Some(&Value::Bool(true));
     taken.retain(|name, _| {
         let means_something = match name.as_str() {
             "costs" => chooses,
@@ -170,6 +176,36 @@ fn taken_options(
         arguments.options = Some(JsonText::of(&Value::Object(options))?);
     }
     Ok(told)
+}
+
+/// Whether options say that C or gamma is to be chosen.
+fn names_choice(options: &Map<String, Value>, name: &str) -> bool {
+    let named = options.get("choose").and_then(Value::as_array);
+    named.is_some_and(|all| all.iter().any(|word| word == name))
+        || (name == "gamma" && options.contains_key("gammas"))
+}
+
+/// Takes out of the options of before what is given `now`, and out of the settings of `before` what the options now choose.
+fn settle_choices(
+    now: &Map<String, Value>,
+    (options, before): (&Map<String, Value>, &mut Map<String, Value>),
+    taken: &mut Map<String, Value>,
+) {
+    let is_fixed = |name: &str| now.get(name).is_some_and(|value| !value.is_null());
+    if let Some(Value::Array(words)) = taken.get_mut("choose") {
+        words.retain(|word| !word.as_str().is_some_and(is_fixed));
+        if words.is_empty() {
+            taken.remove("choose");
+        }
+    }
+    if is_fixed("gamma") {
+        taken.remove("gammas");
+    }
+    for name in ["c", "gamma"] {
+        if names_choice(options, name) {
+            before.remove(name);
+        }
+    }
 }
 
 /// A setting as `arguments` give it.

@@ -1,10 +1,11 @@
-//! The arguments `kernel`, `gamma`, `degree`, `coef0` and `rank`, and what of the others a kernel machine cannot have. Pure.
+//! The arguments `kernel`, `gamma`, `degree`, `coef0` and `rank`, the gammas to choose from, and what of the other arguments a
+//! kernel machine cannot have. Pure.
 
 use crate::base::errors::Failure;
 use crate::features::{word_of, KERNELS};
 use crate::request::options::Choices;
 use crate::request::solver::INTERIOR_POINT;
-use crate::request::words::{chosen, invalid, sql_float};
+use crate::request::words::{chosen, invalid, required, sql_float};
 use crate::request::Arguments;
 use pgsvm_core::kernels::kernel::MOST_DEGREE;
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
@@ -43,11 +44,25 @@ pub(super) const METHODS: [(&str, Method); 3] = [
     ("exact", Method::Exact),
 ];
 
+/// The gammas that are tried where none are given: so many times 'scale'. Steps of four are those of the coarse grid in LIBSVM's
+/// guide; three to either side reach from where a machine is nearly linear to where it looks at nearest neighbours.
+const USUAL_TIMES: [f64; 7] = [0.015625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0];
+/// Most gammas in one training: each maps all rows anew.
+const MOST_GAMMAS: usize = 100;
+
 /// A kernel machine that is asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct KernelTerms {
-    pub map: LowRankJob,
+    /// The maps of the gammas to choose from, or to validate; of one there is no choice.
+    pub maps: Vec<LowRankJob>,
     pub method: Method,
+}
+
+impl KernelTerms {
+    /// Whether gammas are compared with one another.
+    pub fn is_grid(&self) -> bool {
+        self.maps.len() > 1
+    }
 }
 
 /// The kernel machine that is asked for; None for a linear one.
@@ -55,31 +70,94 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     let kind = chosen("kernel", given.kernel.as_deref(), &KERNELS)?;
     // values first: what is wrong with them is so with every kernel
     let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
-    let spec = KernelSpec::new(kind, given.gamma, degree, given.coef0.unwrap_or(0.0));
-    let spec = spec.map_err(refused)?;
+    let coef0 = given.coef0.unwrap_or(0.0);
+    let spec = |gamma| KernelSpec::new(kind, gamma, degree, coef0).map_err(refused);
+    let gammas = gammas(given, choices)?;
+    let specs = gammas.iter().map(|(gamma, _)| spec(*gamma));
+    let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
     let rank = given.rank.map(checked_rank).transpose()?;
     if given.solver.as_deref() == Some(INTERIOR_POINT) {
-        return interior_point(given, choices, spec, rank).map(Some);
+        let [spec] = specs.as_slice() else {
+            return Err(invalid("solver 'interior_point' has one gamma")
+                .detail("It factors the kernel matrix of all rows, for each gamma anew.")
+                .hint("Choose gamma by svm_cross_validate without it, and give it: gamma => 0.1"));
+        };
+        return interior_point(given, choices, *spec, rank).map(Some);
     }
     check_belongs(given, choices, kind)?;
     if kind == KernelKind::Linear {
         return Ok(None);
     }
-    check_rest(given, choices)?;
+    check_rest(choices)?;
     // whoever says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.landmarks.is_some();
     let method = choices.method.unwrap_or(match approximate {
         true => Method::LowRank,
         false => Method::Auto,
     });
-    let map = LowRankJob {
+    let keeps_rows = method != Method::LowRank || gammas.len() > 1;
+    let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
+        scale_times: *scale_times,
         rank,
-        landmarks: choices.landmarks.unwrap_or(LowRankJob::new(spec).landmarks),
+        landmarks: choices
+            .landmarks
+            .unwrap_or(LowRankJob::new(*spec).landmarks),
         seed: given.seed.unwrap_or(0) as u32 as u64,
-        keeps_rows: method != Method::LowRank,
-        ..LowRankJob::new(spec)
+        keeps_rows,
+        ..LowRankJob::new(*spec)
     };
-    Ok(Some(KernelTerms { map, method }))
+    Ok(Some(KernelTerms {
+        maps: specs.iter().zip(&gammas).map(map).collect(),
+        method,
+    }))
+}
+
+/// The gammas to choose from, or to validate: each as a number, or as so many times 'scale'.
+fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>, Failure> {
+    let is_chosen = choices.chooses_gamma || choices.gammas.is_some();
+    if is_chosen && (given.gamma.is_some() || given.gammas.is_some()) {
+        return Err(invalid("gamma is to be chosen, but is given").hint(
+            "Leave gamma out, or \"gamma\" out of \"choose\" and \"gammas\" out of the options",
+        ));
+    }
+    let named = match (&given.gammas, &choices.gammas) {
+        (Some(all), _) => {
+            check_count(all.len())?;
+            let all = all.iter().map(|gamma| required(*gamma, "gamma"));
+            all.collect::<Result<Vec<_>, _>>()?
+        }
+        (None, Some(named)) => {
+            check_count(named.len())?;
+            named.clone()
+        }
+        (None, None) if choices.chooses_gamma => {
+            return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec());
+        }
+        (None, None) => return Ok(vec![(given.gamma, 1.0)]),
+    };
+    check_twice(&named)?;
+    Ok(named.iter().map(|gamma| (Some(*gamma), 1.0)).collect())
+}
+
+fn check_count(count: usize) -> Result<(), Failure> {
+    match count {
+        1..=MOST_GAMMAS => Ok(()),
+        _ => {
+            let message = format!("gamma must have 1 to {MOST_GAMMAS} values, not {count}");
+            Err(invalid(message).hint("gamma => ARRAY[0.01, 0.1, 1]"))
+        }
+    }
+}
+
+/// Refuses a gamma that comes twice; what each is for itself is looked at with its kernel.
+fn check_twice(named: &[f64]) -> Result<(), Failure> {
+    for (at, gamma) in named.iter().enumerate() {
+        if named[..at].contains(gamma) {
+            let gamma = sql_float(*gamma);
+            return Err(invalid(format!("gamma has the value {gamma} twice")));
+        }
+    }
+    Ok(())
 }
 
 /// The machine that interior points make. That of low rank before it only says what its heads are, unless it is to choose C.
@@ -98,7 +176,14 @@ fn interior_point(
         ..Arguments::default()
     };
     check_belongs(&others, choices, spec.kind())?;
-    check_rest(given, choices)?;
+    check_rest(choices)?;
+    if given.key.is_some() {
+        return Err(invalid(
+            "a machine of solver 'interior_point' cannot follow its table by a key",
+        )
+        .detail("What it knows of its rows is about landmarks, which a training chooses anew.")
+        .hint("Leave key out, and train again when the table has changed; or solver => 'auto'"));
+    }
     let foreign = [
         ("method", choices.method.is_some()),
         ("landmarks", choices.landmarks.is_some()),
@@ -131,7 +216,7 @@ fn interior_point(
         trace_tolerance: choices.trace_tolerance.unwrap_or(map.tolerance),
     };
     Ok(KernelTerms {
-        map,
+        maps: vec![map],
         method: Method::InteriorPoint(asked),
     })
 }
@@ -160,7 +245,13 @@ const WITH_CONSTANT: Kinds = (
 fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
     let all = [
         ("option \"method\"", choices.method.is_some(), ALL),
-        ("gamma", given.gamma.is_some(), ALL),
+        (
+            "gamma",
+            given.gamma.is_some() || given.gammas.is_some(),
+            ALL,
+        ),
+        ("a choice of gamma", choices.chooses_gamma, ALL),
+        ("option \"gammas\"", choices.gammas.is_some(), ALL),
         ("degree", given.degree.is_some(), POLYNOMIAL),
         ("coef0", given.coef0.is_some(), WITH_CONSTANT),
         ("rank", given.rank.is_some(), ALL),
@@ -180,12 +271,7 @@ fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Resu
 }
 
 /// Refuses what only linear models can do.
-fn check_rest(given: &Arguments, choices: &Choices) -> Result<(), Failure> {
-    if given.key.is_some() {
-        return Err(invalid("a kernel machine cannot follow its table by a key")
-            .detail("What it knows of its rows is about landmarks, which a training chooses anew.")
-            .hint("Leave key out, and train again when the table has changed"));
-    }
+fn check_rest(choices: &Choices) -> Result<(), Failure> {
     if choices.warm_start.is_some() {
         return Err(
             invalid("a kernel machine cannot begin from the weights of another model")

@@ -67,7 +67,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 30] = [
+static OPTIONS: [Entry; 32] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -150,6 +150,13 @@ static OPTIONS: [Entry; 30] = [
     entry("metric", Solvers::All, Of::Training, Choices::deployment),
     entry("costs", Solvers::All, Of::Model, |all, it| {
         it.numbers().map(|costs| all.costs = Some(costs))
+    }),
+    entry("choose", Solvers::All, Of::Model, |all, it| {
+        (all.chooses_c, all.chooses_gamma) = it.chosen()?;
+        Ok(())
+    }),
+    entry("gammas", Solvers::All, Of::Model, |all, it| {
+        it.numbers().map(|gammas| all.gammas = Some(gammas))
     }),
     entry("folds", Solvers::All, Of::Model, |all, it| {
         it.signed().map(|folds| all.folds = Some(folds))
@@ -267,6 +274,10 @@ pub(super) struct Choices {
     pub(super) unit_rows: bool,
     pub(super) deploy: DeployChoice,
     pub(super) costs: Option<Vec<f64>>,
+    /// What "choose" names.
+    pub(super) chooses_c: bool,
+    pub(super) chooses_gamma: bool,
+    pub(super) gammas: Option<Vec<f64>>,
     pub(super) folds: Option<i32>,
     pub(super) fold_column: Option<String>,
     pub(super) fold_order: Option<String>,
@@ -364,7 +375,10 @@ impl Member<'_> {
                 self.name,
                 shown(self.value)
             ))
-            .hint("options => '{\"costs\": [0.01, 0.1, 1, 10]}'")
+            .hint(format!(
+                "options => '{{\"{}\": [0.01, 0.1, 1, 10]}}'",
+                self.name
+            ))
         })
     }
 
@@ -379,6 +393,21 @@ impl Member<'_> {
             ))
             .hint(format!("options => '{{\"{}\": {usual}}}'", self.name))
         })
+    }
+
+    /// Whether C is among what is to be chosen, and whether gamma is.
+    fn chosen(&self) -> Result<(bool, bool), Failure> {
+        let words = self.value.as_array();
+        let words: Option<Vec<_>> = words.and_then(|all| all.iter().map(Value::as_str).collect());
+        let known = |word: &&str| ["c", "gamma"].contains(word);
+        match words.filter(|all| !all.is_empty() && all.iter().all(known)) {
+            Some(all) => Ok((all.contains(&"c"), all.contains(&"gamma"))),
+            None => Err(invalid(format!(
+                "choose must be an array of \"c\" and \"gamma\", not {}",
+                shown(self.value)
+            ))
+            .hint("options => '{\"choose\": [\"c\", \"gamma\"]}'")),
+        }
     }
 
     fn signed(&self) -> Result<i32, Failure> {

@@ -5,6 +5,7 @@ use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{Dictionary, FeaturePart, FeatureSet, SUPPORT_VECTORS};
 use crate::planning::source_columns::LeftOut;
+use crate::request::kernel::KernelTerms;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
@@ -43,6 +44,12 @@ impl Announcement<'_> {
         }
     }
 
+    /// Whether gamma was chosen.
+    fn is_grid(&self) -> bool {
+        let kernel = self.request.kernel.as_ref();
+        kernel.is_some_and(KernelTerms::is_grid)
+    }
+
     fn name(&self) -> String {
         format!("{}@{}", self.request.model, self.version)
     }
@@ -52,7 +59,10 @@ impl Announcement<'_> {
         let report = &self.trained.trainer.report;
         let reader = &self.trained.reader.report;
         let mut parts = Vec::new();
-        if let (true, Some(c)) = (self.request.plan.costs.len() > 1, report.c) {
+        if let (true, Some(c)) = (
+            self.request.plan.costs.len() > 1 || self.is_grid(),
+            report.c,
+        ) {
             parts.push(self.held_out(c));
         }
         let on_rows = OnTrainingRows::of(self.trained);
@@ -89,22 +99,49 @@ impl Announcement<'_> {
             let most = plan.costs.iter().copied().fold(0.0, f64::max);
             text += &format!(" (beyond the usual {least} to {most})");
         }
+        if let (true, Some(gamma)) = (self.is_grid(), self.trained.trainer.report.gamma) {
+            text += &format!(", gamma {gamma:.6}");
+        }
         text
     }
 
     /// Where the C chosen is the smallest or the largest that was tried, and better than the others.
     fn at_the_edge(&self) -> Option<String> {
         let report = &self.trained.trainer.report;
-        let (c, scores) = (report.c?, validation::scores(report));
+        let scores = validation::scores(report);
+        self.edge(("c", "costs"), report.c?, &scores)
+    }
+
+    /// The same of gamma.
+    fn at_the_edge_of_gammas(&self) -> Option<String> {
+        let report = &self.trained.trainer.report;
+        let scores = validation::scores_of_gammas(report);
+        self.edge(("gamma", "gammas"), report.gamma?, &scores)
+    }
+
+    /// The same of any, by its name, that of the option, and the scores of all tried in ascending order.
+    fn edge(
+        &self,
+        (name, option): (&str, &str),
+        chosen: f64,
+        scores: &[(f64, Option<f64>)],
+    ) -> Option<String> {
         let scoring = self.request.plan.scoring;
-        let (which, others, beside) = match scores.as_slice() {
-            [first, second, ..] if first.0 == c => ("smallest", "smaller", (first.1, second.1)),
-            [.., second, last] if last.0 == c => ("largest", "larger", (last.1, second.1)),
+        let (which, others, beside) = match scores {
+            [first, second, ..] if first.0 == chosen => {
+                ("smallest", "smaller", (first.1, second.1))
+            }
+            [.., second, last] if last.0 == chosen => ("largest", "larger", (last.1, second.1)),
             _ => return None,
         };
         let rises = scoring.is_better(beside.0, beside.1) && !scoring.is_perfect(beside.0);
+        let shown = if name == "c" {
+            chosen.to_string()
+        } else {
+            format!("{chosen:.6}")
+        };
         rises.then(|| {
-            format!("c {c} is the {which} that was tried: {others} ones may be better (options => '{{\"costs\": [...]}}').")
+            format!("{name} {shown} is the {which} that was tried: {others} ones may be better (options => '{{\"{option}\": [...]}}').")
         })
     }
 
@@ -138,6 +175,7 @@ impl Announcement<'_> {
         sentences.extend(self.factored());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
+        sentences.extend(self.at_the_edge_of_gammas());
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")
@@ -214,6 +252,9 @@ impl Announcement<'_> {
         let followed = self.trained.followed.as_ref()?;
         let model = &followed.model;
         let mut text = match followed.from_nothing {
+            true if self.request.kernel.is_some() => {
+                format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
+            }
             true => {
                 format!(
                     "Begun from nothing, as more has changed than what {model} knows would save"
@@ -344,8 +385,6 @@ impl Announcement<'_> {
         }
         if !rare || !ranks_well || tries.is_empty() {
             tries.push(match request.kernel {
-                // which knows no kernel machines
-                None if request.key.is_some() => "other features",
                 None => "kernel => 'rbf', which tells apart what no line can; or other features",
                 Some(_) => "gamma => 0.1 or another one; or other features",
             });

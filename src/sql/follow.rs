@@ -6,6 +6,9 @@
 //! by the key, and begins with them and with the version's weights, or, where so much has changed that this would take longer,
 //! from nothing. Then it goes on as any other training does.
 //!
+//! A kernel machine is trained anew on the rows that this leaves, with the terms of the version: its landmarks are rows, chosen of
+//! those that there are.
+//!
 //! What a version remembers of its rows is in `warm_start`, and which of them are screened too.
 
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -218,6 +221,10 @@ impl<'a> Deployed<'a> {
             tolerance,
             carries_on: matches!(request.terms.inner, Inner::Pegasos(_)),
         });
+        if request.kernel.is_some() {
+            // landmarks are chosen of the rows as they are, so that of those that went there is nothing left
+            following.begin_from_nothing();
+        }
         if screen {
             following.plan_screening(schema, id, tolerance)?;
         }

@@ -55,7 +55,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     cut_off(|| train(arguments, fcinfo)).or_raise()
 }
 
-/// `svm_cross_validate(relation, label, …)`: a row for each C and fold.
+/// `svm_cross_validate(relation, label, …)`: a row for each gamma, C and fold.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn svm_cross_validate(
@@ -72,6 +72,7 @@ fn svm_cross_validate(
         name!(score, Option<f64>),
         name!(overall, Option<f64>),
         name!(best, bool),
+        name!(gamma, Option<f64>),
     ),
 > {
     let call = call(fcinfo);
@@ -83,6 +84,7 @@ fn svm_cross_validate(
             folds: call.get("folds"),
             fold_column: call.text("fold_column"),
             fold_order: call.text("fold_order"),
+            gammas: call.numbers("gamma"),
             ..arguments(&call)
         }
     };
@@ -98,10 +100,11 @@ fn svm_cross_validate(
             score,
             overall,
             best,
+            gamma,
             ..
         } = row;
         (
-            c, fold, rows, accuracy, auc, objective, score, overall, best,
+            c, fold, rows, accuracy, auc, objective, score, overall, best, gamma,
         )
     }))
 }
@@ -138,7 +141,6 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             exclude: call.texts("exclude"),
             metric: call.text("metric"),
             kernel: call.text("kernel"),
-            gamma: call.get("gamma"),
             degree: call.get("degree"),
             coef0: call.get("coef0"),
             rank: call.get("rank"),
@@ -153,8 +155,9 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
 /// As above.
 unsafe fn costed(call: &Call) -> Arguments {
     // SAFETY: as the caller promises.
-    let (c, others) = unsafe { (call.get::<f64>("c"), arguments(call)) };
+    let (c, gamma, others) = unsafe { (call.get::<f64>("c"), call.get("gamma"), arguments(call)) };
     Arguments {
+        gamma,
         c: request::cost(c),
         c_given: !c.is_some_and(f64::is_nan),
         ..others

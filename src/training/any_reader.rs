@@ -5,12 +5,12 @@ use crate::base::errors::Failure;
 use crate::features::Nulls;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::rows::RowSource;
-use crate::training::failures::{mapped_failure, read_failure};
+use crate::training::failures::{cache_failure, kernel_failure, mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::{
-    Cache, CacheError, LandmarkChoice, LowRankSource, OutOfMemory, Reader, ReaderJob, ReaderReport,
-    Scaling, Step,
+    Cache, CacheError, LandmarkChoice, LowRankJob, LowRankProgress, LowRankSource, OutOfMemory,
+    Reader, ReaderJob, ReaderReport, Scaling, Step,
 };
 
 type File = ThrottledSpool<SpoolFile>;
@@ -26,27 +26,52 @@ pub enum AnyReader {
 impl AnyReader {
     /// Reads `source` as `job` says into `cache`; an error where the cache cannot be laid out.
     pub fn new(cache: Cache, job: &Job, source: RowSource) -> Result<Self, CacheError> {
-        let reads = ReaderJob {
-            scale: job.scale,
-            seed: job.terms.seed,
-            policy: job.terms.policy,
-            blocks: job.terms.blocks,
-            spooling: job.terms.spooling,
-            stride: job.plan.stride(),
-            balance: job.balance,
-            impute: job.nulls == Nulls::Mean,
-            unit_rows: job.unit_rows,
-        };
-        let file = || ThrottledSpool::new(SpoolFile::default(), job.spool_rate);
-        Ok(match job.low_rank() {
-            None => Self::Rows(Box::new(Reader::new(cache, reads, source, file())?)),
-            Some(asked) => {
-                let bytes = job.source_cache_bytes();
-                let mapped = LowRankSource::new(source, file(), reads, asked, bytes)?;
-                let reader = Reader::new(cache, reads.of_scaled_rows(), mapped, file())?;
-                Self::Mapped(Box::new(reader), asked.landmarks)
+        let reads = reads(job);
+        Ok(match job.kernel.as_ref().and_then(|it| it.maps.first()) {
+            None => Self::Rows(Box::new(Reader::new(cache, reads, source, file(job))?)),
+            Some(map) => {
+                let (asked, bytes) = (job.asked(map), job.source_cache_bytes());
+                let mapped = LowRankSource::new(source, file(job), reads, asked, bytes)?;
+                Self::of_mapped(cache, job, mapped, map.landmarks)?
             }
         })
+    }
+
+    fn of_mapped(
+        cache: Cache,
+        job: &Job,
+        mapped: MappedRows,
+        landmarks: LandmarkChoice,
+    ) -> Result<Self, CacheError> {
+        let reads = reads(job).of_scaled_rows();
+        let reader = Reader::new(cache, reads, mapped, file(job))?;
+        Ok(Self::Mapped(Box::new(reader), landmarks))
+    }
+
+    /// Reads the rows that were kept once more, as the map at this place makes them, into a cache that `fresh` gives when nobody
+    /// uses the one before.
+    pub fn mapped_anew(
+        self,
+        fresh: &dyn Fn() -> Cache,
+        job: &Job,
+        map: &LowRankJob,
+    ) -> Result<(Self, Cache), Failure> {
+        let Self::Mapped(reader, landmarks) = self else {
+            unreachable!("gammas are those of kernel machines")
+        };
+        let mut source = reader.into_source();
+        source.map_anew(job.asked(map)).map_err(kernel_failure)?;
+        let cache = fresh();
+        let reader = Self::of_mapped(cache.clone(), job, source, landmarks);
+        Ok((reader.map_err(cache_failure)?, cache))
+    }
+
+    /// How far a kernel machine's rows are that nobody has trained on yet.
+    pub fn map_progress(&self) -> Option<LowRankProgress> {
+        match self {
+            Self::Rows(_) => None,
+            Self::Mapped(reader, _) => Some(reader.source().progress()),
+        }
     }
 
     /// Has rows scaled by this and by nothing that is learned.
@@ -108,6 +133,24 @@ impl AnyReader {
             Self::Mapped(reader, chosen) => Some((reader.source_mut(), *chosen)),
         }
     }
+}
+
+fn reads(job: &Job) -> ReaderJob {
+    ReaderJob {
+        scale: job.scale,
+        seed: job.terms.seed,
+        policy: job.terms.policy,
+        blocks: job.terms.blocks,
+        spooling: job.terms.spooling,
+        stride: job.plan.stride(),
+        balance: job.balance,
+        impute: job.nulls == Nulls::Mean,
+        unit_rows: job.unit_rows,
+    }
+}
+
+fn file(job: &Job) -> File {
+    ThrottledSpool::new(SpoolFile::default(), job.spool_rate)
 }
 
 /// What a reader leaves behind that has seen this of the source's rows.

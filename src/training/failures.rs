@@ -146,7 +146,7 @@ pub fn problem_failure(error: ProblemError) -> Failure {
 }
 
 /// Why rows cannot be mapped.
-fn kernel_failure(error: KernelError) -> Failure {
+pub fn kernel_failure(error: KernelError) -> Failure {
     let code = match error {
         KernelError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
         KernelError::NotPositive { .. } | KernelError::NotFinite { .. } | KernelError::Zero => {

@@ -22,6 +22,7 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
 use crate::training::failures::cache_failure;
+use crate::training::grid::Grid;
 use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
@@ -34,6 +35,7 @@ use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
+use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights};
 
 /// A millisecond of folding.
@@ -58,14 +60,14 @@ fn train_alone(
     following: Option<Following>,
 ) -> Trained {
     let memory = private_memory(job, layout);
-    // SAFETY: the region is private, large enough and outlives both roles.
-    let cache = unsafe {
-        prefer_huge_pages(memory.address(), layout.total_bytes());
-        Cache::create(memory.address(), layout)
-    };
+    // SAFETY: the region is private and of that size.
+    unsafe { prefer_huge_pages(memory.address(), layout.total_bytes()) };
+    // SAFETY: the region is private, large enough and outlives both roles; before another cache is made in it, those of the one
+    // before have ended.
+    let fresh = || unsafe { Cache::create(memory.address(), layout) };
+    let turns = Turns::new(job, planned, &fresh);
     let Some(mut workers) = processes::helpers(job) else {
-        let alone = Processes::default();
-        return Turns::new(job, planned, &cache).take(following, None, alone);
+        return turns.take(following, None, Processes::default());
     };
     // they may come late: nothing waits for a helper that has taken no piece
     let launched = workers.group.launch();
@@ -77,7 +79,7 @@ fn train_alone(
         workers: 0,
         helpers: launched,
     };
-    let trained = Turns::new(job, planned, &cache).take(following, helpers, processes);
+    let trained = turns.take(following, helpers, processes);
     workers.group.finish();
     trained
 }
@@ -98,15 +100,23 @@ fn private_memory(job: &Job, layout: &CacheLayout) -> memory::Huge {
 struct Turns<'a> {
     job: &'a Job,
     planned: &'a Planned,
-    cache: &'a Cache,
+    /// Gives a cache in place of the one before, which nobody may use any more.
+    fresh: &'a dyn Fn() -> Cache,
+}
+
+/// The roles of a training when both have ended.
+struct Ended {
+    reader: ReaderRole,
+    trainer: TrainerRole,
+    grid: Option<Grid>,
 }
 
 impl<'a> Turns<'a> {
-    fn new(job: &'a Job, planned: &'a Planned, cache: &'a Cache) -> Self {
+    fn new(job: &'a Job, planned: &'a Planned, fresh: &'a dyn Fn() -> Cache) -> Self {
         Self {
             job,
             planned,
-            cache,
+            fresh,
         }
     }
 
@@ -117,13 +127,30 @@ impl<'a> Turns<'a> {
         processes: Processes,
     ) -> Trained {
         let (job, begins) = (self.job, following.is_some());
-        let cache = || self.cache.clone();
-        let mut reader = ReaderRole::start(cache(), job, self.planned, following, helpers);
-        let mut trainer = TrainerRole::start(cache(), job);
-        self.run(&mut reader, &mut trainer, begins);
-        let solved = reader.solve_further(job, &trainer);
+        let cache = (self.fresh)();
+        let mut progress = Progress::start("leader", job.terms.tolerance);
+        let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
+        let maps = job.kernel.as_ref().map_or(0, |it| it.maps.len());
+        let Ended {
+            mut reader,
+            trainer,
+            grid,
+        } = match maps > 1 {
+            true => self.compare(maps, cache, reader, &mut progress),
+            false => self.run(cache, reader, job.plan.clone(), begins, &mut progress),
+        };
+        let solved = reader.solve_further(job, &trainer, &mut progress);
+        let gamma = reader.gamma();
         let mut read = reader.leave(solved);
-        let fitted = fitted_here(job, &read, &trainer);
+        let mut fitted = fitted_here(job, &read, &trainer);
+        let report = &mut fitted.outcome.report;
+        match grid {
+            Some(grid) => grid.complete(report, job.plan.purpose == Purpose::Train),
+            None => {
+                report.gamma = gamma;
+                report.validation.iter_mut().for_each(|it| it.gamma = gamma);
+            }
+        }
         let screening = read.screening.take();
         let rechecked = match screening.filter(|_| !fitted.heads.is_empty()) {
             None => Rechecked::default(),
@@ -135,14 +162,63 @@ impl<'a> Turns<'a> {
         Trained::assemble(job.cost(), read, fitted, rechecked, processes)
     }
 
+    /// Compares the gammas of a grid by how good their machines are on held-out rows, and trains the final machine, where one is
+    /// wanted, with the best C and gamma. The rows are read once, and mapped for each of them.
+    fn compare(
+        &self,
+        maps: usize,
+        cache: Cache,
+        reader: ReaderRole,
+        progress: &mut Progress,
+    ) -> Ended {
+        let job = self.job;
+        let mut grid = Grid::new(job.plan.scoring);
+        let (mut cache, mut reader) = (cache, reader);
+        for at in 0..maps {
+            progress.begin_gamma(at + 1, maps);
+            let mut ended = self.run(cache, reader, job.comparing(), false, progress);
+            let gamma = ended.reader.gamma().unwrap_or_default();
+            grid.take(at, gamma, &ended.trainer.report()).or_raise();
+            let Some(next) = self.next_map(at, maps, &grid) else {
+                ended.grid = Some(grid);
+                return ended;
+            };
+            drop(ended.trainer);
+            (reader, cache) = ended.reader.mapped_anew(self.fresh, job, next);
+        }
+        let c = grid.best().map_or(job.cost(), |best| best.c);
+        progress.begin_gamma(0, 0);
+        let ended = self.run(cache, reader, job.at_cost(c), false, progress);
+        Ended {
+            grid: Some(grid),
+            ..ended
+        }
+    }
+
+    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one.
+    fn next_map(&self, at: usize, maps: usize, grid: &Grid) -> Option<usize> {
+        match grid.best() {
+            _ if at + 1 < maps => Some(at + 1),
+            Some(best) if self.job.plan.purpose == Purpose::Train => Some(best.map),
+            _ => None,
+        }
+    }
+
     /// Until both are done. `begins`: whether the training begins from something.
-    fn run(&self, reader: &mut ReaderRole, trainer: &mut TrainerRole, begins: bool) {
-        let mut progress = Progress::start("leader", self.job.terms.tolerance);
+    fn run(
+        &self,
+        cache: Cache,
+        mut reader: ReaderRole,
+        plan: Plan,
+        begins: bool,
+        progress: &mut Progress,
+    ) -> Ended {
+        let mut trainer = TrainerRole::start(cache.clone(), self.job, plan);
         let mut loaded = false;
         loop {
             let read = reader.step();
             check_for_interrupts();
-            if !loaded && self.cache.phase() != Phase::Loading {
+            if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
                 if begins {
                     trainer.begin_from(reader.take_starts());
@@ -154,12 +230,17 @@ impl<'a> Turns<'a> {
             }
             let trained = trainer.step();
             check_for_interrupts();
-            progress.show(self.cache);
+            progress.show_with(&cache, reader.map_progress());
             match (read, trained) {
                 (Step::Done, Step::Done) => break,
                 (Step::Blocked | Step::Done, Step::Blocked) => stalled(),
                 _ => {}
             }
+        }
+        Ended {
+            reader,
+            trainer,
+            grid: None,
         }
     }
 }
@@ -327,7 +408,8 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     };
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {
-            let trained = Turns::new(job, planned, &shared.cache).take(None, None, processes);
+            let cache = || shared.cache.clone();
+            let trained = Turns::new(job, planned, &cache).take(None, None, processes);
             shared.workers.group.finish();
             return trained;
         }
@@ -345,7 +427,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
 
 /// Trains in this process while a worker reads.
 fn train_here(job: &Job, shared: &mut Shared) -> (Collected, Fitted) {
-    let mut trainer = TrainerRole::start(shared.cache.clone(), job);
+    let mut trainer = TrainerRole::start(shared.cache.clone(), job, job.plan.clone());
     worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
         trainer.step()
     });

@@ -3,13 +3,15 @@
 //! and numbers stay below the lengths that the view reads.
 
 use pgrx::pg_sys;
-use pgsvm_core::{Cache, Phase, Stage, Statistics};
+use pgsvm_core::{Cache, ExactProgress, LowRankProgress, Phase, Stage, Statistics};
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Largest pass shown.
 const MOST_PASSES: u64 = 999_999_999;
+/// The same beside a gamma.
+const MOST_PASSES_OF_A_GAMMA: u64 = 99;
 /// Largest number shown of heads, folds and seconds: eleven days of them.
 const MOST_SHOWN: u64 = 999_999;
 
@@ -22,6 +24,9 @@ pub struct Progress {
     next: Instant,
     shown: bool,
     guess: Guess,
+    tolerance: f64,
+    /// Of a grid over gamma, which of how many is under way.
+    gamma: Option<(usize, usize)>,
 }
 
 impl Progress {
@@ -32,29 +37,93 @@ impl Progress {
             next: Instant::now() + INTERVAL,
             shown: false,
             guess: Guess::new(tolerance),
+            tolerance,
+            gamma: None,
         }
+    }
+
+    /// Turns to this of so many gammas; to none where the final machine is trained.
+    pub fn begin_gamma(&mut self, at: usize, of: usize) {
+        self.gamma = (of > 0).then_some((at, of));
+        self.guess = Guess::new(self.tolerance);
     }
 
     /// Shows where the training is, a few times a second.
     pub fn show(&mut self, cache: &Cache) {
-        let now = Instant::now();
-        if now < self.next {
+        self.show_with(cache, None);
+    }
+
+    /// The same of a training whose rows are mapped before they are trained on.
+    pub fn show_with(&mut self, cache: &Cache, map: Option<LowRankProgress>) {
+        if let Some(now) = self.due() {
+            let line = self.line(now, &cache.statistics(), map);
+            self.report(&line);
+        }
+    }
+
+    /// The same of the exact method, which goes over so many rows.
+    pub fn show_exact(&mut self, at: &ExactProgress, rows: u64) {
+        if self.due().is_none() {
             return;
         }
-        self.next = now + INTERVAL;
-        let line = self.line(now, &cache.statistics());
-        report(&line);
+        let percent = (100 * at.rows / rows.max(1)).min(100);
+        let pass = u64::from(at.passes).min(MOST_PASSES);
+        let counts = [
+            at.heads.saturating_sub(at.head) as u64,
+            at.heads as u64,
+            at.sets,
+        ];
+        let [running, heads, sets] = counts.map(|count| count.min(MOST_SHOWN));
+        let role = &self.role[..1];
+        let mut line = format!("pgsvm {role} p{pass} {percent}% e{running}/{heads}/{sets}");
+        line += &gap_words(at.gap);
+        self.report(&line);
+    }
+
+    /// The time, where something is to be shown.
+    fn due(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let due = now >= self.next;
+        if due {
+            self.next = now + INTERVAL;
+        }
+        due.then_some(now)
+    }
+
+    fn report(&mut self, line: &str) {
+        report(line);
         self.shown = true;
     }
 
-    fn line(&mut self, now: Instant, statistics: &Statistics) -> String {
+    fn line(
+        &mut self,
+        now: Instant,
+        statistics: &Statistics,
+        map: Option<LowRankProgress>,
+    ) -> String {
         let role = &self.role[..1];
+        let gamma = match self.gamma {
+            Some((at, of)) => format!(" G{at}/{of}"),
+            None => String::new(),
+        };
         if statistics.phase == Phase::Loading {
             self.guess.before = now;
-            return format!("pgsvm {role} n{}", statistics.rows_loaded);
+            let (letter, count) = match map {
+                Some(LowRankProgress::Reading { rows }) => ('n', rows),
+                Some(LowRankProgress::Sampling { rows }) => ('s', rows),
+                Some(LowRankProgress::Choosing { landmarks }) => ('k', landmarks as u64),
+                Some(LowRankProgress::Mapping { rows }) => ('m', rows),
+                Some(LowRankProgress::Done) | None => ('n', statistics.rows_loaded),
+            };
+            return format!("pgsvm {role} {letter}{count}{gamma}");
         }
         let percent = (100 * statistics.rows_into_pass / statistics.rows.max(1)).min(100);
-        let pass = u64::from(statistics.pass).min(MOST_PASSES);
+        // a line that names a gamma too has less room; held-out heads take few passes
+        let most = match self.gamma {
+            Some(_) => MOST_PASSES_OF_A_GAMMA,
+            None => MOST_PASSES,
+        };
+        let pass = u64::from(statistics.pass).min(most);
         let mut line = format!("pgsvm {role} p{pass} {percent}%");
         line += match statistics.stage {
             Stage::Choosing => " c",
@@ -64,13 +133,18 @@ impl Progress {
         let counts = [statistics.running_heads, statistics.heads, statistics.folds];
         let [running, heads, folds] = counts.map(|count| u64::from(count).min(MOST_SHOWN));
         line += &format!("{running}/{heads}/{folds}");
-        if SHOWN_GAPS.contains(&statistics.gap) {
-            line += &format!(" g{:.1e}", statistics.gap);
-        }
+        line += &gap_words(statistics.gap);
         if let Some(seconds) = self.guess.seconds_left(now, statistics) {
             line += &format!(" e{}", (seconds.ceil() as u64).min(MOST_SHOWN));
         }
-        line
+        line + &gamma
+    }
+}
+
+fn gap_words(gap: f64) -> String {
+    match SHOWN_GAPS.contains(&gap) {
+        true => format!(" g{gap:.1e}"),
+        false => String::new(),
     }
 }
 

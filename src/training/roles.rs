@@ -20,13 +20,16 @@ use crate::training::failures::{
     problem_failure, train_failure,
 };
 use crate::training::outcome::{Collected, Machine};
+use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
 use pgsvm_core::kernels::Kernel;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
+use pgsvm_core::plan::Plan;
 use pgsvm_core::{
     check_by, Cache, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorTerms,
-    LandmarkChoice, Leeways, Scaling, Start, Step, TrainError, Trainer, Weights,
+    LandmarkChoice, Leeways, LowRankProgress, Scaling, Start, Step, TrainError, Trainer,
+    TrainerReport, Weights,
 };
 use std::rc::Rc;
 
@@ -75,6 +78,28 @@ impl ReaderRole {
             unit_rows: job.unit_rows,
             cache_bytes: job.cache_bytes,
         }
+    }
+
+    /// Has the rows of a kernel machine come once more, as the map at this place makes them; the cache that they come into
+    /// comes from `fresh`. All must have come before.
+    pub fn mapped_anew(self, fresh: &dyn Fn() -> Cache, job: &Job, at: usize) -> (Self, Cache) {
+        let maps = job.kernel.as_ref().map_or(&[][..], |it| &it.maps);
+        let (reader, cache) = match maps.get(at) {
+            Some(map) => self.reader.mapped_anew(fresh, job, map).or_raise(),
+            None => unreachable!("a gamma of those asked for"),
+        };
+        (Self { reader, ..self }, cache)
+    }
+
+    /// The gamma of the kernel that rows are mapped by.
+    pub fn gamma(&mut self) -> Option<f64> {
+        let (rows, _) = self.reader.mapped()?;
+        rows.map()?.kernel().gamma()
+    }
+
+    /// How far a kernel machine's rows are that nobody has trained on yet.
+    pub fn map_progress(&self) -> Option<LowRankProgress> {
+        self.reader.map_progress()
     }
 
     /// Reads on; raises what goes wrong.
@@ -158,13 +183,18 @@ impl ReaderRole {
     }
 
     /// Solves the kernel machine that is asked for, where that is another one than the one of low rank that was trained.
-    pub fn solve_further(&mut self, job: &Job, trainer: &TrainerRole) -> Option<Machine> {
+    pub fn solve_further(
+        &mut self,
+        job: &Job,
+        trainer: &TrainerRole,
+        progress: &mut Progress,
+    ) -> Option<Machine> {
         match job.interior_terms() {
             Some(terms) => self
                 .solve_by_interior_points(job, terms, trainer)
                 .map(|found| Machine::InteriorPoint(Box::new(found))),
             None => self
-                .solve_exactly(job, trainer)
+                .solve_exactly(job, trainer, progress)
                 .map(|found| Machine::Exact(Box::new(found))),
         }
     }
@@ -199,8 +229,13 @@ impl ReaderRole {
     }
 
     /// Solves the machine of low rank that was trained exactly, where that is wanted; None where it stays what it is.
-    fn solve_exactly(&mut self, job: &Job, trainer: &TrainerRole) -> Option<ExactOutcome> {
-        let terms = job.kernel?;
+    fn solve_exactly(
+        &mut self,
+        job: &Job,
+        trainer: &TrainerRole,
+        progress: &mut Progress,
+    ) -> Option<ExactOutcome> {
+        let terms = job.kernel.as_ref()?;
         let rows = self.reader.report().or_raise().rows;
         let wanted = match terms.method {
             Method::LowRank | Method::InteriorPoint(_) => false,
@@ -221,7 +256,10 @@ impl ReaderRole {
                     check_landmarks(found.landmarks.len()).or_raise();
                     return Some(found);
                 }
-                Ok(_) => check_for_interrupts(),
+                Ok(_) => {
+                    check_for_interrupts();
+                    progress.show_exact(&solver.progress(), rows);
+                }
                 Err(ExactError::Room { .. }) if terms.method == Method::Auto => return None,
                 Err(error) => exact_failure(error, self.cache_bytes).raise(),
             }
@@ -265,9 +303,9 @@ fn answer() {
 
 impl TrainerRole {
     /// Prepares the trainer; memory is asked for once the size of the problem is known.
-    pub fn start(cache: Cache, job: &Job) -> Self {
+    pub fn start(cache: Cache, job: &Job, plan: Plan) -> Self {
         let problem = job.problem().map_err(problem_failure).or_raise();
-        let mut trainer = Trainer::new(cache, problem, job.plan.clone())
+        let mut trainer = Trainer::new(cache, problem, plan)
             .map_err(train_failure)
             .or_raise();
         if job.slacks {
@@ -309,9 +347,14 @@ impl TrainerRole {
         }
     }
 
+    /// The same, without what was learned.
+    pub fn report(&self) -> TrainerReport {
+        self.trainer.report().or_raise()
+    }
+
     /// How the training ended; complete once the role is done.
     pub fn outcome(&self) -> TrainerOutcome {
-        let report = self.trainer.report().or_raise();
+        let report = self.report();
         let heads = 0..report.heads.len();
         let some = heads.clone().next();
         TrainerOutcome {

@@ -3,13 +3,16 @@
 use crate::request::scoring_words;
 use crate::training::outcome::Trained;
 use pgsvm_core::memory::{gathered, OutOfMemory, Written};
-use pgsvm_core::{Scoring, TrainerReport};
+use pgsvm_core::{Scoring, TrainerReport, Validation};
 use serde::Serialize;
 
-/// One C on one fold: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
+/// One C on one fold, of a kernel machine at one gamma: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Validated {
     pub c: f64,
+    /// Of a kernel machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
     /// The fold column's value, or the number from 1 of a fold that was drawn.
     pub fold: String,
     /// Rows held out.
@@ -37,8 +40,9 @@ pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOf
         Some(name) => name.clone(),
         None => (fold + 1).to_string(),
     };
-    let row = |found: &pgsvm_core::Validation| Validated {
+    let row = |found: &Validation| Validated {
         c: found.c,
+        gamma: found.gamma,
         fold: fold_name(found.fold),
         rows: found.rows as i64,
         accuracy: (found.rows > 0).then_some(found.accuracy),
@@ -47,7 +51,7 @@ pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOf
         metric: scoring_words(scoring).0,
         score: found.score,
         overall: found.overall,
-        best: Some(found.c) == report.c,
+        best: is_chosen(report, found),
     };
     gathered(report.validation.iter().map(row))
 }
@@ -61,18 +65,35 @@ pub fn json(trained: &Trained, scoring: Scoring) -> Result<String, OutOfMemory> 
     text.ok_or(OutOfMemory { bytes: 0 })
 }
 
-/// The score of the best C on all held-out rows.
-pub fn best_score(report: &TrainerReport) -> Option<f64> {
-    let mut found = report.validation.iter();
-    found.find(|it| Some(it.c) == report.c)?.overall
+/// Whether it is about the C chosen, and the gamma.
+fn is_chosen(report: &TrainerReport, found: &Validation) -> bool {
+    Some(found.c) == report.c && found.gamma == report.gamma
 }
 
-/// Every C that was tried, ascending, and its score on all held-out rows.
+/// The score of the best C, and gamma, on all held-out rows.
+pub fn best_score(report: &TrainerReport) -> Option<f64> {
+    let mut found = report.validation.iter();
+    found.find(|it| is_chosen(report, it))?.overall
+}
+
+/// Every C that was tried at the gamma chosen, ascending, and its score on all held-out rows.
 pub fn scores(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
-    let mut all: Vec<_> = report
-        .validation
-        .iter()
-        .map(|it| (it.c, it.overall))
+    let own = |it: &&Validation| it.gamma == report.gamma;
+    of_each(report.validation.iter().filter(own), |it| Some(it.c))
+}
+
+/// The same of every gamma at the C chosen.
+pub fn scores_of_gammas(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
+    let own = |it: &&Validation| Some(it.c) == report.c;
+    of_each(report.validation.iter().filter(own), |it| it.gamma)
+}
+
+fn of_each<'a>(
+    found: impl Iterator<Item = &'a Validation>,
+    tried: impl Fn(&Validation) -> Option<f64>,
+) -> Vec<(f64, Option<f64>)> {
+    let mut all: Vec<_> = found
+        .filter_map(|it| Some((tried(it)?, it.overall)))
         .collect();
     all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     all.dedup_by_key(|(c, _)| *c);

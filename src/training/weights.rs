@@ -5,7 +5,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::keys::chunks::{StateChunk, StateChunks};
 use crate::planning::job::{Job, ReaderOutcome};
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 
 /// Features a chunk spans: 128 KB of weights at most.
@@ -150,6 +150,39 @@ pub fn with_room<T>(count: usize) -> Vec<T> {
 }
 
 impl StoredWeights {
+    /// Of features by number, ascending; the others have none.
+    pub fn of_entries(entries: &[(u32, f64)], features: u64) -> Result<Self, OutOfMemory> {
+        let mut chunks: Vec<WeightChunk> = Vec::new();
+        let span = CHUNK_FEATURES as u32;
+        for (feature, weight) in entries.iter().filter(|(_, weight)| *weight != 0.0) {
+            let first = i64::from(feature - feature % span);
+            if chunks
+                .last()
+                .is_none_or(|chunk| chunk.first_feature != first)
+            {
+                chunks.room(1)?.push(WeightChunk {
+                    first_feature: first,
+                    offsets: Some(Vec::new()),
+                    weights: Vec::new(),
+                });
+            }
+            if let Some(WeightChunk {
+                offsets: Some(offsets),
+                weights,
+                ..
+            }) = chunks.last_mut()
+            {
+                offsets.room(1)?.push((feature % span) as i32);
+                weights.room(1)?.push(*weight);
+            }
+        }
+        Ok(Self {
+            chunks,
+            intercept: 0.0,
+            features,
+        })
+    }
+
     /// Exchanges the classes: the decision changes its sign.
     pub fn flip(&mut self) {
         self.intercept = -self.intercept;

@@ -92,7 +92,7 @@ fn play_reader(
 }
 
 fn play_trainer(job: &Job, (cache, wake_up): (Cache, WakeUp), sender: &mut Sender) {
-    let mut trainer = TrainerRole::start(cache.clone(), job);
+    let mut trainer = TrainerRole::start(cache.clone(), job, job.plan.clone());
     play(job, "trainer", &cache, wake_up, || trainer.step());
     send_outcome(&trainer, sender);
 }

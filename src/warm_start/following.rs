@@ -95,6 +95,12 @@ impl Following {
         }
     }
 
+    /// Has the training begin from nothing, whatever has changed: what the memory knows then says which rows are trained on.
+    pub fn begin_from_nothing(&mut self) {
+        self.choice = None;
+        self.from_nothing = true;
+    }
+
     /// Lets rows be screened where that is worth it; what is known of them stands in `schema` under the version's `id`.
     pub fn plan_screening(&mut self, schema: &str, id: i64, tolerance: f64) -> Result<(), Failure> {
         let slacks = self.memory.load_slacks(schema, id)?;
@@ -211,7 +217,7 @@ impl Following {
             [_, positive] => std::slice::from_ref(positive),
             all => all,
         };
-        self.from_nothing = self.is_better_from_nothing();
+        self.from_nothing |= self.is_better_from_nothing();
         let memory = &self.memory;
         let of_head = |class: &LabelValue| {
             Ok(Start {

@@ -67,8 +67,10 @@ pub struct Stored {
 }
 
 /// Options that belong to one training only.
-const OF_ONE_TRAINING: [&str; 7] = [
+const OF_ONE_TRAINING: [&str; 9] = [
     "costs",
+    "choose",
+    "gammas",
     "fold_order",
     "warm_start",
     "deploy",
@@ -181,7 +183,7 @@ impl Stored {
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
-        let arguments = Arguments {
+        let mut arguments = Arguments {
             source: Some(self.source(model)?),
             label: Some(self.label_column.clone()),
             features: Some(gathered(entries)?),
@@ -208,10 +210,24 @@ impl Stored {
             options: Some(JsonText::of(&self.options_with(options.as_ref())?)?),
             ..Arguments::default()
         };
+        if let Some(form) = &features.kernel {
+            let (kernel, gamma, degree, coef0) = form.arguments();
+            arguments.kernel = Some(kernel.to_owned());
+            arguments.gamma = gamma;
+            arguments.degree = degree.map(|degree| degree as i32);
+            arguments.coef0 = coef0;
+            arguments.rank = self.given_rank();
+        }
         let mut request = arguments.check()?;
         // the next training takes over what somebody gave, and not what follows from it
         request.given = self.given.clone();
         Ok(request)
+    }
+
+    /// How many landmarks of a kernel machine somebody asked for.
+    fn given_rank(&self) -> Option<i32> {
+        let given = self.given.as_ref()?.parse().ok()?;
+        given.get("rank")?.as_i64()?.try_into().ok()
     }
 
     /// The options of the version, without what belongs to one training only.

@@ -121,6 +121,23 @@ NOISE = """
 """
 
 
+@pytest.mark.parametrize("after_seconds", [0.3, 1.5, 4, 8])
+@pytest.mark.parametrize("cache", ["4MB", "1GB"])
+def test_a_cancel_of_a_grid_over_gamma_is_back_within_a_second(connect, run, nothing_left, cache, after_seconds):
+    """While rows are read, a sample is taken, landmarks are chosen, rows are mapped, heads are trained, or solved exactly."""
+    connection = connect()
+    configure(connection, NO_WORKER | {"pgsvm.cache_size": cache})
+    options = '{"choose": ["c", "gamma"], "method": "exact"}'
+    terms = f"kernel => 'rbf', rank => 100, options => '{options}'"
+    running = run(connection, f"SELECT svm_train('noisy', 'label', '{{features}}', model => 'm', {terms})")
+    time.sleep(after_seconds)
+    asked = time.monotonic()
+    connection.cancel_safe()
+    assert running.seconds_until_end(since=asked, within_seconds=60) < BACK_WITHIN_SECONDS
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    nothing_left()
+
+
 @pytest.mark.parametrize("processes", PROCESSES)
 @pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_two_trainers_end_like_one(server, connect, run, nothing_left, how, processes):

@@ -1,4 +1,4 @@
-"""Models go to LIBLINEAR and come from it with equal predictions; LIBSVM files become tables."""
+"""Models go to LIBLINEAR and LIBSVM and come from them with equal predictions; LIBSVM files become tables."""
 
 import lzma
 import shutil
@@ -88,6 +88,77 @@ def predictions(connection, model, path):
 
 def weights(model):
     return [float(weight) for weight in model.split("\nw\n")[1].split()]
+
+
+def libsvm_predictions(folder, model, data, *options):
+    """The lines that LIBSVM's program writes for each line."""
+    (folder / "model").write_text(model)
+    command = [program("svm-predict"), *options, data, folder / "model", folder / "out"]
+    subprocess.run(command, check=True, capture_output=True)
+    return (folder / "out").read_text().splitlines()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "sigmoid", "linear"])
+def test_libsvm_and_a_kernel_machine_predict_the_same(connection, folder, kernel):
+    """Of what svm-train made, here and there; and of what was trained here, exact and of low rank."""
+    name, codes = f"guide_{kernel}", {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
+    data = unpacked(folder, "svmguide1/svmguide1.xz")
+    parameters = {
+        "rbf": ["-g", "0.01"],
+        "polynomial": ["-g", "0.01", "-r", "1", "-d", "2"],
+        "sigmoid": ["-g", "1e-5", "-r", "-1"],
+    }
+    lines = examples(data)
+    (folder / "some").write_text("".join(f"{line}\n" for line in lines[::3]))
+    command = [program("svm-train"), "-q", "-t", str(codes[kernel]), "-c", "0.1", *parameters.get(kernel, [])]
+    if kernel in ("rbf", "sigmoid"):
+        command += ["-b", "1"]
+    subprocess.run([*command, folder / "some", folder / "theirs"], check=True)
+    theirs = (folder / "theirs").read_text()
+    one(connection, "SELECT svm_import(%s, %s, 'libsvm')", [name, theirs])
+    expected = [float(line) for line in libsvm_predictions(folder, theirs, data)]
+    assert 0.1 < sum(expected) / len(expected) < 0.9
+    assert differences(predictions(connection, name, data), expected) <= 1
+    # and as it goes out again
+    exported = one(connection, "SELECT svm_export(%s, 'libsvm_model')", [name])
+    assert [float(line) for line in libsvm_predictions(folder, exported, data)] == expected
+    if "-b" in command:
+        header, *probabilities = libsvm_predictions(folder, theirs, data, "-b", "1")
+        column = header.split().index("1")
+        features = [line.partition(" ")[2] for line in lines]
+        query = (
+            "SELECT svm_probability(%s, f, '1') FROM unnest(%s::text[]) WITH ORDINALITY AS t (f, line) ORDER BY line"
+        )
+        ours = [found for (found,) in connection.execute(query, [name, features])]
+        assert ours == pytest.approx([float(line.split()[column]) for line in probabilities], abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["exact", "low_rank"])
+def test_libsvm_predicts_as_the_machine_trained_here(connection, folder, method):
+    data = unpacked(folder, "svmguide1/svmguide1.xz")
+    one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [f"guide_{method}", str(data)])
+    terms = f"kernel => 'rbf', gamma => 0.01, options => '{{\"method\": \"{method}\"}}'"
+    one(
+        connection,
+        f"SELECT svm_train('guide_{method}', 'label', '{{\"sparse(idx, val)\"}}', 'guide_{method}', {terms})",
+    )
+    exported = one(connection, "SELECT svm_export(%s, 'libsvm_model')", [f"guide_{method}"])
+    expected = [float(line) for line in libsvm_predictions(folder, exported, data)]
+    assert differences(predictions(connection, f"guide_{method}", data), expected) <= 1
+
+
+def differences(ours, theirs):
+    """Rows that get another label: one that lies on the boundary may, by rounding."""
+    assert len(ours) == len(theirs)
+    return sum(one != other for one, other in zip(ours, theirs))
+
+
+def test_machines_of_several_classes_stay_where_they_are(connection, folder):
+    lines = [f"{i % 3} 1:{i % 3 + i / 1000} 2:{i % 7}" for i in range(60)]
+    (folder / "three").write_text("\n".join(lines) + "\n")
+    subprocess.run([program("svm-train"), "-q", folder / "three", folder / "theirs"], check=True)
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="3 classes, expected 2"):
+        one(connection, "SELECT svm_import('three', %s)", [(folder / "theirs").read_text()])
 
 
 def test_logistic_regression_gives_the_probabilities_of_liblinear(connection, folder):

@@ -74,3 +74,14 @@ def test_many_long_categories_keep_the_memory_promise(watched):
             max_passes => 4, tolerance => 1e-6, options => '{{"max_categories": 50000, "hash_bits": 10}}')""",
     )
     assert seen.peak < CACHE_BYTES + 4 * trained["rows_used"] + 8 * trained["features"] + PROMISE_BYTES
+
+
+def test_a_grid_over_gamma_keeps_the_memory_promise(watched):
+    """The rows are read once, and mapped three times: for two gammas and for the final machine."""
+    options = '{"gammas": [0.01, 0.1], "folds": 2, "method": "low_rank"}'
+    terms = f"kernel => 'rbf', rank => 30, c => 0.001, max_passes => 2, tolerance => 0.1, options => '{options}'"
+    trained, seen = watched(NO_WORKER, f"SELECT svm_train('wide', 'label', model => 'm', {terms})")
+    assert trained["rows_used"] == ROWS
+    # of each of two folds a head, in whole eights, their held-out decisions, and a group for each row
+    heads = (8 * 8 + 3 + 8 + 4) * ROWS
+    assert seen.peak < CACHE_BYTES + heads + PROMISE_BYTES

@@ -180,3 +180,47 @@ def test_another_role_sees_no_more_than_pg_stat_activity_shows_it(connect, train
     visible = "SELECT count(*) FROM {} WHERE application_name LIKE 'pgsvm%%' AND pid <> pg_backend_pid()"
     seen = one(onlooker, "SELECT count(*) FROM svm_progress")
     assert seen <= one(onlooker, visible.format("pg_stat_activity"))
+
+
+def test_kernel_machines_tell_how_far_they_are_before_rows_are_trained_on(connect, train):
+    """Every phase shows itself, and its count moves; comparing gammas says which is under way."""
+    watcher = connect()
+    options = '{"gammas": [0.1, 0.2], "folds": 2, "method": "low_rank"}'
+    terms = f"kernel => 'rbf', rank => 250, c => 0.001, max_passes => 1, options => '{options}'"
+    query = "SELECT label, features FROM noisy, generate_series(1, 8)"
+    running = train(f"SELECT svm_train_query('{query}', 'label', model => 'k', {terms})", NO_WORKER)
+    seen, gammas = {}, set()
+
+    def all_phases():
+        names = "phase, coalesce(rows_loaded, landmarks), gamma_tried, gammas"
+        told = watcher.execute(f"SELECT {names} FROM svm_progress WHERE leader_pid = %s", [running.pid])
+        for phase, count, gamma, of in told:
+            seen.setdefault(phase, set()).add(count)
+            gammas.add((gamma, of))
+        return {"loading", "mapping", "training"} <= seen.keys() and {(1, 2), (2, 2)} <= gammas
+
+    wait_until(all_phases, within_seconds=120, what="the phases of two gammas")
+    running.connection.cancel_safe()
+    running.end()
+    assert len(seen["loading"]) > 1 and len(seen["mapping"]) > 1
+    assert seen.keys() <= {"loading", "sampling", "choosing landmarks", "mapping", "training"}
+    assert progress(watcher, running) == []
+
+
+def test_the_exact_method_tells_how_far_it_is(connect, run):
+    watcher = connect()
+    connection = connect()
+    configure(connection, NO_WORKER | {"pgsvm.cache_size": "1GB"})
+    terms = "kernel => 'rbf', rank => 20, c => 0.001, options => '{\"method\": \"exact\"}'"
+    running = run(connection, f"SELECT svm_train('noisy', 'label', model => 'k', {terms})")
+    seen = set()
+
+    def moves():
+        query = "SELECT pass, working_sets, heads, heads_running, folds FROM svm_progress WHERE leader_pid = %s AND phase = %s"
+        seen.update(watcher.execute(query, [running.pid, "solving exactly"]).fetchall())
+        return len({sets for _, sets, *_ in seen}) > 2
+
+    wait_until(moves, within_seconds=60, what="working sets of the exact method")
+    running.connection.cancel_safe()
+    running.end()
+    assert {shown[2:] for shown in seen} == {(1, 1, 0)}

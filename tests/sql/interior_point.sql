@@ -118,6 +118,7 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"intercept": "regularized"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"stop": "projected_gradient"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', key => 'id');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"gammas": [0.1, 1]}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', solver => 'interior_point', gamma => 1);
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', gamma => 3, solver => 'interior_point');
 \echo :LAST_ERROR_SQLSTATE

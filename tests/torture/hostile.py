@@ -502,7 +502,10 @@ class Hostile:
         if self.random.random() < 0.5:
             text = self.changed(self.random.choice(self.liblinear))
             kind = self.random.choice(["sparse", "libsvm", "array"])
-            return f"SELECT svm_import('taken', {literal(text)}, '{kind}'); SELECT svm_decision('taken', '1:1 2:1')"
+            return (
+                f"SELECT svm_import('taken', {literal(text)}, '{kind}'); SELECT svm_decision('taken', '1:1 2:1'),"
+                " svm_export('taken', 'libsvm_model')"
+            )
         text = self.changed("+1 1:0.5 3:-2\n-1 2:1\n# no more\n+1 1:1 4:7e-3\n" * self.random.randint(1, 3))
         if self.random.random() < 0.5:
             return f"SELECT svm_load_libsvm('loaded', content => {literal(text)}); SELECT * FROM loaded"
@@ -612,6 +615,10 @@ class Hostile:
             execute(statement)
         self.liblinear = [
             "solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0.5 \n-1 \n",
+            "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.25\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:1 \n-1 2:3 \n",
+            "svm_type c_svc\nkernel_type polynomial\ndegree 3\ngamma 0.5\ncoef0 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 4\n"
+            "probA -1\nprobB 0\nnr_sv 1 1\nSV\n1 1:1 7:2 \n-1 2:3 \n",
+            "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:1 3:1 \n",
             "solver_type MCSVM_CS\nnr_class 3\nlabel 1 2 3\nnr_feature 2\nbias 1\nw\n0.5 1 2\n-1 0 0\n1 1 1\n",
         ]
         execute("SELECT svm_import('imported', %s)", [self.liblinear[0]])

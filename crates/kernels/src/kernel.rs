@@ -122,6 +122,16 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Its gamma; the linear one has none.
+    pub fn gamma(&self) -> Option<f64> {
+        match *self {
+            Self::Linear => None,
+            Self::Rbf { gamma } | Self::Polynomial { gamma, .. } | Self::Sigmoid { gamma, .. } => {
+                Some(gamma)
+            }
+        }
+    }
+
     /// k(x, z) of x'z, |x|² and |z|², in 64 bits.
     pub fn value(&self, product: f64, x_square: f64, z_square: f64) -> f64 {
         match *self {

@@ -172,7 +172,7 @@ impl Settings {
         }
     }
 
-    fn job(&self, problem: &Problem, goal: &Goal) -> ReaderJob {
+    pub fn job(&self, problem: &Problem, goal: &Goal) -> ReaderJob {
         ReaderJob {
             stride: goal.stride(),
             balance: self.balance,

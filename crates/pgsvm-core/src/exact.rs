@@ -117,9 +117,14 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for ExactError<S, P> {
 /// How far it has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExactProgress {
-    /// The head under way, from 0, and the passes over all rows so far.
+    /// The head under way, from 0, of so many, and the passes over all rows so far.
     pub head: usize,
+    pub heads: usize,
     pub passes: u32,
+    /// Rows gone over of the pass under way, if there is one.
+    pub rows: u64,
+    /// Working sets that the head's candidates were solved over.
+    pub sets: u64,
     /// The gap of the last pass; NaN before the first.
     pub gap: f64,
 }
@@ -228,9 +233,16 @@ impl ExactSolver {
     }
 
     pub fn progress(&self) -> ExactProgress {
+        let (rows, sets) = match &self.head {
+            Some(head) => head.progress(),
+            None => (self.groups.len(), 0),
+        };
         ExactProgress {
             head: self.ended,
+            heads: self.starts.len(),
             passes: self.passes,
+            rows: rows as u64,
+            sets: sets as u64,
             gap: self.gap,
         }
     }

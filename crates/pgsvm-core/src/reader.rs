@@ -119,7 +119,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     }
 
     /// The source, when there is nothing more to read.
-    pub(crate) fn into_source(self) -> S {
+    pub fn into_source(self) -> S {
         self.source
     }
 

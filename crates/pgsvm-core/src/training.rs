@@ -225,6 +225,7 @@ impl Trainer {
                 heads: Vec::new(),
                 validation: Vec::new(),
                 c: None,
+                gamma: None,
                 sigmoids: Vec::new(),
                 fit: None,
                 rows: 0,

@@ -10,7 +10,8 @@ use pgsvm_core::engine::{
 use pgsvm_core::kernels::{Expansion, Kernel, KernelError, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Folds, Goal, Plan};
 use pgsvm_core::{
-    HeadSpec, LandmarkChoice, Loss, LowRankError, LowRankJob, Problem, ReadError, Scale, StopReason,
+    HeadSpec, LandmarkChoice, Loss, LowRankError, LowRankJob, LowRankSource, Problem, ReadError,
+    Scale, Source, StopReason,
 };
 
 type Failure<'a> = LowRankFailure<SliceSource<'a>, MemorySpool>;
@@ -288,4 +289,62 @@ fn a_rank_that_is_not_given_fits_the_memory() {
             .rank(),
         55
     );
+}
+
+/// All rows that a source delivers, one after the other.
+fn delivered(source: &mut LowRankSource<SliceSource<'_>, MemorySpool>) -> Vec<f64> {
+    let mut all = Vec::new();
+    loop {
+        let more = source.fetch(1000, &mut |row| {
+            all.extend_from_slice(row.dense);
+            all.push(f64::from(row.group));
+            Ok(())
+        });
+        if !more.unwrap() {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_kept_are_mapped_anew_as_if_they_were_read_again() {
+    let examples = circles(3000, 9);
+    for bytes in [32 << 20, 60_000] {
+        let settings = settings(bytes, Scale::Standard, Threads::One);
+        let source = |gamma: f64, times: f64| {
+            let kernel =
+                KernelSpec::new(KernelKind::Rbf, Some(gamma).filter(|it| *it > 0.0), 3, 0.0);
+            let asked = LowRankJob {
+                rank: Some(10),
+                keeps_rows: true,
+                scale_times: times,
+                ..LowRankJob::new(kernel.unwrap())
+            };
+            let goal = Goal::from(vec![HeadSpec::binary(1.0)]);
+            let job = settings.job(&problem(1.0), &goal);
+            let rows = SliceSource::new(&examples);
+            let made = LowRankSource::new(rows, MemorySpool::default(), job, asked, bytes);
+            (made.unwrap(), asked)
+        };
+        let (mut again, _) = source(0.1, 1.0);
+        let first = delivered(&mut again);
+        assert_eq!(first.len(), 3000 * 11);
+        // of standardized columns gamma 'scale' is a half, so that the last one is 2
+        for (gamma, times) in [(3.0, 1.0), (0.1, 1.0), (0.0, 4.0)] {
+            let (mut fresh, asked) = source(gamma, times);
+            again.map_anew(asked).unwrap();
+            let found = delivered(&mut again);
+            assert_eq!(found, delivered(&mut fresh), "{bytes} {gamma}");
+            assert_eq!(found == first, gamma == 0.1);
+            let taken = again.map().unwrap().kernel().gamma().unwrap();
+            let right = if gamma > 0.0 { gamma } else { 2.0 };
+            assert!((taken - right).abs() < 1e-2, "{taken}");
+        }
+        again.give_up_rows().unwrap();
+        let (_, map, report) = again.into_parts().unwrap();
+        assert_eq!(
+            (map.rank(), report.rows, report.resident),
+            (10, 3000, bytes > 1 << 20)
+        );
+    }
 }

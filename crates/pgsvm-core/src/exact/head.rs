@@ -106,6 +106,16 @@ impl Head {
         Ok(head)
     }
 
+    /// Rows gone over of the pass under way, and working sets so far.
+    pub(super) fn progress(&self) -> (usize, usize) {
+        let rows = match &self.stage {
+            Stage::Gathering(row) => *row,
+            Stage::Solving => 0,
+            Stage::Passing(pass) => pass.row,
+        };
+        (rows, self.sets)
+    }
+
     /// The side of a row, and the weight of its loss.
     fn of_row(&self, row: usize, cost: f32) -> (f32, f32) {
         let side = self.sides[row];

@@ -28,6 +28,9 @@
 //! 4. The stored rows are gone over again in the order in which they were read: blocks of them are mapped and delivered,
 //!    with their groups and costs. So ordinals are those of the table's rows. Then the raw rows are given up.
 //!
+//! Where rows are kept (`keeps_rows`), 2 to 4 can be had again with another kernel ([`LowRankSource::map_anew`]): the table is
+//! read once for a whole grid of gammas.
+//!
 //! Until 4 `fetch` delivers nothing and says that there is more; each call takes some ten milliseconds.
 //!
 //! # Memory
@@ -78,6 +81,8 @@ pub enum LandmarkChoice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LowRankJob {
     pub kernel: KernelSpec,
+    /// Where the kernel has no gamma of its own: so many times gamma 'scale'.
+    pub scale_times: f64,
     pub landmarks: LandmarkChoice,
     /// None: the square root of the number of rows, or less where memory allows no more.
     pub rank: Option<usize>,
@@ -101,6 +106,7 @@ impl LowRankJob {
     pub fn new(kernel: KernelSpec) -> Self {
         Self {
             kernel,
+            scale_times: 1.0,
             landmarks: LandmarkChoice::Pivots,
             rank: None,
             tolerance: Self::DEFAULT_TOLERANCE,
@@ -119,14 +125,18 @@ pub enum LowRankProgress {
     Reading {
         rows: u64,
     },
-    /// A sample is taken.
-    Sampling,
+    /// A sample is taken; so many rows have been looked at.
+    Sampling {
+        rows: u64,
+    },
     /// So many landmarks have been chosen.
     Choosing {
         landmarks: usize,
     },
-    /// Rows are mapped and delivered.
-    Mapping,
+    /// Rows are mapped and delivered; so many have been.
+    Mapping {
+        rows: u64,
+    },
     Done,
 }
 
@@ -209,6 +219,7 @@ struct Sampling {
     rank: usize,
     wanted: usize,
     coming: usize,
+    looked_at: u64,
     rows: Rows,
     /// Of all values.
     sum: f64,
@@ -222,6 +233,7 @@ struct Mapping {
     room: Room,
     mapped: Vec<f32>,
     values: Vec<f64>,
+    mapped_rows: u64,
 }
 
 impl<S: Source, P: Spool> LowRankSource<S, P> {
@@ -301,11 +313,16 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             (Stage::Reading(_), Inner::Reading(reader)) => LowRankProgress::Reading {
                 rows: reader.rows(),
             },
-            (Stage::Reading(_) | Stage::Sampling(..), _) => LowRankProgress::Sampling,
+            (Stage::Reading(_), _) => LowRankProgress::Sampling { rows: 0 },
+            (Stage::Sampling(_, sampling), _) => LowRankProgress::Sampling {
+                rows: sampling.looked_at,
+            },
             (Stage::Choosing(_, pivots), _) => LowRankProgress::Choosing {
                 landmarks: pivots.taken(),
             },
-            (Stage::Mapping(..), _) => LowRankProgress::Mapping,
+            (Stage::Mapping(_, mapping), _) => LowRankProgress::Mapping {
+                rows: mapping.mapped_rows,
+            },
             (Stage::Kept(_) | Stage::Done, _) => LowRankProgress::Done,
         }
     }
@@ -324,6 +341,22 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             // there were none
             _ => Ok(true),
         }
+    }
+
+    /// Has the raw rows that are kept mapped once more, by another map, and delivered to another reader. All rows must have been
+    /// delivered before; the map so far is given up.
+    pub fn map_anew(&mut self, asked: LowRankJob) -> Result<(), KernelError> {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Kept(stored) => {
+                self.map = None;
+                let sampling = Sampling::new(&asked, &stored.facts)?;
+                Stage::Sampling(stored, Box::new(sampling))
+            }
+            // there were none
+            other => other,
+        };
+        self.job = asked;
+        Ok(())
     }
 
     /// Gives up the raw rows that are kept.
@@ -482,6 +515,7 @@ impl Sampling {
             rank,
             wanted,
             coming: rows,
+            looked_at: 0,
             rows: Rows::new(width),
             sum: 0.0,
             squares: 0.0,
@@ -499,6 +533,7 @@ impl Sampling {
             self.wanted -= 1;
         }
         self.coming = self.coming.saturating_sub(1);
+        self.looked_at += 1;
         Ok(())
     }
 
@@ -506,7 +541,7 @@ impl Sampling {
     fn finish(mut self, job: &LowRankJob, facts: &Facts) -> Result<Pivots, KernelError> {
         let values = facts.rows as f64 * facts.features as f64;
         let gamma = scale_gamma(facts.features, values, self.sum, self.squares);
-        let kernel = job.kernel.kernel(gamma)?;
+        let kernel = job.kernel.kernel(job.scale_times * gamma)?;
         let (sample, choice) = match job.landmarks {
             LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
             LandmarkChoice::Drawn => (self.rows, Choice::Drawn { seed: job.seed }),
@@ -552,6 +587,7 @@ impl Mapping {
             room: Room::default(),
             mapped: filled(0.0, BLOCK * map.rank())?,
             values: filled(0.0, map.rank())?,
+            mapped_rows: 0,
         })
     }
 
@@ -574,6 +610,7 @@ impl Mapping {
     ) -> Result<(), LowRankError<S, P>> {
         let mapped = &mut self.mapped[..self.heads.len() * map.rank()];
         map.map(&self.rows, 0, &mut self.room, mapped)?;
+        self.mapped_rows += self.heads.len() as u64;
         for ((group, cost), mapped) in self.heads.iter().zip(mapped.chunks_exact(map.rank())) {
             for (wide, value) in self.values.iter_mut().zip(mapped) {
                 *wide = f64::from(*value);

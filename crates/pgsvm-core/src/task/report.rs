@@ -81,6 +81,8 @@ pub struct HeadReport {
 pub struct Validation {
     /// The C of these heads.
     pub c: f64,
+    /// The gamma of the kernel, said by who trains on rows that a kernel's map makes; the trainer knows of none.
+    pub gamma: Option<f64>,
     /// The fold held out.
     pub fold: u32,
     /// Rows held out, at least 1.
@@ -165,6 +167,8 @@ pub struct TrainerReport {
     pub validation: Vec<Validation>,
     /// The C of the final heads, or the best one of those validated; None for given heads and before it is chosen.
     pub c: Option<f64>,
+    /// The gamma of the kernel likewise, said by who trains on rows that a kernel's map makes.
+    pub gamma: Option<f64>,
     /// One for each final head where the plan asks for probabilities, else none.
     #[serde(deserialize_with = "list")]
     pub sigmoids: Vec<Sigmoid>,

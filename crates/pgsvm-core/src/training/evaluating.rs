@@ -281,6 +281,7 @@ impl Evaluation {
         let score = |counts: &Counts| counts.score(held_out.scoring, held_out.positive);
         self.validation.push(Validation {
             c: held_out.costs[cost],
+            gamma: None,
             fold: held_out.layout.folds()[fold],
             rows: self.fold.rows(),
             accuracy: self.fold.accuracy(),

@@ -540,6 +540,7 @@ impl<T: Real> Run<T> {
             heads: gathered(heads)?,
             validation: gathered(self.found.validation.iter().cloned())?,
             c: self.heads.c,
+            gamma: None,
             sigmoids: copied(&self.found.sigmoids)?,
             fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,

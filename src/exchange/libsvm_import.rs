@@ -1,0 +1,161 @@
+//! `svm_import` of a model that LIBSVM trained for two classes: its support vectors become the landmarks of a kernel machine;
+//! of a linear one they are summed up to weights.
+
+use super::import::{invalid, FeatureForm, Imported, ImportedLabels};
+use super::libsvm_model::{LibsvmHeader, LibsvmReader, SupportVectors};
+use crate::base::errors::Failure;
+use crate::features::{KernelForm, SUPPORT_VECTORS};
+use crate::pg::check_for_interrupts;
+use crate::pg::json::JsonText;
+use crate::training::weights::{Folding, StoredWeights};
+use pgsvm_core::kernels::{Kernel, Rows};
+use pgsvm_core::memory::Room;
+use serde_json::json;
+
+/// Most values of dense support vectors: 256 MB.
+const MOST_DENSE: u64 = 1 << 26;
+
+/// What a file of LIBSVM's says.
+pub fn read(
+    content: &str,
+    form: FeatureForm,
+    classes: Option<&JsonText>,
+) -> Result<Imported, Failure> {
+    let mut reader = LibsvmReader::new(content);
+    let header = reader.header()?;
+    let labels = ImportedLabels::of(&header.labels, classes)?;
+    let vectors = reader.support_vectors(&header, check_for_interrupts)?;
+    // of two classes the larger label is the positive one here
+    let sign = if labels.heads() == [0] { 1.0 } else { -1.0 };
+    let features = feature_count(&vectors, form);
+    let parts = [form.part(features)];
+    let (features_json, head, landmarks) = match header.kernel {
+        Kernel::Linear => {
+            let weights = summed(&vectors, form, sign)?;
+            (json!({"parts": parts}), weights, None)
+        }
+        _ => {
+            let rows = rows(&vectors, form, features)?;
+            let told = (SUPPORT_VECTORS, 0.0);
+            let kernel = KernelForm::of(&header.kernel, &rows, told, None);
+            let factors = factors(&vectors, sign);
+            (
+                json!({"parts": parts, "kernel": kernel}),
+                factors,
+                Some(rows),
+            )
+        }
+    };
+    let head = StoredWeights {
+        intercept: -sign * header.rho,
+        ..head
+    };
+    Ok(Imported {
+        features: features_json,
+        feature_count: features,
+        loss: Some("hinge"),
+        intercept_used: true,
+        sigmoid: header.sigmoid.map(|(slope, offset)| (slope, sign * offset)),
+        options: origin(&header, &labels),
+        heads: vec![head],
+        landmarks,
+        labels,
+    })
+}
+
+/// Features of the rows, the index 0 of sparse ones included.
+fn feature_count(vectors: &SupportVectors, form: FeatureForm) -> u64 {
+    let largest = u64::from(vectors.largest_index());
+    match form {
+        FeatureForm::Array => largest.max(1),
+        FeatureForm::Sparse | FeatureForm::Libsvm => largest + 1,
+    }
+}
+
+/// The number of a feature of this index.
+fn feature(index: u32, form: FeatureForm) -> u32 {
+    index - u32::from(form == FeatureForm::Array)
+}
+
+/// The support vectors as rows.
+fn rows(vectors: &SupportVectors, form: FeatureForm, features: u64) -> Result<Rows, Failure> {
+    let count = vectors.len();
+    let dense = features.saturating_mul(count as u64) <= MOST_DENSE;
+    let mean_entries = vectors.entries() as f64 / count.max(1) as f64;
+    let width = match form {
+        FeatureForm::Array if !dense => {
+            return Err(invalid(format!(
+                "{count} support vectors of arrays with {features} elements are too large"
+            ))
+            .hint("features => 'sparse' or 'libsvm' take what they hold alone"))
+        }
+        FeatureForm::Array => features as usize,
+        _ if dense => Rows::suitable_width(0, features as usize, mean_entries),
+        _ => 0,
+    };
+    let mut rows = Rows::new(width);
+    let mut entries = Vec::new();
+    for at in 0..count {
+        check_for_interrupts();
+        entries.clear();
+        let own = vectors.of(at);
+        let numbered = own
+            .iter()
+            .map(|[index, bits]| [feature(*index, form), *bits]);
+        entries.room(own.len())?.extend(numbered);
+        rows.push(&[], &entries)?;
+    }
+    Ok(rows)
+}
+
+/// Their factors, for the larger label.
+fn factors(vectors: &SupportVectors, sign: f64) -> StoredWeights {
+    let mut weights = Folding::of_factors(0.0);
+    vectors
+        .factors
+        .iter()
+        .for_each(|it| weights.push(sign * it));
+    weights.finish()
+}
+
+/// The weights of a linear machine.
+fn summed(
+    vectors: &SupportVectors,
+    form: FeatureForm,
+    sign: f64,
+) -> Result<StoredWeights, Failure> {
+    let mut terms: Vec<(u32, f64)> = Vec::new();
+    terms.room(vectors.entries())?;
+    for (at, factor) in vectors.factors.iter().enumerate() {
+        check_for_interrupts();
+        let own = vectors.of(at).iter();
+        terms.extend(own.map(|[index, bits]| {
+            let value = f64::from(f32::from_bits(*bits));
+            (feature(*index, form), sign * factor * value)
+        }));
+    }
+    // of one feature in the order of the file, so that the sum is the same each time
+    terms.sort_by_key(|(feature, _)| *feature);
+    terms.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 += later.1;
+        }
+        same
+    });
+    if terms.iter().any(|(_, weight)| !weight.is_finite()) {
+        return Err(invalid("the weights are out of range".to_owned()).hint("Scale the features."));
+    }
+    StoredWeights::of_entries(&terms, feature_count(vectors, form)).map_err(Failure::from)
+}
+
+/// What is kept of the file.
+fn origin(header: &LibsvmHeader, labels: &ImportedLabels) -> serde_json::Value {
+    json!({"libsvm": {
+        // as LIBLINEAR names the loss
+        "solver_type": "L2R_L1LOSS_SVC_DUAL",
+        "bias": 1.0,
+        "labels": header.labels,
+        "classes": labels.names,
+    }})
+}

@@ -1,0 +1,109 @@
+-- LIBSVM's model format: machines of two classes go there and come from there
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+-- a file; decisions speak for the first label
+\set rbf 'svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 3\nrho 0.25\nlabel 1 -1\nnr_sv 2 1\nSV\n1 1:1 2:2 \n0.5 3:1 \n-1.5 1:-1 \n'
+SELECT svm_import('rbf', :'rbf');
+WITH rows (features) AS (VALUES ('1:1 2:2'), ('3:1'), ('1:-1'), ('')), by_hand AS (
+    SELECT features, CASE features WHEN '1:1 2:2' THEN 1 + 0.5 * exp(-3.0) - 1.5 * exp(-4.0) WHEN '3:1' THEN exp(-3.0) + 0.5 - 1.5 * exp(-1.0)
+        WHEN '1:-1' THEN exp(-4.0) + 0.5 * exp(-1.0) - 1.5 ELSE exp(-2.5) + 0.5 * exp(-0.5) - 1.5 * exp(-0.5) END - 0.25 AS decision FROM rows)
+SELECT features, abs(svm_decision('rbf', features) - decision) < 1e-6 AS as_by_hand, svm_predict('rbf', features) FROM by_hand;
+-- entries that no support vector has count for the distance
+SELECT svm_decision('rbf', '9:100') AS minus_rho;
+SELECT kernel, landmarks, features, loss, solver, gap, rows_used FROM svm_models WHERE name = 'rbf';
+SELECT svm_export('rbf', 'libsvm_model') = :'rbf' AS same;
+SELECT svm_export('rbf', 'libsvm_model');
+-- the same with other labels, first the smaller one: signs are kept; for rows with an array, or text; with probabilities
+SELECT svm_import('turned', replace(:'rbf', 'label 1 -1', E'label -1 1\nprobA -2\nprobB 0.5'), 'libsvm');
+SELECT bool_and(svm_decision('turned', features) = -svm_decision('rbf', features)) AS opposite FROM unnest('{1:1,2:3,1:-1 3:4}'::text[]) AS features;
+SELECT abs(svm_probability('turned', '1:1', '-1') - 1 / (1 + exp(-2 * svm_decision('rbf', '1:1') + 0.5))) < 1e-12 AS probability;
+SELECT svm_export('turned', 'libsvm_model') = replace(:'rbf', 'label 1 -1', E'label -1 1\nprobA -2\nprobB 0.5') AS same;
+SELECT svm_import('array', :'rbf', 'array', '{"1": "good", "-1": "bad"}');
+SELECT svm_decision('array', '{1,2,0}'::float8[]) = svm_decision('rbf', '1:1 2:2') AS same, svm_classify('array', '{1,2,0}'::float8[]);
+SELECT svm_export('array', 'libsvm_model') = :'rbf' AS same;
+-- other kernels; a linear machine is one of weights
+\set rest 'nr_class 2\ntotal_sv 2\nrho -1\nlabel 2 7\nnr_sv 1 1\nSV\n2 1:1 2:0.5 \n-1 2:2 4:1 \n'
+SELECT svm_import('polynomial', E'svm_type nu_svc\nkernel_type polynomial\ndegree 2\ngamma 0.5\ncoef0 1\n' || :'rest'),
+    svm_import('sigmoid', E'svm_type c_svc\nkernel_type sigmoid\ngamma 0.5\ncoef0 -1\n' || :'rest'), svm_import('linear', E'svm_type c_svc\nkernel_type linear\n' || :'rest');
+SELECT svm_decision('polynomial', '1:1 2:2') AS zero, abs(svm_decision('sigmoid', '1:1 2:2') + 2 * tanh(0.0) - tanh(1.0) + 1) < 1e-6 AS sigmoid, svm_decision('linear', '1:1 2:2') AS minus_1;
+SELECT kernel, landmarks FROM svm_models WHERE name = 'linear';
+SELECT feature, weight FROM svm_weights('linear') ORDER BY feature;
+SELECT svm_export('polynomial', 'libsvm_model') = E'svm_type c_svc\nkernel_type polynomial\ndegree 2\ngamma 0.5\ncoef0 1\n' || :'rest' AS same;
+SELECT svm_export('linear', 'libsvm_model');
+
+-- What was trained here goes there and back: the same decisions of the same rows, which are scaled before.
+CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
+CREATE TABLE circles AS
+SELECT id, radius * cos(angle) AS x, radius * sin(angle) AS y, CASE WHEN radius < 1.5 THEN 'inner' ELSE 'outer' END AS ring, id % 3 AS part
+FROM (SELECT i AS id, 1 + i % 2 + 0.4 * (drawn(i, 1) - 0.5) AS radius, 6.2831853 * drawn(i, 2) AS angle FROM generate_series(1, 500) AS i) AS drawn;
+SELECT svm_train('circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', scale => 'none', probability => true),
+    svm_train('circles', 'ring', '{x, y}', 'low_rank', kernel => 'polynomial', degree => 2, coef0 => 1, rank => 6, scale => 'none'),
+    svm_train('circles', 'ring', '{x, y}', 'scaled', kernel => 'rbf', rank => 20),
+    svm_train('circles', 'ring', '{x, y}', 'parts', kernel => 'rbf'), svm_train('circles', 'ring', '{x, y}', 'line', scale => 'none', loss => 'hinge');
+SELECT svm_train('circles', 'part', '{x, y}', 'parts', kernel => 'rbf');
+SELECT svm_import('back ' || name, svm_export(name, 'libsvm_model'), 'array', '{"1": "inner", "2": "outer"}') FROM unnest('{exact,low_rank,scaled,line}'::text[]) AS name;
+SELECT max(abs(svm_decision('exact', c) - svm_decision('back exact', ARRAY[x, y]))) < 1e-6 AS exact, max(abs(svm_decision('low_rank', c) - svm_decision('back low_rank', ARRAY[x, y]))) < 1e-5 AS low_rank,
+    max(abs(svm_decision('line', c) - svm_decision('back line', ARRAY[x, y]))) < 1e-6 AS line, max(abs(svm_probability('exact', c, 'inner') - svm_probability('back exact', ARRAY[x, y], 'inner'))) < 1e-6 AS probability,
+    bool_and(svm_classify('exact', c) = svm_classify('back exact', ARRAY[x, y])) AS classes
+FROM circles AS c;
+WITH scaling AS (SELECT features #> '{kernel,scaling}' AS it FROM svm_version WHERE id = svm_version_id('scaled'))
+SELECT max(abs(svm_decision('scaled', c) - svm_decision('back scaled', ARRAY[
+    (x - (it #>> '{centre,0}')::float8) * (it #>> '{factor,0}')::float8, (y - (it #>> '{centre,1}')::float8) * (it #>> '{factor,1}')::float8]))) < 1e-5 AS scaled
+FROM circles AS c, scaling;
+SET client_min_messages = notice;
+SELECT length(svm_export('scaled', 'libsvm_model')) > 100 AS said;
+SET client_min_messages = warning;
+-- text in LIBSVM notation keeps its indices
+CREATE TABLE texts AS SELECT ring, format('1:%s 7:%s', x::numeric(8, 4), y::numeric(8, 4)) AS entries FROM circles;
+SELECT svm_train('texts', 'ring', '{libsvm(entries)}', 'texts', kernel => 'rbf', gamma => 1);
+SELECT svm_import('back texts', svm_export('texts', 'libsvm_model'), 'libsvm');
+SELECT max(abs(svm_decision('texts', t) - svm_decision('back texts', entries))) < 1e-6 AS same FROM texts AS t;
+
+-- Errors.
+SELECT svm_export('parts', 'libsvm_model');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_export('exact', 'libsvm_models');
+SELECT svm_import('bad', replace(:'rbf', 'nr_class 2', 'nr_class 3'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'rbf', 'c_svc', 'one_class'));
+SELECT svm_import('bad', replace(:'rbf', 'kernel_type rbf', 'kernel_type precomputed'));
+\set VERBOSITY terse
+SELECT svm_import('bad', replace(:'rbf', 'gamma 0.5', 'gamma -1'));
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', replace(:'rbf', 'gamma 0.5', 'gamma nan'));
+SELECT svm_import('bad', replace(:'rbf', 'gamma 0.5', 'gamma'));
+SELECT svm_import('bad', replace(:'rbf', E'gamma 0.5\n', ''));
+SELECT svm_import('bad', replace(:'rbf', E'gamma 0.5\n', E'gamma 0.5\ngamma 0.5\n'));
+SELECT svm_import('bad', replace(:'rbf', 'gamma 0.5', 'gama 0.5'));
+SELECT svm_import('bad', replace(:'rbf', 'label 1 -1', 'label 1 1'));
+SELECT svm_import('bad', replace(:'rbf', 'label 1 -1', 'label 1'));
+SELECT svm_import('bad', replace(:'rbf', 'label 1 -1', 'label 1 -1 2'));
+SELECT svm_import('bad', replace(:'rbf', 'label 1 -1', 'label 1 a'));
+SELECT svm_import('bad', replace(:'rbf', 'rho 0.25', 'rho 0.25 1'));
+SELECT svm_import('bad', replace(:'rbf', 'rho 0.25', 'rho inf'));
+SELECT svm_import('bad', replace(:'rbf', 'rho 0.25', E'rho 0.25\nprobA 1'));
+SELECT svm_import('bad', replace(:'rbf', 'total_sv 3', 'total_sv 4'));
+SELECT svm_import('bad', replace(replace(:'rbf', 'total_sv 3', 'total_sv 4000000000'), 'nr_sv 2 1', 'nr_sv 2000000000 2000000000'));
+SELECT svm_import('bad', replace(replace(:'rbf', 'total_sv 3', 'total_sv 0'), 'nr_sv 2 1', 'nr_sv 0 0'));
+SELECT svm_import('bad', replace(replace(:'rbf', 'total_sv 3', 'total_sv 4'), 'nr_sv 2 1', 'nr_sv 2 2'));
+SELECT svm_import('bad', replace(replace(:'rbf', 'total_sv 3', 'total_sv 2'), 'nr_sv 2 1', 'nr_sv 1 1'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 3:x'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 3'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 0:1'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 3:1 2:1'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 3000000000:1'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', '0.5 3:1e60'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', 'x 3:1'));
+SELECT svm_import('bad', replace(:'rbf', '0.5 3:1', ''));
+SELECT svm_import('bad', 'svm_type c_svc');
+SELECT svm_import('bad', replace(:'rbf', '3:1', '2147483647:1'), 'array');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_import('bad', :'rbf', 'table');
+SELECT svm_import('bad', :'rbf', classes => '{"1": "a"}');
+SELECT count(*) FROM svm_models WHERE name = 'bad';
+-- the largest index there is
+SELECT svm_import('far', replace(:'rbf', '3:1', '2147483647:1'));
+SELECT abs(svm_decision('far', '2147483647:1') - svm_decision('rbf', '3:1')) < 1e-6 AS same;
+SELECT svm_export('far', 'libsvm_model') = replace(:'rbf', '3:1', '2147483647:1') AS same;
