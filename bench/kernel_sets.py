@@ -71,6 +71,14 @@ def held_out(name):
     ]
 
 
+def part(name, rows):
+    """The first so many training rows."""
+    train, _ = sets(name)
+    if rows >= train.rows:
+        return train
+    return problems.kept(f"kernel_{name}_first_{rows}", lambda _: (train.x[:rows], train.y[:rows]))
+
+
 def _mushrooms():
     x, y = _libsvm(DRAWN["mushrooms"], 112, 1)
     order = np.random.default_rng(0).permutation(len(y))

@@ -66,13 +66,16 @@ def accuracy(said):
 
 def peer(kind, train, test, gamma, c):
     """The same of scikit-learn's SVC or of scikit-learn-intelex's, in a process of its own; None where it is not installed."""
-    environment = {key: value for key, value in os.environ.items() if key not in NOT_FOR_PEERS} | PEER_ENVIRONMENT
     command = [sys.executable, ROOT / "bench" / "kernel_peer.py", kind, train.folder, test.folder, str(gamma), str(c)]
-    child = subprocess.run(command, capture_output=True, text=True, env=environment)
+    child = subprocess.run(command, capture_output=True, text=True, env=peer_environment())
     if "ModuleNotFoundError" in child.stderr:
         return None
     child.check_returncode()
     return json.loads(child.stdout.splitlines()[-1])
+
+
+def peer_environment():
+    return {key: value for key, value in os.environ.items() if key not in NOT_FOR_PEERS} | PEER_ENVIRONMENT
 
 
 HEAD = ["data", "method", "processor s", "landmarks", "accuracy", "LIBSVM / it", "intelex / it"]
