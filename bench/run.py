@@ -27,6 +27,7 @@ CASES = [
     "losses",
     "arrives",
     "kernels",
+    "kernel_uses",
     "psvm",
     "bandwidth",
     "profile",

@@ -7,6 +7,7 @@ use crate::exact::{Deciding, ExactError, ExactJob};
 use crate::kernels::{Expansion, Rows};
 use crate::maps::low_rank::LowRankSource;
 use crate::rows::source::{Source, Spool};
+use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
 use crate::task::report::{Certificate, HeadReport, StopReason};
 
@@ -284,7 +285,7 @@ impl Head {
         }
         let margin = f64::from(side) * decision;
         pass.rows += 1;
-        pass.correct += u64::from(margin > 0.0);
+        pass.correct += u64::from(right_side(margin, f64::from(side)));
         if margin == 0.0 {
             pass.ties += i64::from(self.sides[row]);
         }
