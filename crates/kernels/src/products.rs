@@ -10,7 +10,7 @@ use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::rows::Rows;
-use crate::simd::{panels, Isa, Level, Work};
+use crate::simd::{panels, Level};
 
 /// Multiplications between two looks for interrupts: some ten milliseconds where the processor is slow.
 const BETWEEN_LOOKS: usize = 1 << 27;
@@ -133,7 +133,7 @@ impl Landmarks {
         let count = out.len() / landmarks;
         match width {
             0 => out.fill(0.0),
-            _ => level.run(Multiply {
+            _ => level.run(panels::Multiply {
                 rows: &rows.all_dense()[first * width..(first + count) * width],
                 width,
                 packed: &self.packed[some.start * width..][..panels::packed_len(landmarks, width)],
@@ -171,24 +171,6 @@ fn packed(rows: &Rows) -> Result<Vec<f32>, OutOfMemory> {
         panels::pack(rows.all_dense(), width, &mut packed);
     }
     Ok(packed)
-}
-
-/// The work of [`panels::multiply`].
-struct Multiply<'a> {
-    rows: &'a [f32],
-    width: usize,
-    packed: &'a [f32],
-    others: usize,
-    out: &'a mut [f32],
-}
-
-impl Work for Multiply<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        panels::multiply::<K>(self.rows, self.width, self.packed, self.others, self.out);
-    }
 }
 
 /// Products of all rows of `a` with all rows of `b`, both of this width.

@@ -345,6 +345,29 @@ where
     run(problem, goal, source, mapped, Vec::new(), settings, job)
 }
 
+/// The machine of low rank that another method begins at: its training, the source with the rows it keeps, and the map.
+#[allow(clippy::type_complexity)]
+fn train_first<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: Goal,
+    source: S,
+    spools: [P; 2],
+    settings: Settings,
+    asked: LowRankJob,
+) -> Result<(Trained, LowRankSource<S, P>, LowRank), LowRankFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let asked = LowRankJob {
+        keeps_rows: true,
+        ..asked
+    };
+    let (trained, mut source) = train_mapped(problem, goal, source, spools, settings, asked)?;
+    let map = source.take_map().ok_or_else(no_rows)?;
+    Ok((trained, source, map))
+}
+
 /// No row has come to be mapped.
 fn no_rows<S, P>() -> EngineError<LowRankError<S, P>, P> {
     EngineError::Read(ReadError::Source(LowRankError::Kernel(KernelError::Zero)))
@@ -365,14 +388,9 @@ where
     P::Error: Send,
 {
     let (asked, bytes) = asked;
-    let asked = LowRankJob {
-        keeps_rows: true,
-        ..asked
-    };
-    let (trained, mut source) = train_mapped(problem, goal.into(), source, spools, settings, asked)
-        .map_err(ExactTrainError::Before)?;
+    let before = train_first(problem, goal.into(), source, spools, settings, asked);
+    let (trained, mut source, map) = before.map_err(ExactTrainError::Before)?;
     let none = || ExactTrainError::Before(no_rows());
-    let map = source.take_map().ok_or_else(none)?;
     let memory = |error| ExactTrainError::Exact(ExactError::OutOfMemory(error));
     let solver = trained.trainer.exactly(&map, &problem, bytes);
     let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
@@ -408,14 +426,9 @@ where
     P::Error: Send,
 {
     let (asked, terms) = asked;
-    let asked = LowRankJob {
-        keeps_rows: true,
-        ..asked
-    };
-    let (trained, mut source) = train_mapped(problem, goal.into(), source, spools, settings, asked)
-        .map_err(ExactTrainError::Before)?;
+    let before = train_first(problem, goal.into(), source, spools, settings, asked);
+    let (trained, mut source, map) = before.map_err(ExactTrainError::Before)?;
     let none = || ExactTrainError::Before(no_rows());
-    let map = source.take_map().ok_or_else(none)?;
     let memory = |error| ExactTrainError::Exact(InteriorError::OutOfMemory(error));
     let solver = trained.trainer.interior_point(&map, &problem, terms);
     let mut solver = solver.map_err(memory)?.ok_or_else(none)?;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{settings, Numbers};
+use common::{rings, settings};
 use pgsvm_core::engine::{
     train_by_interior_point, train_low_rank, ExactTrainError, InteriorFailure, MemorySpool,
     OwnedExample, SliceSource, Threads,
@@ -28,27 +28,6 @@ fn terms(rank: usize, machines: usize) -> InteriorTerms {
 
 fn problem(tolerance: f64) -> Problem {
     Problem::new(Loss::Hinge, 1.0, tolerance).unwrap()
-}
-
-/// Rings around each other, as many as there are classes; every tenth row is of another class than its ring says.
-fn rings(rows: usize, classes: u32, seed: u64) -> Vec<OwnedExample> {
-    let mut numbers = Numbers::new(seed);
-    (0..rows)
-        .map(|row| {
-            let ring = row as u32 % classes;
-            let angle = 6.3 * numbers.uniform();
-            let radius = 1.0 + f64::from(ring) + 0.2 * numbers.normal();
-            let class = if row % 10 == 3 {
-                (ring + 1) % classes
-            } else {
-                ring
-            };
-            OwnedExample {
-                cost: 0.5 + (row % 3) as f32,
-                ..OwnedExample::dense(class, vec![radius * angle.cos(), radius * angle.sin()])
-            }
-        })
-        .collect()
 }
 
 fn solved<'a>(

@@ -3,7 +3,7 @@
 //! Others are packed in panels of [`COLUMNS`], number by number: a panel's first numbers, its second ones, and so on. A row's
 //! products with a panel are sums in registers, without a horizontal one, and no panel is packed again for the next rows.
 
-use crate::level::Isa;
+use crate::level::{Isa, Work};
 
 /// Others in a panel.
 pub const COLUMNS: usize = 32;
@@ -30,30 +30,37 @@ pub fn pack(others: &[f32], width: usize, packed: &mut [f32]) {
     }
 }
 
-/// `out[i][j] = sum_k rows[i][k] others[j][k]` of all rows of this width with so many packed others.
+/// The work of `out[i][j] = sum_k rows[i][k] others[j][k]`, of all rows of this width with so many packed others.
 ///
 /// Panics where the slices are not of such sizes.
-#[inline(always)]
-pub fn multiply<K: Isa>(
-    rows: &[f32],
-    width: usize,
-    packed: &[f32],
-    others: usize,
-    out: &mut [f32],
-) {
-    assert!(width > 0 && rows.len().is_multiple_of(width));
-    assert_eq!(packed.len(), packed_len(others, width));
-    assert_eq!(out.len(), rows.len() / width * others);
-    for (panel, packed) in packed.chunks_exact(COLUMNS * width).enumerate() {
-        let from = panel * COLUMNS;
-        let part = Part {
-            width,
-            panel: packed.as_chunks::<COLUMNS>().0,
-            stride: others,
-            from,
-            columns: COLUMNS.min(others - from),
-        };
-        part.multiply::<K>(rows, out);
+pub struct Multiply<'a> {
+    pub rows: &'a [f32],
+    pub width: usize,
+    pub packed: &'a [f32],
+    pub others: usize,
+    pub out: &'a mut [f32],
+}
+
+impl Work for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let (rows, width, others) = (self.rows, self.width, self.others);
+        assert!(width > 0 && rows.len().is_multiple_of(width));
+        assert_eq!(self.packed.len(), packed_len(others, width));
+        assert_eq!(self.out.len(), rows.len() / width * others);
+        for (panel, packed) in self.packed.chunks_exact(COLUMNS * width).enumerate() {
+            let from = panel * COLUMNS;
+            let part = Part {
+                width,
+                panel: packed.as_chunks::<COLUMNS>().0,
+                stride: others,
+                from,
+                columns: COLUMNS.min(others - from),
+            };
+            part.multiply::<K>(rows, self.out);
+        }
     }
 }
 
@@ -222,24 +229,7 @@ by_avx2!(one_by_avx2, [0 a0 b0]);
 mod tests {
     use super::*;
     use crate::forced::{forced, Forced};
-    use crate::level::{Level, Work};
-
-    struct Multiply<'a> {
-        rows: &'a [f32],
-        width: usize,
-        packed: &'a [f32],
-        others: usize,
-        out: &'a mut [f32],
-    }
-
-    impl Work for Multiply<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<K: Isa>(self) {
-            multiply::<K>(self.rows, self.width, self.packed, self.others, self.out);
-        }
-    }
+    use crate::level::Level;
 
     /// Numbers without order, small enough that sums of products are exact.
     fn numbers(count: usize, seed: usize) -> Vec<f32> {

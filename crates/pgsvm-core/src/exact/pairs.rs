@@ -189,18 +189,20 @@ fn best_of_two(two: [Coordinate; 2], shared: f64) -> [f64; 2] {
     // whichever goes beyond a bound stays there, and the other one does what is best then
     let first = [held[0], other.best(shared * held[0])];
     let second = [one.best(shared * held[1]), held[1]];
-    let rise = |[a, b]: [f64; 2]| {
-        one.gradient * a
-            + other.gradient * b
-            + 0.5 * (one.bend * a * a + other.bend * b * b)
-            + shared * a * b
-    };
     match (held[0] != free[0], held[1] != free[1]) {
         (true, false) => first,
         (false, true) => second,
-        _ if rise(first) <= rise(second) => first,
+        _ if rise(two, shared, first) <= rise(two, shared, second) => first,
         _ => second,
     }
+}
+
+/// How far -D rises where two go so far.
+fn rise([one, other]: [Coordinate; 2], shared: f64, [a, b]: [f64; 2]) -> f64 {
+    one.gradient * a
+        + other.gradient * b
+        + 0.5 * (one.bend * a * a + other.bend * b * b)
+        + shared * a * b
 }
 
 /// See [`Pairs::first`].
@@ -390,14 +392,6 @@ impl Best {
 mod tests {
     use super::*;
     use crate::base::random::{Random, Stream};
-
-    fn rise(two: [Coordinate; 2], shared: f64, [a, b]: [f64; 2]) -> f64 {
-        let [one, other] = two;
-        one.gradient * a
-            + other.gradient * b
-            + 0.5 * (one.bend * a * a + other.bend * b * b)
-            + shared * a * b
-    }
 
     #[test]
     fn nothing_within_the_bounds_is_lower_than_what_two_come_to() {

@@ -120,17 +120,6 @@ impl Work for Square<'_> {
     }
 }
 
-struct Finish<'a>(&'a mut Gram);
-
-impl Work for Finish<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        self.0.finish::<K>();
-    }
-}
-
 /// The matrix of a step, and what is solved with it.
 pub(super) struct Normal {
     gram: Gram,
@@ -177,7 +166,7 @@ impl Normal {
                 inverse: &inverse[rows],
             });
         });
-        level.run(Finish(&mut self.gram));
+        self.gram.finish(level);
         exchange.combine(self.gram.sums_mut().numbers_mut(), Combine::Sum)?;
         if exchange.own() == 0 {
             self.factor_sums(level, rank);

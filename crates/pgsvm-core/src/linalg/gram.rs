@@ -5,7 +5,7 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::linalg::lower::{Lower, SQUARE};
 use crate::simd::tile::{self, PANEL};
-use crate::simd::Isa;
+use crate::simd::{Isa, Level, Work};
 
 /// Numbers of a block: half a megabyte, which the second cache holds beside what the product needs.
 const BLOCK_NUMBERS: usize = 1 << 16;
@@ -25,6 +25,18 @@ pub(crate) struct Gram {
     packed: usize,
     /// Rows whose values may lie anywhere come packed or not: those that are packed are set to 0 first.
     length: usize,
+}
+
+/// The work of [`Gram::finish`].
+struct Finish<'a>(&'a mut Gram);
+
+impl Work for Finish<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        self.0.multiply::<K>();
+    }
 }
 
 /// A row to be added, with a constant behind its features.
@@ -143,10 +155,9 @@ impl Gram {
     }
 
     /// Takes the products of what is left.
-    #[inline(always)]
-    pub(crate) fn finish<K: Isa>(&mut self) {
+    pub(crate) fn finish(&mut self, level: Level) {
         if self.packed > 0 {
-            self.multiply::<K>();
+            level.run(Finish(self));
         }
     }
 
@@ -165,7 +176,6 @@ impl Gram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Level, Work};
 
     /// Rows as dense and sparse values, added to sums.
     struct Add<'a>(&'a mut Gram, &'a [(Vec<f32>, Vec<[u32; 2]>)]);
@@ -183,7 +193,6 @@ mod tests {
                     weight: 1.0 + (number % 3) as f64,
                 });
             }
-            self.0.finish::<K>();
         }
     }
 
@@ -205,6 +214,7 @@ mod tests {
             for level in [Level::PLAIN, Level::best()] {
                 let mut gram = Gram::new(length).unwrap();
                 level.run(Add(&mut gram, &rows));
+                gram.finish(level);
                 for (i, row) in expected.iter().enumerate() {
                     for (j, b) in row.iter().enumerate().take(i + 1) {
                         let (a, b) = (gram.sums_mut().get(i, j), *b);

@@ -7,6 +7,27 @@ pub use numbers::Numbers;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{HeadSpec, Loss, Problem, Scale, StopReason};
 
+/// Rings around each other, as many as there are classes; every tenth row is of another class than its ring says.
+pub fn rings(rows: usize, classes: u32, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    (0..rows)
+        .map(|row| {
+            let ring = row as u32 % classes;
+            let angle = 6.3 * numbers.uniform();
+            let radius = 1.0 + f64::from(ring) + 0.2 * numbers.normal();
+            let class = if row % 10 == 3 {
+                (ring + 1) % classes
+            } else {
+                ring
+            };
+            OwnedExample {
+                cost: 0.5 + (row % 3) as f32,
+                ..OwnedExample::dense(class, vec![radius * angle.cos(), radius * angle.sin()])
+            }
+        })
+        .collect()
+}
+
 /// Two overlapping clouds.
 pub fn clouds(rows: usize, features: usize, distance: f64, seed: u64) -> Vec<OwnedExample> {
     let mut numbers = Numbers::new(seed);

@@ -37,7 +37,7 @@ use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
-use crate::simd::{Isa, Level, Work};
+use crate::simd::{Isa, Level};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{Costs, Pace};
@@ -339,7 +339,7 @@ impl Newton {
             return self.give_up();
         }
         if let Some(gram) = self.sums.gram.as_mut().filter(|_| self.gathers) {
-            level.run(Finish(gram));
+            gram.finish(level);
         }
         if primal > self.best_primal * (1.0 + ROUNDING) {
             self.rises += 1;
@@ -564,18 +564,6 @@ impl Newton {
             || self.pace.gathers(self.tolerance, left, within);
         self.begin_pass(gathers);
         Next::Pass
-    }
-}
-
-/// Takes the products of what is left.
-struct Finish<'a>(&'a mut Gram);
-
-impl Work for Finish<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        self.0.finish::<K>();
     }
 }
 
