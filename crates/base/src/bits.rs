@@ -1,9 +1,12 @@
 //! A set of row or feature numbers, one bit each, with fallible allocation.
 
+use crate::memory::list;
+use serde::{Deserialize, Serialize};
 use std::collections::TryReserveError;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Bits {
+    #[serde(deserialize_with = "list")]
     words: Vec<u64>,
     ones: usize,
 }
@@ -43,6 +46,17 @@ impl Bits {
             *word &= !mask;
             self.ones -= 1;
         }
+    }
+
+    /// Takes the members of another set in.
+    pub fn join(&mut self, other: &Self) -> Result<(), TryReserveError> {
+        self.grow(64 * other.words.len())?;
+        for (own, more) in self.words.iter_mut().zip(&other.words) {
+            *own |= more;
+        }
+        let ones = self.words.iter().map(|word| word.count_ones() as usize);
+        self.ones = ones.sum();
+        Ok(())
     }
 
     /// Number of members.

@@ -38,6 +38,7 @@ mod linalg;
 pub mod maps;
 pub mod reader;
 pub mod scaling;
+mod scanning;
 mod screening;
 mod solver;
 mod task;
@@ -61,9 +62,13 @@ pub use interior::{
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
-pub use reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+pub use reader::{
+    Balance, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling, Survey,
+    Surveyed,
+};
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};
+pub use scanning::{ScanPass, ScanSums};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
 pub use solver::weights::{Duals, Weights};
@@ -80,6 +85,7 @@ pub use task::report::{
     relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,
 };
 pub use task::scoring::Scoring;
+pub use training::by_scans::{ScanProgress, ScanTrainer};
 pub use training::error::TrainError;
 pub use training::log::{Event, LogEntry};
 pub use training::Trainer;

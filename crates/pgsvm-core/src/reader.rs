@@ -13,12 +13,14 @@
 
 mod codec;
 mod encode;
+mod form;
 mod job;
 mod seen;
 mod spill;
 mod split;
+mod survey;
 
-use crate::base::memory::{copied, OutOfMemory};
+use crate::base::memory::OutOfMemory;
 use crate::base::random::{Random, Stream};
 use crate::base::step::Step;
 use crate::cache::Phase;
@@ -27,10 +29,12 @@ use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
 use crate::rows::source::{RowError, Source, Spool};
 use crate::scaling::{Applier, Scaling};
+pub use form::{RowForm, RowMaker};
 pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
 use split::{Split, SplitError};
+pub use survey::{Survey, Surveyed};
 
 /// Words of a batch where the ring allows it: 128 KB.
 const BATCH_WORDS: usize = 32 * 1024;
@@ -153,22 +157,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
 
     /// What was seen in pass 1; complete once the phase is no longer loading.
     pub fn report(&self) -> Result<ReaderReport, OutOfMemory> {
-        let dense = self.seen.dense.unwrap_or(0);
-        let report = ReaderReport {
-            rows: self.seen.rows,
-            bytes: 4 * self.seen.words,
-            dense_features: dense as u64,
-            features: (dense + self.seen.learner.sparse()) as u64,
-            scaling: self.seen.scaling.copied()?,
-            group_counts: copied(self.seen.group_counts())?,
-            means: copied(&self.seen.means)?,
-            spread: self.seen.spread.copied()?,
-            imprecise: Vec::new(),
-            imprecise_features: 0,
-            resident: self.resident,
-            spool_bytes: self.spool_bytes,
-        };
-        Ok(report.with_imprecise(self.seen.learner.imprecise()))
+        self.seen.report(self.resident, self.spool_bytes)
     }
 
     /// The source and the spool, for the caller to look at.

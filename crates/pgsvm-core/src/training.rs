@@ -26,6 +26,7 @@
 //! (`training/held_out.rs`) and eight bytes for each row of the fold that is ranked (`training/evaluating.rs`). Then the heads are given up, but for the mean
 //! dual variables of H of them, from which the final ones begin.
 
+pub(crate) mod by_scans;
 pub(crate) mod error;
 mod evaluating;
 mod exactly;

@@ -145,6 +145,18 @@ pub fn multiply_cost(words: &mut [u32], factors: &[f32]) {
     words[COST] = cost.clamp(f32::MIN_POSITIVE, f32::MAX).to_bits();
 }
 
+/// Puts a row into another group.
+pub fn rename_group(words: &mut [u32], renamed: impl Fn(u32) -> u32) {
+    words[GROUP] = renamed(words[GROUP]);
+}
+
+/// Adds these numbers to the dense values of a row; none to add nothing.
+pub fn shift_dense(words: &mut [u32], shift: &[f64]) {
+    for (bits, shift) in words[HEADER_WORDS..].iter_mut().zip(shift) {
+        *bits = ((f64::from(f32::from_bits(*bits)) + shift) as f32).to_bits();
+    }
+}
+
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
 #[inline]
 pub fn parts_mut(words: &mut [u32], dense: usize) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {

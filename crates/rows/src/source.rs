@@ -89,6 +89,8 @@ pub enum RowError {
     FeatureTooLarge { ordinal: u64, feature: u64 },
     /// A cost that is not positive and finite.
     Cost { ordinal: u64, cost: f32 },
+    /// A group or a feature that no row had when all were looked at.
+    Unknown { ordinal: u64 },
     /// More rows than ordinals (2^32 - 2).
     TooManyRows { limit: u64 },
     /// The cache cannot hold this row and work with it.
@@ -121,6 +123,7 @@ impl fmt::Display for RowError {
                 write!(f, "row {ordinal}: feature id {feature} is too large")
             }
             Self::Cost { ordinal, cost } => write!(f, "row {ordinal}: the cost {cost} is not positive and finite"),
+            Self::Unknown { ordinal } => write!(f, "row {ordinal} was not there when all rows were looked at"),
             Self::TooManyRows { limit } => write!(f, "more than {limit} rows"),
             Self::CacheTooSmall { ordinal, row_bytes, cache_bytes, needed_cache_bytes } => write!(
                 f,

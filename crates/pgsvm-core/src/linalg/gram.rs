@@ -64,6 +64,23 @@ impl Gram {
         })
     }
 
+    /// With these sums to begin with.
+    pub(crate) fn of(sums: Lower) -> Result<Self, OutOfMemory> {
+        let mut this = Self::new(sums.length())?;
+        this.sums = sums;
+        Ok(this)
+    }
+
+    /// The sums, but for what is packed still.
+    pub(crate) fn sums(&self) -> &Lower {
+        &self.sums
+    }
+
+    /// Adds what another one has summed up; both have been finished.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.sums.add(&other.sums);
+    }
+
     /// Bytes for rows of so many values.
     pub(crate) fn bytes(length: usize) -> usize {
         let wide = length.next_multiple_of(PANEL);

@@ -5,14 +5,18 @@
 //! columns before a square are needs no copy to be multiplied ([`crate::simd::tile`]). Rows behind the last one are there as
 //! far as their panel goes.
 
-use crate::base::memory::OutOfMemory;
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::tile::PANEL;
 
 /// Numbers of a square.
 pub(super) const SQUARE: usize = PANEL * PANEL;
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Lower {
+    #[serde(deserialize_with = "list")]
     values: Vec<f64>,
     length: usize,
 }
@@ -38,6 +42,18 @@ impl Lower {
     /// Numbers that it holds for so many rows.
     pub(crate) fn numbers(length: usize) -> usize {
         start(length.div_ceil(PANEL))
+    }
+
+    /// Its rows.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Adds another one of as many rows.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (own, more) in self.values.iter_mut().zip(&other.values) {
+            *own += more;
+        }
     }
 
     pub(crate) fn panels(&self) -> usize {

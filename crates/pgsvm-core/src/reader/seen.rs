@@ -2,20 +2,24 @@
 
 use std::collections::TryReserveError;
 
+use serde::{Deserialize, Serialize};
+
 use super::codec::ChunkError;
 use super::encode;
-use super::job::{Balance, ReadError, ReaderJob};
-use crate::base::memory::OutOfMemory;
+use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::facts::Facts;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
 
 /// What pass 1 has found out.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub(super) learner: ScaleLearner,
     pub(super) scaling: Scaling,
     /// The scaling to use instead of one that is learned.
     pub(super) kept: Option<Scaling>,
+    #[serde(deserialize_with = "list")]
     pub(super) means: Vec<f64>,
     pub(super) spread: Spread,
     pub(super) dense: Option<usize>,
@@ -25,13 +29,16 @@ pub(super) struct Seen {
     balance: Balance,
     unit_rows: bool,
     /// By class, see [`crate::cache::TrainerSide::positive_weights`].
+    #[serde(deserialize_with = "list")]
     pub(super) positive_weights: Vec<f32>,
     pub(super) max_row_words: usize,
 }
 
 /// Rows by group: a class and a fold.
+#[derive(Debug, Serialize, Deserialize)]
 struct GroupCounts {
     /// By group.
+    #[serde(deserialize_with = "list")]
     rows: Vec<u64>,
     /// Folds that groups leave room for, and a bit for each that has rows.
     stride: u32,
@@ -57,6 +64,40 @@ impl GroupCounts {
         self.folds |= 1u64.unbounded_shl(group % self.stride);
         self.class_changes += u64::from(!first && class != self.last_class);
         self.last_class = class;
+        Ok(())
+    }
+
+    /// Gives classes other numbers: by class, the one it is to have.
+    fn rename(&mut self, classes: &[u32]) -> Result<(), RowError> {
+        let stride = self.stride as usize;
+        let all = classes
+            .iter()
+            .max()
+            .map_or(0, |most| stride * (*most as usize + 1));
+        let mut rows = Vec::new();
+        rows.try_reserve_exact(all)
+            .map_err(|_| out_of_memory(2 * all))?;
+        rows.resize(all, 0);
+        for (group, count) in self.rows.iter().enumerate() {
+            let class = classes[group / stride] as usize;
+            rows[class * stride + group % stride] = *count;
+        }
+        self.rows = rows;
+        self.last_class = classes[self.last_class as usize];
+        Ok(())
+    }
+
+    /// Joins the counts of other rows.
+    fn join(&mut self, more: &Self) -> Result<(), RowError> {
+        let longer = more.rows.len().saturating_sub(self.rows.len());
+        let room = self.rows.try_reserve(longer);
+        room.map_err(|_| out_of_memory(2 * longer))?;
+        self.rows.resize(self.rows.len() + longer, 0);
+        for (own, more) in self.rows.iter_mut().zip(&more.rows) {
+            *own += more;
+        }
+        self.folds |= more.folds;
+        self.class_changes += more.class_changes;
         Ok(())
     }
 
@@ -139,6 +180,71 @@ impl Seen {
         Ok(())
     }
 
+    /// Groups that a class has.
+    pub(super) fn stride(&self) -> u32 {
+        self.groups.stride
+    }
+
+    /// Whether scaled rows are divided by their length.
+    pub(super) fn unit_rows(&self) -> bool {
+        self.unit_rows
+    }
+
+    /// Gives classes other numbers: by class, the one it is to have.
+    pub(super) fn rename_classes(&mut self, classes: &[u32]) -> Result<(), RowError> {
+        self.groups.rename(classes)
+    }
+
+    /// Joins what was seen of other rows, of which there are some. Gives back what is to be added to their dense values, see
+    /// [`ScaleLearner::join`].
+    pub(super) fn join(&mut self, more: Self) -> Result<Vec<f64>, RowError> {
+        if self.rows == 0 {
+            *self = more;
+            return Ok(Vec::new());
+        }
+        if let (Some(expected), Some(found)) = (self.dense, more.dense) {
+            if expected != found {
+                let ordinal = self.rows;
+                return Err(RowError::DenseLength {
+                    ordinal,
+                    expected,
+                    found,
+                });
+            }
+        }
+        let shift = self.learner.join(&more.learner);
+        let shift = shift.map_err(|error| RowError::OutOfMemory { bytes: error.bytes })?;
+        self.groups.join(&more.groups)?;
+        self.rows += more.rows;
+        self.words += more.words;
+        self.max_row_words = self.max_row_words.max(more.max_row_words);
+        Ok(shift)
+    }
+
+    /// What is told of the rows; `resident`: whether all fitted the cache, else with so many bytes of a spool.
+    pub(super) fn report(
+        &self,
+        resident: bool,
+        spool_bytes: u64,
+    ) -> Result<ReaderReport, OutOfMemory> {
+        let dense = self.dense.unwrap_or(0);
+        let report = ReaderReport {
+            rows: self.rows,
+            bytes: 4 * self.words,
+            dense_features: dense as u64,
+            features: (dense + self.learner.sparse()) as u64,
+            scaling: self.scaling.copied()?,
+            group_counts: copied(self.group_counts())?,
+            means: copied(&self.means)?,
+            spread: self.spread.copied()?,
+            imprecise: Vec::new(),
+            imprecise_features: 0,
+            resident,
+            spool_bytes,
+        };
+        Ok(report.with_imprecise(self.learner.imprecise()))
+    }
+
     pub(super) fn complaint<S, P>(&self, error: ChunkError<P>) -> ReadError<S, P> {
         match error {
             ChunkError::Spool(error) => ReadError::Spool(error),
@@ -157,7 +263,7 @@ impl Seen {
     }
 
     /// What balancing multiplies costs by, by group; empty where it multiplies none, or those of positives alone.
-    fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
+    pub(super) fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
         let mut factors = Vec::new();
         if self.balance == Balance::None {
             return Ok(factors);

@@ -2,11 +2,13 @@
 
 use std::collections::TryReserveError;
 
+use serde::{Deserialize, Serialize};
+
 use super::precision::Precision;
 use super::spread::{moments, SpreadSums, MOST_FEATURES};
 use super::{Scale, Scaling, Spread};
 use crate::base::bits::Bits;
-use crate::base::memory::{OutOfMemory, Room};
+use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::simd::{Isa, Level, Work};
 
 /// Sums over the rows seen so far.
@@ -18,27 +20,37 @@ use crate::simd::{Isa, Level, Work};
 /// Imputing, a dense value that is not a number is missing: it is left out of the sums, and the first row's value is that
 /// of the first row that has one. What is learned is what would be learned from rows with their column's mean in its
 /// place.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ScaleLearner {
     scale: Scale,
+    #[serde(skip, default = "Level::best")]
     level: Level,
     rows: u64,
     /// The first row's dense values when standardizing, else empty.
+    #[serde(deserialize_with = "list")]
     first: Vec<f64>,
     /// Sums of x - first (standardizing only) and of their squares (of x otherwise), largest magnitude of x.
+    #[serde(deserialize_with = "list")]
     sums: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     squares: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     largest: Vec<f64>,
     /// Least and largest x, where they become 0 and 1, else empty.
+    #[serde(deserialize_with = "list")]
     lowest: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     highest: Vec<f64>,
     /// Rows that have a value, when imputing, else empty.
+    #[serde(deserialize_with = "list")]
     present: Vec<u64>,
     impute: bool,
     precision: Precision,
     spread: SpreadSums,
     /// Sparse features: largest magnitude and sum of squares, when they are scaled.
+    #[serde(deserialize_with = "list")]
     sparse_largest: Vec<f32>,
+    #[serde(deserialize_with = "list")]
     sparse_squares: Vec<f32>,
     /// Sum of squares of sparse values that are not scaled.
     plain_squares: f64,
@@ -178,6 +190,68 @@ impl ScaleLearner {
             self.largest[j] = self.largest[j].max(x.abs());
         }
         good
+    }
+
+    /// Joins what was learned of other rows, some at least in both. Gives back what is to be added to their dense values as
+    /// they were packed, so that they are relative to what these are; nothing where they are already.
+    pub(crate) fn join(&mut self, more: &Self) -> Result<Vec<f64>, OutOfMemory> {
+        let present = [&self.present[..], &more.present[..]];
+        self.spread.join(&more.spread, present)?;
+        self.precision.join(&more.precision);
+        let shift = self.join_dense(more)?;
+        self.rows += more.rows;
+        for (own, more) in self.present.iter_mut().zip(&more.present) {
+            *own += more;
+        }
+        self.join_sparse(more)?;
+        Ok(shift)
+    }
+
+    fn join_dense(&mut self, more: &Self) -> Result<Vec<f64>, OutOfMemory> {
+        let mut shift = copied(&more.first)?;
+        for (j, by) in shift.iter_mut().enumerate() {
+            if self.present.get(j) == Some(&0) {
+                self.first[j] = more.first[j];
+            }
+            *by = match more.present.get(j) {
+                Some(0) => 0.0,
+                _ => more.first[j] - self.first[j],
+            };
+        }
+        for j in 0..self.sums.len() {
+            let by = shift.get(j).copied().unwrap_or(0.0);
+            let theirs = more.rows_with(j);
+            self.squares[j] += more.squares[j] + by * (2.0 * more.sums[j] + by * theirs);
+            self.sums[j] += more.sums[j] + by * theirs;
+            self.largest[j] = self.largest[j].max(more.largest[j]);
+        }
+        for (own, more) in self.lowest.iter_mut().zip(&more.lowest) {
+            *own = own.min(*more);
+        }
+        for (own, more) in self.highest.iter_mut().zip(&more.highest) {
+            *own = own.max(*more);
+        }
+        Ok(shift)
+    }
+
+    fn join_sparse(&mut self, more: &Self) -> Result<(), TryReserveError> {
+        self.plain_squares += more.plain_squares;
+        self.seen.join(&more.seen)?;
+        self.sparse = self.sparse.max(more.sparse);
+        if !self.scales_sparse() {
+            return Ok(());
+        }
+        for column in [&mut self.sparse_largest, &mut self.sparse_squares] {
+            column.try_reserve(self.sparse - column.len())?;
+            column.resize(self.sparse, 0.0);
+        }
+        for (own, more) in self.sparse_largest.iter_mut().zip(&more.sparse_largest) {
+            *own = own.max(*more);
+        }
+        for (own, more) in self.sparse_squares.iter_mut().zip(&more.sparse_squares) {
+            *own += more;
+        }
+        Ok(())
     }
 
     /// Rows that have a dense feature.

@@ -4,6 +4,10 @@
 
 use std::collections::TryReserveError;
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::list;
+
 /// Rows that are all looked at, and of those behind them one in so many.
 const FIRST_ROWS: u64 = 1 << 10;
 const ONE_IN: u64 = 64;
@@ -12,15 +16,16 @@ const ONE_IN: u64 = 64;
 const MOST_LOST: f64 = 1e-6;
 
 /// Sums over the rows looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Precision {
     rows: u64,
+    #[serde(deserialize_with = "list")]
     columns: Vec<ColumnPrecision>,
 }
 
 /// Of a column: a value of it, the values that were there, the sums of what they are away from that one and of its square,
 /// and that of the square of what is lost.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct ColumnPrecision {
     base: f64,
     values: f64,
@@ -66,6 +71,14 @@ impl Precision {
         }
     }
 
+    /// Joins what was seen of other rows.
+    pub(super) fn join(&mut self, more: &Self) {
+        self.rows += more.rows;
+        for (own, more) in self.columns.iter_mut().zip(&more.columns) {
+            own.join(more);
+        }
+    }
+
     /// The columns that lose too much.
     pub(super) fn imprecise(&self) -> impl Iterator<Item = u64> + '_ {
         let columns = (0..).zip(&self.columns);
@@ -76,6 +89,19 @@ impl Precision {
 }
 
 impl ColumnPrecision {
+    fn join(&mut self, more: &Self) {
+        if self.values == 0.0 {
+            *self = *more;
+            return;
+        }
+        // what is away from their value, from ours
+        let by = more.base - self.base;
+        self.square += more.square + by * (2.0 * more.away + by * more.values);
+        self.away += more.away + by * more.values;
+        self.values += more.values;
+        self.lost += more.lost;
+    }
+
     fn loses(&self) -> bool {
         let variance = self.square - self.away * self.away / self.values.max(1.0);
         variance > 0.0 && self.lost > MOST_LOST * MOST_LOST * variance

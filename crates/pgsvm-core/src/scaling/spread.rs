@@ -62,7 +62,7 @@ impl Spread {
 }
 
 /// Sums over the rows seen so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SpreadSums {
     /// Rows, those of them that are looked at, and whether the last one is.
     rows: u64,
@@ -70,10 +70,14 @@ pub(super) struct SpreadSums {
     looks: bool,
     /// Of dense features that the scaling sums nothing up of: the first value, and sums of what values are away from it and
     /// of the squares of that. So large means cost no digits.
+    #[serde(deserialize_with = "list")]
     origin: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     away: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     squares: Vec<f64>,
     /// Of sparse features sums of values and of squares; nothing any more where they are too many.
+    #[serde(deserialize_with = "list")]
     sparse: Vec<[f64; 2]>,
     too_many: bool,
 }
@@ -145,6 +149,39 @@ impl SpreadSums {
             let [sum, square] = &mut self.sparse[j as usize];
             *sum += x;
             *square += x * x;
+        }
+        Ok(())
+    }
+
+    /// Joins sums over other rows; `present`: how many of these rows have each dense feature, and of the others; empty: all.
+    pub(super) fn join(
+        &mut self,
+        more: &Self,
+        present: [&[u64]; 2],
+    ) -> Result<(), TryReserveError> {
+        for (j, (origin, other)) in self.origin.iter_mut().zip(&more.origin).enumerate() {
+            let count = |of: &[u64], rows: u64| of.get(j).copied().unwrap_or(rows) as f64;
+            let theirs = count(present[1], more.taken);
+            if origin.is_nan() || count(present[0], self.taken) == 0.0 {
+                *origin = *other;
+            }
+            let by = if theirs > 0.0 { other - *origin } else { 0.0 };
+            self.squares[j] += more.squares[j] + by * (2.0 * more.away[j] + by * theirs);
+            self.away[j] += more.away[j] + by * theirs;
+        }
+        self.rows += more.rows;
+        self.taken += more.taken;
+        self.too_many |= more.too_many;
+        if self.too_many {
+            self.sparse = Vec::new();
+            return Ok(());
+        }
+        let longer = more.sparse.len().saturating_sub(self.sparse.len());
+        self.sparse.try_reserve(longer)?;
+        self.sparse.resize(self.sparse.len() + longer, [0.0; 2]);
+        for (own, more) in self.sparse.iter_mut().zip(&more.sparse) {
+            own[0] += more[0];
+            own[1] += more[1];
         }
         Ok(())
     }

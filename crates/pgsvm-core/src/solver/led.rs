@@ -69,7 +69,7 @@ impl<T: Real> Solver<T> {
     pub(crate) fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
         let mut all = Vec::new();
         all.room(heads.len())?;
-        let (Heads::Apart(singles), Some(Leading { free })) = (&self.heads, self.led) else {
+        let (Heads::Apart(singles), Some(Leading { free, .. })) = (&self.heads, self.led) else {
             return Ok(all);
         };
         for head in heads {
@@ -150,8 +150,7 @@ impl<T: Real> Solver<T> {
         if let Heads::Apart(singles) = &mut self.heads {
             let head = &mut singles.heads[led.head];
             match self.led {
-                // nothing else knows a free intercept
-                Some(Leading { free: true }) => head.end_as_it_stands(),
+                Some(Leading { alone: true, .. }) => head.end_as_it_stands(),
                 _ => head.leave(&led.newton),
             }
         }

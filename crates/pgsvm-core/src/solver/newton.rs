@@ -8,4 +8,5 @@ mod conjugate;
 pub(crate) mod head;
 mod line;
 pub(crate) mod pace;
+pub(crate) mod part;
 pub(crate) mod sums;

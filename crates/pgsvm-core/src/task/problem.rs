@@ -133,6 +133,8 @@ pub enum Leader {
     Auto,
     /// Wherever it can.
     Newton,
+    /// Alone, by scans over rows that nobody keeps.
+    Scans,
     /// Never.
     Nobody,
 }

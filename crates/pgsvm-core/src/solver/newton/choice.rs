@@ -16,6 +16,8 @@ use crate::task::problem::{Leader, Policy, Problem, Proximal};
 pub(crate) struct Leading {
     /// Whether the intercept's weight is not in the norm.
     pub(crate) free: bool,
+    /// Whether heads that it does not end are not trained on by themselves.
+    pub(crate) alone: bool,
 }
 
 /// Visits of a row that coordinate descent is taken to make, and how many more with each power of ten of C |x|^2.
@@ -55,11 +57,12 @@ pub(crate) fn leading(
                     && leaves_open(problem, specs)
                     && pays(facts, problem.trainers(), all_c)
             }
-            Leader::Newton => true,
+            Leader::Newton | Leader::Scans => true,
             Leader::Nobody => false,
         };
     does.then_some(Leading {
         free: problem.free_intercept(),
+        alone: problem.free_intercept() || problem.leader() == Leader::Scans,
     })
 }
 

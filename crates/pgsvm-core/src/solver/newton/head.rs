@@ -41,6 +41,7 @@ use crate::simd::{Isa, Level};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{Costs, Pace};
+use crate::solver::newton::part::picks;
 use crate::solver::newton::sums::{Order, Places, Side, Sums, Visited};
 use crate::solver::sums::tally::Tally;
 use crate::task::report::relative_gap;
@@ -103,18 +104,18 @@ pub(crate) struct Newton {
     max_passes: u32,
     /// Whether passes for products are among those.
     counts_products: bool,
-    w: Vec<f64>,
+    pub(super) w: Vec<f64>,
     pub(super) step: Vec<f64>,
-    best: Vec<f64>,
+    pub(super) best: Vec<f64>,
     pub(super) best_primal: f64,
     /// At the weights of the pass, and at the best.
     pub(super) gradient: Vec<f64>,
     pub(super) best_gradient: Vec<f64>,
     /// Steps from the best that led to a larger primal, and whether the one under way is where that is lowest.
-    rises: i32,
+    pub(super) rises: i32,
     is_shortened: bool,
     /// What is known of the way from the best, in a pass over it.
-    line: Option<Line>,
+    pub(super) line: Option<Line>,
     /// What makes the diagonal of the Hessian 1; of conjugate gradients its square.
     pub(super) scales: Vec<f64>,
     pub(super) sums: Sums,
@@ -122,9 +123,9 @@ pub(crate) struct Newton {
     /// Where steps are found by conjugate gradients, how far they are.
     pub(super) conjugate: Option<Conjugate>,
     /// Whether the pass gathers the Hessian.
-    gathers: bool,
+    pub(super) gathers: bool,
     samples: bool,
-    pace: Pace,
+    pub(super) pace: Pace,
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
     sampled: u32,
@@ -245,8 +246,7 @@ impl Newton {
     /// Whether the rows of this block are gathered.
     #[inline(always)]
     pub(crate) fn order(&self, block: u32) -> Order {
-        let picks = || (block.wrapping_mul(0x9e37_79b1) >> 8).is_multiple_of(self.pace.share);
-        match self.gathers && (self.pace.share == 1 || picks()) {
+        match self.gathers && picks(block, self.pace.share) {
             true => Order::Second,
             false => Order::First,
         }

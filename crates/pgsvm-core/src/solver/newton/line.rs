@@ -5,7 +5,9 @@
 //! of P is exact, and within the bin where it crosses 0 it is taken for straight. Rows whose parabola ends at its kink and
 //! those where it begins there are summed up from either end, so that nothing is added that is subtracted again.
 
-use crate::base::memory::OutOfMemory;
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 
 /// Bins for each halving of t, and halvings.
@@ -14,7 +16,7 @@ const HALVINGS: usize = 40;
 const LAST: usize = BINS * HALVINGS;
 
 /// Half the slope of a sum of parabolas c (l + t d)^2: at 0, and how it grows with t.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Slope(f64, f64);
 
 impl Slope {
@@ -29,11 +31,14 @@ impl Slope {
 }
 
 /// Sums of a pass.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Line {
     /// Of the rows within the margin at both ends.
     throughout: Slope,
     /// By bin: half slopes at 0 and how they grow, of rows whose parabola ends there, and of those where it begins.
+    #[serde(deserialize_with = "list")]
     ends: Vec<f64>,
+    #[serde(deserialize_with = "list")]
     begins: Vec<f64>,
 }
 
@@ -71,6 +76,20 @@ impl Line {
         let bin = 2 * bin_of(l / -d);
         bins[bin] += slope.0;
         bins[bin + 1] += slope.1;
+    }
+
+    /// Adds what another one knows, of other rows.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.throughout.add(other.throughout);
+        let bins = [
+            (&mut self.ends, &other.ends),
+            (&mut self.begins, &other.begins),
+        ];
+        for (own, more) in bins {
+            for (own, more) in own.iter_mut().zip(more) {
+                *own += more;
+            }
+        }
     }
 
     /// The t where P is lowest; `own`: the slope of 1/2 |w|^2 at 0 and how it grows, `c` what losses count. None where P does

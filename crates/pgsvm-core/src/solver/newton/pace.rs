@@ -47,6 +47,8 @@ pub(crate) struct Costs {
     pub(crate) by_products: bool,
     /// Whether rows arrive for each pass anew, those for products too.
     pub(crate) streams: bool,
+    /// Whether a pass costs far more than what it sums up: it gathers the Hessian of all rows.
+    pub(crate) scans: bool,
     /// Values of one row, and features, each with the constant.
     pub(super) values: f64,
     pub(super) length: usize,
@@ -67,6 +69,7 @@ impl Costs {
             row,
             factor: n * n * n / 6.0 / PRODUCTS_PER_VALUE as f64,
             streams: false,
+            scans: false,
             by_products: length > MOST_FEATURES + 1,
             values: values as f64,
             length,
@@ -119,9 +122,12 @@ impl Pace {
 
     /// Begins passes over all rows.
     pub(super) fn begin(&mut self) {
-        self.share = self.costs.first_share();
+        self.share = match self.costs.scans {
+            true => 1,
+            false => self.costs.first_share(),
+        };
         self.gain = f64::INFINITY;
-        self.careful = false;
+        self.careful = self.costs.scans;
     }
 
     /// A step is to lower P by so much.

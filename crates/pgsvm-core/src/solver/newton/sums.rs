@@ -1,6 +1,8 @@
 //! What a pass over the rows sums up at the weights of a head: primal, gradient, dual, and perhaps the Hessian.
 
-use crate::base::memory::OutOfMemory;
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
@@ -10,8 +12,10 @@ use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
 
 /// The terms of a head, as visits need them.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Visited {
     /// By group id: -1, +1, or 0 for rows that take no part.
+    #[serde(deserialize_with = "list")]
     pub(super) signs: Vec<i8>,
     pub(super) c: f64,
     pub(super) positive_weight: f64,
@@ -20,6 +24,21 @@ pub(super) struct Visited {
 }
 
 impl Visited {
+    /// The same once more.
+    pub(super) fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            signs: copied(&self.signs)?,
+            ..*self
+        })
+    }
+
+    /// Whether a row that takes part is within the margin at these weights.
+    #[inline(always)]
+    pub(super) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
+        let y = f64::from(self.signs[row.group()]);
+        y != 0.0 && y * self.score::<K>(row, w) < 1.0
+    }
+
     /// <w, x>, the intercept's constant behind the features.
     #[inline(always)]
     fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
@@ -51,8 +70,10 @@ impl Visited {
 }
 
 /// Sums over the rows of one sign, with dual variables a = 2 C c max(0, 1 - m) at margins m.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Side {
     /// Sum of a x, the intercept's constant last.
+    #[serde(deserialize_with = "list")]
     pub(super) v: Vec<f64>,
     /// Sum of a.
     pub(super) duals: f64,
@@ -74,16 +95,19 @@ pub(super) struct Places<'a> {
 }
 
 /// Sums of a pass.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Sums {
     /// Of the negative rows, and of the positive ones.
     pub(super) sides: [Side; 2],
     pub(super) tally: Tally,
     /// Products of the rows of the Hessian, of those that are gathered.
     /// None where no matrix is summed up.
+    #[serde(with = "finished")]
     pub(super) gram: Option<Gram>,
     /// Squares of their values by column, of all rows: None where all are gathered anyway, or none.
     pub(super) squares: Option<Vec<f64>>,
     /// Sum of 2 C c (1 - m) y x of its rows that are beyond the margin at the best weights.
+    #[serde(deserialize_with = "list")]
     pub(super) beyond: Vec<f64>,
     /// Sums of c of the rows of the Hessian, of all and of those gathered.
     pub(super) costs: f64,
@@ -132,6 +156,27 @@ impl Sums {
             rows: negative.rows + positive.rows,
             ..Tally::EMPTY
         }
+    }
+
+    /// Adds those over other rows; the products of both have been finished.
+    pub(super) fn join(&mut self, more: &Self) {
+        for (own, more) in self.sides.iter_mut().zip(&more.sides) {
+            add(&mut own.v, &more.v);
+            own.duals += more.duals;
+            own.loss += more.loss;
+            own.costs += more.costs;
+            own.rows += more.rows;
+        }
+        self.tally = self.tally.with(more.tally);
+        if let (Some(own), Some(more)) = (&mut self.gram, &more.gram) {
+            own.join(more);
+        }
+        if let (Some(own), Some(more)) = (&mut self.squares, &more.squares) {
+            add(own, more);
+        }
+        add(&mut self.beyond, &more.beyond);
+        self.costs += more.costs;
+        self.gathered += more.gathered;
     }
 
     /// Begins anew.
@@ -214,6 +259,30 @@ impl Sums {
             weight: cost,
         });
         (y * dual, products)
+    }
+}
+
+pub(super) fn add(sums: &mut [f64], more: &[f64]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+/// Products that have been finished, as their sums.
+mod finished {
+    use super::Gram;
+    use crate::linalg::lower::Lower;
+    use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(gram: &Option<Gram>, to: S) -> Result<S::Ok, S::Error> {
+        gram.as_ref().map(Gram::sums).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Gram>, D::Error> {
+        let sums = Option::<Lower>::deserialize(from)?;
+        sums.map(Gram::of).transpose().map_err(de::Error::custom)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What visits sum.
 
+use serde::{Deserialize, Serialize};
+
 use crate::solver::sums::intercept::Breakpoints;
 use crate::task::evaluation::right_side;
 use crate::task::loss::LossFunction;
 
 /// Losses at the weights of a full pass's start, and what else a full pass counts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Weighted losses at the weights of the pass's start.
     pub(in crate::solver) start_loss: f64,

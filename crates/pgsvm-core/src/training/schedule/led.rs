@@ -63,6 +63,18 @@ impl Group {
         self.led.iter().any(|led| led.newton.begins_elsewhere())
     }
 
+    /// The same where passes are scans.
+    pub(in crate::training) fn of_scans(solver: &Solver<f64>, facts: &Facts) -> Self {
+        let mut this = Self::new(solver, facts, true);
+        this.costs.scans = true;
+        this
+    }
+
+    /// Whether passes go over a sample.
+    pub(in crate::training) fn samples(&self) -> bool {
+        !self.whole
+    }
+
     /// Begins passes over all rows.
     pub(in crate::training) fn begin_whole(&mut self) {
         self.begin(true);

@@ -1,0 +1,131 @@
+//! Rows in the form in which a training visits them, made of examples one at a time by whoever has them: what [`super::Reader`]
+//! does to rows that it keeps, for rows that nobody keeps. All rows must have been seen before.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::reader::encode;
+use crate::reader::seen::out_of_memory;
+use crate::rows::row::{self, Row, RowHead};
+use crate::rows::source::{Example, RowError};
+use crate::scaling::{Applier, Scaling};
+
+/// What all rows have told about the form of each.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RowForm {
+    pub(super) dense: usize,
+    pub(super) features: usize,
+    pub(super) groups: usize,
+    /// What dense values are kept relative to in 32 bits, empty for 0.
+    #[serde(deserialize_with = "list")]
+    pub(super) provisional: Vec<f64>,
+    pub(super) scaling: Scaling,
+    /// What stands for missing values, by dense feature; empty where none is missing.
+    #[serde(deserialize_with = "list")]
+    pub(super) means: Vec<f64>,
+    /// What costs are multiplied by, by group; empty for 1.
+    #[serde(deserialize_with = "list")]
+    pub(super) balance: Vec<f32>,
+    pub(super) unit_rows: bool,
+}
+
+/// Makes rows of examples.
+#[derive(Debug)]
+pub struct RowMaker {
+    applier: Applier,
+    provisional: Vec<f64>,
+    dense: usize,
+    features: usize,
+    groups: usize,
+    words: Vec<u32>,
+    rows: u64,
+}
+
+impl RowForm {
+    /// The same once more.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            provisional: copied(&self.provisional)?,
+            scaling: self.scaling.copied()?,
+            means: copied(&self.means)?,
+            balance: copied(&self.balance)?,
+            ..*self
+        })
+    }
+
+    /// Features, and groups.
+    pub fn size(&self) -> (usize, usize) {
+        (self.features, self.groups)
+    }
+
+    pub(super) fn applier(&self) -> Result<Applier, OutOfMemory> {
+        let balance = copied(&self.balance)?;
+        let (provisional, means) = (&self.provisional, &self.means);
+        Ok(Applier::new(
+            &self.scaling,
+            provisional,
+            means,
+            balance,
+            self.unit_rows,
+        )?)
+    }
+
+    /// What makes such rows.
+    pub fn maker(&self) -> Result<RowMaker, OutOfMemory> {
+        Ok(RowMaker {
+            applier: self.applier()?,
+            provisional: copied(&self.provisional)?,
+            dense: self.dense,
+            features: self.features,
+            groups: self.groups,
+            words: Vec::new(),
+            rows: 0,
+        })
+    }
+}
+
+impl RowMaker {
+    /// The row of an example; its number is that of the examples before it.
+    ///
+    /// # Errors
+    /// An example that is none of those from which the form was learned: of another length, of an unknown group, with a value
+    /// that is not finite.
+    pub fn make(&mut self, example: &Example<'_>) -> Result<Row<'_>, RowError> {
+        let length = encode::check(example, self.rows, self.dense)?;
+        self.check(example)?;
+        if self.words.len() < length {
+            let room = self.words.room(length - self.words.len());
+            room.map_err(|_| out_of_memory(length))?;
+            self.words.resize(length, 0);
+        }
+        let words = &mut self.words[..length];
+        let head = RowHead {
+            ordinal: self.rows as u32,
+            group: example.group,
+            cost: example.cost,
+        };
+        let offset = self.dense as u32;
+        let sparse = example.sparse_index.iter().zip(example.sparse_value);
+        let sparse = sparse.map(|(index, value)| (index + offset, *value));
+        let dense = row::write(words, head, self.dense, sparse);
+        for (at, (bits, value)) in dense.iter_mut().zip(example.dense).enumerate() {
+            let provisional = self.provisional.get(at).copied().unwrap_or(0.0);
+            *bits = ((value - provisional) as f32).to_bits();
+        }
+        self.applier.apply(words);
+        self.rows += 1;
+        Ok(Row::new(words, self.dense))
+    }
+
+    /// Refuses what would lie outside of weights or signs.
+    #[inline]
+    fn check(&self, example: &Example<'_>) -> Result<(), RowError> {
+        let ordinal = self.rows;
+        let last = example.sparse_index.last().copied();
+        let last = last.map_or(0, |last| last as usize + self.dense);
+        if example.group as usize >= self.groups || last >= self.features.max(1) {
+            return Err(RowError::Unknown { ordinal });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! A pass over all rows for the heads that take part in it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{list, OutOfMemory, Room};
+use crate::reader::RowForm;
+use crate::rows::row::Row;
+use crate::simd::{Isa, Level, Work};
+use crate::solver::led::BLOCK;
+use crate::solver::newton::part::{HeadPass, HeadSums};
+
+/// What a pass is to sum up.
+#[derive(Serialize, Deserialize)]
+pub struct ScanPass {
+    #[serde(deserialize_with = "list")]
+    heads: Vec<HeadScan>,
+}
+
+/// The same for one head.
+pub(crate) type HeadScan = HeadPass;
+
+/// Sums over some of the rows.
+#[derive(Serialize, Deserialize)]
+pub struct ScanSums {
+    #[serde(deserialize_with = "list")]
+    heads: Vec<HeadSums>,
+    rows: u64,
+}
+
+impl ScanPass {
+    /// For these heads.
+    pub(crate) fn of(heads: Vec<HeadScan>) -> Self {
+        Self { heads }
+    }
+
+    /// What each head was told.
+    pub(crate) fn into_heads(self) -> Vec<HeadScan> {
+        self.heads
+    }
+
+    /// Whether it is one over rows of this form; what came from elsewhere may not be.
+    pub fn fits(&self, form: &RowForm) -> bool {
+        let (features, groups) = form.size();
+        self.heads.iter().all(|head| head.fits(features, groups))
+    }
+
+    /// Sums over no rows as yet.
+    pub fn begin(&self) -> Result<ScanSums, OutOfMemory> {
+        let mut heads = Vec::new();
+        heads.room(self.heads.len())?;
+        for head in &self.heads {
+            heads.push(head.begin()?);
+        }
+        Ok(ScanSums { heads, rows: 0 })
+    }
+
+    /// Adds a row to sums that this pass began.
+    pub fn add(&self, sums: &mut ScanSums, row: &Row<'_>) {
+        Level::best().run(Visit {
+            pass: self,
+            sums,
+            row,
+        });
+    }
+}
+
+struct Visit<'a, 'r> {
+    pass: &'a ScanPass,
+    sums: &'a mut ScanSums,
+    row: &'a Row<'r>,
+}
+
+impl Work for Visit<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let ScanSums { heads, rows } = self.sums;
+        let block = (*rows as usize / BLOCK) as u32;
+        for (head, sums) in self.pass.heads.iter().zip(heads) {
+            head.visit::<K>(sums, self.row, block);
+        }
+        *rows += 1;
+    }
+}
+
+impl ScanSums {
+    /// Ends with the last row: before they travel or are joined.
+    pub fn finish(&mut self) {
+        let level = Level::best();
+        self.heads.iter_mut().for_each(|head| head.finish(level));
+    }
+
+    /// Adds sums over other rows, of the same pass; both have been finished. False where they are of another one.
+    pub fn join(&mut self, more: &Self) -> bool {
+        self.rows += more.rows;
+        let heads = self.heads.iter_mut().zip(&more.heads);
+        let all_fit = heads.fold(true, |fit, (own, more)| fit & own.join(more));
+        all_fit && self.heads.len() == more.heads.len()
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// By head.
+    pub(crate) fn into_heads(self) -> Vec<HeadSums> {
+        self.heads
+    }
+}

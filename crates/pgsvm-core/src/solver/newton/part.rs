@@ -1,0 +1,231 @@
+//! A pass of Newton's method over rows that somebody else holds, perhaps several of whom each hold a part: what it is to sum up
+//! ([`HeadPass`]), and the sums over a part ([`HeadSums`]), which those over other parts join. Both travel as bytes.
+//!
+//! Whoever holds the rows keeps nothing of them from pass to pass. Which rows were within the margin in the pass before follows
+//! from its weights, which the next one is told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory};
+use crate::base::zeros::zeros;
+use crate::linalg::lower::Lower;
+use crate::rows::row::Row;
+use crate::simd::{Isa, Level};
+use crate::solver::newton::head::{Newton, Next};
+use crate::solver::newton::line::Line;
+use crate::solver::newton::sums::{add, add_product, Order, Places, Sums, Visited};
+
+/// What a pass is to sum up for a head.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct HeadPass {
+    visited: Visited,
+    /// The weights at which rows are looked at, the intercept last.
+    w: Numbers,
+    task: Task,
+}
+
+/// Weights, or sums of as many columns.
+#[derive(Serialize, Deserialize)]
+struct Numbers(#[serde(deserialize_with = "list")] Vec<f64>);
+
+impl Numbers {
+    fn of(numbers: &[f64]) -> Result<Self, OutOfMemory> {
+        copied(numbers).map(Self)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Task {
+    /// Primal, gradient and dual, and where `hessian` says so that too.
+    Evaluate { hessian: Option<Hessian> },
+    /// The product of the Hessian of the rows within the margin and this direction.
+    Product { direction: Numbers },
+    /// Where on the way from `best` by `step` the primal is lowest.
+    Line { best: Numbers, step: Numbers },
+}
+
+/// What of the Hessian is summed up.
+#[derive(Serialize, Deserialize)]
+struct Hessian {
+    /// Whether as a matrix, and of one block of rows in so many.
+    matrix: bool,
+    share: u32,
+    /// Whether squares of columns are.
+    squares: bool,
+    /// The best weights, where rows are looked at there: see [`Places`].
+    best: Option<Numbers>,
+    again: bool,
+    /// Those of the pass before.
+    before: Option<Numbers>,
+}
+
+/// Sums over a part of the rows, for one of those.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct HeadSums(Kind);
+
+#[derive(Serialize, Deserialize)]
+enum Kind {
+    Evaluated(Box<Sums>),
+    Product(Numbers),
+    Line(Line),
+}
+
+/// Whether the rows of this block are in the Hessian, where one block in so many is.
+#[inline(always)]
+pub(super) fn picks(block: u32, share: u32) -> bool {
+    share == 1 || (block.wrapping_mul(0x9e37_79b1) >> 8).is_multiple_of(share)
+}
+
+impl HeadPass {
+    /// The weights at which it looks at rows, where it evaluates.
+    pub(crate) fn evaluated(self) -> Option<Vec<f64>> {
+        matches!(self.task, Task::Evaluate { .. }).then_some(self.w.0)
+    }
+
+    /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
+    pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
+        let fits = |weights: &Numbers| weights.0.len() == features + 1;
+        let all_fit = match &self.task {
+            Task::Evaluate { hessian: None } => true,
+            Task::Evaluate { hessian: Some(it) } => it.best.iter().chain(&it.before).all(fits),
+            Task::Product { direction } => fits(direction),
+            Task::Line { best, step } => fits(best) && fits(step),
+        };
+        all_fit && fits(&self.w) && self.visited.signs.len() >= groups
+    }
+
+    /// Sums over no rows as yet.
+    pub(crate) fn begin(&self) -> Result<HeadSums, OutOfMemory> {
+        let length = self.w.0.len();
+        Ok(HeadSums(match &self.task {
+            Task::Evaluate { hessian } => {
+                let hessian = hessian.as_ref();
+                let mut sums = Sums::new(length, hessian.is_some_and(|it| it.matrix))?;
+                if hessian.is_some_and(|it| it.squares) {
+                    sums.squares = Some(zeros(length)?);
+                }
+                Kind::Evaluated(Box::new(sums))
+            }
+            Task::Product { .. } => Kind::Product(Numbers(zeros(length)?)),
+            Task::Line { .. } => Kind::Line(Line::new()?),
+        }))
+    }
+
+    /// Adds a row, of the block with this number, to sums that this pass began.
+    #[inline(always)]
+    pub(crate) fn visit<K: Isa>(&self, all: &mut HeadSums, row: &Row<'_>, block: u32) {
+        let visited = &self.visited;
+        match (&self.task, &mut all.0) {
+            (Task::Evaluate { hessian }, Kind::Evaluated(sums)) => {
+                let (at, order, before) = self.look::<K>(hessian.as_ref(), row, block);
+                sums.visit::<K>(visited, at, row, (order, before));
+            }
+            (Task::Product { direction }, Kind::Product(sum)) => {
+                if visited.is_within::<K>(row, &self.w.0) {
+                    add_product::<K>(visited, (&direction.0, &mut sum.0), row);
+                }
+            }
+            (Task::Line { best, step }, Kind::Line(line)) => {
+                visited.add_to_line::<K>(line, (&best.0, &step.0), row);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where a row is looked at, what it has summed up, and whether it was within the margin in the pass before.
+    #[inline(always)]
+    fn look<'a, K: Isa>(
+        &'a self,
+        hessian: Option<&'a Hessian>,
+        row: &Row<'_>,
+        block: u32,
+    ) -> (Places<'a>, Order, bool) {
+        let at = Places {
+            w: &self.w.0,
+            best: hessian.and_then(|it| it.best.as_ref()).map(|it| &it.0[..]),
+            again: hessian.is_some_and(|it| it.again),
+        };
+        let picked = hessian.is_some_and(|it| it.matrix && picks(block, it.share));
+        let order = if picked { Order::Second } else { Order::First };
+        let before = hessian.and_then(|it| it.before.as_ref());
+        let before = before.is_some_and(|w| self.visited.is_within::<K>(row, &w.0));
+        (at, order, before)
+    }
+}
+
+impl HeadSums {
+    /// Takes the products of what is packed: before they travel or are joined.
+    pub(crate) fn finish(&mut self, level: Level) {
+        if let Kind::Evaluated(sums) = &mut self.0 {
+            if let Some(gram) = &mut sums.gram {
+                gram.finish(level);
+            }
+        }
+    }
+
+    /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
+    pub(crate) fn join(&mut self, more: &Self) -> bool {
+        match (&mut self.0, &more.0) {
+            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.join(more),
+            (Kind::Product(own), Kind::Product(more)) => add(&mut own.0, &more.0),
+            (Kind::Line(own), Kind::Line(more)) => own.join(more),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Newton {
+    /// What the pass that comes is to sum up. `before`: the weights at which the last one evaluated rows.
+    pub(crate) fn pass(&self, next: Next, before: Option<&[f64]>) -> Result<HeadPass, OutOfMemory> {
+        let task = match next {
+            Next::Product => Task::Product {
+                direction: Numbers::of(&self.sums.beyond)?,
+            },
+            Next::Line => Task::Line {
+                best: Numbers::of(&self.best)?,
+                step: Numbers::of(&self.step)?,
+            },
+            _ => Task::Evaluate {
+                hessian: self.hessian(before)?,
+            },
+        };
+        Ok(HeadPass {
+            visited: self.visited.copied()?,
+            w: Numbers::of(&self.w)?,
+            task,
+        })
+    }
+
+    fn hessian(&self, before: Option<&[f64]>) -> Result<Option<Hessian>, OutOfMemory> {
+        if !self.gathers {
+            return Ok(None);
+        }
+        let matrix = self.conjugate.is_none();
+        let looks_back = matrix && self.best_primal.is_finite();
+        Ok(Some(Hessian {
+            matrix,
+            share: self.pace.share,
+            squares: self.sums.squares.is_some(),
+            best: looks_back.then(|| Numbers::of(&self.best)).transpose()?,
+            again: self.rises > 0,
+            before: before.filter(|_| matrix).map(Numbers::of).transpose()?,
+        }))
+    }
+
+    /// Takes what the pass has summed up over all rows; [`Newton::end`] comes next.
+    pub(crate) fn take(&mut self, all: HeadSums) {
+        match all.0 {
+            Kind::Evaluated(mut sums) => {
+                let found = sums.gram.take();
+                sums.gram = self.sums.gram.take();
+                if let (Some(own), Some(mut found)) = (&mut sums.gram, found) {
+                    *own.sums_mut() = std::mem::replace(found.sums_mut(), Lower::NONE);
+                }
+                self.sums = *sums;
+            }
+            Kind::Product(product) => self.sums.sides[0].v = product.0,
+            Kind::Line(line) => self.line = Some(line),
+        }
+    }
+}
