@@ -22,3 +22,28 @@ $$;
 GRANT USAGE ON SCHEMA svm_internal TO PUBLIC;
 COMMENT ON SCHEMA svm_internal IS 'functions of extension pgsvm that its tables and functions call and people do not';
 
+
+-- What trainings by scans have PostgreSQL's own plans sum up: see src/scanning.rs.
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_add(internal, bytea, VARIADIC "any") RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_combine(internal, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_combine_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_serialize(internal) RETURNS bytea
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_serialize_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_deserialize(bytea, internal) RETURNS internal
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_deserialize_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_scan_add IS 'part of svm_scan';
+COMMENT ON FUNCTION svm_internal.svm_scan_combine IS 'part of svm_scan';
+COMMENT ON FUNCTION svm_internal.svm_scan_serialize IS 'part of svm_scan';
+COMMENT ON FUNCTION svm_internal.svm_scan_deserialize IS 'part of svm_scan';
+CREATE OR REPLACE AGGREGATE svm_internal.svm_scan(bytea, VARIADIC "any") (
+    SFUNC = svm_internal.svm_scan_add,
+    STYPE = internal,
+    SSPACE = 100000,
+    FINALFUNC = svm_internal.svm_scan_serialize,
+    COMBINEFUNC = svm_internal.svm_scan_combine,
+    SERIALFUNC = svm_internal.svm_scan_serialize,
+    DESERIALFUNC = svm_internal.svm_scan_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_internal.svm_scan(bytea, VARIADIC "any") IS 'part of svm_train with solver => ''scan''';

@@ -17,6 +17,7 @@
 //! | `evaluation` | how good predictions are: aggregates, and queries made of them | any backend or parallel worker |
 //! | `explain` | what a model has learned | the calling backend |
 //! | `reading` | rows of the source become examples; several processes fetch the rows of one table | whoever reads, workers |
+//! | `scanning` | rows summed up where they are, by PostgreSQL's own plans | any backend or parallel worker |
 //! | `training` | who plays reader and trainer, what they tell each other, and what comes out | backend and workers |
 //! | `storing` | a trained model becomes rows | the calling backend |
 //! | `sql` | SQL face of training, of what becomes of a stored model, and of what was decided per column | the calling backend |
@@ -37,6 +38,7 @@ mod planning;
 mod predict;
 mod reading;
 mod request;
+mod scanning;
 mod sql;
 mod storing;
 mod targets;

@@ -3,5 +3,6 @@
 mod complaints;
 mod constants;
 pub mod helpers;
-mod row_decoder;
+pub mod learned;
+pub mod row_decoder;
 pub mod rows;

@@ -10,6 +10,7 @@ mod holding_out;
 pub mod kernel;
 mod options;
 pub mod reads;
+mod scans;
 mod solver;
 pub mod source;
 mod words;
@@ -219,7 +220,7 @@ impl Arguments {
             Purpose::Train => model_name(self.model, &source, &label)?,
             Purpose::Validate => String::new(),
         };
-        Ok(Request {
+        let request = Request {
             model,
             named,
             features: self.features.map(entries).transpose()?,
@@ -243,7 +244,9 @@ impl Arguments {
             deploy,
             options,
             given: settings,
-        })
+        };
+        scans::check(&request)?;
+        Ok(request)
     }
 }
 

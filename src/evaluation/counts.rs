@@ -201,7 +201,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl State for Counts {
-    fn merge(&mut self, other: &Self) -> Result<(), Failure> {
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         let names = other.names.iter();
         let mut places = Vec::new();
         places.room(names.len())?;
@@ -218,7 +218,7 @@ impl State for Counts {
         Ok(())
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
         put(out, u64::from(self.positive.is_some()))?;
         put_bytes(out, self.positive.as_deref().unwrap_or_default())?;
         put(out, self.names.len() as u64)?;

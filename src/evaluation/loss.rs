@@ -30,13 +30,13 @@ impl LogLoss {
 }
 
 impl State for LogLoss {
-    fn merge(&mut self, other: &Self) -> Result<(), Failure> {
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         self.sum += other.sum;
         self.rows += other.rows;
         Ok(())
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
         put(out, self.sum.to_bits())?;
         put(out, self.rows)
     }

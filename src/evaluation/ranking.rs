@@ -217,7 +217,7 @@ fn score_of(key: u64) -> f64 {
 }
 
 impl State for Ranking {
-    fn merge(&mut self, other: &Self) -> Result<(), Failure> {
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         if other.dropped_bits > self.dropped_bits {
             self.dropped_bits = other.dropped_bits;
             let mask = u64::MAX << self.dropped_bits;
@@ -233,7 +233,7 @@ impl State for Ranking {
         Ok(())
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
         out.room((3 * self.scores.len() + 1) * size_of::<u64>())?;
         put(out, u64::from(self.dropped_bits))?;
         for score in &self.scores {

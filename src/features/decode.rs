@@ -113,6 +113,11 @@ impl Decoder {
         &self.features
     }
 
+    /// Takes the lengths of arrays over that others have found.
+    pub fn know(&mut self, features: FeatureSet) {
+        self.features = features;
+    }
+
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
     pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
         let precision = self.sparse.precision.iter();

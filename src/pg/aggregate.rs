@@ -10,10 +10,10 @@ use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// What an aggregate knows of the rows so far.
 pub trait State: Default {
-    /// Adds what another state knows, about rows of its own.
-    fn merge(&mut self, other: &Self) -> Result<(), Failure>;
-    /// Appends its bytes, for `read` in a process of the same server.
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), OutOfMemory>;
+    /// Adds what another state knows, about rows of its own; that one is not used any more.
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure>;
+    /// Appends its bytes, for `read` in a process of the same server; nothing is added to it any more.
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory>;
     /// The state with these bytes; None where they are none.
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure>;
 }
@@ -86,7 +86,7 @@ pub unsafe fn combine<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
             };
         };
         let all = state::<S>(fcinfo);
-        all.merge(&*other.cast_mut_ptr::<S>()).or_raise();
+        all.merge(&mut *other.cast_mut_ptr::<S>()).or_raise();
         returned(all)
     }
 }
@@ -96,12 +96,20 @@ pub unsafe fn combine<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Dat
 /// # Safety
 /// `fcinfo` is PostgreSQL's, of a serial function over `S`; the function is STRICT.
 pub unsafe fn serialize<S: State>(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as for `state`.
+    match unsafe { finished::<S>(fcinfo) } {
+        Some(state) => bytes_of(state),
+        // SAFETY: `fcinfo` is PostgreSQL's.
+        None => unsafe { null(fcinfo) },
+    }
+}
+
+/// A state as a bytea.
+fn bytes_of(state: &mut impl State) -> pg_sys::Datum {
     let mut bytes = vec![0; pg_sys::VARHDRSZ];
-    // SAFETY: as for `state`; the copy has room for header and bytes.
+    state.write(&mut bytes).or_raise();
+    // SAFETY: the copy has room for header and bytes.
     unsafe {
-        if let Some(state) = finished::<S>(fcinfo) {
-            state.write(&mut bytes).or_raise();
-        }
         let copy = pg_sys::palloc(bytes.len()).cast::<u8>();
         core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
         varlena::set_varsize_4b(copy.cast(), bytes.len() as i32);

@@ -56,6 +56,8 @@ pub struct Planned {
     pub tables: Option<Vec<Table>>,
     /// Whether it only hands over columns of every row of such tables as they lie there.
     pub is_plain: bool,
+    /// Whether it gives the same rows each time with the same snapshot, as far as its functions tell; and changes nothing.
+    pub repeats: bool,
 }
 
 /// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own
@@ -109,10 +111,12 @@ fn plan_one(text: &str) -> Planned {
         );
         let query = list::nth::<pg_sys::Query>(rewritten, 0).expect(one);
         let columns = columns((*query).targetList);
-        let hazard = match (*query).hasModifyingCTE || !(*query).rowMarks.is_null() {
+        let changes = (*query).hasModifyingCTE || !(*query).rowMarks.is_null();
+        let hazard = match changes {
             true => Runs::Alone,
             false => hazard(pg_sys::max_parallel_hazard(query)),
         };
+        let repeats = !changes && !pg_sys::contain_volatile_functions(query.cast());
         let plan = pg_sys::pg_plan_query(query, source.as_ptr(), 0, core::ptr::null_mut());
         let runs = match hazard {
             Runs::Anywhere if relations((*plan).rtable).any(leader_only) => Runs::InLeader,
@@ -129,6 +133,7 @@ fn plan_one(text: &str) -> Planned {
             relation_bytes: relations((*plan).rtable).map(disk_bytes).sum(),
             tables: pages::tables(plan),
             is_plain: whole_rows::is_plain(plan),
+            repeats,
         }
     }
 }

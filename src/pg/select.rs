@@ -33,6 +33,7 @@ pub enum Parameter<'a> {
     Int8(i64),
     Int4(Option<i32>),
     Text(&'a str),
+    Bytes(&'a [u8]),
 }
 
 /// Rows fetched at a time, so that wide rows need little memory at once.
@@ -123,6 +124,23 @@ impl PreparedSelect {
         }
     }
 
+    /// The same, in parallel where the planner finds that worth while.
+    pub fn parallel(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
+        let options = pg_sys::CURSOR_OPT_PARALLEL_OK | pg_sys::CURSOR_OPT_GENERIC_PLAN;
+        Self::prepare(sql, types, options)
+    }
+
+    /// Runs it to its end, inside `connected`, and calls `visit` with each row when all are there.
+    pub fn for_each_at_once(&self, parameters: &[Parameter<'_>], visit: impl FnMut(&ResultRow)) {
+        let (mut values, nulls) = bind(parameters);
+        // SAFETY: SPI is connected as the caller promises, and the values are of the types that
+        // the plan was made for.
+        unsafe {
+            pg_sys::SPI_execute_plan(self.0, values.as_mut_ptr(), nulls.as_ptr(), true, 0);
+            visit_all(visit);
+        }
+    }
+
     /// Runs it, inside `connected`, and calls `visit` with each row until that returns false.
     pub fn for_each(
         &self,
@@ -148,10 +166,21 @@ impl PreparedSelect {
 
 /// Runs a SELECT once, inside `connected`, in parallel where the planner finds that worth while, and
 /// calls `visit` with each row when all are there.
-pub fn for_each_at_once(sql: &CStr, mut visit: impl FnMut(&ResultRow)) {
-    // SAFETY: SPI is connected as the caller promises; the rows are read before their table is freed.
+pub fn for_each_at_once(sql: &CStr, visit: impl FnMut(&ResultRow)) {
+    // SAFETY: SPI is connected as the caller promises.
     unsafe {
         pg_sys::SPI_execute(sql.as_ptr(), true, 0);
+        visit_all(visit);
+    }
+}
+
+/// Calls `visit` with each row of the statement that was run last, and frees them.
+///
+/// # Safety
+/// SPI is connected, and has run a SELECT.
+unsafe fn visit_all(mut visit: impl FnMut(&ResultRow)) {
+    // SAFETY: as the caller promises; the rows are read before their table is freed.
+    unsafe {
         let table = pg_sys::SPI_tuptable;
         for at in 0..pg_sys::SPI_processed as usize {
             visit(&ResultRow {
@@ -180,14 +209,20 @@ fn bind(parameters: &[Parameter<'_>]) -> (Vec<pg_sys::Datum>, Vec<c_char>) {
             Parameter::Int4(Some(value)) => (pg_sys::Datum::from(*value), b' ' as c_char),
             Parameter::Int4(None) => (pg_sys::Datum::from(0), b'n' as c_char),
             Parameter::Text(text) => (text_datum(text), b' ' as c_char),
+            Parameter::Bytes(bytes) => (varlena_datum(bytes), b' ' as c_char),
         })
         .unzip()
 }
 
 /// A text value in the current memory context.
 pub fn text_datum(text: &str) -> pg_sys::Datum {
+    varlena_datum(text.as_bytes())
+}
+
+/// The same of any bytes.
+fn varlena_datum(bytes: &[u8]) -> pg_sys::Datum {
     // SAFETY: the bytes are copied before the call returns.
-    let copy = unsafe { pg_sys::cstring_to_text_with_len(text.as_ptr().cast(), text.len() as _) };
+    let copy = unsafe { pg_sys::cstring_to_text_with_len(bytes.as_ptr().cast(), bytes.len() as _) };
     pg_sys::Datum::from(copy)
 }
 

@@ -228,7 +228,7 @@ impl Job {
 
 /// A feature set on its way between processes: in the form in which models store it, as it has fields that are left out and
 /// parts that are told apart by a field, which a format without names does not know.
-mod sent {
+pub mod sent {
     use super::{text, Deserializer, FeatureSet};
     use serde::{de, ser, Serialize, Serializer};
 

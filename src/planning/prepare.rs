@@ -17,7 +17,7 @@ use crate::request::source::Source;
 use crate::request::{ClassWeight, Request};
 use crate::targets::labels;
 use pgrx::pg_sys;
-use pgsvm_core::{Folds, Purpose, Scale};
+use pgsvm_core::{Folds, Leader, Purpose, Scale};
 use std::mem::take;
 
 /// A training that can start, and what is said about it.
@@ -81,6 +81,9 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     let mut roles = roles::assign(&planned, &checked.features);
     if continuing.is_some() || request.warm_start.is_some() || request.kernel.is_some() {
         roles.retain(|role| *role == Role::Helper);
+    }
+    if request.terms.leader == Leader::Scans {
+        roles.clear();
     }
     let statement = Statement {
         select,

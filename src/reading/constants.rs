@@ -3,11 +3,13 @@
 //! later rows may differ.
 
 use crate::features::{Decoder, FeatureBuffer, FeaturePart, FeatureSet};
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::{list, OutOfMemory, Room};
+use serde::{Deserialize, Serialize};
 
 /// Columns of numbers that have shown one value so far.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Constants {
+    #[serde(deserialize_with = "list")]
     columns: Vec<ConstantColumn>,
     /// Whether a row has been seen.
     begun: bool,
@@ -15,6 +17,7 @@ pub struct Constants {
     wanted: bool,
 }
 
+#[derive(Serialize, Deserialize)]
 struct ConstantColumn {
     part: usize,
     /// Its dense feature.
@@ -48,6 +51,26 @@ impl Constants {
             value.is_nan() || value == column.value
         });
         Ok(())
+    }
+
+    /// Joins what other rows have shown.
+    pub fn join(&mut self, mut more: Self) {
+        if !(self.begun && more.begun) {
+            if more.begun {
+                *self = more;
+            }
+            return;
+        }
+        self.columns.retain_mut(|column| {
+            let other = more.columns.iter_mut().find(|it| it.part == column.part);
+            let Some(other) = other else {
+                return false;
+            };
+            if column.value.is_nan() {
+                column.value = other.value;
+            }
+            other.value.is_nan() || other.value == column.value
+        });
     }
 
     #[cold]

@@ -1,14 +1,18 @@
 //! A row of the source becomes an example: its class and fold, its features, how much it counts, and the key by which it is known.
 
 use crate::base::errors::Failure;
-use crate::features::{Decoder, FeatureBuffer, Nulls};
+use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::executor::Row;
+use crate::pg::query::Column;
+use crate::planning::job::Job;
 use crate::reading::constants::Constants;
+use crate::reading::learned::Learned;
 use crate::targets::costs::Costs;
 use crate::targets::groups::Groups;
+use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Keys};
-use pgsvm_core::memory::{gathered, OutOfMemory};
-use pgsvm_core::{Example, RowError};
+use pgsvm_core::memory::{filled, gathered, OutOfMemory};
+use pgsvm_core::{Example, RowError, Survey};
 
 /// Turns a row into an example.
 pub struct RowDecoder {
@@ -29,6 +33,8 @@ pub struct RowDecoder {
     pub(super) constants: Constants,
     /// Whether rows are divided by their length.
     pub(super) unit_rows: bool,
+    /// Sparse features that others have seen to lose digits.
+    pub(super) imprecise: Vec<u32>,
 }
 
 /// What a row turned out to be.
@@ -38,8 +44,63 @@ enum Decoded {
 }
 
 impl RowDecoder {
+    /// For the rows of a training, with these columns, that tell what there is to know of features and classes.
+    pub fn learning(job: &Job, columns: &[Column]) -> Result<Self, Failure> {
+        let decoder = Decoder::learning(&job.features, columns, job.nulls, job.categories)?;
+        let fold = job.columns.fold.as_ref();
+        let groups = Groups::new(&job.columns.label, fold, &job.plan, job.terms.seed);
+        Self::new(job, decoder, groups)
+    }
+
+    /// For rows of which all that there is to know has been learned: features and classes.
+    pub fn knowing(
+        job: &Job,
+        columns: &[Column],
+        features: &FeatureSet,
+        classes: &[LabelValue],
+    ) -> Result<Self, Failure> {
+        let decoder = Decoder::new(features, columns, job.nulls)?;
+        let groups = Groups::known(&job.columns.label, classes, &job.plan)?;
+        Self::new(job, decoder, groups)
+    }
+
+    fn new(job: &Job, decoder: Decoder, groups: Groups) -> Result<Self, Failure> {
+        let columns = &job.columns;
+        Ok(Self {
+            groups,
+            costs: Costs::new(columns.weight.as_ref(), &job.class_weights)?,
+            null_counts: filled(0, job.features.parts.len())?,
+            decoder: decoder.with_rows_up_to(job.cache_bytes / size_of::<f32>()),
+            buffer: FeatureBuffer::default(),
+            nulls: job.nulls,
+            rows_seen: 0,
+            rows_skipped: 0,
+            keys: None,
+            continues: false,
+            cache_bytes: job.cache_bytes,
+            constants: Constants::new(
+                // a kernel compares rows as they are, constant features too
+                !job.categories.named && columns.key.is_none() && job.kernel.is_none(),
+            ),
+            unit_rows: job.unit_rows,
+            imprecise: Vec::new(),
+        })
+    }
+
+    /// Takes over what others have learned of the rows of `job`.
+    pub(super) fn adopt(&mut self, learned: Learned, job: &Job) -> Result<Survey, Failure> {
+        let label = &job.columns.label;
+        self.groups = Groups::known(label, &learned.classes, &job.plan)?;
+        self.groups.labels.nulls = learned.null_labels;
+        self.decoder.know(learned.features);
+        self.null_counts = learned.null_counts;
+        (self.rows_seen, self.rows_skipped) = (learned.rows_seen, learned.rows_skipped);
+        (self.constants, self.imprecise) = (learned.constants, learned.imprecise);
+        Ok(learned.survey)
+    }
+
     /// Takes a row of the source, and pushes the example that it makes into `sink`, if it is one.
-    pub(super) fn visit(
+    pub fn visit(
         &mut self,
         row: &Row<'_>,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,

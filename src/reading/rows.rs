@@ -2,23 +2,21 @@
 //! hands it to the pure reader. Runs in the process that plays the reader role.
 
 use crate::base::errors::Failure;
-use crate::features::{Decoder, FeatureBuffer, FeatureSet};
+use crate::features::FeatureSet;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
 use crate::planning::job::Job;
-use crate::reading::constants::Constants;
 use crate::reading::helpers::{Helpers, SourceRows};
+use crate::reading::learned::Learned;
 use crate::reading::row_decoder::RowDecoder;
 use crate::request::source;
-use crate::targets::costs::Costs;
-use crate::targets::groups::Groups;
 use crate::targets::labels::{self, LabelValue};
 use crate::warm_start::admission::Keys;
 use crate::warm_start::following::Following;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
-use pgsvm_core::{Example, ReaderReport, RowError, Source};
+use pgsvm_core::{Example, ReaderReport, RowError, Source, Survey};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -43,10 +41,9 @@ impl RowSource {
         mut following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
-        let (features, columns) = (&job.features, &job.columns);
+        let columns = &job.columns;
         let read = &planned.columns[..columns.features.end];
-        let decoder = Decoder::learning(features, read, job.nulls, job.categories)?
-            .with_rows_up_to(job.cache_bytes / size_of::<f32>());
+        let mut decode = RowDecoder::learning(job, read)?;
         let continues = following.is_some();
         let added = following.as_mut().and_then(|it| it.added.take());
         if let Some(added) = &added {
@@ -56,31 +53,41 @@ impl RowSource {
             Some(column) => (Some(Keys::new(column, following, job.slacks)), None),
             None => (None, following),
         };
-        let fold = columns.fold.as_ref();
+        (decode.keys, decode.continues) = (keys, continues);
         Ok(Self {
             rows: Some(SourceRows::start(planned, job, helpers)),
             added,
-            decode: RowDecoder {
-                groups: Groups::new(&columns.label, fold, &job.plan, job.terms.seed),
-                costs: Costs::new(columns.weight.as_ref(), &job.class_weights)?,
-                null_counts: vec![0; features.parts.len()],
-                decoder,
-                buffer: FeatureBuffer::default(),
-                nulls: job.nulls,
-                rows_seen: 0,
-                rows_skipped: 0,
-                keys,
-                continues,
-                cache_bytes: job.cache_bytes,
-                constants: Constants::new(
-                    // a kernel compares rows as they are, constant features too
-                    !job.categories.named && columns.key.is_none() && job.kernel.is_none(),
-                ),
-                unit_rows: job.unit_rows,
-            },
+            decode,
             begins,
             in_table: job.in_table,
         })
+    }
+
+    /// The rows of `job` when others have gone over all of them and learned this, if something is wrong with all of them says so.
+    pub fn learned(
+        planned: &Planned,
+        job: &Job,
+        learned: Learned,
+    ) -> Result<(Self, Survey), Failure> {
+        let read = &planned.columns[..job.columns.features.end];
+        let mut decode = RowDecoder::learning(job, read)?;
+        let survey = decode.adopt(learned, job)?;
+        decode.check_complete()?;
+        let this = Self {
+            rows: None,
+            added: None,
+            decode,
+            begins: None,
+            in_table: job.in_table,
+        };
+        Ok((this, survey))
+    }
+
+    /// The features as rows were decoded, with these means in the place of NULLs, where that is the rule.
+    pub fn decoded_features(&self, means: &[f64]) -> Result<FeatureSet, OutOfMemory> {
+        let mut features = self.decode.decoder.learned().copied()?;
+        features.means = Rc::new(copied(means)?);
+        Ok(features)
     }
 
     /// The label values by class id; there are two at least once every row was read.
@@ -136,7 +143,8 @@ impl RowSource {
 
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
     pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
-        self.decode.decoder.imprecise()
+        let told = self.decode.imprecise.iter().copied();
+        told.chain(self.decode.decoder.imprecise())
     }
 
     /// Keys and digests of the rows.

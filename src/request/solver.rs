@@ -26,6 +26,9 @@ const LOSSES: [(&str, Loss); 2] = [
 /// The word for PSVM.
 pub(super) const INTERIOR_POINT: &str = "interior_point";
 
+/// The word for training by scans.
+pub(super) const SCAN: &str = "scan";
+
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
@@ -64,7 +67,17 @@ impl Terms {
             _ if self.interior_point => INTERIOR_POINT,
             (Policy::Cached, Leader::Auto) => "auto",
             (Policy::Cached, Leader::Newton) => "newton",
+            (Policy::Cached, Leader::Scans) => SCAN,
             _ => self.solver_taken(false),
+        }
+    }
+
+    /// What a training is told to have taken so many of.
+    pub fn what_is_counted(&self) -> &'static str {
+        match self.leader {
+            _ if self.interior_point => "step",
+            Leader::Scans => "scan",
+            _ => "pass",
         }
     }
 
@@ -72,6 +85,7 @@ impl Terms {
     pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
             _ if self.interior_point => INTERIOR_POINT,
+            _ if self.leader == Leader::Scans => SCAN,
             _ if newton => "newton",
             Policy::Cached | Policy::Paper => "stream",
             Policy::Block => "block",
@@ -157,6 +171,7 @@ impl Choices {
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
             ("newton", Policy::Cached),
+            (SCAN, Policy::Cached),
             (INTERIOR_POINT, Policy::Cached),
         ];
         let policy = word("solver", solver, &known)?;
@@ -188,6 +203,11 @@ impl Choices {
                 "solver 'interior_point' minimizes the hinge loss only",
             )
             .hint("loss => 'hinge'")),
+            SCAN if loss != Loss::SquaredHinge => Err(invalid(
+                "solver 'scan' minimizes the squared hinge loss only",
+            )
+            .hint("loss => 'squared_hinge'")),
+            SCAN => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
@@ -218,7 +238,7 @@ impl Choices {
             return Err(invalid("there is no intercept that could be free")
                 .hint("intercept => true, or leave \"intercept\" out of the options"));
         }
-        if !matches!(solver, "auto" | "newton") {
+        if !matches!(solver, "auto" | "newton" | SCAN) {
             return Err(
                 invalid(format!("solver '{solver}' knows no free intercept"))
                     .hint("solver => 'newton'"),

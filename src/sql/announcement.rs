@@ -12,7 +12,7 @@ use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::Trained;
 use crate::training::validation;
-use pgsvm_core::{Loss, MachineTimes, StopReason, StopRule};
+use pgsvm_core::{Leader, Loss, MachineTimes, StopReason, StopRule};
 
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
@@ -155,12 +155,9 @@ impl Announcement<'_> {
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver_taken(report.newton),
-            counted(
-                report.passes.into(),
-                if terms.interior_point { "step" } else { "pass" }
-            ),
+            counted(report.passes.into(), terms.what_is_counted()),
             self.trained.trainer.report.summary().gap,
-            memory(self.trained, self.labelled.cache_bytes),
+            memory(self.trained, terms, self.labelled.cache_bytes),
             processes(self.trained, self.trainers),
             self.labelled.seconds,
         )];
@@ -465,11 +462,12 @@ fn processes(trained: &Trained, trainers: usize) -> String {
     text
 }
 
-fn memory(trained: &Trained, cache_bytes: usize) -> String {
+fn memory(trained: &Trained, terms: &Terms, cache_bytes: usize) -> String {
     let reader = &trained.reader.report;
     let rows = readable_bytes(reader.bytes);
     let cache = readable_bytes(cache_bytes as u64);
     match reader.resident {
+        _ if terms.leader == Leader::Scans => format!("{rows}, none kept"),
         true => format!("{rows} of the {cache} cache"),
         false => format!("{rows} through a {cache} cache"),
     }

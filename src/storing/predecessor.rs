@@ -155,6 +155,7 @@ fn row<const COLUMNS: usize>(
     parameters: &[Parameter<'_>],
 ) -> Option<[Option<String>; COLUMNS]> {
     let types = parameters.iter().map(|parameter| match parameter {
+        Parameter::Bytes(_) => pg_sys::BYTEAOID,
         Parameter::Text(_) => pg_sys::TEXTOID,
         Parameter::Int4(_) => pg_sys::INT4OID,
         Parameter::Int8(_) => pg_sys::INT8OID,

@@ -8,6 +8,7 @@ use crate::pg::varlena::with_text;
 use crate::targets::labels::{check_length, LabelColumn, LabelValue, Labels};
 use pgrx::pg_sys;
 use pgsvm_core::plan::{drawn_fold, Folds, Plan, MOST_FOLDS};
+use pgsvm_core::OutOfMemory;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -83,6 +84,20 @@ impl Groups {
             folds,
             stride: plan.stride(),
         }
+    }
+
+    /// For rows whose classes are all known, in this order, and of which none is held out.
+    pub fn known(
+        label: &LabelColumn,
+        classes: &[LabelValue],
+        plan: &Plan,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            labels: Labels::known(label.name.clone(), label.kind, classes)?,
+            label_at: label.at,
+            folds: Known::None,
+            stride: plan.stride(),
+        })
     }
 
     /// The class and the group of a row; None (and counted) where its label is NULL.

@@ -10,7 +10,7 @@ use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{copied, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -133,6 +133,29 @@ impl Labels {
             digits: Vec::new(),
             nulls: 0,
         }
+    }
+
+    /// Of a column all of whose values are known: a value that is none of these becomes another class.
+    pub fn known(
+        column: String,
+        kind: LabelKind,
+        classes: &[LabelValue],
+    ) -> Result<Self, OutOfMemory> {
+        let mut this = Self::new(column, kind);
+        for (class, value) in (0..).zip(classes) {
+            match value.key.bits() {
+                None => {
+                    let bytes = copied(value.key.bytes().unwrap_or_default())?;
+                    this.texts.room(1)?.insert(bytes, class);
+                }
+                Some(bits) => {
+                    this.bits.room(1)?.push(bits);
+                    this.numbers.room(1)?.insert(bits, class);
+                }
+            }
+            this.classes.room(1)?.push(value.clone());
+        }
+        Ok(this)
     }
 
     /// Name of the label column.
@@ -332,6 +355,16 @@ impl Fixed {
 }
 
 impl LabelKey {
+    /// Tells the values of one column apart that are of fixed width.
+    fn bits(&self) -> Option<u64> {
+        Some(match self {
+            Self::Integer(value) => Fixed::Integer(*value).bits(),
+            Self::Number(value) => Fixed::Number(*value).bits(),
+            Self::Enum(oid, _) => Fixed::Enum(*oid).bits(),
+            Self::Text(_) | Self::Numeric(..) => return None,
+        })
+    }
+
     /// Tells the values of one column apart that are texts or numerics.
     fn bytes(&self) -> Option<&[u8]> {
         match self {

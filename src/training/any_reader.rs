@@ -135,7 +135,8 @@ impl AnyReader {
     }
 }
 
-fn reads(job: &Job) -> ReaderJob {
+/// What the pure reader is asked.
+pub fn reads(job: &Job) -> ReaderJob {
     ReaderJob {
         scale: job.scale,
         seed: job.terms.seed,

@@ -21,6 +21,7 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
+use crate::training::by_scans;
 use crate::training::failures::cache_failure;
 use crate::training::grid::Grid;
 use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
@@ -36,7 +37,7 @@ use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights};
+use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, Phase, Step, Weights};
 
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
@@ -44,6 +45,9 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
+    if job.terms.leader == Leader::Scans {
+        return by_scans::train(job, planned).or_raise();
+    }
     let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
         .map_err(cache_failure)
         .or_raise();
@@ -254,7 +258,12 @@ fn stalled() -> ! {
 }
 
 /// A head's weights as they are stored: for rows as they come, of a kernel machine as factors of kernel values.
-fn folded(job: &Job, read: &Collected, scaled: Weights<'_>, intercept: f64) -> StoredWeights {
+pub(super) fn folded(
+    job: &Job,
+    read: &Collected,
+    scaled: Weights<'_>,
+    intercept: f64,
+) -> StoredWeights {
     if let Some(Machine::LowRank(map)) = &read.machine {
         return factors(&map.fold(scaled.iter()).or_raise(), intercept);
     }

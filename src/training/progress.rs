@@ -3,7 +3,7 @@
 //! and numbers stay below the lengths that the view reads.
 
 use pgrx::pg_sys;
-use pgsvm_core::{Cache, ExactProgress, LowRankProgress, Phase, Stage, Statistics};
+use pgsvm_core::{Cache, ExactProgress, LowRankProgress, Phase, ScanProgress, Stage, Statistics};
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,27 @@ impl Progress {
             let line = self.line(now, &cache.statistics(), map);
             self.report(&line);
         }
+    }
+
+    /// The same of rows that are looked at and not kept, so many so far.
+    pub fn show_survey(&mut self, rows: u64) {
+        if self.due().is_some() {
+            let role = &self.role[..1];
+            self.report(&format!("pgsvm {role} n{rows}"));
+        }
+    }
+
+    /// The same of a training by scans.
+    pub fn show_scans(&mut self, at: &ScanProgress) {
+        if self.due().is_none() {
+            return;
+        }
+        let counts = [at.running_heads as u64, at.heads as u64].map(|it| it.min(MOST_SHOWN));
+        let ([running, heads], role) = (counts, &self.role[..1]);
+        let scan = u64::from(at.scans).min(MOST_PASSES);
+        let mut line = format!("pgsvm {role} p{scan} 0% f{running}/{heads}/0");
+        line += &gap_words(at.gap.unwrap_or(f64::NAN));
+        self.report(&line);
     }
 
     /// The same of the exact method, which goes over so many rows.

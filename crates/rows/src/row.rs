@@ -98,6 +98,33 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A number for what a row holds, whatever its own number is; the same in every process. Rows that differ have the same one about
+/// as often as chance has it.
+///
+/// Sums of products of pairs of words, each word with a number of its place added: the NH of Black, Halevi, Krawczyk, Krovetz,
+/// Rogaway, UMAC, CRYPTO 1999.
+#[inline(always)]
+pub fn digest(row: &Row<'_>) -> u64 {
+    let words = &row.words()[SPARSE..];
+    let (pairs, rest) = words.as_chunks::<2>();
+    let mut sum = 0u64;
+    for (place, [a, b]) in pairs.iter().enumerate() {
+        sum = sum.wrapping_add(product(*a, *b, place as u32));
+    }
+    for word in rest {
+        sum = sum.wrapping_add(product(*word, 0, u32::MAX));
+    }
+    // sums of sums would tell fewer rows apart
+    let mixed = (sum ^ (sum >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ (mixed >> 32)
+}
+
+#[inline(always)]
+fn product(a: u32, b: u32, place: u32) -> u64 {
+    let own = |word: u32, by: u32| u64::from(word.wrapping_add(place.wrapping_mul(by) ^ by));
+    own(a, 0x9e37_79b1).wrapping_mul(own(b, 0x85eb_ca77))
+}
+
 /// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken
 /// for one more.
 #[inline(always)]

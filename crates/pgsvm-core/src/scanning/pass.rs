@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory, Room};
 use crate::reader::RowForm;
-use crate::rows::row::Row;
+use crate::rows::row::{self, Row};
 use crate::simd::{Isa, Level, Work};
 use crate::solver::led::BLOCK;
 use crate::solver::newton::part::{HeadPass, HeadSums};
@@ -25,6 +25,10 @@ pub struct ScanSums {
     #[serde(deserialize_with = "list")]
     heads: Vec<HeadSums>,
     rows: u64,
+    /// Sum of the rows' digests.
+    digest: u64,
+    /// Sums that were joined in these, themselves included.
+    parts: u32,
 }
 
 impl ScanPass {
@@ -51,7 +55,12 @@ impl ScanPass {
         for head in &self.heads {
             heads.push(head.begin()?);
         }
-        Ok(ScanSums { heads, rows: 0 })
+        Ok(ScanSums {
+            heads,
+            rows: 0,
+            digest: 0,
+            parts: 1,
+        })
     }
 
     /// Adds a row to sums that this pass began.
@@ -75,12 +84,18 @@ impl Work for Visit<'_, '_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        let ScanSums { heads, rows } = self.sums;
+        let ScanSums {
+            heads,
+            rows,
+            digest,
+            ..
+        } = self.sums;
         let block = (*rows as usize / BLOCK) as u32;
         for (head, sums) in self.pass.heads.iter().zip(heads) {
             head.visit::<K>(sums, self.row, block);
         }
         *rows += 1;
+        *digest = digest.wrapping_add(row::digest(self.row));
     }
 }
 
@@ -94,6 +109,8 @@ impl ScanSums {
     /// Adds sums over other rows, of the same pass; both have been finished. False where they are of another one.
     pub fn join(&mut self, more: &Self) -> bool {
         self.rows += more.rows;
+        self.digest = self.digest.wrapping_add(more.digest);
+        self.parts += more.parts;
         let heads = self.heads.iter_mut().zip(&more.heads);
         let all_fit = heads.fold(true, |fit, (own, more)| fit & own.join(more));
         all_fit && self.heads.len() == more.heads.len()
@@ -102,6 +119,16 @@ impl ScanSums {
     /// Rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// By how many they were summed up.
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// What tells these rows from others, in whatever order they come.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// By head.

@@ -120,10 +120,10 @@ impl HeadPass {
                 let (at, order, before) = self.look::<K>(hessian.as_ref(), row, block);
                 sums.visit::<K>(visited, at, row, (order, before));
             }
-            (Task::Product { direction }, Kind::Product(sum)) => {
-                if visited.is_within::<K>(row, &self.w.0) {
-                    add_product::<K>(visited, (&direction.0, &mut sum.0), row);
-                }
+            (Task::Product { direction }, Kind::Product(sum))
+                if visited.is_within::<K>(row, &self.w.0) =>
+            {
+                add_product::<K>(visited, (&direction.0, &mut sum.0), row);
             }
             (Task::Line { best, step }, Kind::Line(line)) => {
                 visited.add_to_line::<K>(line, (&best.0, &step.0), row);

@@ -1,0 +1,49 @@
+//! The aggregate's functions, as sql/internal.sql declares them.
+
+use super::state::{ScanState, Taking};
+use crate::base::errors::OrRaise;
+use crate::pg::aggregate::{self, argument};
+use crate::pg::c_function;
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+
+c_function!(svm_scan_add_wrapper, pg_finfo_svm_scan_add_wrapper, add);
+c_function!(
+    svm_scan_combine_wrapper,
+    pg_finfo_svm_scan_combine_wrapper,
+    aggregate::combine::<ScanState>
+);
+c_function!(
+    svm_scan_serialize_wrapper,
+    pg_finfo_svm_scan_serialize_wrapper,
+    aggregate::serialize::<ScanState>
+);
+c_function!(
+    svm_scan_deserialize_wrapper,
+    pg_finfo_svm_scan_deserialize_wrapper,
+    aggregate::deserialize::<ScanState>
+);
+
+/// Arguments before the columns: the state, and what the scan is told.
+const BEFORE: usize = 2;
+
+/// `svm_scan_add(internal, bytea, VARIADIC "any")`: the columns of a row behind what the scan is told.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with the arguments declared in SQL.
+unsafe fn add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; columns are read as the types that the call's expression gives them.
+    unsafe {
+        let state = aggregate::state::<ScanState>(fcinfo);
+        let count = (*fcinfo).nargs as usize;
+        let arguments = &(*fcinfo).args.as_slice(count)[BEFORE..];
+        let begin = || {
+            let types =
+                (BEFORE..count).map(|at| pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, at as i32));
+            let told = argument(fcinfo, 1).map(|datum| Varlena::open(datum));
+            Taking::told(told.as_ref().map_or(&[], Varlena::payload), types)
+        };
+        state.take(arguments, begin).or_raise();
+        aggregate::returned(state)
+    }
+}

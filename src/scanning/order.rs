@@ -1,0 +1,155 @@
+//! What a scan is told, as the aggregate's first argument: plain values, encoded for the way between processes of one and the same
+//! library.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::FeatureSet;
+use crate::pg::query::Column;
+use crate::pg::types::type_name;
+use crate::planning::job::{decode, encode, sent, Job};
+use crate::targets::labels::{LabelKind, LabelValue};
+use pgrx::pg_sys;
+use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::{ReaderJob, RowForm, ScanPass};
+use serde::{Deserialize, Serialize};
+
+/// What the bytes begin with.
+const MARK: &str = "svm_scan";
+/// The release whose processes understand each other.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// What a scan is to find out.
+#[derive(Serialize)]
+pub enum Task<'a> {
+    /// What all rows are like, and a sample of so many bytes.
+    Survey {
+        reads: ReaderJob,
+        sample_bytes: usize,
+    },
+    /// The sums of a pass.
+    Sum(Known<'a>),
+}
+
+/// What is known of the rows of a pass.
+#[derive(Clone, Copy, Serialize)]
+pub struct Known<'a> {
+    #[serde(with = "sent")]
+    pub features: &'a FeatureSet,
+    pub classes: &'a [LabelValue],
+    pub form: &'a RowForm,
+    pub pass: &'a ScanPass,
+}
+
+/// The same as it arrives.
+#[derive(Deserialize)]
+pub(super) enum ToldTask {
+    Survey {
+        reads: ReaderJob,
+        sample_bytes: usize,
+    },
+    Sum(Box<ToldSum>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ToldSum {
+    #[serde(with = "sent")]
+    pub(super) features: FeatureSet,
+    #[serde(deserialize_with = "list")]
+    pub(super) classes: Vec<LabelValue>,
+    pub(super) form: RowForm,
+    pub(super) pass: ScanPass,
+}
+
+#[derive(Serialize)]
+struct Order<'a> {
+    job: &'a Job,
+    /// Names of the columns, which the call does not tell.
+    names: Vec<&'a str>,
+    task: Task<'a>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Told {
+    pub(super) job: Job,
+    #[serde(deserialize_with = "list")]
+    names: Vec<String>,
+    pub(super) task: ToldTask,
+}
+
+/// The bytes that tell a scan of rows with these columns what to do.
+pub fn told(job: &Job, columns: &[Column], task: Task<'_>) -> Result<Vec<u8>, OutOfMemory> {
+    let names = columns.iter().map(|column| column.name.as_str());
+    let order = Order {
+        job,
+        names: names.collect(),
+        task,
+    };
+    encode(&(MARK, RELEASE, order))
+}
+
+impl Told {
+    /// What the bytes say, for rows of columns of these types.
+    pub(super) fn read(
+        bytes: &[u8],
+        types: impl Iterator<Item = pg_sys::Oid>,
+    ) -> Result<(Self, Vec<Column>), Failure> {
+        let (mark, release, _): (&str, &str, ()) = decode(bytes).map_err(|_| not_told())?;
+        if mark != MARK {
+            return Err(not_told());
+        }
+        if release != RELEASE {
+            return Err(Failure::new(
+                Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!("a scan of pgsvm {release} cannot run where pgsvm {RELEASE} is installed"),
+            )
+            .hint("Install the same release on all servers, then ALTER EXTENSION pgsvm UPDATE"));
+        }
+        let (_, _, this): (&str, &str, Self) = decode(bytes).map_err(|_| not_told())?;
+        let named = this.names.iter().zip(types);
+        let columns = named.map(|(name, type_oid)| Column {
+            name: name.clone(),
+            type_oid,
+            typmod: -1,
+            base: None,
+        });
+        let columns: Vec<_> = columns.collect();
+        this.check(&columns)?;
+        Ok((this, columns))
+    }
+
+    /// Refuses columns that are not what they are told to be: they are read as such.
+    fn check(&self, columns: &[Column]) -> Result<(), Failure> {
+        let told = &self.job.columns;
+        let wanted = told.weight.as_ref().map(|it| (it.at, pg_sys::FLOAT8OID));
+        let are_there = columns.len() == self.names.len()
+            && told.label.at < columns.len()
+            && told.features.end <= columns.len()
+            && told.fold.is_none()
+            && told.key.is_none();
+        let weighed = wanted
+            .is_none_or(|(at, oid)| columns.get(at).is_some_and(|column| column.type_oid == oid));
+        if !(are_there && weighed) {
+            return Err(not_told());
+        }
+        let label = &columns[told.label.at];
+        match LabelKind::of_type(&label.name, label.type_oid)? == told.label.kind {
+            true => Ok(()),
+            false => Err(Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                format!(
+                    "label column \"{}\" is of another type here, {}",
+                    label.name,
+                    type_name(label.type_oid, -1)
+                ),
+            )),
+        }
+    }
+}
+
+/// Somebody calls the aggregate with bytes of their own.
+fn not_told() -> Failure {
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        "svm_scan is part of trainings and not to be called by itself",
+    )
+    .hint("SELECT svm_train('table', 'label', solver => 'scan')")
+}

@@ -1,0 +1,207 @@
+//! The state of the aggregate: rows that are taken in, or what has become of them.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::aggregate::State;
+use crate::pg::deform::Row;
+use crate::planning::job::{decode, encode};
+use crate::reading::learned::Learned;
+use crate::reading::row_decoder::RowDecoder;
+use crate::scanning::order::{Told, ToldTask};
+use pgrx::pg_sys;
+use pgsvm_core::memory::{filled, OutOfMemory, Room};
+use pgsvm_core::{RowError, RowMaker, ScanPass, ScanSums, Survey};
+use serde::{Deserialize, Serialize};
+use std::mem::take;
+
+/// What a scan knows of the rows so far.
+#[derive(Default)]
+pub struct ScanState(Stage);
+
+#[derive(Default)]
+enum Stage {
+    /// No row has come.
+    #[default]
+    New,
+    Taking(Box<Taking>),
+    Ended(Found),
+}
+
+/// What has become of rows.
+#[derive(Serialize, Deserialize)]
+pub enum Found {
+    Learned(Box<Learned>),
+    Summed(Box<ScanSums>),
+}
+
+/// Rows are taken in.
+pub(super) struct Taking {
+    decode: RowDecoder,
+    values: Vec<pg_sys::Datum>,
+    nulls: Vec<bool>,
+    sink: Sink,
+}
+
+/// What takes the examples.
+enum Sink {
+    Survey { survey: Survey, failed: bool },
+    Sum(Box<Summing>),
+}
+
+struct Summing {
+    maker: RowMaker,
+    pass: ScanPass,
+    sums: ScanSums,
+}
+
+impl ScanState {
+    /// Takes a row in, whose columns are these arguments. `begin`: what it is told and the columns' types, for the first one.
+    pub(super) fn take(
+        &mut self,
+        arguments: &[pg_sys::NullableDatum],
+        begin: impl FnOnce() -> Result<Taking, Failure>,
+    ) -> Result<(), Failure> {
+        if matches!(self.0, Stage::New) {
+            self.0 = Stage::Taking(Box::new(begin()?));
+        }
+        match &mut self.0 {
+            Stage::Taking(taking) => taking.take(arguments),
+            Stage::New | Stage::Ended(_) => Err(damaged()),
+        }
+    }
+
+    fn end(&mut self) -> Result<Option<Found>, OutOfMemory> {
+        Ok(match take(&mut self.0) {
+            Stage::New => None,
+            Stage::Taking(taking) => Some(taking.end()?),
+            Stage::Ended(found) => Some(found),
+        })
+    }
+}
+
+impl Taking {
+    /// As these bytes say, for columns of these types.
+    pub(super) fn told(
+        bytes: &[u8],
+        types: impl Iterator<Item = pg_sys::Oid>,
+    ) -> Result<Self, Failure> {
+        let (told, columns) = Told::read(bytes, types)?;
+        let read = &columns[..told.job.columns.features.end];
+        let (decode, sink) = match told.task {
+            ToldTask::Survey {
+                reads,
+                sample_bytes,
+            } => (
+                RowDecoder::learning(&told.job, read)?,
+                Sink::Survey {
+                    survey: Survey::new(&reads, sample_bytes),
+                    failed: false,
+                },
+            ),
+            ToldTask::Sum(sum) => {
+                if !sum.pass.fits(&sum.form) {
+                    return Err(damaged());
+                }
+                let decode = RowDecoder::knowing(&told.job, read, &sum.features, &sum.classes)?;
+                let sums = sum.pass.begin()?;
+                let maker = sum.form.maker()?;
+                let pass = sum.pass;
+                (decode, Sink::Sum(Box::new(Summing { maker, pass, sums })))
+            }
+        };
+        Ok(Self {
+            values: filled(pg_sys::Datum::from(0), columns.len())?,
+            nulls: filled(true, columns.len())?,
+            decode,
+            sink,
+        })
+    }
+
+    fn take(&mut self, arguments: &[pg_sys::NullableDatum]) -> Result<(), Failure> {
+        let places = self.values.iter_mut().zip(&mut self.nulls);
+        for (argument, (value, null)) in arguments.iter().zip(places) {
+            (*value, *null) = (argument.value, argument.isnull);
+        }
+        let row = Row {
+            values: &self.values,
+            nulls: &self.nulls,
+            origin: 0,
+        };
+        match &mut self.sink {
+            Sink::Survey { failed: true, .. } => Ok(()),
+            Sink::Survey { survey, failed } => {
+                *failed = match self.decode.visit(&row, &mut |example| survey.take(example)) {
+                    Ok(()) => false,
+                    Err(failure) if failure.code == Code::ERRCODE_OUT_OF_MEMORY => {
+                        return Err(failure)
+                    }
+                    Err(_) => true,
+                };
+                Ok(())
+            }
+            Sink::Sum(summing) => {
+                let Summing { maker, pass, sums } = &mut **summing;
+                self.decode.visit(&row, &mut |example| {
+                    pass.add(sums, &maker.make(example)?);
+                    Ok::<_, RowError>(())
+                })
+            }
+        }
+    }
+
+    fn end(self: Box<Self>) -> Result<Found, OutOfMemory> {
+        Ok(match self.sink {
+            Sink::Survey { survey, failed } => {
+                Found::Learned(Box::new(Learned::of(self.decode, survey, failed)?))
+            }
+            Sink::Sum(mut summing) => {
+                summing.sums.finish();
+                Found::Summed(Box::new(summing.sums))
+            }
+        })
+    }
+}
+
+impl State for ScanState {
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
+        let joined = match (self.end()?, other.end()?) {
+            (own, None) => own,
+            (None, more) => more,
+            (Some(Found::Learned(mut own)), Some(Found::Learned(more))) => {
+                own.join(*more)?;
+                Some(Found::Learned(own))
+            }
+            (Some(Found::Summed(mut own)), Some(Found::Summed(more))) => match own.join(&more) {
+                true => Some(Found::Summed(own)),
+                false => return Err(damaged()),
+            },
+            _ => return Err(damaged()),
+        };
+        self.0 = joined.map_or(Stage::New, Stage::Ended);
+        Ok(())
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+        let bytes = encode(&self.end()?)?;
+        out.room(bytes.len())?.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
+        let found = Found::read(bytes)?;
+        Ok(Some(Self(found.map_or(Stage::New, Stage::Ended))))
+    }
+}
+
+impl Found {
+    /// What a state's bytes say; None where there was no row.
+    pub fn read(bytes: &[u8]) -> Result<Option<Self>, OutOfMemory> {
+        decode(bytes)
+    }
+}
+
+fn damaged() -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        "the state of a scan is damaged",
+    )
+}

@@ -1,0 +1,225 @@
+//! A training by scans: the leader has PostgreSQL's own plans go over the rows, and takes the sums.
+//!
+//! First a survey finds out what all rows are like and takes a sample. PostgreSQL runs it in parallel where features are numbers; values
+//! of categories get their codes in the order of the rows, and are learned by this process alone, as are rows that something is
+//! wrong with, so that the error names them. Then come scans, each with the weights of the training so far, until it has ended.
+//! Nothing of a row is kept but the sample, and no file is written.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::check_for_interrupts;
+use crate::pg::query::Planned;
+use crate::planning::job::{Job, TrainerOutcome};
+use crate::reading::rows::RowSource;
+use crate::scanning::order::{told, Known, Task};
+use crate::scanning::state::Found;
+use crate::scanning::statement::Scan;
+use crate::training::any_reader::{outcome, reads};
+use crate::training::failures::{problem_failure, train_failure};
+use crate::training::leader::folded;
+use crate::training::outcome::{Collected, Fitted, Processes, Trained, TrainedHead};
+use crate::training::progress::Progress;
+use crate::training::recheck::Rechecked;
+use crate::training::weights::KeptDuals;
+use pgsvm_core::memory::gathered;
+use pgsvm_core::{RowForm, ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed};
+use std::time::Instant;
+
+/// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
+/// however large it is.
+const SAMPLE_PART: usize = 4;
+const MOST_SAMPLE_BYTES: usize = 32 << 20;
+/// Rows between two looks for interrupts, and values of the sample.
+const ROWS_A_STEP: usize = 1000;
+const VALUES_A_STEP: usize = 1 << 20;
+
+/// Runs the training that `job` describes to its end.
+pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
+    let started = Instant::now();
+    let scan = Scan::new(job, planned)?;
+    let mut progress = Progress::start("leader", job.terms.tolerance);
+    let (source, surveyed) = survey(job, planned, &scan, &mut progress)?;
+    let rows = Rows {
+        job,
+        planned,
+        scan,
+        form: surveyed.form.copied()?,
+        means: gathered(surveyed.report.means.iter().copied())?,
+        source,
+    };
+    let report = surveyed.report.copied()?;
+    let problem = job.problem().map_err(problem_failure)?;
+    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, started);
+    let mut trainer = trainer.map_err(train_failure)?;
+    let processes = rows.train(&mut trainer, &mut progress)?;
+    let read = Collected {
+        outcome: outcome(&rows.source, report)?,
+        machine: None,
+        keys: Vec::new(),
+        versions: None,
+        followed: None,
+        screening: None,
+    };
+    let fitted = fitted(job, &read, &trainer)?;
+    let rechecked = Rechecked::default();
+    Ok(Trained::assemble(
+        job.cost(),
+        read,
+        fitted,
+        rechecked,
+        processes,
+    ))
+}
+
+/// What all rows are like.
+fn survey(
+    job: &Job,
+    planned: &Planned,
+    scan: &Scan,
+    progress: &mut Progress,
+) -> Result<(RowSource, Surveyed), Failure> {
+    let found = match job.features.categories().next() {
+        None => survey_in_parallel(job, planned, scan)?,
+        Some(_) => None,
+    };
+    let (source, survey) = match found {
+        Some(found) => found,
+        None => survey_alone(job, planned, progress)?,
+    };
+    let surveyed = survey.finish(&source.idle()?, source.positive())?;
+    Ok((source, surveyed))
+}
+
+fn sample_bytes(job: &Job) -> usize {
+    (job.cache_bytes / SAMPLE_PART).min(MOST_SAMPLE_BYTES)
+}
+
+/// By a scan; None where that has found nothing, or nothing good.
+fn survey_in_parallel(
+    job: &Job,
+    planned: &Planned,
+    scan: &Scan,
+) -> Result<Option<(RowSource, Survey)>, Failure> {
+    let task = Task::Survey {
+        reads: reads(job),
+        sample_bytes: sample_bytes(job),
+    };
+    match scan.run(&told(job, &planned.columns, task)?)? {
+        Some(Found::Learned(learned)) if !learned.failed => {
+            RowSource::learned(planned, job, *learned).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// By this process, row after row.
+fn survey_alone(
+    job: &Job,
+    planned: &Planned,
+    progress: &mut Progress,
+) -> Result<(RowSource, Survey), Failure> {
+    let mut source = RowSource::start(planned, job, None, None)?;
+    let mut survey = Survey::new(&reads(job), sample_bytes(job));
+    while source.fetch(ROWS_A_STEP, &mut |example| survey.take(example))? {
+        check_for_interrupts();
+        progress.show_survey(survey.rows());
+    }
+    Ok((source, survey))
+}
+
+/// The rows of a training, wherever they are.
+struct Rows<'a> {
+    job: &'a Job,
+    planned: &'a Planned,
+    scan: Scan,
+    form: RowForm,
+    means: Vec<f64>,
+    source: RowSource,
+}
+
+impl Rows<'_> {
+    /// Has them scanned until the trainer has ended; gives back by how many processes.
+    fn train(
+        &self,
+        trainer: &mut ScanTrainer,
+        progress: &mut Progress,
+    ) -> Result<Processes, Failure> {
+        let (mut digest, mut parts) = (None, 1);
+        loop {
+            check_for_interrupts();
+            progress.show_scans(&trainer.progress());
+            match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
+                Step::Progress => {}
+                Step::Blocked => {
+                    let pass = trainer.pass()?;
+                    let sums = self.sums(&pass)?;
+                    let is_same = *digest.get_or_insert(sums.digest()) == sums.digest();
+                    if sums.rows() != trainer.rows() || !is_same {
+                        return Err(changed());
+                    }
+                    parts = parts.max(sums.parts());
+                    trainer.take(pass, sums).map_err(train_failure)?;
+                }
+                Step::Done => {
+                    return Ok(Processes {
+                        workers: parts as i32 - 1,
+                        helpers: 0,
+                    })
+                }
+            }
+        }
+    }
+
+    /// The sums of a pass over all of them.
+    fn sums(&self, pass: &ScanPass) -> Result<ScanSums, Failure> {
+        let known = Known {
+            features: &self.source.decoded_features(&self.means)?,
+            classes: self.source.known_classes(),
+            form: &self.form,
+            pass,
+        };
+        match self
+            .scan
+            .run(&told(self.job, &self.planned.columns, Task::Sum(known))?)?
+        {
+            Some(Found::Summed(sums)) => Ok(*sums),
+            _ => Err(changed()),
+        }
+    }
+}
+
+/// What a scan found are other rows than those before.
+fn changed() -> Failure {
+    Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "the rows of the source are not the same in each scan",
+    )
+    .detail("Each scan has the snapshot of the first; a LIMIT without an order, or a sample without REPEATABLE, may still pick other rows.")
+    .hint("Order what is limited, or store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once")
+}
+
+/// What the trainer leaves behind.
+fn fitted(job: &Job, read: &Collected, trainer: &ScanTrainer) -> Result<Fitted, Failure> {
+    let report = trainer.report()?;
+    let heads = 0..report.heads.len();
+    let intercepts = heads.clone().map(|head| trainer.weights(head).intercept());
+    let intercepts = gathered(intercepts)?;
+    let head = |head: usize| TrainedHead {
+        weights: folded(job, read, trainer.weights(head), intercepts[head]),
+        duals: KeptDuals::new(job),
+    };
+    Ok(Fitted {
+        heads: gathered(heads.clone().map(head))?,
+        slacks: None,
+        outcome: TrainerOutcome {
+            weights: match heads.is_empty() {
+                true => 0,
+                false => trainer.weights(0).len() as u64,
+            },
+            intercepts,
+            duals: 0,
+            log: trainer.log()?,
+            metrics: None,
+            report,
+        },
+    })
+}

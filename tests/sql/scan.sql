@@ -1,0 +1,85 @@
+-- Training by scans: the same optimum as by rows that are kept, with whatever features, weights, classes and NULLs; what it
+-- does not take; that rows are gone over in parallel; and that its aggregate is for nobody else.
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
+CREATE TABLE points AS
+SELECT i AS id, drawn(i, 1) * 1000 AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
+       (ARRAY['red', 'green', 'blue'])[1 + i % 3] AS colour, ARRAY[drawn(i, 5), drawn(i, 6) * 100] AS both,
+       CASE WHEN i % 50 > 0 THEN drawn(i, 7) END AS holes, 1 + i % 3 AS counts,
+       '1:' || round(drawn(i, 8)::numeric, 3) || ' ' || (2 + i % 40) || ':1' AS words,
+       drawn(i, 1) + drawn(i, 2) + drawn(i, 3) / 2 > 1.2 AS side
+FROM generate_series(1, 20000) AS i;
+ANALYZE points;
+
+CREATE TABLE cases (name text, features text[], more text);
+INSERT INTO cases VALUES
+    ('columns', '{metres, tilt, same}', ''), ('raw', '{metres, tilt}', ', scale => ''none'''), ('minmax', '{metres, both}', ', scale => ''minmax'', c => 100'),
+    ('array', '{both, tilt}', ', c => 0.01'), ('category', '{metres, colour}', ''), ('sparse', '{libsvm(words)}', ', scale => ''none'''),
+    ('maxabs', '{libsvm(words), tilt}', ', scale => ''maxabs'''), ('mean', '{metres, holes, colour}', ', nulls => ''mean'''),
+    ('skip', '{metres, holes}', ', nulls => ''skip'''), ('zero', '{metres, holes}', ', nulls => ''zero'''),
+    ('weighted', '{metres, tilt}', ', weight => ''counts'''), ('balanced', '{metres, tilt}', ', class_weight => ''balanced'''),
+    ('classes', '{metres, tilt}', ', class_weight => ''{"true": 3}'''), ('unit', '{metres, tilt, words_}', ', options => ''{"normalize": "unit_rows"}'''),
+    ('free', '{metres, tilt}', ', options => ''{"intercept": "free"}'''), ('through_0', '{metres, tilt}', ', intercept => false');
+DELETE FROM cases WHERE name = 'unit';
+DO $$
+DECLARE one record; solver text;
+BEGIN
+    FOR one IN TABLE cases LOOP
+        FOREACH solver IN ARRAY '{scan, newton}'::text[] LOOP
+            EXECUTE format('SELECT svm_train(''points'', ''side'', %L, model => %L, solver => %L, tolerance => 1e-6 %s)',
+                           one.features, solver || '_' || one.name, solver, one.more);
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT c.name, s.solver, s.stop_reason, s.gap BETWEEN 0 AND 1e-6 AS certified, s.passes <= 12 AS soon, abs(s.primal - n.primal) <= 2e-6 * n.primal AS same,
+       s.training_accuracy = n.training_accuracy AS as_good, s.features = n.features AS columns, s.rows_used = n.rows_used AS rows
+FROM cases AS c JOIN svm_models AS s ON s.name = 'scan_' || c.name JOIN svm_models AS n ON n.name = 'newton_' || c.name ORDER BY c.name;
+SELECT count(*) AS differ FROM points AS p WHERE svm_predict('scan_mean', p) <> svm_predict('newton_mean', p);
+
+-- Several classes in one scan each; what happened when.
+SELECT svm_train('points', 'kind', '{metres, tilt, both}', 'kinds', solver => 'scan');
+SELECT name, classes, stop_reason, gap <= 1e-3 AS certified, passes <= 12 AS soon FROM svm_models WHERE name = 'kinds';
+SELECT count(*) = 1 + max(pass) AS a_line_a_scan, bool_and(cache_rows = 0) AS nothing_kept, max(rows_read) = 20000 * (1 + max(pass)) AS all_rows FROM svm_training_log('kinds');
+
+-- A query, a view, partitions; in parallel, and with the plan that the planner takes.
+CREATE VIEW seen AS SELECT metres, tilt, side FROM points WHERE id > 100;
+CREATE TABLE parts (metres float8, tilt float8, side bool, id int) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (7000);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (7000) TO (30000);
+INSERT INTO parts SELECT metres, tilt, side, id FROM points WHERE id > 100;
+ANALYZE parts;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+SELECT svm_train('seen', 'side', '{metres, tilt}', 'seen', solver => 'scan', tolerance => 1e-6),
+       svm_train('parts', 'side', '{metres, tilt}', 'parts', solver => 'scan', tolerance => 1e-6),
+       svm_train_query('SELECT s.metres, s.tilt, s.side FROM seen AS s JOIN (SELECT 1 AS one) AS o ON true', 'side', '{metres, tilt}', model => 'joined', solver => 'scan', tolerance => 1e-6);
+SELECT count(DISTINCT round(primal::numeric, 3)) AS objectives, bool_and(gap <= 1e-6) AS certified FROM svm_models WHERE name IN ('seen', 'parts', 'joined');
+SELECT every(workers > 0) AS in_parallel FROM svm_models WHERE name IN ('seen', 'parts');
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+
+-- What it does not take says so, and what to do.
+\set ON_ERROR_STOP off
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', key => 'id');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', c => NULL);
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', probability => true);
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"duals": true}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', kernel => 'rbf');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge');
+SELECT svm_train_query('SELECT metres + random() AS metres, side FROM points', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT metres, side FROM points FOR UPDATE', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query(format('SELECT side, %s FROM points', string_agg(format('metres * %s AS x%s', n, n), ', ')), 'side', model => 'no', solver => 'scan') FROM generate_series(1, 98) AS n;
+-- What is wrong with rows is told as ever.
+SELECT svm_train_query('SELECT metres, side FROM points WHERE false', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT metres, side FROM points WHERE side', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT metres, NULLIF(side, id = 7) AS side FROM points', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT NULLIF(id, 7) AS n, side FROM points', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT CASE WHEN id = 700 THEN ''Infinity'' ELSE metres END AS metres, side FROM points ORDER BY id', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT CASE WHEN id = 700 THEN both || 1::float8 ELSE both END AS both, side FROM points ORDER BY id', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT metres, side, -1 AS w FROM points', 'side', model => 'no', solver => 'scan', weight => 'w');
+-- Its aggregate is part of it.
+SELECT svm_internal.svm_scan(NULL, 1);
+SELECT svm_internal.svm_scan('\x00', 1);
+SELECT svm_internal.svm_scan(decode(repeat('08', 300), 'hex'), metres) FROM points;
+SELECT svm_internal.svm_scan_add(NULL, NULL, 1);
