@@ -111,12 +111,12 @@ fn plan_one(text: &str) -> Planned {
         );
         let query = list::nth::<pg_sys::Query>(rewritten, 0).expect(one);
         let columns = columns((*query).targetList);
+        let is_stable = !pg_sys::contain_volatile_functions(query.cast());
         let changes = (*query).hasModifyingCTE || !(*query).rowMarks.is_null();
         let hazard = match changes {
             true => Runs::Alone,
             false => hazard(pg_sys::max_parallel_hazard(query)),
         };
-        let repeats = !changes && !pg_sys::contain_volatile_functions(query.cast());
         let plan = pg_sys::pg_plan_query(query, source.as_ptr(), 0, core::ptr::null_mut());
         let runs = match hazard {
             Runs::Anywhere if relations((*plan).rtable).any(leader_only) => Runs::InLeader,
@@ -133,7 +133,8 @@ fn plan_one(text: &str) -> Planned {
             relation_bytes: relations((*plan).rtable).map(disk_bytes).sum(),
             tables: pages::tables(plan),
             is_plain: whole_rows::is_plain(plan),
-            repeats,
+            // those of queries inside it too
+            repeats: is_stable && !changes && (*plan).rowMarks.is_null(),
         }
     }
 }

@@ -203,10 +203,6 @@ impl Choices {
                 "solver 'interior_point' minimizes the hinge loss only",
             )
             .hint("loss => 'hinge'")),
-            SCAN if loss != Loss::SquaredHinge => Err(invalid(
-                "solver 'scan' minimizes the squared hinge loss only",
-            )
-            .hint("loss => 'squared_hinge'")),
             SCAN => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {

@@ -467,7 +467,12 @@ fn memory(trained: &Trained, terms: &Terms, cache_bytes: usize) -> String {
     let rows = readable_bytes(reader.bytes);
     let cache = readable_bytes(cache_bytes as u64);
     match reader.resident {
-        _ if terms.leader == Leader::Scans => format!("{rows}, none kept"),
+        _ if terms.leader == Leader::Scans => {
+            let held = trained.trainer.log.iter().map(|it| it.cache_rows).max();
+            let held = held.filter(|held| *held > 0);
+            let held = held.map(|held| counted(held, "row"));
+            format!("{rows}, {} kept", held.as_deref().unwrap_or("none"))
+        }
         true => format!("{rows} of the {cache} cache"),
         false => format!("{rows} through a {cache} cache"),
     }

@@ -3,7 +3,7 @@
 //! First a survey finds out what all rows are like and takes a sample. PostgreSQL runs it in parallel where features are numbers; values
 //! of categories get their codes in the order of the rows, and are learned by this process alone, as are rows that something is
 //! wrong with, so that the error names them. Then come scans, each with the weights of the training so far, until it has ended.
-//! Nothing of a row is kept but the sample, and no file is written.
+//! Nothing of a row is kept but the sample and, with the hinge, what has come near the margin; no file is written.
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::check_for_interrupts;
@@ -27,7 +27,7 @@ use std::time::Instant;
 /// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
 /// however large it is.
 const SAMPLE_PART: usize = 4;
-const MOST_SAMPLE_BYTES: usize = 32 << 20;
+const MOST_SAMPLE_BYTES: usize = 16 << 20;
 /// Rows between two looks for interrupts, and values of the sample.
 const ROWS_A_STEP: usize = 1000;
 const VALUES_A_STEP: usize = 1 << 20;
@@ -48,7 +48,8 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
     };
     let report = surveyed.report.copied()?;
     let problem = job.problem().map_err(problem_failure)?;
-    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, started);
+    let room = job.cache_bytes - sample_bytes(job);
+    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, room, started);
     let mut trainer = trainer.map_err(train_failure)?;
     let processes = rows.train(&mut trainer, &mut progress)?;
     let read = Collected {

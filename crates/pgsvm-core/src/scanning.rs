@@ -3,7 +3,8 @@
 //!
 //! Knows what methods sum up of a row. Must not know who holds the rows, nor what follows from the sums.
 
+mod head;
 mod pass;
 
-pub(crate) use pass::HeadScan;
+pub(crate) use head::{HeadFound, HeadScan};
 pub use pass::{ScanPass, ScanSums};

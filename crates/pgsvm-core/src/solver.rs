@@ -32,6 +32,7 @@ macro_rules! ask {
 }
 
 pub(crate) mod apart;
+pub(crate) mod bundle;
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
@@ -42,6 +43,7 @@ pub(crate) mod newton;
 mod proximal;
 pub(crate) mod scans;
 mod single;
+mod still;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -56,7 +58,7 @@ use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::problem::Problem;
+use crate::task::problem::{Leader, Problem};
 use crate::task::report::HeadReport;
 use certificate::state::HeadState;
 use driver::{Method, Visits};
@@ -120,7 +122,8 @@ impl<T: Real> Solver<T> {
         });
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
-        let apart = problem.pegasos().is_some() || led.is_some();
+        let by_scans = problem.leader() == Leader::Scans;
+        let apart = problem.pegasos().is_some() || led.is_some() || by_scans;
         let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
         } else {

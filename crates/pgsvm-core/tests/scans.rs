@@ -107,6 +107,16 @@ struct Scanned {
 }
 
 fn by_scans(problem: &Problem, parts: &Parts<'_>, scale: Scale, sample_bytes: usize) -> Scanned {
+    with_room(problem, parts, scale, (sample_bytes, 1 << 20))
+}
+
+/// With so many bytes for a sample and for rows that are held.
+fn with_room(
+    problem: &Problem,
+    parts: &Parts<'_>,
+    scale: Scale,
+    (sample_bytes, room_bytes): (usize, usize),
+) -> Scanned {
     let job = ReaderJob {
         balance: Balance::None,
         ..ReaderJob::new(scale, problem)
@@ -114,7 +124,8 @@ fn by_scans(problem: &Problem, parts: &Parts<'_>, scale: Scale, sample_bytes: us
     let surveyed = parts.survey(&job, sample_bytes).finish(&[], 1).unwrap();
     let form = surveyed.form.copied().unwrap();
     let plan = Plan::train(problem.c());
-    let mut trainer = ScanTrainer::new(problem, &plan, surveyed, Instant::now()).unwrap();
+    let mut trainer =
+        ScanTrainer::new(problem, &plan, surveyed, room_bytes, Instant::now()).unwrap();
     loop {
         match trainer.step(1000).unwrap() {
             Step::Progress => {}
@@ -287,4 +298,53 @@ fn what_was_no_row_before_is_refused() {
         assert!(maker.make(&unknown).is_err());
     }
     assert!(maker.make(&example(row)).is_ok());
+}
+
+fn hinge(c: f64, tolerance: f64) -> Problem {
+    Problem::new(Loss::Hinge, c, tolerance).expect("valid")
+}
+
+#[test]
+fn the_hinge_arrives_where_kept_rows_do_with_whatever_room() {
+    let sets = [
+        (clouds(6000, 12, 1.5, 1), Scale::Standard),
+        (words(4000, 60, 3, 2), Scale::Standard),
+        (clouds(5000, 5, 0.7, 4), Scale::None),
+        (rings(3000, 2, 6), Scale::Standard),
+    ];
+    for (at, (examples, scale)) in sets.iter().enumerate() {
+        for c in [0.01, 1.0, 100.0] {
+            let problem = hinge(c, 1e-3);
+            let expected = kept(&problem.with_max_passes(2000).unwrap(), examples, *scale);
+            let dealt = [
+                (Parts::by_turns(examples, 1), 100_000, 1 << 20),
+                (Parts::by_turns(examples, 3), 40_000, 200_000),
+                (Parts::by_class(examples, 2), 100_000, 60_000),
+            ];
+            for (parts, sample, room) in dealt {
+                let found = with_room(&problem, &parts, *scale, (sample, room));
+                let head = found.report.heads[0];
+                let place = format!("set {at}, C {c}, room {room}: {head:?}");
+                eprintln!(
+                    "{at} {c} {room}: {} scans, gap {:.1e}",
+                    found.report.passes, head.certificate.gap
+                );
+                assert!(
+                    head.certificate.primal >= expected * (1.0 - 1.1e-3),
+                    "{place}: {expected}"
+                );
+                assert!(
+                    head.certificate.dual <= expected * (1.0 + 1e-9),
+                    "{place}: {expected}"
+                );
+                if room > 100_000 {
+                    assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
+                    assert!(
+                        head.certificate.primal <= expected * (1.0 + 1.1e-3),
+                        "{place}: {expected}"
+                    );
+                }
+            }
+        }
+    }
 }

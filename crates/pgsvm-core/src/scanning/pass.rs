@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::base::memory::{list, OutOfMemory, Room};
 use crate::reader::RowForm;
 use crate::rows::row::{self, Row};
+use crate::scanning::head::{HeadFound, HeadScan};
 use crate::simd::{Isa, Level, Work};
 use crate::solver::led::BLOCK;
-use crate::solver::newton::part::{HeadPass, HeadSums};
 
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]
@@ -16,14 +16,11 @@ pub struct ScanPass {
     heads: Vec<HeadScan>,
 }
 
-/// The same for one head.
-pub(crate) type HeadScan = HeadPass;
-
 /// Sums over some of the rows.
 #[derive(Serialize, Deserialize)]
 pub struct ScanSums {
     #[serde(deserialize_with = "list")]
-    heads: Vec<HeadSums>,
+    heads: Vec<HeadFound>,
     rows: u64,
     /// Sum of the rows' digests.
     digest: u64,
@@ -132,7 +129,7 @@ impl ScanSums {
     }
 
     /// By head.
-    pub(crate) fn into_heads(self) -> Vec<HeadSums> {
+    pub(crate) fn into_heads(self) -> Vec<HeadFound> {
         self.heads
     }
 }

@@ -6,6 +6,7 @@ use crate::base::memory::{OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Real};
+use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
@@ -153,6 +154,21 @@ impl<T: Real> Solver<T> {
                 Some(Leading { alone: true, .. }) => head.end_as_it_stands(),
                 _ => head.leave(&led.newton),
             }
+        }
+    }
+
+    /// A head to be solved by a bundle.
+    pub(crate) fn given(&self, head: usize) -> Result<Option<GivenHead>, OutOfMemory> {
+        match &self.heads {
+            Heads::Apart(singles) => singles.heads[head].given().map(Some),
+            Heads::Together(_) => Ok(None),
+        }
+    }
+
+    /// Takes what a pass over all rows has found for a head that is solved by a bundle, with its weights.
+    pub(crate) fn take_found(&mut self, head: usize, found: &FoundByPass, w: &[f64]) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            singles.heads[head].take_found(found, w);
         }
     }
 

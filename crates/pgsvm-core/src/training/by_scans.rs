@@ -1,40 +1,45 @@
-//! Training by scans: Newton's method for the squared hinge, over rows that nobody keeps.
+//! Training by scans over rows that nobody keeps: Newton's method for the squared hinge, a bundle for the hinge.
 //!
 //! | symbol | is |
 //! |---|---|
 //! | pass | what a scan over all rows is to sum up, at the weights of the heads that run ([`ScanPass`]) |
-//! | sums | those over all rows ([`ScanSums`]): primal, dual, gradient, Hessian; no dual variable of a row |
+//! | sums | those over all rows ([`ScanSums`]): what the method needs of them, and no dual variable of a row that is not held |
 //! | sample | rows that are here, from which the heads begin |
 //!
-//! Update: whoever holds the rows has them scanned with a pass and hands the sums back; [`crate::solver::newton::head`] has objective, dual and step.
-//! The sample is gone over in the same way, here.
-//! Stop: the gap that a scan certifies at its own weights is within the tolerance, for every head.
+//! Update: whoever holds the rows has them scanned with a pass and hands the sums back; [`crate::solver::newton::head`] and
+//! [`crate::solver::bundle`] have objective, dual and step.
+//! Stop: the gap over all rows is within the tolerance, for every head.
 //!
-//! Keerthi and DeCoste, JMLR 6, 2005. Lin, Weng and Keerthi, JMLR 9, 2008, with a scan a product, where features are many.
+//! Keerthi and DeCoste, JMLR 6, 2005. Lin, Weng and Keerthi, JMLR 9, 2008, with a scan a product, where features are many. Franc and
+//! Sonnenburg, ICML 2008.
+
+mod bundles;
+mod led;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{gathered, OutOfMemory, Room};
+use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
-use crate::scanning::{HeadScan, ScanPass, ScanSums};
-use crate::simd::Level;
+use crate::scanning::{ScanPass, ScanSums};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
 use crate::solver::Solver;
+use crate::task::loss::Loss;
 use crate::task::plan::{Goal, Plan};
 use crate::task::problem::{Leader, Problem};
-use crate::task::report::{Fit, Stage, TrainerReport};
+use crate::task::report::{Fit, TrainerReport};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, LogEntry, Moment};
-use crate::training::schedule::led::Group;
 use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
+use bundles::Bundles;
+use led::LedByScans;
 
 /// A training by scans.
 pub struct ScanTrainer {
@@ -42,9 +47,7 @@ pub struct ScanTrainer {
     /// Holds no dual variables.
     solver: Solver<f64>,
     heads: StageHeads,
-    group: Group,
-    /// By head of the group, the weights at which the last pass evaluated rows.
-    before: Vec<Option<Vec<f64>>>,
+    method: ByScans,
     log: Log,
     passes: u32,
     visits: u64,
@@ -53,11 +56,14 @@ pub struct ScanTrainer {
     fit: Option<Fit>,
 }
 
+/// What solves the heads.
+enum ByScans {
+    Led(LedByScans),
+    Bundles(Bundles),
+}
+
 enum Activity {
-    /// The sample is gone over; up to this word in the pass under way.
-    Sample(ScanPass, ScanSums, usize),
-    /// Something is computed, or the next pass is wanted.
-    Scans,
+    Training,
     /// The heads have ended: what they make of the sample.
     Fitting(Box<Survey>),
     Ended,
@@ -71,15 +77,18 @@ pub struct ScanProgress {
     pub gap: Option<f64>,
     pub heads: usize,
     pub running_heads: usize,
+    /// Rows that are held.
+    pub held: u64,
 }
 
 impl ScanTrainer {
-    /// Of the final heads of this plan, over rows that were surveyed; holding rows out is not for scans. `started`: when the
-    /// training began.
+    /// Of the final heads of this plan, over rows that were surveyed; holding rows out is not for scans. `room_bytes`: for rows that
+    /// are held, beside the sample. `started`: when the training began.
     pub fn new(
         problem: &Problem,
         plan: &Plan,
         surveyed: Surveyed,
+        room_bytes: usize,
         started: Instant,
     ) -> Result<Self, TrainError> {
         plan.check().map_err(TrainError::Plan)?;
@@ -95,67 +104,39 @@ impl ScanTrainer {
         let nowhere = Facts { rows: 0, ..facts };
         let problem = problem.with_leader(Leader::Scans);
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
-        if solver.leading().is_none() {
-            return Err(TrainError::NewtonLoss);
-        }
-        let mut this = Self {
-            group: Group::of_scans(&solver, &facts),
+        let room = (room_bytes / 4, problem.seed());
+        let method = match problem.loss() {
+            Loss::SquaredHinge => ByScans::Led(LedByScans::new(&solver, &facts, &sample)?),
+            Loss::Hinge => {
+                let count = heads.specs.len();
+                ByScans::Bundles(Bundles::new(&solver, count, &facts, &sample, room)?)
+            }
+        };
+        Ok(Self {
+            method,
             log: Log::new(started, &facts, heads.specs.len()),
             facts,
             solver,
             heads,
-            before: Vec::new(),
             passes: 0,
             visits: 0,
             sample,
-            activity: Activity::Scans,
+            activity: Activity::Training,
             fit: None,
-        };
-        this.next_heads()?;
-        Ok(this)
-    }
-
-    /// Begins with the heads that come next, where there are some.
-    fn next_heads(&mut self) -> Result<bool, TrainError> {
-        if !self.group.next(&self.solver)? {
-            return Ok(false);
-        }
-        let rows = Batch::new(&self.sample, self.facts.dense).count();
-        match rows {
-            0 => self.group.begin_whole(),
-            rows => self
-                .group
-                .begin_sample(self.facts.rows as f64 / rows as f64),
-        }
-        self.forget_pass()?;
-        if rows > 0 {
-            self.begin_sample()?;
-        }
-        Ok(true)
-    }
-
-    fn forget_pass(&mut self) -> Result<(), OutOfMemory> {
-        self.before.clear();
-        let heads = self.group.led.len();
-        self.before.room(heads)?.resize_with(heads, || None);
-        Ok(())
-    }
-
-    /// Begins to go over the sample once more.
-    fn begin_sample(&mut self) -> Result<(), TrainError> {
-        let pass = self.pass()?;
-        let sums = pass.begin()?;
-        self.activity = Activity::Sample(pass, sums, 0);
-        Ok(())
+        })
     }
 
     /// Computes on, going over about so many values. `Blocked`: a scan is wanted, by [`Self::pass`]; `Done`: all heads have ended.
     pub fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
-        match std::mem::replace(&mut self.activity, Activity::Scans) {
-            Activity::Sample(pass, sums, from) => {
-                self.go_over_sample(pass, sums, from, budget_values)
+        match std::mem::replace(&mut self.activity, Activity::Training) {
+            Activity::Training => {
+                let step = self.train(budget_values)?;
+                if step == Step::Done {
+                    self.begin_fitting()?;
+                    return Ok(Step::Progress);
+                }
+                Ok(step)
             }
-            Activity::Scans => self.compute(),
             Activity::Fitting(survey) => {
                 self.rank(survey);
                 Ok(Step::Progress)
@@ -167,63 +148,27 @@ impl ScanTrainer {
         }
     }
 
-    fn go_over_sample(
-        &mut self,
-        pass: ScanPass,
-        mut sums: ScanSums,
-        from: usize,
-        budget: usize,
-    ) -> Result<Step, TrainError> {
-        let mut at = from;
-        for row in Batch::new(&self.sample[from..], self.facts.dense) {
-            if at - from >= budget {
-                break;
-            }
-            pass.add(&mut sums, &row);
-            at += row.values();
-        }
-        if at < self.sample.len() {
-            self.activity = Activity::Sample(pass, sums, at);
-            return Ok(Step::Progress);
-        }
-        sums.finish();
-        self.end_pass(pass, sums)?;
-        Ok(Step::Progress)
-    }
-
-    fn compute(&mut self) -> Result<Step, TrainError> {
-        if self
-            .group
-            .between(&mut self.solver, Level::best())
-            .is_some()
-        {
-            return Ok(Step::Progress);
-        }
-        match (self.group.visits(), self.group.samples()) {
-            (true, true) => self.begin_sample()?,
-            (true, false) => return Ok(Step::Blocked),
-            (false, true) => {
-                self.group.begin_whole();
-                self.forget_pass()?;
-            }
-            (false, false) => {
-                if !self.next_heads()? {
-                    self.begin_fitting()?;
+    fn train(&mut self, budget: usize) -> Result<Step, TrainError> {
+        let solver = &mut self.solver;
+        match &mut self.method {
+            ByScans::Led(led) => led.step(solver, &self.sample, budget),
+            ByScans::Bundles(bundles) => {
+                let before = solver.running_heads();
+                let step = bundles.step(solver)?;
+                if solver.running_heads() < before {
+                    self.note();
                 }
+                Ok(step)
             }
         }
-        Ok(Step::Progress)
     }
 
     /// What the scan that is wanted is to sum up.
     pub fn pass(&self) -> Result<ScanPass, OutOfMemory> {
-        let mut heads = Vec::new();
-        heads.room(self.group.led.len())?;
-        for (led, before) in self.group.led.iter().zip(&self.before) {
-            if led.visits {
-                heads.push(led.newton.pass(led.next, before.as_deref())?);
-            }
-        }
+        let heads = match &self.method {
+            ByScans::Led(led) => led.pass()?,
+            ByScans::Bundles(bundles) => bundles.pass(&self.sample)?,
+        };
         Ok(ScanPass::of(heads))
     }
 
@@ -231,7 +176,17 @@ impl ScanTrainer {
     pub fn take(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), TrainError> {
         self.passes += 1;
         self.visits += sums.rows() * self.solver.running_heads() as u64;
-        self.end_pass(pass, sums)?;
+        match &mut self.method {
+            ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
+            ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
+        }
+        self.note();
+        Ok(())
+    }
+
+    /// Notes what is known behind a scan.
+    fn note(&mut self) {
+        let cache_rows = self.held();
         self.log.note(
             &mut self.solver,
             Moment {
@@ -239,25 +194,17 @@ impl ScanTrainer {
                 pass: self.passes,
                 block: None,
                 rows_streamed: u64::from(self.passes) * self.facts.rows as u64,
-                cache_rows: 0,
+                cache_rows,
                 evictions: 0,
             },
         );
-        Ok(())
     }
 
-    fn end_pass(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), TrainError> {
-        let visiting = self.group.led.iter_mut().zip(&mut self.before);
-        let visiting = visiting.filter(|(led, _)| led.visits);
-        let told = pass.into_heads().into_iter().zip(sums.into_heads());
-        for ((led, before), (pass, sums)) in visiting.zip(told) {
-            led.newton.take(sums);
-            if let Some(w) = HeadScan::evaluated(pass) {
-                *before = Some(w);
-            }
+    fn held(&self) -> u64 {
+        match &self.method {
+            ByScans::Led(_) => 0,
+            ByScans::Bundles(bundles) => bundles.held(),
         }
-        self.group.end_pass(&mut self.solver, Level::best());
-        Ok(())
     }
 
     /// All heads have ended: looks at what they make of the sample.
@@ -297,6 +244,7 @@ impl ScanTrainer {
             gap: self.solver.gap(),
             heads: self.heads.specs.len(),
             running_heads: self.solver.running_heads(),
+            held: self.held(),
         }
     }
 
@@ -332,12 +280,7 @@ impl ScanTrainer {
             updates: 0,
             evictions: 0,
             replaced: 0,
-            newton: true,
+            newton: matches!(self.method, ByScans::Led(_)),
         })
-    }
-
-    /// What it is at.
-    pub fn stage(&self) -> Stage {
-        self.heads.stage
     }
 }

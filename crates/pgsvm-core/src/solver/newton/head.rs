@@ -42,7 +42,8 @@ use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{Costs, Pace};
 use crate::solver::newton::part::picks;
-use crate::solver::newton::sums::{Order, Places, Side, Sums, Visited};
+use crate::solver::newton::sums::{Order, Places, Side, Sums};
+use crate::solver::still::Visited;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::relative_gap;
 

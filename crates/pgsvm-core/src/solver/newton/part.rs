@@ -6,14 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, list, OutOfMemory};
+use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
-use crate::solver::newton::sums::{add, add_product, Order, Places, Sums, Visited};
+use crate::solver::newton::sums::{add, add_product, Order, Places, Sums};
+use crate::solver::still::{Numbers, Visited};
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]
@@ -22,16 +23,6 @@ pub(crate) struct HeadPass {
     /// The weights at which rows are looked at, the intercept last.
     w: Numbers,
     task: Task,
-}
-
-/// Weights, or sums of as many columns.
-#[derive(Serialize, Deserialize)]
-struct Numbers(#[serde(deserialize_with = "list")] Vec<f64>);
-
-impl Numbers {
-    fn of(numbers: &[f64]) -> Result<Self, OutOfMemory> {
-        copied(numbers).map(Self)
-    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,52 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, list, OutOfMemory};
+use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::newton::line::Line;
+use crate::solver::still::Visited;
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
-
-/// The terms of a head, as visits need them.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Visited {
-    /// By group id: -1, +1, or 0 for rows that take no part.
-    #[serde(deserialize_with = "list")]
-    pub(super) signs: Vec<i8>,
-    pub(super) c: f64,
-    pub(super) positive_weight: f64,
-    /// The constant behind a row's features.
-    pub(super) intercept: f64,
-}
-
-impl Visited {
-    /// The same once more.
-    pub(super) fn copied(&self) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            signs: copied(&self.signs)?,
-            ..*self
-        })
-    }
-
-    /// Whether a row that takes part is within the margin at these weights.
-    #[inline(always)]
-    pub(super) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
-        let y = f64::from(self.signs[row.group()]);
-        y != 0.0 && y * self.score::<K>(row, w) < 1.0
-    }
-
-    /// <w, x>, the intercept's constant behind the features.
-    #[inline(always)]
-    fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
-        let dense = row.dense();
-        let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
-        let constant = self.intercept * w[w.len() - 1];
-        score + f64::dot_sparse::<K>(row.sparse(), w) + constant
-    }
-}
 
 impl Visited {
     /// Adds a row to what is known of the way from `best` by `step`.

@@ -1,11 +1,13 @@
 //! A head by itself while Newton's method leads it.
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
+use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::newton::head::{Given, Newton, Value};
 use crate::solver::newton::pace::Costs;
 use crate::solver::single::head::Head;
+use crate::solver::still::Visited;
 
 impl<T: Real> Head<T> {
     /// What leads it, from where it is to begin.
@@ -32,6 +34,38 @@ impl<T: Real> Head<T> {
             w,
         };
         Newton::new(given, costs)
+    }
+
+    /// What is to be known of it to solve it by a bundle.
+    pub(in crate::solver) fn given(&self) -> Result<GivenHead, OutOfMemory> {
+        Ok(GivenHead {
+            visited: Visited {
+                signs: copied(&self.signs)?,
+                c: self.state.terms.c,
+                positive_weight: f64::from(self.state.terms.positive_weight),
+                intercept: self.iterate.intercept(),
+            },
+            tolerance: self.state.tolerance(),
+            max_passes: self.state.max_passes(),
+            length: self.iterate.len(),
+        })
+    }
+
+    /// A bundle has found these weights, and bounds; its dual variables are not kept.
+    pub(in crate::solver) fn take_found(&mut self, found: &FoundByPass, w: &[f64]) {
+        let pair = (found.primal, found.dual);
+        let ends = (true, found.arrived);
+        if self.state.take_certificate(pair, found.tally, ends) {
+            for (own, w) in self.best_w.iter_mut().zip(w) {
+                *own = T::of(*w);
+            }
+        }
+        if self.state.runs() && found.gives_up {
+            self.state.end_unfinished();
+        }
+        if !self.state.runs() {
+            self.end();
+        }
     }
 
     /// A pass over all rows has ended: its weights and dual variables are taken where they are the best pair so far. With

@@ -1,0 +1,68 @@
+//! What a pass is to sum up for one head, and the sums, whatever method solves it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::OutOfMemory;
+use crate::rows::row::Row;
+use crate::simd::{Isa, Level};
+use crate::solver::bundle::pass::{BundlePass, BundleSums};
+use crate::solver::newton::part::{HeadPass, HeadSums};
+
+/// What a pass is to sum up for a head.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum HeadScan {
+    Newton(Box<HeadPass>),
+    Bundle(Box<BundlePass>),
+}
+
+/// Sums over some of the rows.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum HeadFound {
+    Newton(Box<HeadSums>),
+    Bundle(Box<BundleSums>),
+}
+
+impl HeadScan {
+    pub(super) fn fits(&self, features: usize, groups: usize) -> bool {
+        match self {
+            Self::Newton(pass) => pass.fits(features, groups),
+            Self::Bundle(pass) => pass.fits(features, groups),
+        }
+    }
+
+    pub(super) fn begin(&self) -> Result<HeadFound, OutOfMemory> {
+        Ok(match self {
+            Self::Newton(pass) => HeadFound::Newton(Box::new(pass.begin()?)),
+            Self::Bundle(pass) => HeadFound::Bundle(Box::new(pass.begin()?)),
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn visit<K: Isa>(&self, sums: &mut HeadFound, row: &Row<'_>, block: u32) {
+        match (self, sums) {
+            (Self::Newton(pass), HeadFound::Newton(sums)) => pass.visit::<K>(sums, row, block),
+            (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
+            _ => {}
+        }
+    }
+}
+
+impl HeadFound {
+    pub(super) fn finish(&mut self, level: Level) {
+        if let Self::Newton(sums) = self {
+            sums.finish(level);
+        }
+    }
+
+    /// False where they are of another pass.
+    pub(super) fn join(&mut self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Newton(own), Self::Newton(more)) => own.join(more),
+            (Self::Bundle(own), Self::Bundle(more)) => {
+                own.join(more);
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! A head that is solved by a bundle, from pass to pass.
+
+use crate::base::memory::{copied, OutOfMemory, Room};
+use crate::base::zeros::zeros;
+use crate::rows::batch::Batch;
+use crate::rows::facts::Facts;
+use crate::simd::{Isa, Level, Work};
+use crate::solver::bundle::master::{Master, Solved};
+use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, MOST_CENTRES};
+use crate::solver::still::{Numbers, Visited};
+use crate::solver::sums::tally::Tally;
+use crate::task::report::relative_gap;
+
+/// The part of the rows that come in a pass, at first; and how many times as many where the gap has not fallen to a third.
+const FIRST_SHARE: f64 = 0.1;
+const GROWTH: f64 = 1.4;
+/// Of the room that is left what a pass may use: rows come by an estimate.
+const USED: f64 = 0.4;
+/// The known problem is solved to this part of what is left of the tolerance, and the sample's to this gap.
+const PART: f64 = 0.2;
+const SAMPLE_GAP: f64 = 5e-3;
+/// By what theta shrinks where more rows came than there was room for.
+const LESS: f64 = 0.5;
+/// Least ratio of the mean of a |x|^2 to kappa + 1, and what the number of rows adds: see `sim` in the docs of the solver.
+const FLOOR: f64 = 0.5;
+const FLOOR_OF_FEW: f64 = 4.0;
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Something is to be computed.
+    Solving,
+    /// A pass over all rows.
+    Pass,
+    Ended,
+}
+
+/// A head that is given.
+pub(crate) struct GivenHead {
+    pub(in crate::solver) visited: Visited,
+    pub(in crate::solver) tolerance: f64,
+    pub(in crate::solver) max_passes: u32,
+    pub(in crate::solver) length: usize,
+}
+
+/// How it goes.
+pub(crate) struct BundleHead {
+    visited: Visited,
+    tolerance: f64,
+    max_passes: u32,
+    rows: f64,
+    dense: usize,
+    mean_words: f64,
+    /// Words that rows may take which are held.
+    room: usize,
+    best: Vec<f64>,
+    newest: Vec<f64>,
+    /// The step of the pass before.
+    step: f64,
+    primal: f64,
+    dual: f64,
+    gap_before: f64,
+    centres: Vec<Centre>,
+    share: f64,
+    /// By what theta is multiplied.
+    less: f64,
+    stage: Stage,
+    passes: u32,
+    arrived: bool,
+    tally: Tally,
+    /// Rows that are held in the end.
+    held: u64,
+}
+
+enum Stage {
+    /// The sample is solved, as if all rows were like it.
+    Sample(Box<Master>),
+    Solving(Box<Master>),
+    /// A pass is wanted; the master is there from the first one on.
+    Waiting(Box<Master>),
+    Ended,
+}
+
+/// What a pass has found for a head, and whether it has ended.
+pub(crate) struct FoundByPass {
+    pub(crate) primal: f64,
+    pub(crate) dual: f64,
+    pub(crate) tally: Tally,
+    pub(crate) arrived: bool,
+    pub(crate) gives_up: bool,
+}
+
+impl BundleHead {
+    /// To be solved with room for so many words of rows; `sample`: some of the rows.
+    pub(crate) fn new(
+        given: GivenHead,
+        facts: &Facts,
+        sample: &[u32],
+        room: usize,
+        seed: u64,
+    ) -> Result<Self, OutOfMemory> {
+        let GivenHead {
+            visited,
+            tolerance,
+            max_passes,
+            length,
+        } = given;
+        let mut this = Self {
+            tolerance,
+            max_passes: max_passes.min(MOST_CENTRES as u32 - 1),
+            rows: facts.rows as f64,
+            dense: facts.dense,
+            mean_words: facts.mean_row_words.max(1) as f64,
+            room,
+            best: zeros(length)?,
+            newest: zeros(length)?,
+            step: 1.0,
+            primal: f64::INFINITY,
+            dual: 0.0,
+            gap_before: 1.0,
+            centres: Vec::new(),
+            share: FIRST_SHARE,
+            less: 1.0,
+            stage: Stage::Ended,
+            passes: 0,
+            arrived: false,
+            tally: Tally::EMPTY,
+            held: 0,
+            visited,
+        };
+        this.begin_sample(sample, seed)?;
+        Ok(this)
+    }
+
+    fn begin_sample(&mut self, sample: &[u32], seed: u64) -> Result<(), OutOfMemory> {
+        let count = Batch::new(sample, self.dense).count();
+        let own = self.visited.copied()?;
+        let part = Visited {
+            c: own.c * self.rows / count.max(1) as f64,
+            ..own
+        };
+        let mut master = self.master(count, &part, seed)?;
+        let mut within = Vec::new();
+        within.room(count)?.resize(count, 0);
+        master.take(sample, &within, &part)?;
+        master.begin(&self.best)?;
+        self.stage = Stage::Sample(Box::new(master));
+        Ok(())
+    }
+
+    fn master(&self, rows: usize, visited: &Visited, seed: u64) -> Result<Master, OutOfMemory> {
+        let length = self.best.len();
+        let floor = FLOOR_OF_FEW / (rows.max(1) as f64 / length as f64).sqrt();
+        Master::new(length, self.dense, visited, floor.max(FLOOR), seed)
+    }
+
+    pub(crate) fn due(&self) -> Due {
+        match self.stage {
+            Stage::Sample(_) | Stage::Solving(_) => Due::Solving,
+            Stage::Waiting(_) => Due::Pass,
+            Stage::Ended => Due::Ended,
+        }
+    }
+
+    /// The smallest relative gap known.
+    pub(crate) fn gap(&self) -> f64 {
+        relative_gap(self.primal, self.dual)
+    }
+
+    /// Rows that are held.
+    pub(crate) fn held(&self) -> u64 {
+        match &self.stage {
+            Stage::Solving(master) | Stage::Waiting(master) => master.held(),
+            Stage::Sample(_) | Stage::Ended => self.held,
+        }
+    }
+
+    /// The weights of the smallest primal.
+    pub(crate) fn best(&self) -> &[f64] {
+        &self.best
+    }
+
+    /// Goes on with what is to be computed. What it has found, once the last pass has been made the most of.
+    pub(crate) fn compute(&mut self, seed: u64) -> Result<Option<FoundByPass>, OutOfMemory> {
+        match std::mem::replace(&mut self.stage, Stage::Ended) {
+            Stage::Sample(mut master) => {
+                match master.step()? {
+                    Some(at) if at.ended || relative_gap(at.primal, at.dual) <= SAMPLE_GAP => {
+                        self.newest.copy_from_slice(master.w());
+                        let rows = (self.room as f64 / self.mean_words) as usize;
+                        let master = self.master(rows, &self.visited, seed)?;
+                        self.stage = Stage::Waiting(Box::new(master));
+                    }
+                    _ => self.stage = Stage::Sample(master),
+                }
+                Ok(None)
+            }
+            Stage::Solving(mut master) => match master.step()? {
+                Some(at) if at.ended || at.primal - at.dual <= self.wanted() => {
+                    Ok(Some(self.end_solving(master, at)))
+                }
+                _ => {
+                    self.stage = Stage::Solving(master);
+                    Ok(None)
+                }
+            },
+            other => {
+                self.stage = other;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The gap to which the known problem is solved.
+    fn wanted(&self) -> f64 {
+        PART * self.tolerance * self.primal
+    }
+
+    fn end_solving(&mut self, master: Box<Master>, at: Solved) -> FoundByPass {
+        self.newest.copy_from_slice(master.w());
+        self.held = master.held();
+        self.dual = self.dual.max(at.dual);
+        let gap = self.gap();
+        self.arrived = gap <= self.tolerance;
+        let gives_up = !self.arrived && self.passes >= self.max_passes;
+        if gap > self.gap_before / 3.0 {
+            self.share *= GROWTH;
+        }
+        self.gap_before = gap;
+        if !self.arrived && !gives_up {
+            self.stage = Stage::Waiting(master);
+        }
+        self.tally.support += at.support;
+        FoundByPass {
+            primal: self.primal,
+            dual: self.dual,
+            tally: self.tally,
+            arrived: self.arrived,
+            gives_up,
+        }
+    }
+
+    /// What the pass that comes is to sum up; `sample` tells how near the margin rows are.
+    pub(crate) fn pass(&self, sample: &[u32]) -> Result<BundlePass, OutOfMemory> {
+        let mut w = copied(&self.best)?;
+        if self.passes == 0 {
+            w.copy_from_slice(&self.newest);
+        } else {
+            for (w, newest) in w.iter_mut().zip(&self.newest) {
+                *w += self.step * (newest - *w);
+            }
+        }
+        let theta = self.less * self.theta(&w, sample)?;
+        let mut centres = Vec::new();
+        centres.room(self.centres.len() + 1)?;
+        for centre in &self.centres {
+            centres.push(Centre {
+                w: Numbers::of(&centre.w.0)?,
+                theta: centre.theta,
+            });
+        }
+        centres.push(Centre {
+            w: Numbers(w),
+            theta,
+        });
+        Ok(BundlePass {
+            visited: self.visited.copied()?,
+            best: Numbers::of(&self.best)?,
+            newest: Numbers::of(&self.newest)?,
+            centres,
+            room: self.room_left() as u64,
+        })
+    }
+
+    fn room_left(&self) -> usize {
+        match &self.stage {
+            Stage::Waiting(master) => self.room.saturating_sub(master.words()),
+            _ => 0,
+        }
+    }
+
+    /// How near the margin the wanted share of the rows is, at weights w: below 0 where none has room.
+    fn theta(&self, w: &[f64], sample: &[u32]) -> Result<f64, OutOfMemory> {
+        let fits = USED * self.room_left() as f64 / self.mean_words / self.rows.max(1.0);
+        let share = self.share.min(fits);
+        let mut away = Vec::new();
+        away.room(sample.len() / self.mean_words as usize + 1)?;
+        Level::best().run(Distances {
+            visited: &self.visited,
+            rows: Batch::new(sample, self.dense),
+            w,
+            away: &mut away,
+        })?;
+        let place = (share * away.len() as f64) as usize;
+        if place == 0 {
+            return Ok(-1.0);
+        }
+        let place = place.min(away.len()) - 1;
+        let (_, theta, _) = away.select_nth_unstable_by(place, f64::total_cmp);
+        Ok(*theta)
+    }
+
+    /// Takes what the pass has summed up over all rows.
+    pub(crate) fn take(&mut self, pass: BundlePass, sums: BundleSums) -> Result<(), OutOfMemory> {
+        self.passes += 1;
+        let stage = std::mem::replace(&mut self.stage, Stage::Ended);
+        let Stage::Waiting(mut master) = stage else {
+            self.stage = stage;
+            return Ok(());
+        };
+        self.go_along(&sums);
+        if sums.overflows {
+            self.less *= LESS;
+            self.stage = Stage::Waiting(master);
+            return Ok(());
+        }
+        master.take(&sums.words, &sums.within, &self.visited)?;
+        master.planes.push(sums.f.0, sums.b)?;
+        self.tally.support = sums.in_plane;
+        if let Some(centre) = pass.centres.into_iter().next_back() {
+            self.centres.room(1)?.push(centre);
+        }
+        master.begin(&self.best)?;
+        self.stage = Stage::Solving(master);
+        Ok(())
+    }
+
+    /// The best weights move along the line to the newest, where the primal is lowest.
+    fn go_along(&mut self, sums: &BundleSums) {
+        let mut own = [0.0; 3];
+        for (best, newest) in self.best.iter().zip(&self.newest) {
+            let s = newest - best;
+            own[0] += 0.5 * best * best;
+            own[1] += best * s;
+            own[2] += 0.5 * s * s;
+        }
+        let c = self.visited.c;
+        let found = sums.kinks.lowest(own, c);
+        for (best, newest) in self.best.iter_mut().zip(&self.newest) {
+            *best += found.step * (newest - *best);
+        }
+        let norm = own[0] + found.step * (own[1] + found.step * own[2]);
+        self.primal = norm + c * found.loss;
+        self.step = found.step.clamp(0.1, 1.0);
+        self.tally = Tally {
+            start_loss: found.loss,
+            correct: found.right,
+            rows: sums.rows,
+            ..Tally::EMPTY
+        };
+    }
+}
+
+/// Distances of rows from the margin.
+struct Distances<'a> {
+    visited: &'a Visited,
+    rows: Batch<'a>,
+    w: &'a [f64],
+    away: &'a mut Vec<f64>,
+}
+
+impl Work for Distances<'_> {
+    type Output = Result<(), OutOfMemory>;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Result<(), OutOfMemory> {
+        for row in self.rows {
+            let (y, _) = self.visited.side(&row);
+            if y != 0.0 {
+                let margin = y * self.visited.score::<K>(&row, self.w);
+                self.away.room(1)?.push((margin - 1.0).abs());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The primal along a line, exactly at the edges of bins: P(w_b + t s), 0 < t <= [`FARTHEST`], in one pass.
+//!
+//! Along the line the loss of a row is straight on one side of its kink and 0 on the other. Kinks are sorted into bins whose edges
+//! grow by the same factor each. Rows whose loss ends at their kink and those where it begins there are summed up from either end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{filled, list, OutOfMemory};
+
+/// The longest step, in lengths of s.
+const FARTHEST: f64 = 4.0;
+/// Bins for each halving of t, and halvings.
+const BINS: usize = 64;
+const HALVINGS: usize = 16;
+const LAST: usize = BINS * HALVINGS;
+
+/// Straight losses c (l + t e), summed up.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Straight(f64, f64);
+
+impl Straight {
+    fn add(&mut self, other: Self) {
+        self.0 += other.0;
+        self.1 += other.1;
+    }
+}
+
+/// Sums of a pass.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kinks {
+    throughout: Straight,
+    #[serde(deserialize_with = "list")]
+    ends: Vec<Straight>,
+    #[serde(deserialize_with = "list")]
+    begins: Vec<Straight>,
+    /// Rows on the right side at t = 0, and by bin how many more are at its end.
+    right: i64,
+    #[serde(deserialize_with = "list")]
+    turns: Vec<i64>,
+}
+
+/// The lowest point found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lowest {
+    pub(super) step: f64,
+    /// The losses there, times c and not yet C; and rows on the right side.
+    pub(super) loss: f64,
+    pub(super) right: u64,
+}
+
+/// Where bin number `bin` ends; bin 0 begins at 0.
+fn edge(bin: usize) -> f64 {
+    FARTHEST * ((bin as f64 - LAST as f64) / BINS as f64).exp2()
+}
+
+/// The bin of a place between 0 and [`FARTHEST`].
+fn bin_of(place: f64) -> usize {
+    let place = LAST as f64 + BINS as f64 * (place / FARTHEST).log2();
+    (place.ceil().max(0.0) as usize).min(LAST)
+}
+
+impl Kinks {
+    pub(super) fn new() -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            throughout: Straight::default(),
+            ends: filled(Straight::default(), LAST + 1)?,
+            begins: filled(Straight::default(), LAST + 1)?,
+            right: 0,
+            turns: filled(0, LAST + 1)?,
+        })
+    }
+
+    /// Adds a row of cost c whose margin is `at` at t = 0 and `at` + t `along` elsewhere.
+    #[inline(always)]
+    pub(super) fn add(&mut self, c: f64, at: f64, along: f64) {
+        let (l, e) = (1.0 - at, -along);
+        let (from, to) = (l > 0.0, l + FARTHEST * e > 0.0);
+        let own = Straight(c * l, c * e);
+        match (from, to) {
+            (true, true) => self.throughout.add(own),
+            (true, false) => self.ends[bin_of(l / -e)].add(own),
+            (false, true) => self.begins[bin_of(l / -e)].add(own),
+            (false, false) => {}
+        }
+        let (is_right, stays) = (at > 0.0, at + FARTHEST * along > 0.0);
+        self.right += i64::from(is_right);
+        if is_right != stays {
+            self.turns[bin_of(-at / along)] += i64::from(stays) - i64::from(is_right);
+        }
+    }
+
+    /// Adds what another one knows, of other rows.
+    pub(super) fn join(&mut self, more: &Self) {
+        self.throughout.add(more.throughout);
+        let bins = [
+            (&mut self.ends, &more.ends),
+            (&mut self.begins, &more.begins),
+        ];
+        for (own, more) in bins {
+            for (own, more) in own.iter_mut().zip(more) {
+                own.add(*more);
+            }
+        }
+        self.right += more.right;
+        for (own, more) in self.turns.iter_mut().zip(&more.turns) {
+            *own += more;
+        }
+    }
+
+    /// The edge where P is lowest, or t = 0; `own`: 1/2 |w_b|^2, <w_b, s> and 1/2 |s|^2, `c` what losses count.
+    pub(super) fn lowest(&self, own: [f64; 3], c: f64) -> Lowest {
+        let mut ending = Straight::default();
+        let mut beyond = [Straight::default(); LAST + 1];
+        for bin in (0..=LAST).rev() {
+            beyond[bin] = ending;
+            ending.add(self.ends[bin]);
+        }
+        let norm = |t: f64| own[0] + t * (own[1] + t * own[2]);
+        let mut all = self.throughout;
+        all.add(ending);
+        let mut best = Lowest {
+            step: 0.0,
+            loss: all.0,
+            right: self.right.max(0) as u64,
+        };
+        let mut value = norm(0.0) + c * all.0;
+        let (mut begun, mut right) = (Straight::default(), self.right);
+        for (bin, beyond) in beyond.iter().enumerate() {
+            begun.add(self.begins[bin]);
+            right += self.turns[bin];
+            let t = edge(bin);
+            let sums = [self.throughout, *beyond, begun];
+            let loss: f64 = sums.iter().map(|it| it.0 + t * it.1).sum();
+            let here = norm(t) + c * loss;
+            if here < value {
+                value = here;
+                best = Lowest {
+                    step: t,
+                    loss,
+                    right: right.max(0) as u64,
+                };
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::random::{Random, Stream};
+
+    #[test]
+    fn losses_at_the_lowest_edge_are_those_of_the_rows_there() {
+        for case in 0..30 {
+            let mut random = Random::new(case, Stream::Sample);
+            let size = 10f64.powi(case as i32 % 5 - 2);
+            let rows: Vec<[f64; 3]> = (0..300)
+                .map(|_| {
+                    [
+                        random.unit(),
+                        3.0 * random.unit() - 1.0,
+                        size * (random.unit() - 0.3),
+                    ]
+                })
+                .collect();
+            let (mut one, mut other) = (Kinks::new().unwrap(), Kinks::new().unwrap());
+            for (row, [c, at, along]) in rows.iter().enumerate() {
+                let half = if row % 3 == 0 { &mut one } else { &mut other };
+                half.add(*c, *at, *along);
+            }
+            one.join(&other);
+            let (own, c) = ([0.3, -0.4 * random.unit(), 0.5 * size], 0.2);
+            let found = one.lowest(own, c);
+            let loss = |t: f64| -> f64 {
+                rows.iter()
+                    .map(|[c, at, along]| c * (1.0 - at - t * along).max(0.0))
+                    .sum()
+            };
+            let value = |t: f64| own[0] + t * own[1] + t * t * own[2] + c * loss(t);
+            assert!((loss(found.step) - found.loss).abs() < 1e-9, "case {case}");
+            let right = rows
+                .iter()
+                .filter(|[_, at, along]| at + found.step * along > 0.0);
+            assert_eq!(right.count() as u64, found.right, "case {case}");
+            for t in (0..400).map(|place| f64::from(place) * 0.01) {
+                assert!(
+                    value(found.step) <= value(t) + 0.01 * value(0.0).abs(),
+                    "case {case} at {t}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Heads whose rows are gone over at weights that stand still, and what of theirs travels.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory};
+use crate::rows::row::Row;
+use crate::simd::{Isa, Real};
+
+/// The terms of a head, as visits need them.
+#[derive(Serialize, Deserialize)]
+pub(in crate::solver) struct Visited {
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    #[serde(deserialize_with = "list")]
+    pub(in crate::solver) signs: Vec<i8>,
+    pub(in crate::solver) c: f64,
+    pub(in crate::solver) positive_weight: f64,
+    /// The constant behind a row's features.
+    pub(in crate::solver) intercept: f64,
+}
+
+impl Visited {
+    /// The same once more.
+    pub(in crate::solver) fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            signs: copied(&self.signs)?,
+            ..*self
+        })
+    }
+
+    /// Whether a row that takes part is within the margin at these weights.
+    #[inline(always)]
+    pub(in crate::solver) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
+        let y = f64::from(self.signs[row.group()]);
+        y != 0.0 && y * self.score::<K>(row, w) < 1.0
+    }
+
+    /// <w, x>, the intercept's constant behind the features.
+    #[inline(always)]
+    pub(in crate::solver) fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
+        score::<K>(row, w, self.intercept)
+    }
+
+    /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
+    #[inline(always)]
+    pub(in crate::solver) fn side(&self, row: &Row<'_>) -> (f64, f64) {
+        let sign = self.signs[row.group()];
+        let weight = if sign > 0 { self.positive_weight } else { 1.0 };
+        (f64::from(sign), f64::from(row.cost()) * weight)
+    }
+}
+
+/// <w, x>, with the intercept's constant behind the features.
+#[inline(always)]
+pub(in crate::solver) fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
+    let dense = row.dense();
+    let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
+    score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
+}
+
+/// sum += by x, with the intercept's constant behind the features.
+#[inline(always)]
+pub(in crate::solver) fn add_row<K: Isa>(sum: &mut [f64], by: f64, row: &Row<'_>, intercept: f64) {
+    let dense = row.dense();
+    f64::add_dense::<K>(&mut sum[..dense.len()], by, dense);
+    f64::add_sparse::<K>(sum, by, row.sparse());
+    if let Some(last) = sum.last_mut() {
+        *last += by * intercept;
+    }
+}
+
+/// Weights, or sums of as many columns.
+#[derive(Serialize, Deserialize)]
+pub(in crate::solver) struct Numbers(
+    #[serde(deserialize_with = "list")] pub(in crate::solver) Vec<f64>,
+);
+
+impl Numbers {
+    pub(in crate::solver) fn of(numbers: &[f64]) -> Result<Self, OutOfMemory> {
+        copied(numbers).map(Self)
+    }
+}

@@ -1,0 +1,78 @@
+//! Heads that are each solved by a bundle; rows are scanned for all of them at once.
+
+use crate::base::memory::{OutOfMemory, Room};
+use crate::base::step::Step;
+use crate::rows::facts::Facts;
+use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
+use crate::solver::bundle::head::{BundleHead, Due};
+use crate::solver::Solver;
+
+/// The heads.
+pub(super) struct Bundles {
+    heads: Vec<BundleHead>,
+    seed: u64,
+}
+
+impl Bundles {
+    /// With room for so many words of rows that are held, together.
+    pub(super) fn new(
+        solver: &Solver<f64>,
+        heads: usize,
+        facts: &Facts,
+        sample: &[u32],
+        (room, seed): (usize, u64),
+    ) -> Result<Self, OutOfMemory> {
+        let mut all = Vec::new();
+        all.room(heads)?;
+        for head in 0..heads {
+            if let Some(given) = solver.given(head)? {
+                all.push(BundleHead::new(given, facts, sample, room / heads, seed)?);
+            }
+        }
+        Ok(Self { heads: all, seed })
+    }
+
+    /// Computes on; `Blocked` where a scan is wanted.
+    pub(super) fn step(&mut self, solver: &mut Solver<f64>) -> Result<Step, OutOfMemory> {
+        let place = self
+            .heads
+            .iter()
+            .position(|head| head.due() == Due::Solving);
+        let Some(place) = place else {
+            let waits = self.heads.iter().any(|head| head.due() == Due::Pass);
+            return Ok(if waits { Step::Blocked } else { Step::Done });
+        };
+        let head = &mut self.heads[place];
+        if let Some(found) = head.compute(self.seed)? {
+            solver.take_found(place, &found, head.best());
+        }
+        Ok(Step::Progress)
+    }
+
+    /// What the next pass is to sum up for the heads that have not ended.
+    pub(super) fn pass(&self, sample: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
+        let mut passes = Vec::new();
+        passes.room(self.heads.len())?;
+        for head in self.heads.iter().filter(|head| head.due() == Due::Pass) {
+            passes.push(HeadScan::Bundle(Box::new(head.pass(sample)?)));
+        }
+        Ok(passes)
+    }
+
+    /// Takes what that pass has summed up.
+    pub(super) fn take(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), OutOfMemory> {
+        let waiting = self.heads.iter_mut().filter(|head| head.due() == Due::Pass);
+        let told = pass.into_heads().into_iter().zip(sums.into_heads());
+        for (head, told) in waiting.zip(told) {
+            if let (HeadScan::Bundle(pass), HeadFound::Bundle(sums)) = told {
+                head.take(*pass, *sums)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that are held, over all heads.
+    pub(super) fn held(&self) -> u64 {
+        self.heads.iter().map(BundleHead::held).sum()
+    }
+}

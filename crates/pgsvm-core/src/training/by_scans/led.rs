@@ -1,0 +1,148 @@
+//! Heads that Newton's method leads, over a sample that is here and then by scans.
+
+use crate::base::memory::{OutOfMemory, Room};
+use crate::base::step::Step;
+use crate::rows::batch::Batch;
+use crate::rows::facts::Facts;
+use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
+use crate::simd::Level;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::schedule::led::Group;
+
+/// The heads, some of them at a time.
+pub(super) struct LedByScans {
+    group: Group,
+    facts: Facts,
+    /// By head of the group, the weights at which the last pass evaluated rows.
+    before: Vec<Option<Vec<f64>>>,
+    /// The pass over the sample that is under way, and up to which word.
+    sampling: Option<(ScanPass, ScanSums, usize)>,
+}
+
+impl LedByScans {
+    pub(super) fn new(
+        solver: &Solver<f64>,
+        facts: &Facts,
+        sample: &[u32],
+    ) -> Result<Self, TrainError> {
+        let mut this = Self {
+            group: Group::of_scans(solver, facts),
+            facts: *facts,
+            before: Vec::new(),
+            sampling: None,
+        };
+        this.next_heads(solver, sample)?;
+        Ok(this)
+    }
+
+    /// Begins with the heads that come next, where there are some.
+    fn next_heads(&mut self, solver: &Solver<f64>, sample: &[u32]) -> Result<bool, TrainError> {
+        if !self.group.next(solver)? {
+            return Ok(false);
+        }
+        let rows = Batch::new(sample, self.facts.dense).count();
+        match rows {
+            0 => self.group.begin_whole(),
+            rows => self
+                .group
+                .begin_sample(self.facts.rows as f64 / rows as f64),
+        }
+        self.forget_pass()?;
+        Ok(true)
+    }
+
+    fn forget_pass(&mut self) -> Result<(), OutOfMemory> {
+        self.before.clear();
+        let heads = self.group.led.len();
+        self.before.room(heads)?.resize_with(heads, || None);
+        Ok(())
+    }
+
+    /// Computes on; `Blocked` where a scan is wanted.
+    pub(super) fn step(
+        &mut self,
+        solver: &mut Solver<f64>,
+        sample: &[u32],
+        budget: usize,
+    ) -> Result<Step, TrainError> {
+        if let Some((pass, sums, at)) = self.sampling.take() {
+            return self.go_over_sample(solver, (sample, budget), pass, sums, at);
+        }
+        if self.group.between(solver, Level::best()).is_some() {
+            return Ok(Step::Progress);
+        }
+        match (self.group.visits(), self.group.samples()) {
+            (true, true) => {
+                let pass = ScanPass::of(self.pass()?);
+                let sums = pass.begin()?;
+                self.sampling = Some((pass, sums, 0));
+            }
+            (true, false) => return Ok(Step::Blocked),
+            (false, true) => {
+                self.group.begin_whole();
+                self.forget_pass()?;
+            }
+            (false, false) => {
+                if !self.next_heads(solver, sample)? {
+                    return Ok(Step::Done);
+                }
+            }
+        }
+        Ok(Step::Progress)
+    }
+
+    fn go_over_sample(
+        &mut self,
+        solver: &mut Solver<f64>,
+        (sample, budget): (&[u32], usize),
+        pass: ScanPass,
+        mut sums: ScanSums,
+        from: usize,
+    ) -> Result<Step, TrainError> {
+        let mut at = from;
+        for row in Batch::new(&sample[from..], self.facts.dense) {
+            if at - from >= budget {
+                break;
+            }
+            pass.add(&mut sums, &row);
+            at += row.values();
+        }
+        if at < sample.len() {
+            self.sampling = Some((pass, sums, at));
+            return Ok(Step::Progress);
+        }
+        sums.finish();
+        self.take(solver, pass, sums);
+        Ok(Step::Progress)
+    }
+
+    /// What the next pass is to sum up for the heads that take part in it.
+    pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
+        let mut heads = Vec::new();
+        heads.room(self.group.led.len())?;
+        for (led, before) in self.group.led.iter().zip(&self.before) {
+            if led.visits {
+                let pass = led.newton.pass(led.next, before.as_deref())?;
+                heads.push(HeadScan::Newton(Box::new(pass)));
+            }
+        }
+        Ok(heads)
+    }
+
+    /// Takes what that pass has summed up.
+    pub(super) fn take(&mut self, solver: &mut Solver<f64>, pass: ScanPass, sums: ScanSums) {
+        let visiting = self.group.led.iter_mut().zip(&mut self.before);
+        let visiting = visiting.filter(|(led, _)| led.visits);
+        let told = pass.into_heads().into_iter().zip(sums.into_heads());
+        for ((led, before), told) in visiting.zip(told) {
+            if let (HeadScan::Newton(pass), HeadFound::Newton(sums)) = told {
+                led.newton.take(*sums);
+                if let Some(w) = pass.evaluated() {
+                    *before = Some(w);
+                }
+            }
+        }
+        self.group.end_pass(solver, Level::best());
+    }
+}
