@@ -47,3 +47,14 @@ CREATE OR REPLACE AGGREGATE svm_internal.svm_scan(bytea, VARIADIC "any") (
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_internal.svm_scan(bytea, VARIADIC "any") IS 'part of svm_train with solver => ''scan''';
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_join(internal, bytea) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_join_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_scan_join(internal, bytea) IS 'part of svm_scan';
+CREATE OR REPLACE AGGREGATE svm_internal.svm_scan_join(part bytea) (
+    SFUNC = svm_internal.svm_scan_join,
+    STYPE = internal,
+    SSPACE = 100000,
+    FINALFUNC = svm_internal.svm_scan_serialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_internal.svm_scan_join(bytea) IS 'part of svm_scan: joins what scans of several parts have found';

@@ -4,6 +4,7 @@
 pub mod columns;
 pub mod job;
 pub mod pieces;
+mod parts;
 pub mod prepare;
 mod roles;
 pub mod source_columns;

@@ -38,6 +38,9 @@ pub struct Job {
     pub select: String,
     /// Whether its rows are those of a table, or of its partitions.
     pub in_table: bool,
+    /// The same of its partitions, one by one, where servers of theirs are to sum up what is theirs.
+    #[serde(deserialize_with = "list")]
+    pub parts: Vec<String>,
     /// What they hold.
     pub columns: Columns,
     /// How feature columns become features.

@@ -9,6 +9,7 @@ use crate::pg::query::{self, Planned};
 use crate::pg::types::type_name;
 use crate::planning::columns::{Columns, Wanted};
 use crate::planning::job::{Job, Role};
+use crate::planning::parts;
 use crate::planning::pieces::Cut;
 use crate::planning::roles;
 use crate::planning::source_columns::{self, Checked, LeftOut};
@@ -77,6 +78,10 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     let adds = continuing.is_some_and(|continuing| continuing.adds);
     let (list, columns) = wanted(request, &checked, adds.then_some(false)).list();
     let select = request.source.select(&list)?;
+    let parts = match request.terms.leader {
+        Leader::Scans => parts::selects(&request.source, &list)?,
+        _ => Vec::new(),
+    };
     let planned = query::plan(&select);
     let mut roles = roles::assign(&planned, &checked.features);
     if continuing.is_some() || request.warm_start.is_some() || request.kernel.is_some() {
@@ -87,6 +92,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     }
     let statement = Statement {
         select,
+        parts,
         columns,
         cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
     };
@@ -187,6 +193,7 @@ fn wanted<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -
 /// The SELECT of a training.
 struct Statement {
     select: String,
+    parts: Vec<String>,
     columns: Columns,
     /// Where helpers share it.
     cut: Option<Cut>,
@@ -202,6 +209,7 @@ fn job(
 ) -> Job {
     Job {
         select: statement.select,
+        parts: statement.parts,
         in_table: request.source.is_table(),
         columns: statement.columns,
         nulls: request.nulls,

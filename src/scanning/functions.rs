@@ -24,6 +24,27 @@ c_function!(
     aggregate::deserialize::<ScanState>
 );
 
+c_function!(
+    svm_scan_join_wrapper,
+    pg_finfo_svm_scan_join_wrapper,
+    join
+);
+
+/// `svm_scan_join(internal, bytea)`: what a scan of other rows has found.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with the arguments declared in SQL.
+unsafe fn join(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let state = aggregate::state::<ScanState>(fcinfo);
+        if let Some(found) = argument(fcinfo, 1).map(|datum| Varlena::open(datum)) {
+            state.join(found.payload()).or_raise();
+        }
+        aggregate::returned(state)
+    }
+}
+
 /// Arguments before the columns: the state, and what the scan is told.
 const BEFORE: usize = 2;
 

@@ -69,6 +69,14 @@ impl ScanState {
         }
     }
 
+    /// Joins what a scan of other rows has found, by its bytes.
+    pub(super) fn join(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match Self::read(bytes).map_err(|_| damaged())? {
+            Some(mut other) => self.merge(&mut other),
+            None => Err(damaged()),
+        }
+    }
+
     fn end(&mut self) -> Result<Option<Found>, OutOfMemory> {
         Ok(match take(&mut self.0) {
             Stage::New => None,

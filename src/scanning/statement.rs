@@ -13,7 +13,7 @@ use std::ffi::CString;
 /// Columns that a call has room for, beside what it is told.
 const MOST_COLUMNS: usize = 98;
 
-/// A scan over the rows of a job.
+/// A scan over the rows of a job; where it has parts, one over each, all of which are joined.
 pub struct Scan {
     text: CString,
 }
@@ -45,10 +45,19 @@ impl Scan {
             let comma = if at == 1 { "" } else { ", " };
             let _ = write!(names, "{comma}c{at}");
         }
-        let select = &job.select;
-        let text = format!(
-            "SELECT svm_internal.svm_scan($1, {names}) FROM ({select}\n) AS source ({names})"
-        );
+        let scan = |select: &String| {
+            format!(
+                "SELECT svm_internal.svm_scan($1, {names}) FROM ({select}\n) AS source ({names})"
+            )
+        };
+        let text = match job.parts.is_empty() {
+            true => scan(&job.select),
+            false => {
+                let all: Vec<_> = job.parts.iter().map(scan).collect();
+                let all = all.join(" UNION ALL ");
+                format!("SELECT svm_internal.svm_scan_join(part) FROM ({all}) AS parts (part)")
+            }
+        };
         Ok(Self {
             text: CString::new(text).map_err(|_| OutOfMemory { bytes: 0 })?,
         })

@@ -49,7 +49,7 @@ BEGIN
         END LOOP;
     END LOOP;
 END $$;
-SELECT c.name, s.solver, s.stop_reason, s.gap BETWEEN 0 AND 1e-3 AS certified, s.passes <= 12 AS soon, s.primal / n.primal BETWEEN 0.998 AND 1.002 AS same,
+SELECT c.name, s.solver, s.stop_reason, s.gap BETWEEN 0 AND 1e-3 AS certified, s.passes <= 30 AS soon, s.primal / n.primal BETWEEN 0.998 AND 1.002 AS same,
        s.dual <= n.primal * (1 + 1e-9) AS dual_below, abs(s.training_accuracy - n.training_accuracy) < 0.005 AS as_good
 FROM cases AS c JOIN svm_models AS s ON s.name = 'hinge_scan_' || c.name JOIN svm_models AS n ON n.name = 'hinge_stream_' || c.name ORDER BY c.name;
 SET pgsvm.cache_size = '1MB';

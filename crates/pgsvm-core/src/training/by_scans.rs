@@ -58,7 +58,7 @@ pub struct ScanTrainer {
 
 /// What solves the heads.
 enum ByScans {
-    Led(LedByScans),
+    Led(Box<LedByScans>),
     Bundles(Bundles),
 }
 
@@ -106,7 +106,9 @@ impl ScanTrainer {
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
         let room = (room_bytes / 4, problem.seed());
         let method = match problem.loss() {
-            Loss::SquaredHinge => ByScans::Led(LedByScans::new(&solver, &facts, &sample)?),
+            Loss::SquaredHinge => {
+                ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample)?))
+            },
             Loss::Hinge => {
                 let count = heads.specs.len();
                 ByScans::Bundles(Bundles::new(&solver, count, &facts, &sample, room)?)

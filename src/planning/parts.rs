@@ -1,0 +1,67 @@
+//! The partitions of a table, where some are foreign tables: each server sums up what is its own, at the same time as the others.
+//!
+//! PostgreSQL ships an aggregate over one foreign table to its server, but none over a table whose partitions are foreign.
+
+use crate::base::errors::Failure;
+use crate::request::source::Source;
+use pgrx::pg_sys;
+use pgsvm_core::memory::{gathered, Room};
+
+/// SELECTs of these expressions from the partitions that have rows; none where no partition is foreign, or where reading them by
+/// themselves is not what reading the table is: because of a policy of the table, or a right that the user has on it alone.
+pub fn selects(source: &Source, list: &[String]) -> Result<Vec<String>, Failure> {
+    let Source::Relation(table) = source else {
+        return Ok(Vec::new());
+    };
+    let leaves = leaves(*table)?;
+    let is_foreign = |leaf: &pg_sys::Oid| kind(*leaf) == pg_sys::RELKIND_FOREIGN_TABLE;
+    if leaves.len() < 2 || !leaves.iter().any(is_foreign) || is_guarded(*table) {
+        return Ok(Vec::new());
+    }
+    if !leaves.iter().all(|leaf| may_read(*leaf) && !is_guarded(*leaf)) {
+        return Ok(Vec::new());
+    }
+    let mut selects = Vec::new();
+    for leaf in leaves {
+        selects.room(1)?.push(Source::Relation(leaf).select(list)?);
+    }
+    Ok(selects)
+}
+
+/// The partitions that have rows themselves; none of a table that is not partitioned.
+fn leaves(table: pg_sys::Oid) -> Result<Vec<pg_sys::Oid>, Failure> {
+    if kind(table) != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return Ok(Vec::new());
+    }
+    // SAFETY: inside a transaction; the list is PostgreSQL's and only read. The locks are those of a query of the table.
+    let all = unsafe {
+        let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+        let list = pg_sys::find_all_inheritors(table, lock, core::ptr::null_mut());
+        crate::pg::list::oids(list)
+    };
+    let holds_rows = |oid: &pg_sys::Oid| kind(*oid) != pg_sys::RELKIND_PARTITIONED_TABLE;
+    Ok(gathered(all.filter(holds_rows))?)
+}
+
+fn kind(relation: pg_sys::Oid) -> u8 {
+    // SAFETY: a catalog look-up inside a transaction.
+    unsafe { pg_sys::get_rel_relkind(relation) as u8 }
+}
+
+/// Whether policies say who sees which rows.
+fn is_guarded(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a catalog look-up inside a transaction; nobody is told what it says.
+    unsafe {
+        pg_sys::check_enable_rls(relation, pg_sys::InvalidOid, true)
+            != pg_sys::CheckEnableRlsResult::RLS_NONE as i32
+    }
+}
+
+fn may_read(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a catalog look-up inside a transaction.
+    unsafe {
+        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        pg_sys::pg_class_aclcheck(relation, pg_sys::GetUserId(), select)
+            == pg_sys::AclResult::ACLCHECK_OK
+    }
+}
