@@ -3,8 +3,8 @@
 
 pub mod columns;
 pub mod job;
-pub mod pieces;
 mod parts;
+pub mod pieces;
 pub mod prepare;
 mod roles;
 pub mod source_columns;

@@ -3,9 +3,14 @@
 //! PostgreSQL ships an aggregate over one foreign table to its server, but none over a table whose partitions are foreign.
 
 use crate::base::errors::Failure;
+use crate::pg::select::{connected, Parameter, PreparedSelect};
 use crate::request::source::Source;
+use core::ffi::CStr;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, Room};
+use pgsvm_core::memory::Room;
+
+/// The partitions of a table that have none themselves.
+const LEAVES: &CStr = c"SELECT relid::oid::int8 FROM pg_catalog.pg_partition_tree($1::oid::pg_catalog.regclass) WHERE isleaf ORDER BY 1";
 
 /// SELECTs of these expressions from the partitions that have rows; none where no partition is foreign, or where reading them by
 /// themselves is not what reading the table is: because of a policy of the table, or a right that the user has on it alone.
@@ -18,7 +23,10 @@ pub fn selects(source: &Source, list: &[String]) -> Result<Vec<String>, Failure>
     if leaves.len() < 2 || !leaves.iter().any(is_foreign) || is_guarded(*table) {
         return Ok(Vec::new());
     }
-    if !leaves.iter().all(|leaf| may_read(*leaf) && !is_guarded(*leaf)) {
+    if !leaves
+        .iter()
+        .all(|leaf| may_read(*leaf) && !is_guarded(*leaf))
+    {
         return Ok(Vec::new());
     }
     let mut selects = Vec::new();
@@ -33,14 +41,18 @@ fn leaves(table: pg_sys::Oid) -> Result<Vec<pg_sys::Oid>, Failure> {
     if kind(table) != pg_sys::RELKIND_PARTITIONED_TABLE {
         return Ok(Vec::new());
     }
-    // SAFETY: inside a transaction; the list is PostgreSQL's and only read. The locks are those of a query of the table.
-    let all = unsafe {
-        let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-        let list = pg_sys::find_all_inheritors(table, lock, core::ptr::null_mut());
-        crate::pg::list::oids(list)
-    };
-    let holds_rows = |oid: &pg_sys::Oid| kind(*oid) != pg_sys::RELKIND_PARTITIONED_TABLE;
-    Ok(gathered(all.filter(holds_rows))?)
+    let mut leaves = Vec::new();
+    let mut memory = Ok(());
+    connected(|| {
+        let select = PreparedSelect::once(LEAVES, &[pg_sys::INT8OID]);
+        select.for_each(&[Parameter::Int8(table.to_u32().into())], |row| {
+            let leaf = row.int8(1).map(|oid| pg_sys::Oid::from(oid as u32));
+            memory = leaves.room(1).map(|leaves| leaves.extend(leaf));
+            memory.is_ok()
+        });
+    });
+    memory?;
+    Ok(leaves)
 }
 
 fn kind(relation: pg_sys::Oid) -> u8 {

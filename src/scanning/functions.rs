@@ -24,11 +24,7 @@ c_function!(
     aggregate::deserialize::<ScanState>
 );
 
-c_function!(
-    svm_scan_join_wrapper,
-    pg_finfo_svm_scan_join_wrapper,
-    join
-);
+c_function!(svm_scan_join_wrapper, pg_finfo_svm_scan_join_wrapper, join);
 
 /// `svm_scan_join(internal, bytea)`: what a scan of other rows has found.
 ///

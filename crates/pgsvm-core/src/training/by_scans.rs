@@ -108,7 +108,7 @@ impl ScanTrainer {
         let method = match problem.loss() {
             Loss::SquaredHinge => {
                 ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample)?))
-            },
+            }
             Loss::Hinge => {
                 let count = heads.specs.len();
                 ByScans::Bundles(Bundles::new(&solver, count, &facts, &sample, room)?)
