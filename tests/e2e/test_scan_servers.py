@@ -1,0 +1,107 @@
+"""A table whose partitions are on three servers: each sums up what is its own, by postgres_fdw, and the model is that of one
+server."""
+
+import time
+
+import psycopg
+import pytest
+
+from harness.server import Server, new_database
+from harness.sessions import model, one
+
+ROWS = """
+    SELECT i AS id, (hashint8extended(i, 1) & 1023) / 1024.0::float8 AS a, (hashint8extended(i, 2) & 1023) / 1024.0::float8 AS b,
+           (hashint8extended(i, 1) & 1023) + (hashint8extended(i, 2) & 1023) + (hashint8extended(i, 3) & 511) > 1280 AS y
+    FROM generate_series(%s, %s) AS i"""
+ROWS_A_SERVER = 8000
+
+
+@pytest.fixture(scope="module")
+def others(server):
+    """Two servers with a part of the rows each."""
+    servers = []
+    try:
+        for part in (1, 2):
+            other = Server(server.version, f"part{part}")
+            servers.append(other)
+            with other.connect(new_database(other, "rows")) as connection:
+                connection.execute("CREATE EXTENSION pgsvm")
+                first = part * ROWS_A_SERVER
+                connection.execute("CREATE TABLE part AS " + ROWS % (first + 1, first + ROWS_A_SERVER))
+                connection.execute("ANALYZE part")
+        yield servers
+        assert not [line for other in servers for line in other.complaints()]
+    finally:
+        for other in servers:
+            other.stop()
+
+
+@pytest.fixture(scope="module")
+def spread(server, database, others):
+    """The table over all three."""
+    with server.connect(database) as connection:
+        connection.execute("CREATE EXTENSION postgres_fdw")
+        connection.execute("CREATE TABLE spread (id int, a float8, b float8, y bool) PARTITION BY RANGE (id)")
+        connection.execute(f"CREATE TABLE here PARTITION OF spread FOR VALUES FROM (0) TO ({ROWS_A_SERVER + 1})")
+        connection.execute("INSERT INTO spread " + ROWS % (1, ROWS_A_SERVER))
+        for part, other in enumerate(others, start=1):
+            where = f"host '{other.socket_directory}', port '5432', dbname 'rows', extensions 'pgsvm', async_capable 'true'"
+            connection.execute(f"CREATE SERVER part{part} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({where})")
+            connection.execute(f"CREATE USER MAPPING FOR CURRENT_USER SERVER part{part} OPTIONS (user 'postgres')")
+            first, last = part * ROWS_A_SERVER + 1, (part + 1) * ROWS_A_SERVER + 1
+            connection.execute(
+                f"CREATE FOREIGN TABLE there{part} PARTITION OF spread FOR VALUES FROM ({first}) TO ({last})"
+                f" SERVER part{part} OPTIONS (table_name 'part')"
+            )
+        connection.execute("CREATE TABLE all_here AS " + ROWS % (1, 3 * ROWS_A_SERVER))
+    return database
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_three_servers_find_what_one_does(spread, connect, loss):
+    connection = connect()
+    for table in ["spread", "all_here"]:
+        connection.execute(f"SELECT svm_train('{table}', 'y', '{{a, b}}', '{table}', solver => 'scan', loss => '{loss}', tolerance => 1e-4)")
+    apart, together = model(connection, "spread"), model(connection, "all_here")
+    assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
+    assert 0 <= apart["gap"] <= 1e-4
+    assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
+    assert apart["passes"] <= together["passes"] + 1
+    # the certificate, recomputed
+    recomputed = one(connection, """
+        SELECT sum(greatest(0, 1 - (CASE WHEN y THEN 1 ELSE -1 END) * svm_decision('spread', s)) ^ %s) FROM all_here AS s
+        """, [2 if loss == "squared_hinge" else 1])
+    assert recomputed <= apart["primal"] * (1 + 1e-9)
+
+
+def test_what_is_summed_up_is_shipped(spread, connect):
+    scan = "SELECT svm_internal.svm_scan('\\x00', y, a, b) AS part FROM {}"
+    tables = ["here", "there1", "there2"]
+    query = "SELECT svm_internal.svm_scan_join(part) FROM (" + " UNION ALL ".join(map(scan.format, tables)) + ") AS parts"
+    plan = "\n".join(line for (line,) in connect().execute("EXPLAIN (VERBOSE, COSTS off) " + query))
+    assert plan.count("Async Foreign Scan") == 2, plan
+    assert plan.count("Relations: Aggregate on") == 2, plan
+
+
+def test_categories_of_rows_elsewhere_are_learned_here(spread, connect):
+    connection = connect()
+    for table in ["spread", "all_here"]:
+        query = f"SELECT a, (CASE WHEN b > 0.5 THEN ''red'' ELSE ''green'' END) AS colour, y FROM {table}"
+        connection.execute(f"SELECT svm_train_query('{query}', 'y', model => 'c_{table}', solver => 'scan', tolerance => 1e-6)")
+    apart, together = model(connection, "c_spread"), model(connection, "c_all_here")
+    assert abs(apart["primal"] - together["primal"]) <= 2e-6 * together["primal"]
+
+
+def test_a_server_that_is_down_is_an_error_at_once(spread, connect, others):
+    connection = connect()
+    others[1].control("-m", "immediate", "stop")
+    try:
+        asked = time.monotonic()
+        with pytest.raises(psycopg.Error):
+            connection.execute("SELECT svm_train('spread', 'y', '{a, b}', 'no', solver => 'scan')")
+        assert time.monotonic() - asked < 1.0
+        assert one(connection, "SELECT count(*) FROM svm_models WHERE name = 'no'") == 0
+    finally:
+        others[1].control("start")
+    connection.execute("SELECT svm_train('spread', 'y', '{a, b}', 'again', solver => 'scan')")
+    assert model(connection, "again")["rows_used"] == 3 * ROWS_A_SERVER
