@@ -43,7 +43,7 @@ pub(super) struct Taking {
 
 /// What takes the examples.
 enum Sink {
-    Survey { survey: Survey, failed: bool },
+    Survey { survey: Box<Survey>, failed: bool },
     Sum(Box<Summing>),
 }
 
@@ -101,7 +101,7 @@ impl Taking {
             } => (
                 RowDecoder::learning(&told.job, read)?,
                 Sink::Survey {
-                    survey: Survey::new(&reads, sample_bytes),
+                    survey: Box::new(Survey::new(&reads, sample_bytes)),
                     failed: false,
                 },
             ),
@@ -159,7 +159,7 @@ impl Taking {
     fn end(self: Box<Self>) -> Result<Found, OutOfMemory> {
         Ok(match self.sink {
             Sink::Survey { survey, failed } => {
-                Found::Learned(Box::new(Learned::of(self.decode, survey, failed)?))
+                Found::Learned(Box::new(Learned::of(self.decode, *survey, failed)?))
             }
             Sink::Sum(mut summing) => {
                 summing.sums.finish();

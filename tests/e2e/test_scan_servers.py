@@ -45,7 +45,9 @@ def spread(server, database, others):
         connection.execute(f"CREATE TABLE here PARTITION OF spread FOR VALUES FROM (0) TO ({ROWS_A_SERVER + 1})")
         connection.execute("INSERT INTO spread " + ROWS % (1, ROWS_A_SERVER))
         for part, other in enumerate(others, start=1):
-            where = f"host '{other.socket_directory}', port '5432', dbname 'rows', extensions 'pgsvm', async_capable 'true'"
+            where = (
+                f"host '{other.socket_directory}', port '5432', dbname 'rows', extensions 'pgsvm', async_capable 'true'"
+            )
             connection.execute(f"CREATE SERVER part{part} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({where})")
             connection.execute(f"CREATE USER MAPPING FOR CURRENT_USER SERVER part{part} OPTIONS (user 'postgres')")
             first, last = part * ROWS_A_SERVER + 1, (part + 1) * ROWS_A_SERVER + 1
@@ -61,23 +63,31 @@ def spread(server, database, others):
 def test_three_servers_find_what_one_does(spread, connect, loss):
     connection = connect()
     for table in ["spread", "all_here"]:
-        connection.execute(f"SELECT svm_train('{table}', 'y', '{{a, b}}', '{table}', solver => 'scan', loss => '{loss}', tolerance => 1e-4)")
+        connection.execute(
+            f"SELECT svm_train('{table}', 'y', '{{a, b}}', '{table}', solver => 'scan', loss => '{loss}', tolerance => 1e-4)"
+        )
     apart, together = model(connection, "spread"), model(connection, "all_here")
     assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
     assert 0 <= apart["gap"] <= 1e-4
     assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
     assert apart["passes"] <= together["passes"] + 1
     # the certificate, recomputed
-    recomputed = one(connection, """
+    recomputed = one(
+        connection,
+        """
         SELECT sum(greatest(0, 1 - (CASE WHEN y THEN 1 ELSE -1 END) * svm_decision('spread', s)) ^ %s) FROM all_here AS s
-        """, [2 if loss == "squared_hinge" else 1])
+        """,
+        [2 if loss == "squared_hinge" else 1],
+    )
     assert recomputed <= apart["primal"] * (1 + 1e-9)
 
 
 def test_what_is_summed_up_is_shipped(spread, connect):
     scan = "SELECT svm_internal.svm_scan('\\x00', y, a, b) AS part FROM {}"
     tables = ["here", "there1", "there2"]
-    query = "SELECT svm_internal.svm_scan_join(part) FROM (" + " UNION ALL ".join(map(scan.format, tables)) + ") AS parts"
+    query = (
+        "SELECT svm_internal.svm_scan_join(part) FROM (" + " UNION ALL ".join(map(scan.format, tables)) + ") AS parts"
+    )
     plan = "\n".join(line for (line,) in connect().execute("EXPLAIN (VERBOSE, COSTS off) " + query))
     assert plan.count("Async Foreign Scan") == 2, plan
     assert plan.count("Relations: Aggregate on") == 2, plan
@@ -87,7 +97,9 @@ def test_categories_of_rows_elsewhere_are_learned_here(spread, connect):
     connection = connect()
     for table in ["spread", "all_here"]:
         query = f"SELECT a, (CASE WHEN b > 0.5 THEN ''red'' ELSE ''green'' END) AS colour, y FROM {table}"
-        connection.execute(f"SELECT svm_train_query('{query}', 'y', model => 'c_{table}', solver => 'scan', tolerance => 1e-6)")
+        connection.execute(
+            f"SELECT svm_train_query('{query}', 'y', model => 'c_{table}', solver => 'scan', tolerance => 1e-6)"
+        )
     apart, together = model(connection, "c_spread"), model(connection, "c_all_here")
     assert abs(apart["primal"] - together["primal"]) <= 2e-6 * together["primal"]
 
