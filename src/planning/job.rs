@@ -218,6 +218,7 @@ impl Job {
             .with_timing(self.timing)
             .with_policy(terms.policy)
             .with_leader(terms.leader)
+            .with_cuts(terms.cuts)
             .with_free_intercept(terms.free_intercept)
             .with_inner_rounds(terms.inner_rounds)?
             .with_inner(terms.inner)?

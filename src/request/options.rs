@@ -25,6 +25,7 @@ pub(super) enum Solvers {
     Blocks,
     Block,
     InteriorPoint,
+    Ocas,
 }
 
 impl Solvers {
@@ -36,6 +37,7 @@ impl Solvers {
             Self::Blocks => Some("'block' or 'selective_block'"),
             Self::Block => Some("'block'"),
             Self::InteriorPoint => Some("'interior_point'"),
+            Self::Ocas => Some("'ocas'"),
         }
     }
 }
@@ -67,7 +69,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 32] = [
+static OPTIONS: [Entry; 33] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -213,6 +215,14 @@ static OPTIONS: [Entry; 32] = [
                 .map(|part| all.trace_tolerance = Some(part))
         },
     ),
+    entry("lambda", Solvers::Ocas, Of::Training, |all, it| {
+        let part = if it.value.as_f64() == Some(1.0) {
+            Ok(1.0)
+        } else {
+            it.share(0.1)
+        };
+        part.map(|part| all.lambda = Some(part))
+    }),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
     }),
@@ -288,6 +298,7 @@ pub(super) struct Choices {
     pub(super) machines: Option<usize>,
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
+    pub(super) lambda: Option<f64>,
 }
 
 impl Choices {

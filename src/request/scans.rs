@@ -12,10 +12,11 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     }
     let (plan, terms) = (&request.plan, &request.terms);
     let refused = |what: &str| {
-        Err(
-            invalid(format!("solver 'scan' keeps nothing of a row, and {what}"))
-                .hint("solver => 'stream'"),
-        )
+        let solver = terms.solver();
+        Err(invalid(format!(
+            "solver '{solver}' keeps nothing of a row, and {what}"
+        ))
+        .hint("solver => 'stream'"))
     };
     if request.key.is_some() {
         return refused("a key wants its dual variable");

@@ -6,7 +6,7 @@ use crate::request::options::{Choices, InnerWord, InterceptWord};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
-    Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
+    Cuts, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,12 @@ const LOSSES: [(&str, Loss); 2] = [
 /// The word for PSVM.
 pub(super) const INTERIOR_POINT: &str = "interior_point";
 
-/// The word for training by scans.
+/// The words for training by scans.
 pub(super) const SCAN: &str = "scan";
+pub(super) const OCAS: &str = "ocas";
+const CUTTING_PLANE: &str = "cutting_plane";
+/// How far from the best weights to the newest OCAS makes a plane, where nothing is said: the paper's.
+const LAMBDA: f64 = 0.1;
 
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +43,8 @@ pub struct Terms {
     pub seed: u64,
     pub policy: Policy,
     pub leader: Leader,
+    /// Which planes training by scans makes.
+    pub cuts: Cuts,
     /// Whether the intercept's weight is left out of the norm.
     pub free_intercept: bool,
     /// Whether interior points on a factor of the kernel matrix solve it.
@@ -67,8 +73,17 @@ impl Terms {
             _ if self.interior_point => INTERIOR_POINT,
             (Policy::Cached, Leader::Auto) => "auto",
             (Policy::Cached, Leader::Newton) => "newton",
-            (Policy::Cached, Leader::Scans) => SCAN,
+            (Policy::Cached, Leader::Scans) => self.by_scans(),
             _ => self.solver_taken(false),
+        }
+    }
+
+    /// The word for how it is trained by scans.
+    fn by_scans(&self) -> &'static str {
+        match self.cuts {
+            Cuts::BesideHeld => SCAN,
+            Cuts::Ocas(_) => OCAS,
+            Cuts::Newest => CUTTING_PLANE,
         }
     }
 
@@ -85,7 +100,7 @@ impl Terms {
     pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
             _ if self.interior_point => INTERIOR_POINT,
-            _ if self.leader == Leader::Scans => SCAN,
+            _ if self.leader == Leader::Scans => self.by_scans(),
             _ if newton => "newton",
             Policy::Cached | Policy::Paper => "stream",
             Policy::Block => "block",
@@ -100,7 +115,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
     let solver = given.solver.as_deref().unwrap_or("auto");
     let loss = match (&given.loss, choices.inner) {
         (None, Some(InnerWord::Pegasos)) => Loss::Hinge,
-        (None, _) if solver == INTERIOR_POINT => Loss::Hinge,
+        (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => Loss::Hinge,
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
     Ok(Terms {
@@ -111,6 +126,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         seed: given.seed.unwrap_or(0) as u32 as u64,
         policy: choices.policy_of(solver)?,
         leader: choices.leader_of(solver, loss)?,
+        cuts: choices.cuts_of(solver),
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         interior_point: solver == INTERIOR_POINT,
         proximal: choices.proximal,
@@ -172,6 +188,8 @@ impl Choices {
             ("selective_block", Policy::SelectiveBlock),
             ("newton", Policy::Cached),
             (SCAN, Policy::Cached),
+            (OCAS, Policy::Cached),
+            (CUTTING_PLANE, Policy::Cached),
             (INTERIOR_POINT, Policy::Cached),
         ];
         let policy = word("solver", solver, &known)?;
@@ -203,13 +221,26 @@ impl Choices {
                 "solver 'interior_point' minimizes the hinge loss only",
             )
             .hint("loss => 'hinge'")),
-            SCAN => Ok(Leader::Scans),
+            OCAS | CUTTING_PLANE if loss != Loss::Hinge => Err(invalid(format!(
+                "solver '{solver}' minimizes the hinge loss only"
+            ))
+            .hint("loss => 'hinge', or solver => 'scan'")),
+            SCAN | OCAS | CUTTING_PLANE => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
             }
             "auto" => Ok(Leader::Auto),
             _ => Ok(Leader::Nobody),
+        }
+    }
+
+    /// Which planes a training by scans makes.
+    fn cuts_of(&self, solver: &str) -> Cuts {
+        match solver {
+            OCAS => Cuts::Ocas(self.lambda.unwrap_or(LAMBDA)),
+            CUTTING_PLANE => Cuts::Newest,
+            _ => Cuts::BesideHeld,
         }
     }
 

@@ -24,10 +24,11 @@ impl Scan {
     /// # Errors
     /// Rows that may be others when they are read once more; too many columns.
     pub fn new(job: &Job, planned: &Planned) -> Result<Self, Failure> {
+        let solver = job.terms.solver();
         if !planned.repeats {
             return Err(Failure::new(
                 Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-                "solver 'scan' reads its rows again and again, and these may be others each time",
+                format!("solver '{solver}' reads its rows again and again, and these may be others each time"),
             )
             .detail("The source calls a volatile function, locks its rows, or changes something.")
             .hint("Store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once"));
@@ -36,7 +37,7 @@ impl Scan {
         if count > MOST_COLUMNS {
             return Err(Failure::new(
                 Code::ERRCODE_TOO_MANY_COLUMNS,
-                format!("solver 'scan' reads {MOST_COLUMNS} columns at most, and here are {count}"),
+                format!("solver '{solver}' reads {MOST_COLUMNS} columns at most, and here are {count}"),
             )
             .hint("Put numbers into one array column: svm_train_query('SELECT label, ARRAY[x1, x2, …] AS x FROM …', 'label', solver => 'scan', …)"));
         }

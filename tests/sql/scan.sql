@@ -58,6 +58,12 @@ RESET pgsvm.cache_size;
 SELECT name, stop_reason, gap BETWEEN 0 AND 1e-3 AS certified FROM svm_models WHERE name = 'little';
 SELECT max(cache_rows) BETWEEN 1 AND 20000 AS some_held FROM svm_training_log('little');
 
+-- OCAS and cutting planes as published.
+SELECT svm_train('points', 'side', '{metres, tilt}', 'ocas', solver => 'ocas', c => 0.001), svm_train('points', 'side', '{metres, tilt}', 'ocas_1', solver => 'ocas', c => 0.001, options => '{"lambda": 1}'),
+       svm_train('points', 'side', '{metres, tilt}', 'planes', solver => 'cutting_plane', c => 0.001), svm_train('points', 'side', '{metres, tilt}', 'held', solver => 'scan', loss => 'hinge', c => 0.001);
+SELECT m.name, m.solver, m.loss, m.stop_reason, m.gap BETWEEN 0 AND 1e-3 AS certified, m.primal / h.primal BETWEEN 0.998 AND 1.002 AS same, m.options
+FROM svm_models AS m, svm_models AS h WHERE m.name IN ('ocas', 'ocas_1', 'planes', 'held') AND h.name = 'held' ORDER BY 1;
+
 -- Several classes in one scan each; what happened when.
 SELECT svm_train('points', 'kind', '{metres, tilt, both}', 'kinds', solver => 'scan');
 SELECT name, classes, stop_reason, gap <= 1e-3 AS certified, passes <= 12 AS soon FROM svm_models WHERE name = 'kinds';
@@ -87,6 +93,10 @@ SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options =
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', kernel => 'rbf');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge', options => '{"intercept": "free"}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', loss => 'squared_hinge');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"lambda": 0.5}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', options => '{"lambda": 0}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'cutting_plane', key => 'id');
 SELECT svm_train_query('SELECT metres + random() AS metres, side FROM points', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query('SELECT metres, side FROM points FOR UPDATE', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query(format('SELECT side, %s FROM points', string_agg(format('metres * %s AS x%s', n, n), ', ')), 'side', model => 'no', solver => 'scan') FROM generate_series(1, 98) AS n;

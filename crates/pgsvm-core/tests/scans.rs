@@ -7,8 +7,8 @@ use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, HeadSpec, Leader, Loss, Plan, Problem, ReaderJob, RowForm, Scale, ScanPass, ScanSums,
-    ScanTrainer, Step, StopReason, Survey, TrainerReport,
+    Balance, Cuts, HeadSpec, Leader, Loss, Plan, Problem, ReaderJob, RowForm, Scale, ScanPass,
+    ScanSums, ScanTrainer, Step, StopReason, Survey, TrainerReport,
 };
 use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
@@ -345,6 +345,35 @@ fn the_hinge_arrives_where_kept_rows_do_with_whatever_room() {
                     );
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn planes_alone_arrive_too_and_a_line_search_saves_scans() {
+    for (at, examples) in [clouds(3000, 8, 1.5, 1), words(2000, 30, 0, 2)]
+        .iter()
+        .enumerate()
+    {
+        for c in [0.01, 0.1] {
+            let problem = hinge(c, 1e-3);
+            let expected = kept(&problem, examples, Scale::Standard);
+            let parts = Parts::by_turns(examples, 2);
+            let scans = [Cuts::Ocas(0.1), Cuts::Newest].map(|cuts| {
+                let found = by_scans(&problem.with_cuts(cuts), &parts, Scale::Standard, 20_000);
+                let head = found.report.heads[0];
+                let place = format!("set {at}, C {c}, {cuts:?}: {head:?}");
+                assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
+                assert!(
+                    (head.certificate.primal / expected - 1.0).abs() < 1.1e-3,
+                    "{place}"
+                );
+                assert!(head.certificate.dual <= expected * (1.0 + 1e-9), "{place}");
+                found.report.passes
+            });
+            eprintln!("set {at}, C {c}: {scans:?}");
+            // two scans a step with a line search, one without
+            assert!(scans[0] / 2 < scans[1], "set {at}, C {c}: {scans:?}");
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::newton::sums::Order;
 use crate::solver::{Heads, Solver};
+use crate::task::problem::Cuts;
 
 /// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
 pub(crate) const BLOCK: usize = 16;
@@ -158,9 +159,9 @@ impl<T: Real> Solver<T> {
     }
 
     /// A head to be solved by a bundle.
-    pub(crate) fn given(&self, head: usize) -> Result<Option<GivenHead>, OutOfMemory> {
+    pub(crate) fn given(&self, head: usize, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
         match &self.heads {
-            Heads::Apart(singles) => singles.heads[head].given().map(Some),
+            Heads::Apart(singles) => singles.heads[head].given(cuts).map(Some),
             Heads::Together(_) => Ok(None),
         }
     }

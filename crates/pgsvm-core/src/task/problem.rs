@@ -139,6 +139,18 @@ pub enum Leader {
     Nobody,
 }
 
+/// Which planes stand for rows in a training by scans with the hinge.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Cuts {
+    /// Those of the rows that are not held.
+    BesideHeld,
+    /// Those of all rows, at a point between the best weights and the newest, lambda of the way: OCAS as published (Franc and
+    /// Sonnenburg, ICML 2008, Algorithm 1).
+    Ocas(f64),
+    /// Those of all rows at the newest weights, without a look along the line: the cutting plane algorithm that it is compared with.
+    Newest,
+}
+
 /// A checked training problem. See the crate's head for the objective.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
@@ -159,6 +171,7 @@ pub struct Problem {
     stop: StopRule,
     leader: Leader,
     free_intercept: bool,
+    cuts: Cuts,
 }
 
 /// Why a parameter was refused.
@@ -229,6 +242,7 @@ impl Problem {
             stop: StopRule::Gap,
             leader: Leader::Nobody,
             free_intercept: false,
+            cuts: Cuts::BesideHeld,
         })
     }
 
@@ -337,6 +351,17 @@ impl Problem {
     pub fn with_leader(mut self, leader: Leader) -> Self {
         self.leader = leader;
         self
+    }
+
+    /// Which planes a training by scans makes.
+    pub fn with_cuts(mut self, cuts: Cuts) -> Self {
+        self.cuts = cuts;
+        self
+    }
+
+    /// Which planes a training by scans makes.
+    pub fn cuts(&self) -> Cuts {
+        self.cuts
     }
 
     /// Leaves the intercept's weight out of the norm, which only Newton's method can: [`Leader::Newton`] is to be chosen too.

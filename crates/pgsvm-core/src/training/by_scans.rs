@@ -104,14 +104,13 @@ impl ScanTrainer {
         let nowhere = Facts { rows: 0, ..facts };
         let problem = problem.with_leader(Leader::Scans);
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
-        let room = (room_bytes / 4, problem.seed());
+        let room = room_bytes / 4;
         let method = match problem.loss() {
             Loss::SquaredHinge => {
                 ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample)?))
             }
             Loss::Hinge => {
-                let count = heads.specs.len();
-                ByScans::Bundles(Bundles::new(&solver, count, &facts, &sample, room)?)
+                ByScans::Bundles(Bundles::new(&solver, &facts, &sample, room, &problem)?)
             }
         };
         Ok(Self {

@@ -9,6 +9,7 @@ use crate::solver::bundle::master::{Master, Solved};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, MOST_CENTRES};
 use crate::solver::still::{Numbers, Visited};
 use crate::solver::sums::tally::Tally;
+use crate::task::problem::Cuts;
 use crate::task::report::relative_gap;
 
 /// The part of the rows that come in a pass, at first; and how many times as many where the gap has not fallen to a third.
@@ -41,11 +42,15 @@ pub(crate) struct GivenHead {
     pub(in crate::solver) tolerance: f64,
     pub(in crate::solver) max_passes: u32,
     pub(in crate::solver) length: usize,
+    pub(in crate::solver) cuts: Cuts,
 }
 
 /// How it goes.
 pub(crate) struct BundleHead {
     visited: Visited,
+    cuts: Cuts,
+    /// Of OCAS, whether the next pass looks along the line, before the one that makes a plane.
+    looks: bool,
     tolerance: f64,
     max_passes: u32,
     rows: f64,
@@ -68,7 +73,8 @@ pub(crate) struct BundleHead {
     passes: u32,
     arrived: bool,
     tally: Tally,
-    /// Rows that are held in the end.
+    /// Rows in the newest plane, and those that are held in the end.
+    in_plane: u64,
     held: u64,
 }
 
@@ -104,10 +110,16 @@ impl BundleHead {
             tolerance,
             max_passes,
             length,
+            cuts,
         } = given;
         let mut this = Self {
             tolerance,
-            max_passes: max_passes.min(MOST_CENTRES as u32 - 1),
+            max_passes: match cuts {
+                Cuts::BesideHeld => max_passes.min(MOST_CENTRES as u32 - 1),
+                Cuts::Ocas(_) | Cuts::Newest => max_passes,
+            },
+            cuts,
+            looks: false,
             rows: facts.rows as f64,
             dense: facts.dense,
             mean_words: facts.mean_row_words.max(1) as f64,
@@ -125,10 +137,17 @@ impl BundleHead {
             passes: 0,
             arrived: false,
             tally: Tally::EMPTY,
+            in_plane: 0,
             held: 0,
             visited,
         };
-        this.begin_sample(sample, seed)?;
+        match this.cuts {
+            Cuts::BesideHeld => this.begin_sample(sample, seed)?,
+            Cuts::Ocas(_) | Cuts::Newest => {
+                let master = this.master(0, &this.visited, seed)?;
+                this.stage = Stage::Waiting(Box::new(master));
+            }
+        }
         Ok(this)
     }
 
@@ -143,7 +162,7 @@ impl BundleHead {
         let mut within = Vec::new();
         within.room(count)?.resize(count, 0);
         master.take(sample, &within, &part)?;
-        master.begin(&self.best)?;
+        master.begin(&self.best, 0.0)?;
         self.stage = Stage::Sample(Box::new(master));
         Ok(())
     }
@@ -226,11 +245,12 @@ impl BundleHead {
         if gap > self.gap_before / 3.0 {
             self.share *= GROWTH;
         }
+        self.looks = matches!(self.cuts, Cuts::Ocas(_)) && !self.looks;
         self.gap_before = gap;
         if !self.arrived && !gives_up {
             self.stage = Stage::Waiting(master);
         }
-        self.tally.support += at.support;
+        self.tally.support = self.in_plane + at.support;
         FoundByPass {
             primal: self.primal,
             dual: self.dual,
@@ -243,14 +263,18 @@ impl BundleHead {
     /// What the pass that comes is to sum up; `sample` tells how near the margin rows are.
     pub(crate) fn pass(&self, sample: &[u32]) -> Result<BundlePass, OutOfMemory> {
         let mut w = copied(&self.best)?;
-        if self.passes == 0 {
-            w.copy_from_slice(&self.newest);
-        } else {
-            for (w, newest) in w.iter_mut().zip(&self.newest) {
-                *w += self.step * (newest - *w);
-            }
+        let along = match self.cuts {
+            Cuts::BesideHeld if self.passes > 0 => self.step,
+            Cuts::BesideHeld | Cuts::Newest => 1.0,
+            Cuts::Ocas(lambda) => lambda,
+        };
+        for (w, newest) in w.iter_mut().zip(&self.newest) {
+            *w += along * (newest - *w);
         }
-        let theta = self.less * self.theta(&w, sample)?;
+        let theta = match self.cuts {
+            Cuts::BesideHeld => self.less * self.theta(&w, sample)?,
+            Cuts::Ocas(_) | Cuts::Newest => -1.0,
+        };
         let mut centres = Vec::new();
         centres.room(self.centres.len() + 1)?;
         for centre in &self.centres {
@@ -269,6 +293,7 @@ impl BundleHead {
             newest: Numbers::of(&self.newest)?,
             centres,
             room: self.room_left() as u64,
+            sorts: !self.looks,
         })
     }
 
@@ -308,7 +333,13 @@ impl BundleHead {
             self.stage = stage;
             return Ok(());
         };
-        self.go_along(&sums);
+        let is_plane_alone = matches!(self.cuts, Cuts::Ocas(_)) && !self.looks && self.passes > 1;
+        if !is_plane_alone {
+            self.go_along(&sums);
+        }
+        if self.looks {
+            return self.begin_solving(master);
+        }
         if sums.overflows {
             self.less *= LESS;
             self.stage = Stage::Waiting(master);
@@ -316,11 +347,16 @@ impl BundleHead {
         }
         master.take(&sums.words, &sums.within, &self.visited)?;
         master.planes.push(sums.f.0, sums.b)?;
-        self.tally.support = sums.in_plane;
-        if let Some(centre) = pass.centres.into_iter().next_back() {
-            self.centres.room(1)?.push(centre);
+        self.in_plane = sums.in_plane;
+        match pass.centres.into_iter().next_back() {
+            Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(centre),
+            _ => master.planes.forget(),
         }
-        master.begin(&self.best)?;
+        self.begin_solving(master)
+    }
+
+    fn begin_solving(&mut self, mut master: Box<Master>) -> Result<(), OutOfMemory> {
+        master.begin(&self.best, self.wanted())?;
         self.stage = Stage::Solving(master);
         Ok(())
     }
@@ -335,12 +371,19 @@ impl BundleHead {
             own[2] += 0.5 * s * s;
         }
         let c = self.visited.c;
-        let found = sums.kinks.lowest(own, c);
+        let found = match self.cuts {
+            Cuts::Newest => sums.kinks.at_newest(),
+            Cuts::BesideHeld | Cuts::Ocas(_) => sums.kinks.lowest(own, c),
+        };
+        let norm = own[0] + found.step * (own[1] + found.step * own[2]);
+        let primal = norm + c * found.loss;
+        if primal > self.primal {
+            return;
+        }
         for (best, newest) in self.best.iter_mut().zip(&self.newest) {
             *best += found.step * (newest - *best);
         }
-        let norm = own[0] + found.step * (own[1] + found.step * own[2]);
-        self.primal = norm + c * found.loss;
+        self.primal = primal;
         self.step = found.step.clamp(0.1, 1.0);
         self.tally = Tally {
             start_loss: found.loss,

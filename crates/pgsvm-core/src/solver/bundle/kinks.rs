@@ -13,6 +13,8 @@ const FARTHEST: f64 = 4.0;
 const BINS: usize = 64;
 const HALVINGS: usize = 16;
 const LAST: usize = BINS * HALVINGS;
+/// The bin that ends at t = 1.
+const NEWEST: usize = LAST - 2 * BINS;
 
 /// Straight losses c (l + t e), summed up.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -109,39 +111,55 @@ impl Kinks {
 
     /// The edge where P is lowest, or t = 0; `own`: 1/2 |w_b|^2, <w_b, s> and 1/2 |s|^2, `c` what losses count.
     pub(super) fn lowest(&self, own: [f64; 3], c: f64) -> Lowest {
+        let value = |it: &Lowest| own[0] + it.step * (own[1] + it.step * own[2]) + c * it.loss;
+        let mut best = self.at_best();
+        self.walk(|_, edge| {
+            if value(&edge) < value(&best) {
+                best = edge;
+            }
+        });
+        best
+    }
+
+    /// At t = 1.
+    pub(super) fn at_newest(&self) -> Lowest {
+        let mut found = self.at_best();
+        self.walk(|bin, edge| {
+            if bin == NEWEST {
+                found = edge;
+            }
+        });
+        found
+    }
+
+    /// At t = 0.
+    fn at_best(&self) -> Lowest {
+        let ends = self.ends.iter().map(|it| it.0).sum::<f64>();
+        Lowest {
+            step: 0.0,
+            loss: self.throughout.0 + ends,
+            right: self.right.max(0) as u64,
+        }
+    }
+
+    /// From edge to edge.
+    fn walk(&self, mut visit: impl FnMut(usize, Lowest)) {
         let mut ending = Straight::default();
         let mut beyond = [Straight::default(); LAST + 1];
         for bin in (0..=LAST).rev() {
             beyond[bin] = ending;
             ending.add(self.ends[bin]);
         }
-        let norm = |t: f64| own[0] + t * (own[1] + t * own[2]);
-        let mut all = self.throughout;
-        all.add(ending);
-        let mut best = Lowest {
-            step: 0.0,
-            loss: all.0,
-            right: self.right.max(0) as u64,
-        };
-        let mut value = norm(0.0) + c * all.0;
         let (mut begun, mut right) = (Straight::default(), self.right);
         for (bin, beyond) in beyond.iter().enumerate() {
             begun.add(self.begins[bin]);
             right += self.turns[bin];
-            let t = edge(bin);
+            let step = edge(bin);
             let sums = [self.throughout, *beyond, begun];
-            let loss: f64 = sums.iter().map(|it| it.0 + t * it.1).sum();
-            let here = norm(t) + c * loss;
-            if here < value {
-                value = here;
-                best = Lowest {
-                    step: t,
-                    loss,
-                    right: right.max(0) as u64,
-                };
-            }
+            let loss = sums.iter().map(|it| it.0 + step * it.1).sum();
+            let right = right.max(0) as u64;
+            visit(bin, Lowest { step, loss, right });
         }
-        best
     }
 }
 
@@ -172,6 +190,7 @@ mod tests {
             one.join(&other);
             let (own, c) = ([0.3, -0.4 * random.unit(), 0.5 * size], 0.2);
             let found = one.lowest(own, c);
+            assert_eq!(one.at_newest().step, 1.0);
             let loss = |t: f64| -> f64 {
                 rows.iter()
                     .map(|[c, at, along]| c * (1.0 - at - t * along).max(0.0))

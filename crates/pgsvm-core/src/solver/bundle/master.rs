@@ -17,6 +17,8 @@ use crate::solver::still::{add_row, score, Visited};
 /// Passes over the rows that are held, for one solution; and between two looks at how far it is.
 const MOST_PASSES: u32 = 400;
 const PASSES_A_LOOK: u32 = 4;
+/// Planes are solved to this part of the gap that is wanted.
+const PLANES_PART: f64 = 0.1;
 /// Rows between two looks for interrupts.
 const ROWS: usize = 4096;
 
@@ -38,6 +40,8 @@ pub(super) struct Master {
     floor: f64,
     random: Random,
     passes: u32,
+    /// To which gap planes are solved.
+    gap: f64,
     room: Vec<f64>,
 }
 
@@ -82,6 +86,7 @@ impl Master {
             floor,
             random: Random::new(seed, Stream::Trainer),
             passes: 0,
+            gap: 0.0,
             room: zeros(length)?,
         })
     }
@@ -137,9 +142,9 @@ impl Master {
         Ok(())
     }
 
-    /// Begins another solution, with z at these weights.
-    pub(super) fn begin(&mut self, centre: &[f64]) -> Result<(), OutOfMemory> {
-        self.passes = 0;
+    /// Begins another solution, with z at these weights, to about this gap.
+    pub(super) fn begin(&mut self, centre: &[f64], gap: f64) -> Result<(), OutOfMemory> {
+        (self.passes, self.gap) = (0, PLANES_PART * gap);
         self.w.copy_from_slice(centre);
         self.planes.multiply()?;
         let rows = self.rows.len().max(1) as f64;
@@ -186,7 +191,7 @@ impl Master {
         for (place, room) in self.room.iter_mut().enumerate() {
             *room = self.near[place] + self.kappa * self.w[place];
         }
-        self.planes.solve(&self.room, damp)?;
+        self.planes.solve(&self.room, damp, self.gap)?;
         self.planes.add_to(&mut self.room);
         for (w, room) in self.w.iter_mut().zip(&self.room) {
             *w = room / damp;

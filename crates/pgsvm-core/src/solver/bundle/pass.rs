@@ -28,6 +28,8 @@ pub(crate) struct BundlePass {
     pub(super) centres: Vec<Centre>,
     /// Words that rows may take which come.
     pub(super) room: u64,
+    /// Whether rows are sorted, or only the line is looked along.
+    pub(super) sorts: bool,
 }
 
 /// By what a pass sorts rows: those this near the margin, at these weights, come.
@@ -104,6 +106,9 @@ impl BundlePass {
         let at = y * visited.score::<K>(row, &self.best.0);
         let to = y * visited.score::<K>(row, &self.newest.0);
         all.kinks.add(cost, at, to - at);
+        if !self.sorts {
+            return;
+        }
         match self.sort::<K>(row, y) {
             Sorted::Held | Sorted::Beyond => {}
             Sorted::Comes(within) => all.keep(row, within, self.room),

@@ -8,6 +8,7 @@ use crate::solver::newton::head::{Given, Newton, Value};
 use crate::solver::newton::pace::Costs;
 use crate::solver::single::head::Head;
 use crate::solver::still::Visited;
+use crate::task::problem::Cuts;
 
 impl<T: Real> Head<T> {
     /// What leads it, from where it is to begin.
@@ -37,7 +38,7 @@ impl<T: Real> Head<T> {
     }
 
     /// What is to be known of it to solve it by a bundle.
-    pub(in crate::solver) fn given(&self) -> Result<GivenHead, OutOfMemory> {
+    pub(in crate::solver) fn given(&self, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
         Ok(GivenHead {
             visited: Visited {
                 signs: copied(&self.signs)?,
@@ -48,6 +49,7 @@ impl<T: Real> Head<T> {
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
             length: self.iterate.len(),
+            cuts,
         })
     }
 

@@ -5,7 +5,9 @@ use crate::base::step::Step;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::bundle::head::{BundleHead, Due};
+use crate::solver::driver::Method as _;
 use crate::solver::Solver;
+use crate::task::problem::Problem;
 
 /// The heads.
 pub(super) struct Bundles {
@@ -17,15 +19,17 @@ impl Bundles {
     /// With room for so many words of rows that are held, together.
     pub(super) fn new(
         solver: &Solver<f64>,
-        heads: usize,
         facts: &Facts,
         sample: &[u32],
-        (room, seed): (usize, u64),
+        room: usize,
+        problem: &Problem,
     ) -> Result<Self, OutOfMemory> {
+        let heads = solver.len();
+        let (seed, cuts) = (problem.seed(), problem.cuts());
         let mut all = Vec::new();
         all.room(heads)?;
         for head in 0..heads {
-            if let Some(given) = solver.given(head)? {
+            if let Some(given) = solver.given(head, cuts)? {
                 all.push(BundleHead::new(given, facts, sample, room / heads, seed)?);
             }
         }
