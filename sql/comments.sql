@@ -111,20 +111,21 @@ COMMENT ON COLUMN svm_progress.datname IS 'the database it works in';
 COMMENT ON COLUMN svm_progress.usename IS 'the role it works for';
 COMMENT ON COLUMN svm_progress.role IS '''reader'', ''trainer'', or ''leader'' where one process does both';
 COMMENT ON COLUMN svm_progress.phase IS
-    '''loading'': the query runs; of a kernel machine ''sampling'', ''choosing landmarks'' and ''mapping'' of the rows; ''training''; ''solving exactly''';
-COMMENT ON COLUMN svm_progress.rows_loaded IS 'rows read, looked at or mapped so far in the phase, before training';
-COMMENT ON COLUMN svm_progress.pass IS 'passes begun, while training';
+    '''loading'': the query runs; of a kernel machine ''sampling'', ''choosing landmarks'' and ''mapping'' of the rows; ''training''; ''solving exactly''; with solver interior_point ''dealing out rows'', ''factoring'' and ''interior point''';
+COMMENT ON COLUMN svm_progress.rows_loaded IS 'rows read, looked at, mapped or dealt out so far in the phase, before training';
+COMMENT ON COLUMN svm_progress.pass IS 'passes begun, while training, or steps of an interior point';
 COMMENT ON COLUMN svm_progress.percent_of_pass IS 'how much of the pass is done';
 COMMENT ON COLUMN svm_progress.stage IS
     'while training: ''choosing c'', on rows held out in turn; ''trying c beyond the usual''; or ''final''';
 COMMENT ON COLUMN svm_progress.heads IS 'models of two classes that this stage trains at once: by class, c and fold';
 COMMENT ON COLUMN svm_progress.heads_running IS 'those of them that have not arrived';
 COMMENT ON COLUMN svm_progress.folds IS 'parts of the rows held out in turn in this stage; 0: none';
-COMMENT ON COLUMN svm_progress.landmarks IS 'landmarks chosen so far, while that is the phase';
+COMMENT ON COLUMN svm_progress.landmarks IS 'landmarks chosen so far, or columns of the factor made, while that is the phase';
 COMMENT ON COLUMN svm_progress.working_sets IS 'working sets that the exact method has solved of the head under way';
 COMMENT ON COLUMN svm_progress.gamma_tried IS 'which gamma is under way, from 1, where gammas are compared';
 COMMENT ON COLUMN svm_progress.gammas IS 'how many gammas are compared';
-COMMENT ON COLUMN svm_progress.gap IS 'the smallest relative gap known, once there is one';
+COMMENT ON COLUMN svm_progress.rank IS 'columns that the factor is to have at most, while it is made';
+COMMENT ON COLUMN svm_progress.gap IS 'the smallest relative gap known, once there is one; of an interior point the surrogate gap';
 COMMENT ON COLUMN svm_progress.seconds_left IS 'a guess for the stage that runs, from the length of its first pass and how the gap has shrunk';
 COMMENT ON COLUMN svm_progress.running_for IS 'how long the statement has been running';
 COMMENT ON COLUMN svm_progress.query IS 'the statement';

@@ -191,7 +191,7 @@ impl ReaderRole {
     ) -> Option<Machine> {
         match job.interior_terms() {
             Some(terms) => self
-                .solve_by_interior_points(job, terms, trainer)
+                .solve_by_interior_points(job, terms, trainer, progress)
                 .map(|found| Machine::InteriorPoint(Box::new(found))),
             None => self
                 .solve_exactly(job, trainer, progress)
@@ -205,6 +205,7 @@ impl ReaderRole {
         job: &Job,
         terms: InteriorTerms,
         trainer: &TrainerRole,
+        progress: &mut Progress,
     ) -> Option<InteriorOutcome> {
         let (mapped, _) = self.reader.mapped()?;
         let problem = job.problem_within(job.terms.max_passes);
@@ -222,7 +223,10 @@ impl ReaderRole {
             };
             match step {
                 Ok(Step::Done) => return solver.finish().or_raise(),
-                Ok(_) => check_for_interrupts(),
+                Ok(_) => {
+                    check_for_interrupts();
+                    progress.show_interior(&solver.progress());
+                }
                 Err(error) => interior_failure(error, self.cache_bytes).raise(),
             }
         }

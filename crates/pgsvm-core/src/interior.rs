@@ -14,6 +14,7 @@
 //! | `head`, `sums` | its part of an interior point, and of the matrix that is solved with |
 //! | `machine` | both, one after the other, for all heads |
 //! | `exchange` | what machines tell each other |
+//! | `progress` | how far they are |
 //!
 //! h_i is L^-1 (k(z_1, x_i), ..., k(z_p, x_i)) with the pivots z and K of them = L L', so what comes out is a machine of low rank
 //! with the pivots as landmarks, and predicts as such.
@@ -31,6 +32,7 @@ mod factoring;
 mod head;
 mod machine;
 mod outcome;
+mod progress;
 mod sums;
 mod threads;
 
@@ -55,6 +57,7 @@ use crate::task::problem::Problem;
 pub use exchange::MachineTimes;
 pub use head::StepState;
 pub use outcome::{InteriorOutcome, InteriorStep};
+pub use progress::InteriorProgress;
 
 /// Rows that are dealt out in a step.
 const DEALT: usize = 4096;
@@ -140,6 +143,7 @@ pub struct InteriorSolver {
     began: Instant,
     stage: Stage,
     steps: Vec<InteriorStep>,
+    progress: InteriorProgress,
 }
 
 enum Stage {
@@ -182,6 +186,7 @@ impl InteriorSolver {
             began: Instant::now(),
             stage: Stage::Dealing(shares, 0),
             steps: Vec::new(),
+            progress: InteriorProgress::Dealing { rows: 0 },
         })
     }
 
@@ -199,6 +204,9 @@ impl InteriorSolver {
                     shares[machine].take(&row)
                 };
                 let last = source.go_over(DEALT, turn).map_err(InteriorError::Read)?;
+                self.progress = InteriorProgress::Dealing {
+                    rows: *dealt as u64,
+                };
                 self.check_room()?;
                 self.make_room()?;
                 if last {
@@ -260,6 +268,10 @@ impl InteriorSolver {
     fn start<S, P>(&mut self) -> Result<(), InteriorError<S, P>> {
         let before = std::mem::replace(&mut self.stage, Stage::Done(Vec::new()));
         if let (Stage::Dealing(shares, _), Some(orders)) = (before, self.orders.take()) {
+            self.progress = InteriorProgress::Factoring {
+                columns: 0,
+                rank: orders.aim.rank,
+            };
             let machines = Machines::start(orders, shares);
             self.stage = Stage::Running(machines.map_err(|_| InteriorError::Threads)?);
         }
@@ -267,8 +279,14 @@ impl InteriorSolver {
     }
 
     fn note(&mut self, news: News) -> Result<(), OutOfMemory> {
+        self.progress.hear(&news, self.specs.len());
         let seconds = self.began.elapsed().as_secs_f64();
         InteriorStep::note(&mut self.steps, news, seconds)
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> InteriorProgress {
+        self.progress
     }
 
     /// What has been found, once all heads have ended; None before.

@@ -55,8 +55,8 @@ pub use pgsvm_kernels as kernels;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
-    InteriorError, InteriorOutcome, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms,
-    MachineTimes, StepState,
+    InteriorError, InteriorOutcome, InteriorProgress, InteriorRank, InteriorSolver, InteriorStep,
+    InteriorTerms, MachineTimes, StepState,
 };
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,

@@ -120,14 +120,17 @@ impl Factored {
     }
 }
 
-/// Factors: `share` is the part of this machine.
+/// Factors: `share` is the part of this machine; `tell` hears how many columns there are.
 pub(super) fn factor<E: Exchange>(
     aim: &Aim,
     share: &Share,
     exchange: &mut E,
+    mut tell: impl FnMut(usize),
 ) -> Result<Factored, Halt> {
     let mut factoring = Factoring::new(aim, share, exchange)?;
-    while factoring.factored.rank < aim.rank && factoring.column(exchange)? {}
+    while factoring.factored.rank < aim.rank && factoring.column(exchange)? {
+        tell(factoring.factored.rank);
+    }
     let rest = factoring.pivot(exchange)?[2];
     factoring.factored.rest = rest.max(0.0);
     factoring.factored.rests.room(1)?.push(rest);

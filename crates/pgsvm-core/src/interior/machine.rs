@@ -28,6 +28,8 @@ pub(super) struct Orders {
 /// What the master says on the way.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum News {
+    /// So many columns of the factor have been made.
+    Column(usize),
     /// The factor has been made.
     Factored,
     /// So many steps of a head have been taken.
@@ -68,7 +70,9 @@ pub(super) fn work(
     mut tell: impl FnMut(News),
 ) -> Result<Left, Halt> {
     let began = Instant::now();
-    let factored = factor(&orders.aim, &share, &mut exchange)?;
+    let factored = factor(&orders.aim, &share, &mut exchange, |columns| {
+        tell(News::Column(columns));
+    })?;
     tell(News::Factored);
     share.rows = Rows::new(0);
     let mut left = Left::new(orders, &share, &exchange)?;
