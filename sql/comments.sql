@@ -109,7 +109,7 @@ COMMENT ON COLUMN svm_progress.pid IS 'the process';
 COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';
 COMMENT ON COLUMN svm_progress.datname IS 'the database it works in';
 COMMENT ON COLUMN svm_progress.usename IS 'the role it works for';
-COMMENT ON COLUMN svm_progress.role IS '''reader'', ''trainer'', or ''leader'' where one process does both';
+COMMENT ON COLUMN svm_progress.role IS '''reader'', ''trainer'', or ''leader'' where one process does both; ''machine'' a worker of solver interior_point';
 COMMENT ON COLUMN svm_progress.phase IS
     '''loading'': the query runs; of a kernel machine ''sampling'', ''choosing landmarks'' and ''mapping'' of the rows; ''training''; ''solving exactly''; with solver interior_point ''dealing out rows'', ''factoring'' and ''interior point''';
 COMMENT ON COLUMN svm_progress.rows_loaded IS 'rows read, looked at, mapped or dealt out so far in the phase, before training';

@@ -169,7 +169,7 @@ SELECT
     coalesce(activity.leader_pid, activity.pid) AS leader_pid,
     activity.datname,
     activity.usename,
-    CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' ELSE 'leader' END AS role,
+    CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' WHEN 'm' THEN 'machine' ELSE 'leader' END AS role,
     CASE told.code[2] WHEN 'n' THEN 'loading' WHEN 's' THEN 'sampling' WHEN 'k' THEN 'choosing landmarks' WHEN 'm' THEN 'mapping'
         WHEN 'd' THEN 'dealing out rows' WHEN 'f' THEN 'factoring'
         ELSE CASE told.code[6] WHEN 'e' THEN 'solving exactly' WHEN 'i' THEN 'interior point' ELSE 'training' END END AS phase,
@@ -194,7 +194,7 @@ FROM pg_catalog.pg_stat_activity AS activity
 -- anybody may call his session anything: what is read as numbers are no more than numbers hold
 CROSS JOIN LATERAL pg_catalog.regexp_match(
     activity.application_name,
-    '^pgsvm ([rtl]) (?:([nskmdf])(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbfei])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)(?: G(\d{1,3})/(\d{1,3}))?(?: R(\d{1,9}))?$'
+    '^pgsvm ([rtlm]) (?:([nskmdf])(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbfei])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)(?: G(\d{1,3})/(\d{1,3}))?(?: R(\d{1,9}))?$'
 ) AS told (code)
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)

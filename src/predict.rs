@@ -1,6 +1,6 @@
 //! `svm_decision`, `svm_predict`, `svm_classify` and `svm_probability`: one row in, one answer out.
 //! Called for each row, in any backend or parallel worker. What is learned once hangs on the call site
-//! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
+//! (`site`); what has several rows for an answer is in `ranked`, `contributions` and `query`.
 
 mod argument;
 mod complaints;
@@ -10,6 +10,7 @@ mod document;
 mod forms;
 pub mod held;
 mod kernel_contributions;
+mod query;
 mod ranked;
 pub mod row_name;
 mod row_reader;

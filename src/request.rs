@@ -12,7 +12,7 @@ mod options;
 pub mod reads;
 mod solver;
 pub mod source;
-mod words;
+pub mod words;
 
 pub use class_weight::ClassWeight;
 pub use holding_out::{cost, scoring_words};

@@ -62,6 +62,8 @@ pub struct Job {
     pub timing: Timing,
     /// Threads that train.
     pub trainers: usize,
+    /// Machines of solver 'interior_point' that are processes; 0: they are threads.
+    pub machines: usize,
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
     /// What helpers share among them and the reader; none where there are no helpers.
@@ -130,7 +132,10 @@ impl Job {
     pub fn interior_terms(&self) -> Option<InteriorTerms> {
         match self.kernel.as_ref()?.method {
             Method::InteriorPoint(asked) => Some(InteriorTerms {
-                machines: asked.machines.unwrap_or(self.trainers),
+                machines: asked.machines.unwrap_or(match self.machines {
+                    0 => self.trainers,
+                    machines => machines,
+                }),
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
                 keep_duals: self.terms.keep_duals,

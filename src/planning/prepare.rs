@@ -221,6 +221,7 @@ fn job(
         timing: roles::timing(&roles),
         cut: statement.cut,
         trainers: settings::trainers(),
+        machines: settings::machines(),
         roles,
         cache_bytes: settings::cache_bytes(),
         spool_rate: settings::spool_rate(),

@@ -201,14 +201,16 @@ impl Announcement<'_> {
     fn factored(&self) -> Option<String> {
         let factored = self.trained.factored.as_ref()?;
         let machines = &factored.machines;
+        let held = machines.iter().map(|times| times.bytes).max().unwrap_or(0);
         let seconds = |of: fn(&MachineTimes) -> f64| machines.iter().map(of).sum::<f64>();
         Some(format!(
             "A factor of {} leaves out {:.1e} of the trace over all rows; the dual differs from the kernel's own by at most {:.3e}.\n\
-             {}: {:.2} s of computation, {:.2} s of exchange, {:.2} s of waiting.",
+             {}, {:.1} MB at most on each: {:.2} s of computation, {:.2} s of exchange, {:.2} s of waiting.",
             counted(factored.columns as u64, "column"),
             factored.left_out,
             factored.bound,
             counted(machines.len() as u64, "machine"),
+            held as f64 / f64::from(1 << 20),
             seconds(|times| times.computing),
             seconds(|times| times.exchanging),
             seconds(|times| times.waiting),

@@ -21,7 +21,7 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
-use crate::training::failures::cache_failure;
+use crate::training::failures::{cache_failure, no_gamma, warn_of_gamma};
 use crate::training::grid::Grid;
 use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
@@ -34,7 +34,7 @@ use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
-use pgsvm_core::memory::{copied, filled, gathered};
+use pgsvm_core::memory::{copied, filled, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Phase, Step, Weights};
 
@@ -174,12 +174,26 @@ impl<'a> Turns<'a> {
         let job = self.job;
         let mut grid = Grid::new(job.plan.scoring);
         let (mut cache, mut reader) = (cache, reader);
+        let mut refused = Vec::new();
         for at in 0..maps {
             progress.begin_gamma(at + 1, maps);
             let mut ended = self.run(cache, reader, job.comparing(), false, progress);
-            let gamma = ended.reader.gamma().unwrap_or_default();
-            grid.take(at, gamma, &ended.trainer.report()).or_raise();
-            let Some(next) = self.next_map(at, maps, &grid) else {
+            let gamma = ended.reader.gamma();
+            let error = ended.reader.refused();
+            match error {
+                None => {
+                    let report = ended.trainer.report();
+                    grid.take(at, gamma.unwrap_or_default(), &report).or_raise();
+                }
+                Some(error) => {
+                    refused.room(1).or_raise().push(gamma);
+                    if refused.len() == maps {
+                        no_gamma(&refused, error).raise();
+                    }
+                    warn_of_gamma(gamma, error);
+                }
+            }
+            let Some(next) = self.next_map(at, maps, &grid, error.is_some()) else {
                 ended.grid = Some(grid);
                 return ended;
             };
@@ -195,11 +209,12 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one.
-    fn next_map(&self, at: usize, maps: usize, grid: &Grid) -> Option<usize> {
+    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one. Where
+    /// the last one could not be had, what is told of the rows comes from the best one too.
+    fn next_map(&self, at: usize, maps: usize, grid: &Grid, refused: bool) -> Option<usize> {
         match grid.best() {
             _ if at + 1 < maps => Some(at + 1),
-            Some(best) if self.job.plan.purpose == Purpose::Train => Some(best.map),
+            Some(best) if refused || self.job.plan.purpose == Purpose::Train => Some(best.map),
             _ => None,
         }
     }
@@ -218,6 +233,9 @@ impl<'a> Turns<'a> {
         loop {
             let read = reader.step();
             check_for_interrupts();
+            if reader.refused().is_some() {
+                break;
+            }
             if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
                 if begins {

@@ -55,13 +55,15 @@ pub use pgsvm_kernels as kernels;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
-    InteriorError, InteriorOutcome, InteriorProgress, InteriorRank, InteriorSolver, InteriorStep,
-    InteriorTerms, MachineTimes, StepState,
+    clear_slots, work_in_slots, Crew, Halt, InteriorError, InteriorOutcome, InteriorProgress,
+    InteriorRank, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft, MachineNews,
+    MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told, Waits,
 };
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+pub use rows::row::Row as PackedRow;
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};
 pub use screening::measuring::Leeways;

@@ -15,6 +15,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::interrupts;
 use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
 use crate::base::zeros::zeros;
@@ -29,7 +31,7 @@ const BLOCK: usize = 1024;
 
 /// The rows of a machine.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     pub(super) rows: Rows,
     pub(super) groups: Vec<u32>,
     pub(super) costs: Vec<f32>,
@@ -37,7 +39,7 @@ pub(super) struct Share {
 
 impl Share {
     /// None yet.
-    pub(super) fn new(width: usize) -> Self {
+    pub fn new(width: usize) -> Self {
         Self {
             rows: Rows::new(width),
             groups: Vec::new(),
@@ -46,7 +48,7 @@ impl Share {
     }
 
     /// Makes room for so many rows in all.
-    pub(super) fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+    pub fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         let more = rows.saturating_sub(self.len());
         self.groups.try_reserve_exact(more)?;
         self.costs.try_reserve_exact(more)?;
@@ -55,10 +57,26 @@ impl Share {
 
     /// Takes a row.
     pub(super) fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
-        self.rows.push(row.dense(), row.sparse())?;
-        self.groups.room(1)?.push(row.group() as u32);
-        self.costs.room(1)?.push(row.cost());
+        let features = (row.dense(), row.sparse());
+        self.push(features, row.group() as u32, row.cost())
+    }
+
+    /// Takes a row of dense values and sparse entries, of this group and cost.
+    pub fn push(
+        &mut self,
+        (dense, sparse): (&[f32], &[[u32; 2]]),
+        group: u32,
+        cost: f32,
+    ) -> Result<(), OutOfMemory> {
+        self.rows.push(dense, sparse)?;
+        self.groups.room(1)?.push(group);
+        self.costs.room(1)?.push(cost);
         Ok(())
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + 8 * self.len()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,7 +85,7 @@ impl Share {
 }
 
 /// How far it is to go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Aim {
     pub(super) kernel: Kernel,
     pub(super) rank: usize,
@@ -94,6 +112,11 @@ pub(super) struct Factored {
 impl Factored {
     pub(super) fn rank(&self) -> usize {
         self.rank
+    }
+
+    /// Bytes of the rows of H.
+    pub(super) fn bytes(&self) -> usize {
+        4 * self.values.len()
     }
 
     /// A row of H.

@@ -27,6 +27,8 @@
 mod ending;
 mod step;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::factoring::{Factored, Share};
@@ -43,7 +45,7 @@ const STUCK_STEPS: u32 = 5;
 const BEGIN: f64 = 0.1;
 
 /// How a head is to be solved.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Rules {
     pub(super) intercept: bool,
     pub(super) tolerance: f64,

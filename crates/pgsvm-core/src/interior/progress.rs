@@ -19,8 +19,13 @@ pub enum InteriorProgress {
 }
 
 impl InteriorProgress {
-    /// Takes in what is new.
-    pub(super) fn hear(&mut self, news: &News, heads: usize) {
+    /// At the beginning of a factor of so many columns at most.
+    pub fn factoring(rank: usize) -> Self {
+        Self::Factoring { columns: 0, rank }
+    }
+
+    /// Takes in what is new, of so many heads.
+    pub fn hear(&mut self, news: &News, heads: usize) {
         match (news, &mut *self) {
             (News::Column(made), Self::Factoring { columns, .. }) => *columns = *made,
             (News::Factored, _) => *self = Self::solving(0, heads, 0, f64::INFINITY),

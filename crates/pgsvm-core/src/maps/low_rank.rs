@@ -42,7 +42,7 @@ use std::fmt;
 
 use pgsvm_kernels::kernel::scale_gamma;
 use pgsvm_kernels::{
-    centres::centres, Choice, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
+    centres::centres, Choice, Kernel, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
 };
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
@@ -190,6 +190,8 @@ pub struct LowRankSource<S: Source, P: Spool> {
     inner: Inner<S, P>,
     stage: Stage,
     map: Option<LowRank>,
+    /// The gamma of the kernel that landmarks were to be chosen for last.
+    gamma: Option<f64>,
     positive: usize,
 }
 
@@ -260,6 +262,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             inner: Inner::Reading(Box::new(reader)),
             stage: Stage::Reading(cache.claim_trainer()?),
             map: None,
+            gamma: None,
             positive: 1,
         })
     }
@@ -267,6 +270,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// The map, once landmarks are chosen.
     pub fn map(&self) -> Option<&LowRank> {
         self.map.as_ref()
+    }
+
+    /// The gamma of the kernel, once a sample has been taken, where it has one: also of a kernel that these rows cannot have.
+    pub fn gamma(&self) -> Option<f64> {
+        self.gamma
     }
 
     /// The same, to be taken over when all rows have been delivered.
@@ -344,7 +352,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     }
 
     /// Has the raw rows that are kept mapped once more, by another map, and delivered to another reader. All rows must have been
-    /// delivered before; the map so far is given up.
+    /// delivered before, unless they could not have the kernel; the map so far is given up.
     pub fn map_anew(&mut self, asked: LowRankJob) -> Result<(), KernelError> {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Kept(stored) => {
@@ -399,17 +407,27 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 let looked = stored.go_on(reader, LOOKED_AT, |row| sampling.look(&row));
                 match looked.map_err(told)? {
                     false => Stage::Sampling(stored, sampling),
-                    true => Stage::Choosing(stored, Box::new(sampling.finish(&job, &facts)?)),
+                    true => {
+                        let kernel = sampling.kernel(&job, &facts)?;
+                        self.gamma = kernel.gamma();
+                        match sampling.finish(kernel, &job) {
+                            Ok(pivots) => Stage::Choosing(stored, Box::new(pivots)),
+                            Err(error) => return Err(self.refuse(stored, error)),
+                        }
+                    }
                 }
             }
-            Stage::Choosing(stored, mut pivots) => match pivots.step()? {
-                false => Stage::Choosing(stored, pivots),
-                true => {
-                    let map = LowRank::new(pivots.finish()?)?;
-                    let mapping = Mapping::new(&map)?;
-                    self.map = Some(map);
-                    Stage::Mapping(stored, Box::new(mapping))
-                }
+            Stage::Choosing(stored, mut pivots) => match pivots.step() {
+                Err(error) => return Err(self.refuse(stored, error)),
+                Ok(false) => Stage::Choosing(stored, pivots),
+                Ok(true) => match pivots.finish().and_then(LowRank::new) {
+                    Err(error) => return Err(self.refuse(stored, error)),
+                    Ok(map) => {
+                        let mapping = Mapping::new(&map)?;
+                        self.map = Some(map);
+                        Stage::Mapping(stored, Box::new(mapping))
+                    }
+                },
             },
             Stage::Mapping(mut stored, mut mapping) => {
                 let Some(map) = &self.map else {
@@ -436,6 +454,14 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             Stage::Done => return Ok(false),
         };
         Ok(true)
+    }
+
+    /// The rows cannot have this kernel. They are kept for another one, where they were to be.
+    fn refuse(&mut self, stored: Stored, error: KernelError) -> LowRankError<S::Error, P::Error> {
+        if self.job.keeps_rows {
+            self.stage = Stage::Kept(stored);
+        }
+        error.into()
     }
 
     /// All rows have been delivered: the raw ones are given up.
@@ -537,11 +563,15 @@ impl Sampling {
         Ok(())
     }
 
-    /// Begins to choose landmarks.
-    fn finish(mut self, job: &LowRankJob, facts: &Facts) -> Result<Pivots, KernelError> {
+    /// The kernel, once all rows have been looked at.
+    fn kernel(&self, job: &LowRankJob, facts: &Facts) -> Result<Kernel, KernelError> {
         let values = facts.rows as f64 * facts.features as f64;
         let gamma = scale_gamma(facts.features, values, self.sum, self.squares);
-        let kernel = job.kernel.kernel(job.scale_times * gamma)?;
+        job.kernel.kernel(job.scale_times * gamma)
+    }
+
+    /// Begins to choose landmarks.
+    fn finish(mut self, kernel: Kernel, job: &LowRankJob) -> Result<Pivots, KernelError> {
         let (sample, choice) = match job.landmarks {
             LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
             LandmarkChoice::Drawn => (self.rows, Choice::Drawn { seed: job.seed }),
