@@ -104,13 +104,13 @@ impl KernelMachine {
             Some(scaling) => scaling.scaled(feature, value),
             None => value,
         };
-        let values = dense.room(row.dense.len())?;
-        values.extend(
-            row.dense
-                .iter()
-                .enumerate()
-                .map(|(feature, value)| scaled(feature, *value) as f32),
-        );
+        match &self.form.scaling {
+            Some(scaling) => scaling.scale_dense(&row.dense, dense)?,
+            None => {
+                let values = dense.room(row.dense.len())?;
+                values.extend(row.dense.iter().map(|value| *value as f32));
+            }
+        }
         let sparse = row.sparse_index.iter().zip(&row.sparse_value);
         let of_row = sparse.filter_map(|(id, value)| {
             let feature = self.dense + *id as usize;

@@ -60,6 +60,8 @@ pub struct Job {
     /// Weights of classes by label.
     pub class_weights: Vec<(String, f64)>,
     pub timing: Timing,
+    /// Whether a kernel machine is compared with the linear one on a sample of the rows.
+    pub compares: bool,
     /// Threads that train.
     pub trainers: usize,
     /// Machines of solver 'interior_point' that are processes; 0: they are threads.

@@ -141,6 +141,7 @@ impl<'a> Turns<'a> {
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
         let gamma = reader.gamma();
+        let compared = reader.compare(job, trainer.report().c);
         let mut read = reader.leave(solved);
         let mut fitted = fitted_here(job, &read, &trainer);
         let report = &mut fitted.outcome.report;
@@ -159,7 +160,10 @@ impl<'a> Turns<'a> {
                 recheck(job, self.planned, &read.outcome, weights, screening).or_raise()
             }
         };
-        Trained::assemble(job.cost(), read, fitted, rechecked, processes)
+        Trained {
+            compared,
+            ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
+        }
     }
 
     /// Compares the gammas of a grid by how good their machines are on held-out rows, and trains the final machine, where one is

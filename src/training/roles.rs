@@ -5,7 +5,7 @@
 //! steps and never inside.
 
 use crate::base::errors::OrRaise;
-use crate::features::{word_of, KernelForm, LANDMARKS, SUPPORT_VECTORS};
+use crate::features::{word_of, KernelForm, Nulls, LANDMARKS, SUPPORT_VECTORS};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::Planned;
@@ -23,18 +23,22 @@ use crate::training::machines::Processes;
 use crate::training::outcome::{Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
+use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
     check_by, Cache, Crew, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorProgress,
-    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Scaling, Start, Step,
-    TrainError, Trainer, TrainerReport, Weights,
+    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Problem, Scaling,
+    Start, Step, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Classes up to which a kernel machine is compared with the linear one, and the gap of both.
+const MOST_COMPARED_CLASSES: usize = 10;
+const COMPARING_TOLERANCE: f64 = 1e-2;
 /// Rows the reader handles in a step.
 const READER_STEP_ROWS: usize = 1000;
 /// Stored values the trainer visits in a step: about a millisecond.
@@ -101,6 +105,25 @@ impl ReaderRole {
             ..self
         };
         (anew, cache)
+    }
+
+    /// How a kernel machine compares with the linear one that was trained with this C, where that was wanted; once every row was
+    /// read.
+    pub fn compare(&mut self, job: &Job, c: Option<f64>) -> Option<Compared> {
+        let sample = self.reader.source_mut().take_sample()?;
+        let classes = self.reader.source().known_classes().len();
+        if classes > MOST_COMPARED_CLASSES {
+            return None;
+        }
+        let problem = Problem::new(job.terms.loss, 1.0, COMPARING_TOLERANCE).ok()?;
+        let settings = Settings {
+            balance: job.balance,
+            impute: job.nulls == Nulls::Mean,
+            ..Settings::new(0, job.scale, Threads::One)
+        };
+        check_by(answer);
+        let problem = problem.with_intercept(job.terms.intercept);
+        sample.compare(&problem, &job.plan, c?, settings)
     }
 
     /// The gamma of the kernel that rows are mapped by, or were to be.

@@ -3,6 +3,7 @@
 //! One thread takes turns between the roles, or two threads run one role each and wake each other by a condition
 //! variable; the cache is private memory. Pass 1, in which the trainer has nothing to do, runs first in either form.
 
+mod comparison;
 mod throttle;
 
 use std::convert::Infallible;
@@ -25,6 +26,7 @@ use crate::task::plan::Goal;
 use crate::task::problem::Problem;
 use crate::training::error::TrainError;
 use crate::training::Trainer;
+pub use comparison::{Compared, RowSample};
 pub use throttle::ThrottledSpool;
 
 /// Rows of a reader's step and stored words of a trainer's: a few milliseconds each.

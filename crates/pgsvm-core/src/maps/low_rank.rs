@@ -59,9 +59,7 @@ use crate::task::problem::Policy;
 const BLOCK: usize = 256;
 /// Raw rows that are looked at or read in a call of `fetch`.
 const LOOKED_AT: usize = 4096;
-/// Rows of the sample for each landmark: more do not give better ones.
-const SAMPLE_TIMES: usize = 20;
-/// The same at least where a rank that is not given must fit the memory.
+/// Rows of the sample for each landmark at least, where a rank that is not given must fit the memory.
 const LEAST_TIMES: usize = 4;
 
 /// What landmarks are.
@@ -90,7 +88,8 @@ pub struct LowRankJob {
     pub tolerance: f64,
     /// Of the sample.
     pub seed: u64,
-    /// Rows of the sample at least, of as many as there are.
+    /// Rows of the sample for each landmark, and at least, of as many as there are.
+    pub sample_times: usize,
     pub least_sample: usize,
     /// For the sample, its factor and the map.
     pub memory_bytes: usize,
@@ -100,6 +99,8 @@ pub struct LowRankJob {
 
 impl LowRankJob {
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+    /// More rows do not give better landmarks.
+    pub const SAMPLE_TIMES: usize = 20;
     pub const DEFAULT_MEMORY: usize = 256 << 20;
 
     /// With pivots for landmarks.
@@ -111,6 +112,7 @@ impl LowRankJob {
             rank: None,
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
+            sample_times: Self::SAMPLE_TIMES,
             least_sample: 0,
             memory_bytes: Self::DEFAULT_MEMORY,
             keeps_rows: false,
@@ -532,7 +534,7 @@ impl Sampling {
                 rank
             }
         };
-        let mut wanted = rows.min(SAMPLE_TIMES.saturating_mul(rank).max(job.least_sample));
+        let mut wanted = rows.min(job.sample_times.saturating_mul(rank).max(job.least_sample));
         while wanted > rank && takes(wanted, rank) > job.memory_bytes {
             wanted = rank.max(wanted - wanted.div_ceil(16));
         }
