@@ -1,16 +1,15 @@
 //! `svm_decision`, `svm_predict`, `svm_classify` and `svm_probability`: one row in, one answer out.
 //! Called for each row, in any backend or parallel worker. What is learned once hangs on the call site
-//! (`site`); what has several rows for an answer is in `ranked`, `contributions` and `query`.
+//! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
 mod argument;
-mod complaints;
+pub mod complaints;
 mod constant;
 mod contributions;
 mod document;
 mod forms;
 pub mod held;
 mod kernel_contributions;
-mod query;
 mod ranked;
 pub mod row_name;
 mod row_reader;
@@ -29,7 +28,7 @@ use pgsvm_core::memory::Room;
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
 #[inline]
-unsafe fn null(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+pub unsafe fn null(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe { (*fcinfo).isnull = true };
     pg_sys::Datum::from(0)
@@ -52,7 +51,7 @@ unsafe fn or_null(
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with at least as many arguments.
-unsafe fn any_null(fcinfo: pg_sys::FunctionCallInfo, count: usize) -> bool {
+pub unsafe fn any_null(fcinfo: pg_sys::FunctionCallInfo, count: usize) -> bool {
     // SAFETY: as the caller promises.
     let arguments = unsafe { (*fcinfo).args.as_slice(count) };
     arguments.iter().any(|argument| argument.isnull)

@@ -91,7 +91,9 @@ def processes(run):
             said = SAID.search("\n".join(notices))
             notices.clear()
             parts = [float(said[part]) for part in ("computing", "exchanging", "waiting")]
-            found.append({"machines": int(said["machines"]), "mb": float(said["mb"]), "wall": watch.usage.wall, "parts": parts})
+            found.append(
+                {"machines": int(said["machines"]), "mb": float(said["mb"]), "wall": watch.usage.wall, "parts": parts}
+            )
             run.say(f"  {found[-1]}")
     return found
 

@@ -108,7 +108,7 @@ impl RowSample {
             beyond: 0,
             ..plan.clone()
         };
-        let linear = train_examples(problem.clone(), plan(&[c]), &self.examples, settings).ok()?;
+        let linear = train_examples(*problem, plan(&[c]), &self.examples, settings).ok()?;
         let linear = best(&linear.trainer.report().ok()?.validation)?;
         let spec = KernelSpec::new(KernelKind::Rbf, None, 1, 0.0).ok()?;
         let asked = LowRankJob {
@@ -118,14 +118,7 @@ impl RowSample {
         };
         let source = SliceSource::new(&self.examples);
         let spools = [MemorySpool::default(), MemorySpool::default()];
-        let kernel = train_low_rank(
-            problem.clone(),
-            plan(&COSTS),
-            source,
-            spools,
-            settings,
-            asked,
-        );
+        let kernel = train_low_rank(*problem, plan(&COSTS), source, spools, settings, asked);
         let kernel = best(&kernel.ok()?.trained.trainer.report().ok()?.validation)?;
         Some(Compared {
             rows: self.examples.len() as u64,

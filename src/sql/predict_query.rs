@@ -2,8 +2,6 @@
 //! landmarks by one matrix product. PostgreSQL hands a function of a row one row at a time, and that one product after the
 //! other reads all landmarks anew.
 
-use super::complaints::{null_feature, out_of_range, row_failure};
-use super::{any_null, null};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::settings::{self, PredictNulls};
 use crate::features::{Decoder, FeatureBuffer, Nulls};
@@ -17,6 +15,8 @@ use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
 use crate::pg::snapshot::with_latest;
 use crate::pg::varlena::Varlena;
+use crate::predict::complaints::{null_feature, out_of_range, row_failure};
+use crate::predict::{any_null, null};
 use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{copied, Room};
