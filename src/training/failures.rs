@@ -111,11 +111,11 @@ pub fn interior_failure(error: InteriorError<Failure, Failure>, cache_bytes: usi
         InteriorError::Room { bytes } => Failure::new(
             Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!(
-                "rows and their factor do not fit the {} kB of pgsvm.cache_size",
+                "the machines' rows do not fit the {} kB of pgsvm.cache_size",
                 cache_bytes / 1024
             ),
         )
-        .detail("Solver 'interior_point' holds all rows, and 4 bytes a row and column of the factor, on its machines together.")
+        .detail("Solver 'interior_point' holds all rows and 156 bytes more for each on its machines together; the factor goes to temporary files where it has no room.")
         .hint(format!(
             "SET pgsvm.cache_size = '{}MB', or a smaller rank, or options => '{{\"rank_exponent\": 0.4}}'",
             bytes.div_ceil(1 << 20)

@@ -14,12 +14,13 @@ use crate::pg::wait::WakeUp;
 use crate::planning::job;
 use crate::training::progress::Progress;
 use crate::training::roles::answer;
+use crate::training::spool::SpoolFile;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::{
-    check_by, clear_slots, work_in_slots, Crew, Halt, InteriorProgress, MachineLeft, MachineNews,
-    Orders, PackedRow, Share, Slots, SlotsLayout, Told, Waits,
+    check_by, clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorProgress, MachineLeft,
+    MachineNews, Orders, PackedRow, Share, Slots, SlotsLayout, Spool, Told, Waits,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -116,6 +117,10 @@ impl Crew for Processes<'_, '_> {
                 begun.workers[worker].take(features, group, cost)
             }
         }
+    }
+
+    fn can_spool(&self) -> bool {
+        true
     }
 
     fn bytes(&self) -> usize {
@@ -222,9 +227,10 @@ impl Begun {
     fn work(mut self, tell: &mut dyn FnMut(MachineNews)) -> Told {
         check_by(answer);
         let slots = Slots::new(self.words, self.layout, 0, Sleeper(self.wake_up));
-        let own = slots
-            .map_err(Halt::from)
-            .and_then(|slots| work_in_slots(&self.orders, self.own, slots, tell));
+        let own = slots.map_err(Halt::from).and_then(|slots| {
+            let spool = factor_spool(&self.orders);
+            work_in_slots(&self.orders, self.own, spool, slots, tell)
+        });
         let mut left = Vec::new();
         let mut halt = None;
         let mut take = |one: Result<MachineLeft, Halt>| match one {
@@ -307,6 +313,25 @@ impl Worker {
     }
 }
 
+/// A temporary file of this process for its rows of the factor, where they are too many for memory.
+struct FactorFile(SpoolFile);
+
+impl FactorSpool for FactorFile {
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Halt> {
+        Ok(self.0.append(bytes).or_raise())
+    }
+
+    fn read(&mut self, position: u64, from: usize, bytes: &mut [u8]) -> Result<(), Halt> {
+        self.0.read(position + from as u64, bytes).or_raise();
+        Ok(())
+    }
+}
+
+fn factor_spool(orders: &Orders) -> Option<Box<dyn FactorSpool>> {
+    let file = || Box::new(FactorFile(SpoolFile::default())) as Box<dyn FactorSpool>;
+    orders.spooled().then(file)
+}
+
 /// Sleeps until others have written.
 struct Sleeper(WakeUp);
 
@@ -361,7 +386,8 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
     let heads = told.orders.heads();
     check_by(answer);
     let slots = Slots::new(words, layout, own, Sleeper(wake_up)).or_raise();
-    let result = work_in_slots(&told.orders, share, slots, |news| {
+    let spool = factor_spool(&told.orders);
+    let result = work_in_slots(&told.orders, share, spool, slots, |news| {
         at.hear(&news, heads);
         progress.show_interior(&at);
     });

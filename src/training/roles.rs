@@ -258,7 +258,15 @@ impl ReaderRole {
         let machines = terms.machines;
         let progress = RefCell::new(progress);
         let show = |at: &_| progress.borrow_mut().show_interior(at);
-        match job.machines > 0 && machines > 1 {
+        // threads have no temporary files
+        let rows = self.reader.report().or_raise().rows as usize;
+        let (mapped, _) = self.reader.mapped()?;
+        let fits = terms.fits(rows, mapped.map()?.landmarks().rows().width());
+        let machines = match job.machines {
+            0 if !fits => 1,
+            _ => machines,
+        };
+        match (job.machines > 0 && machines > 1) || !fits {
             true => {
                 let crew = Processes::new(machines, &progress);
                 self.solve_with(job, terms, trainer, (crew, false), show)

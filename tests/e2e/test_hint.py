@@ -6,7 +6,7 @@ from harness.sessions import NO_WORKER, TWO_WORKERS, configure
 
 ROWS = """
     CREATE TABLE rows AS
-    SELECT (radius < 1.5)::int AS ring, x > 0.3 * y AS side, i % 3 = 0 AS noise, i % 2 AS half, x, y,
+    SELECT (radius < 1.5)::int AS ring, x > 0.3 * y AS side, i % 3 = 0 AS noise, i / 2 % 3 AS third, x, y,
         CASE WHEN i % 10 > 0 THEN x END AS gaps, CASE WHEN x > 0 THEN 'east' ELSE 'west' END AS colour,
         format('1:%s 5:%s', x, y) AS entries, (4 * angle / 6.2832)::int % 4 + (radius < 1.5)::int * 4 AS eight
     FROM (
@@ -50,7 +50,7 @@ CLEAR = {
     "values missing": "'rows', 'ring', '{gaps, y}', c => NULL, nulls => 'mean'",
     "categories, balanced classes": "'rows', 'ring', '{x, y, colour}', c => NULL, class_weight => 'balanced'",
     "the hinge": "'rows', 'ring', '{x, y}', c => NULL, loss => 'hinge', probability => true",
-    "a column of folds": "'rows', 'ring', '{x, y}', c => NULL, options => '{\"fold_column\": \"half\"}'",
+    "a column of folds": "'rows', 'ring', '{x, y}', c => NULL, options => '{\"fold_column\": \"third\"}'",
 }
 
 

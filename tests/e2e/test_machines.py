@@ -70,6 +70,26 @@ def test_processes_find_bit_for_bit_what_threads_find(connect, what):
     assert processes == threads
 
 
+@pytest.mark.parametrize("machines", [0, 3])
+def test_a_factor_beyond_the_cache_is_spooled(server, connect, machines):
+    """It is the same bit for bit; without processes the session is the only machine, as threads have no temporary files."""
+    call = f"svm_train('noise', 'y', ARRAY['v'], 'm', {TERMS}, rank => 200)"
+    connection = connect()
+    with_machines(connection, max(machines, 1))
+    expected, _ = trained(connection, call)
+    with_machines(connection, machines, **{"pgsvm.cache_size": "13MB", "log_temp_files": "0"})
+    connection.execute("SET pgsvm.trainers = 2")
+    found, detail = trained(connection, call)
+    assert f"{max(machines, 1)} machine" in detail
+    assert found == expected
+    with_machines(connection, machines, **{"pgsvm.cache_size": "3MB"})
+    with pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match="the machines' rows do not fit"):
+        connection.execute(f"SELECT {call}")
+    with_machines(connection, machines, **{"pgsvm.cache_size": "13MB", "temp_file_limit": "4MB"})
+    with pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match="temp_file_limit"):
+        connection.execute(f"SELECT {call}")
+
+
 def test_each_machine_holds_its_part(connect):
     connection = connect()
     held = {}

@@ -11,6 +11,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `factoring` | a machine's part of the factorization |
+//! | `values` | its rows of H, in memory or in a spool |
 //! | `head`, `sums` | its part of an interior point, and of the matrix that is solved with |
 //! | `machine` | both, one after the other, for all heads |
 //! | `exchange` | what machines tell each other |
@@ -39,6 +40,7 @@ mod progress;
 mod slots;
 mod sums;
 mod threads;
+mod values;
 
 use std::fmt;
 use std::time::Instant;
@@ -49,6 +51,7 @@ use crate::interior::factoring::Aim;
 use crate::interior::head::{Head, Rules};
 use crate::interior::machine::Left;
 use crate::interior::sums::Normal;
+use crate::interior::values::Values;
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
@@ -65,6 +68,7 @@ pub use outcome::{InteriorOutcome, InteriorStep};
 pub use progress::InteriorProgress;
 pub use slots::{clear_slots, work_in_slots, Slots, SlotsLayout, Waits};
 pub use threads::Threads as MachineThreads;
+pub use values::FactorSpool;
 
 /// Rows that are dealt out in a step.
 const DEALT: usize = 4096;
@@ -108,6 +112,13 @@ impl InteriorTerms {
     pub const POWER: f64 = 0.5;
     /// Most steps of a head.
     pub const MOST_STEPS: u32 = 500;
+
+    /// Whether so many rows of so many dense values, the factor and all else are expected to fit the memory.
+    pub fn fits(&self, rows: usize, width: usize) -> bool {
+        let held = rows.saturating_mul(4 * width + 20);
+        let rank = self.rank.of(rows);
+        bytes(rows, rank, self.machines, false).saturating_add(held) <= self.memory_bytes
+    }
 }
 
 /// Why it cannot be done.
@@ -160,6 +171,7 @@ pub struct InteriorSolver<C: Crew> {
     crew: C,
     rank: usize,
     rows: usize,
+    spooled: bool,
     specs: Vec<HeadSpec>,
     began: Instant,
     stage: Stage,
@@ -187,6 +199,7 @@ impl<C: Crew> InteriorSolver<C> {
         let rank = terms.rank.of(rows);
         let width = map.landmarks().rows().width();
         let mut crew = crew;
+        let spooled = crew.can_spool() && !terms.fits(rows, width);
         crew.begin(
             Orders {
                 aim: Aim {
@@ -202,6 +215,7 @@ impl<C: Crew> InteriorSolver<C> {
                 specs: gathered(specs.iter().cloned())?,
                 rows,
                 keep_duals: terms.keep_duals,
+                spooled,
             },
             width,
         )?;
@@ -210,6 +224,7 @@ impl<C: Crew> InteriorSolver<C> {
             crew,
             rank,
             rows,
+            spooled,
             specs,
             began: Instant::now(),
             stage: Stage::Dealing(0),
@@ -269,9 +284,8 @@ impl<C: Crew> InteriorSolver<C> {
         }
         let held = self.crew.bytes() as f64 / (*dealt).max(1) as f64;
         let all = (held * rows as f64) as usize;
-        let factor = rows.saturating_mul(4 * rank + 12) + Head::bytes(rows);
-        let matrices = self.crew.machines() * Normal::bytes(rank) + LowRank::bytes(rank);
-        let bytes = all.saturating_add(factor).saturating_add(matrices);
+        let needs = bytes(rows, rank, self.crew.machines(), self.spooled);
+        let bytes = all.saturating_add(needs);
         match bytes > self.terms.memory_bytes {
             true => Err(InteriorError::Room { bytes }),
             false => Ok(()),
@@ -304,4 +318,15 @@ impl<C: Crew> InteriorSolver<C> {
             Stage::Dealing(_) | Stage::Running => Ok(None),
         }
     }
+}
+
+/// Bytes that machines take beside their rows.
+fn bytes(rows: usize, rank: usize, machines: usize, spooled: bool) -> usize {
+    let factor = match spooled {
+        true => machines * Values::spooled_bytes(rows.div_ceil(machines), rank),
+        false => rows.saturating_mul(4 * rank),
+    };
+    let vectors = 12 * rows + Head::bytes(rows);
+    let matrices = machines * Normal::bytes(rank) + LowRank::bytes(rank);
+    factor.saturating_add(vectors).saturating_add(matrices)
 }

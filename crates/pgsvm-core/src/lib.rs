@@ -55,9 +55,10 @@ pub use pgsvm_kernels as kernels;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
-    clear_slots, work_in_slots, Crew, Halt, InteriorError, InteriorOutcome, InteriorProgress,
-    InteriorRank, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft, MachineNews,
-    MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told, Waits,
+    clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorError, InteriorOutcome,
+    InteriorProgress, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft,
+    MachineNews, MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told,
+    Waits,
 };
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,

@@ -236,6 +236,48 @@ fn machines_with_shared_memory_find_what_those_with_channels_do() {
     }
 }
 
+/// A factor that does not fit memory goes to spools, and is the same.
+#[test]
+fn a_factor_in_spools_is_the_same_bit_for_bit() {
+    let examples = rings(3000, 3, 4);
+    let asked = LowRankJob {
+        rank: Some(1),
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
+    };
+    for machines in [1, 3] {
+        let run = |memory_bytes| {
+            let terms = InteriorTerms {
+                memory_bytes,
+                ..terms(120, machines)
+            };
+            train_by_machines(
+                problem(1e-4),
+                Plan::train(10.0).into(),
+                SliceSource::new(&examples),
+                [MemorySpool::default(), MemorySpool::default()],
+                settings(LARGE, Scale::Standard, Threads::One),
+                (asked, terms),
+                SharedMachines::new(machines),
+            )
+        };
+        // rows, vectors and the matrices of each machine, and not the 1.4 MB of H
+        let without = 1_100_000 + machines * 850_000;
+        let (memory, spooled) = (run(LARGE).unwrap(), run(without).unwrap());
+        assert_eq!(spooled.map.pivots(), memory.map.pivots());
+        assert_eq!(spooled.weights, memory.weights);
+        assert_eq!(spooled.intercepts, memory.intercepts);
+        assert_eq!(spooled.reports, memory.reports);
+        assert_eq!(spooled.duals, memory.duals);
+        let held = |found: &InteriorOutcome| found.times.iter().map(|it| it.bytes).max();
+        assert!(held(&spooled) < held(&memory));
+        let none = run(300_000);
+        assert!(matches!(
+            none,
+            Err(ExactTrainError::Exact(InteriorError::Room { .. }))
+        ));
+    }
+}
+
 #[test]
 fn shared_machines_end_together_and_say_why() {
     let mut examples = rings(300, 2, 8);

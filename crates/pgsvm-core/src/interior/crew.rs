@@ -29,6 +29,11 @@ pub trait Crew {
     /// Gives a row to a machine.
     fn take(&mut self, machine: usize, row: &Row<'_>) -> Result<(), OutOfMemory>;
 
+    /// Whether each has a spool for its part of the factor.
+    fn can_spool(&self) -> bool {
+        false
+    }
+
     /// Bytes of the rows that all hold so far.
     fn bytes(&self) -> usize;
 

@@ -270,13 +270,12 @@ impl<'a> Head<'a> {
         self.w.clear();
         let rank = self.factored.rank();
         self.w.room(rank)?.resize(rank, 0.0);
-        Gather::over(self.level, self.factored, &self.factors, &mut self.w);
+        Gather::over(self.level, self.factored, &self.factors, &mut self.w)?;
         exchange.combine(&mut self.w, Combine::Sum)
     }
 
     fn decide(&mut self) -> Result<(), Halt> {
-        Decide::over(self.level, self.factored, &self.w, &mut self.decisions);
-        Ok(())
+        Decide::over(self.level, self.factored, &self.w, &mut self.decisions)
     }
 
     /// What there is to say of the point: its state, and the surrogate gap.

@@ -10,6 +10,7 @@ use crate::interior::exchange::{combined, Combine, Exchange, Halt, MachineTimes}
 use crate::interior::factoring::{factor, Aim, Factored, Share};
 use crate::interior::head::{Head, Rules, Solved, StepState};
 use crate::interior::sums::Normal;
+use crate::interior::values::FactorSpool;
 use crate::kernels::{Factor, Rows};
 use crate::task::heads::HeadSpec;
 use crate::task::report::HeadReport;
@@ -27,9 +28,16 @@ pub struct Orders {
     /// Rows of all machines.
     pub(super) rows: usize,
     pub(super) keep_duals: bool,
+    /// Whether H goes to spools.
+    pub(super) spooled: bool,
 }
 
 impl Orders {
+    /// Whether H goes to spools, as it would not fit memory.
+    pub fn spooled(&self) -> bool {
+        self.spooled
+    }
+
     /// Columns of the factor at most.
     pub fn rank(&self) -> usize {
         self.aim.rank
@@ -92,15 +100,16 @@ pub struct Left {
 pub(super) fn work<E: Exchange>(
     orders: &Orders,
     mut share: Share,
+    spool: Option<Box<dyn FactorSpool>>,
     exchange: &mut E,
     mut tell: impl FnMut(News),
 ) -> Result<Left, Halt> {
     let began = Instant::now();
-    let factored = factor(&orders.aim, &share, exchange, |columns| {
+    let factored = factor(&orders.aim, &share, spool, exchange, |columns| {
         tell(News::Column(columns));
     })?;
     tell(News::Factored);
-    let held = share.bytes() + factored.bytes();
+    let held = share.bytes() + factored.values().bytes();
     share.rows = Rows::new(0);
     let mut left = Left::new(orders, &share, exchange)?;
     let mut normal = Normal::new(factored.rank())?;
@@ -127,7 +136,10 @@ pub(super) fn work<E: Exchange>(
 
 /// Bytes that heads take beside the factor.
 fn held_by_heads(share: &Share, factored: &Factored) -> usize {
-    share.bytes() + factored.bytes() + Head::bytes(share.len()) + Normal::bytes(factored.rank())
+    share.bytes()
+        + factored.values().bytes()
+        + Head::bytes(share.len())
+        + Normal::bytes(factored.rank())
 }
 
 /// Of a machine's rows every so many-th of all rows is kept.

@@ -19,6 +19,7 @@ use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::interior::exchange::{Clock, Combine, Exchange, Halt, MachineTimes, Pivot};
 use crate::interior::factoring::Share;
 use crate::interior::machine::{work, Left, News, Orders};
+use crate::interior::values::FactorSpool;
 use crate::kernels::Rows;
 use crate::linalg::lower::Lower;
 
@@ -82,14 +83,16 @@ pub fn clear_slots(words: &[AtomicU64], layout: &SlotsLayout) {
     }
 }
 
-/// Works as one of the machines to the end. The others learn of it when it ends early.
+/// Works as one of the machines to the end; its rows of H go to the spool where there is one. The others learn of it when it ends
+/// early.
 pub fn work_in_slots<W: Waits>(
     orders: &Orders,
     share: Share,
+    spool: Option<Box<dyn FactorSpool>>,
     mut slots: Slots<'_, W>,
     tell: impl FnMut(News),
 ) -> Result<Left, Halt> {
-    let result = work(orders, share, &mut slots, tell);
+    let result = work(orders, share, spool, &mut slots, tell);
     if result.is_err() {
         slots.words[0].store(1, Ordering::Release);
         slots.waits.notify();

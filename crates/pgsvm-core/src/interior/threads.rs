@@ -204,7 +204,7 @@ fn run(
         }
     };
     let worked = catch_unwind(AssertUnwindSafe(|| {
-        work(orders, share, &mut exchange, tell)
+        work(orders, share, None, &mut exchange, tell)
     }));
     match worked {
         Ok(left) => say(Message::Left(machine, Box::new(left))),

@@ -2,8 +2,8 @@
 
 use parking_lot::{Condvar, Mutex};
 use pgsvm_core::{
-    clear_slots, work_in_slots, Crew, Halt, MachineLeft, MachineNews, Orders, OutOfMemory,
-    PackedRow, Share, Slots, SlotsLayout, Told, Waits,
+    clear_slots, work_in_slots, Crew, FactorSpool, Halt, MachineLeft, MachineNews, Orders,
+    OutOfMemory, PackedRow, Share, Slots, SlotsLayout, Told, Waits,
 };
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -22,6 +22,29 @@ impl Waits for &Bell {
     fn notify(&self) {
         self.1.notify_all();
     }
+}
+
+/// A spool in memory.
+#[derive(Default)]
+struct Spooled(Vec<u8>);
+
+impl FactorSpool for Spooled {
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Halt> {
+        let position = self.0.len() as u64;
+        self.0.extend_from_slice(bytes);
+        Ok(position)
+    }
+
+    fn read(&mut self, position: u64, from: usize, bytes: &mut [u8]) -> Result<(), Halt> {
+        let from = position as usize + from;
+        bytes.copy_from_slice(&self.0[from..from + bytes.len()]);
+        Ok(())
+    }
+}
+
+fn spool(orders: &Orders) -> Option<Box<dyn FactorSpool>> {
+    let spool = || Box::new(Spooled::default()) as Box<dyn FactorSpool>;
+    orders.spooled().then(spool)
 }
 
 pub struct SharedMachines {
@@ -53,10 +76,10 @@ impl SharedMachines {
         let (orders, slots) = (&orders, &slots);
         std::thread::scope(|scope| {
             let work = |(own, share)| {
-                scope.spawn(move || work_in_slots(orders, share, slots(own), |_| ()))
+                scope.spawn(move || work_in_slots(orders, share, spool(orders), slots(own), |_| ()))
             };
             let others: Vec<_> = shares.map(work).collect();
-            let own = work_in_slots(orders, first, slots(0), tell);
+            let own = work_in_slots(orders, first, spool(orders), slots(0), tell);
             let others = others.into_iter().map(|it| it.join().unwrap());
             std::iter::once(own).chain(others).collect()
         })
@@ -81,6 +104,10 @@ impl Crew for SharedMachines {
     fn take(&mut self, machine: usize, row: &PackedRow<'_>) -> Result<(), OutOfMemory> {
         let features = (row.dense(), row.sparse());
         self.shares[machine].push(features, row.group() as u32, row.cost())
+    }
+
+    fn can_spool(&self) -> bool {
+        true
     }
 
     fn bytes(&self) -> usize {
