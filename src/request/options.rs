@@ -100,9 +100,13 @@ static OPTIONS: [Entry; 32] = [
         };
         rounds.map(|rounds| all.inner_rounds = Some(rounds))
     }),
-    entry("inner", Solvers::Block, Of::Training, |all, it| {
-        it.word(&[("dual", InnerWord::Dual), ("pegasos", InnerWord::Pegasos)])
-            .map(|inner| all.inner = Some(inner))
+    entry("inner", Solvers::Blocks, Of::Training, |all, it| {
+        it.word(&[
+            ("dual", InnerWord::Dual),
+            ("newton", InnerWord::Newton),
+            ("pegasos", InnerWord::Pegasos),
+        ])
+        .map(|inner| all.inner = Some(inner))
     }),
     entry("inner_updates", Solvers::Block, Of::Training, |all, it| {
         let words = [("row", Updates::Row), ("block", Updates::Block)];
@@ -250,6 +254,7 @@ pub(super) enum InterceptWord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InnerWord {
     Dual,
+    Newton,
     Pegasos,
 }
 

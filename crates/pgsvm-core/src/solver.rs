@@ -32,6 +32,7 @@ macro_rules! ask {
 }
 
 pub(crate) mod apart;
+pub(crate) mod block;
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
@@ -120,7 +121,7 @@ impl<T: Real> Solver<T> {
         });
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
-        let apart = problem.pegasos().is_some() || led.is_some();
+        let apart = problem.pegasos().is_some() || problem.block_newton() || led.is_some();
         let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
         } else {

@@ -8,4 +8,7 @@ mod conjugate;
 pub(crate) mod head;
 mod line;
 pub(crate) mod pace;
+mod parts;
+mod step;
 pub(crate) mod sums;
+pub(crate) mod value;

@@ -74,7 +74,7 @@ pub(super) struct Places<'a> {
 }
 
 /// Sums of a pass.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     /// Of the negative rows, and of the positive ones.
     pub(super) sides: [Side; 2],
     pub(super) tally: Tally,
@@ -149,6 +149,25 @@ impl Sums {
         }
     }
 
+    /// Adds the sums of more rows; `gathers`: those of the Hessian too.
+    pub(super) fn join(&mut self, more: &mut Self, gathers: bool) {
+        for (side, more) in self.sides.iter_mut().zip(&more.sides) {
+            add_all(&mut side.v, &more.v);
+            (side.duals, side.loss) = (side.duals + more.duals, side.loss + more.loss);
+            (side.costs, side.rows) = (side.costs + more.costs, side.rows + more.rows);
+        }
+        self.tally = self.tally.with(more.tally);
+        if let (Some(squares), Some(more)) = (&mut self.squares, &more.squares) {
+            add_all(squares, more);
+        }
+        add_all(&mut self.beyond, &more.beyond);
+        (self.costs, self.gathered) = (self.costs + more.costs, self.gathered + more.gathered);
+        if let (Some(gram), Some(more), true) = (&mut self.gram, &mut more.gram, gathers) {
+            let more = more.sums_mut().numbers_mut();
+            add_all(gram.sums_mut().numbers_mut(), more);
+        }
+    }
+
     /// Adds a row: its dual variable at these weights, with the sign of the row, and how many multiplications of matrices
     /// that took. `before`: whether it was within the margin in the pass before; then it is in the Hessian in any case.
     #[inline(always)]
@@ -214,6 +233,13 @@ impl Sums {
             weight: cost,
         });
         (y * dual, products)
+    }
+}
+
+/// to += from
+fn add_all(to: &mut [f64], from: &[f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
     }
 }
 

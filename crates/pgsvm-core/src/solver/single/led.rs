@@ -1,10 +1,11 @@
 //! A head by itself while Newton's method leads it.
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
-use crate::solver::newton::head::{Given, Newton, Value};
+use crate::solver::newton::head::{Given, Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
+use crate::solver::newton::value::Value;
 use crate::solver::single::head::Head;
 
 impl<T: Real> Head<T> {
@@ -14,6 +15,27 @@ impl<T: Real> Head<T> {
         free: bool,
         costs: Costs,
     ) -> Result<Newton, OutOfMemory> {
+        Newton::new(self.given(free)?, costs)
+    }
+
+    /// What solves a block of its rows to this tolerance. All of the weights is fixed, until it is known what the block has of
+    /// them.
+    pub(in crate::solver) fn newton_of_block(
+        &self,
+        costs: Costs,
+        tolerance: f64,
+    ) -> Result<Newton, OutOfMemory> {
+        let given = self.given(false)?;
+        let given = Given {
+            fixed: copied(&given.w)?,
+            tolerance,
+            max_passes: MOST_PASSES,
+            ..given
+        };
+        Newton::new(given, costs)
+    }
+
+    fn given(&self, free: bool) -> Result<Given, OutOfMemory> {
         let mut w = zeros(self.iterate.len())?;
         for (w, own) in w.iter_mut().zip(self.iterate.weights()) {
             *w = own;
@@ -21,7 +43,7 @@ impl<T: Real> Head<T> {
         let mut signs = Vec::new();
         signs.try_reserve_exact(self.signs.len())?;
         signs.extend_from_slice(&self.signs);
-        let given = Given {
+        Ok(Given {
             signs,
             c: self.state.terms.c,
             positive_weight: f64::from(self.state.terms.positive_weight),
@@ -30,8 +52,8 @@ impl<T: Real> Head<T> {
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
             w,
-        };
-        Newton::new(given, costs)
+            fixed: Vec::new(),
+        })
     }
 
     /// A pass over all rows has ended: its weights and dual variables are taken where they are the best pair so far. With
