@@ -82,6 +82,7 @@ impl RowSource {
             added: None,
             decode,
             begins: None,
+            sample: None,
             in_table: job.in_table,
         };
         Ok((this, survey))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::base::step::Step;
+use crate::base::step::{Awake, Step};
 use crate::cache::{Cache, CacheError, Phase, Statistics};
 use crate::exact::{ExactError, ExactOutcome};
 use crate::interior::{Crew, InteriorError, InteriorOutcome, InteriorTerms, MachineThreads};
@@ -545,10 +545,15 @@ impl Bell {
 }
 
 fn drive<E>(bell: &Bell, mut step: impl FnMut() -> Result<Step, E>) -> Result<(), E> {
+    let mut awake = Awake::default();
     loop {
         let before = bell.count();
         match step() {
-            Ok(Step::Progress) => bell.ring(),
+            Ok(Step::Progress) => {
+                awake.work();
+                bell.ring();
+            }
+            Ok(Step::Blocked) if awake.rest() => {}
             Ok(Step::Blocked) => bell.wait(before),
             Ok(Step::Done) => {
                 bell.ring();

@@ -50,7 +50,7 @@ pub(crate) use pgsvm_simd as simd;
 
 pub use base::interrupts::check_by;
 pub use base::memory::{self, OutOfMemory};
-pub use base::step::Step;
+pub use base::step::{Awake, Step};
 pub use pgsvm_kernels as kernels;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
