@@ -130,6 +130,8 @@ SELECT svm_train('rings', 'ring', ARRAY['x', 'y'], 'line');
 SELECT svm_train('rings', 'ring', ARRAY['x', 'y'], 'curve', kernel => 'rbf');
 SELECT name, kernel, landmarks > 0 AS landmarks, gap <= 1e-3 AS certified, training_accuracy > 0.99 AS good
 FROM svm_models WHERE name IN ('line', 'curve') ORDER BY name;
+SELECT count(*) AS answered, sum((p.label = r.ring)::int) > 1980 AS good
+FROM svm_predict_query('curve', 'SELECT * FROM rings', 'id') AS p JOIN rings AS r ON r.id = p.row_key::int;
 
 -- Cleaning up
 SELECT count(svm_drop(name)) AS dropped

@@ -169,30 +169,32 @@ SELECT
     coalesce(activity.leader_pid, activity.pid) AS leader_pid,
     activity.datname,
     activity.usename,
-    CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' ELSE 'leader' END AS role,
+    CASE told.code[1] WHEN 'r' THEN 'reader' WHEN 't' THEN 'trainer' WHEN 'm' THEN 'machine' ELSE 'leader' END AS role,
     CASE told.code[2] WHEN 'n' THEN 'loading' WHEN 's' THEN 'sampling' WHEN 'k' THEN 'choosing landmarks' WHEN 'm' THEN 'mapping'
-        ELSE CASE told.code[6] WHEN 'e' THEN 'solving exactly' ELSE 'training' END END AS phase,
-    CASE WHEN told.code[2] <> 'k' THEN told.code[3]::bigint END AS rows_loaded,
+        WHEN 'd' THEN 'dealing out rows' WHEN 'f' THEN 'factoring'
+        ELSE CASE told.code[6] WHEN 'e' THEN 'solving exactly' WHEN 'i' THEN 'interior point' ELSE 'training' END END AS phase,
+    CASE WHEN told.code[2] NOT IN ('k', 'f') THEN told.code[3]::bigint END AS rows_loaded,
     told.code[4]::int AS pass,
-    told.code[5]::int AS percent_of_pass,
+    CASE WHEN told.code[6] <> 'i' THEN told.code[5]::int END AS percent_of_pass,
     told.code[10]::float8 AS gap,
     told.code[11]::bigint AS seconds_left,
     pg_catalog.clock_timestamp() - leader.query_start AS running_for,
     leader.query,
     CASE told.code[6] WHEN 'c' THEN 'choosing c' WHEN 'b' THEN 'trying c beyond the usual' WHEN 'f' THEN 'final'
-        WHEN 'e' THEN 'final' END AS stage,
+        WHEN 'e' THEN 'final' WHEN 'i' THEN 'final' END AS stage,
     told.code[8]::int AS heads,
     told.code[7]::int AS heads_running,
     CASE told.code[6] WHEN 'e' THEN 0 ELSE told.code[9]::int END AS folds,
-    CASE WHEN told.code[2] = 'k' THEN told.code[3]::bigint END AS landmarks,
+    CASE WHEN told.code[2] IN ('k', 'f') THEN told.code[3]::bigint END AS landmarks,
     CASE told.code[6] WHEN 'e' THEN told.code[9]::int END AS working_sets,
     told.code[12]::int AS gamma_tried,
-    told.code[13]::int AS gammas
+    told.code[13]::int AS gammas,
+    told.code[14]::int AS rank
 FROM pg_catalog.pg_stat_activity AS activity
 -- anybody may call his session anything: what is read as numbers are no more than numbers hold
 CROSS JOIN LATERAL pg_catalog.regexp_match(
     activity.application_name,
-    '^pgsvm ([rtl]) (?:([nskm])(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbfe])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)(?: G(\d{1,3})/(\d{1,3}))?$'
+    '^pgsvm ([rtlm]) (?:([nskmdf])(\d{1,18})|p(\d{1,9}) (\d{1,3})% ([cbfei])(\d{1,6})/(\d{1,6})/(\d{1,6})(?: g(\d\.\de-?\d{1,2}))?(?: e(\d{1,6}))?)(?: G(\d{1,3})/(\d{1,3}))?(?: R(\d{1,9}))?$'
 ) AS told (code)
 -- a worker shows neither the statement nor its start
 LEFT JOIN pg_catalog.pg_stat_activity AS leader ON leader.pid = coalesce(activity.leader_pid, activity.pid)

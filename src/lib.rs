@@ -20,7 +20,7 @@
 //! | `scanning` | rows summed up where they are, by PostgreSQL's own plans | any backend or parallel worker |
 //! | `training` | who plays reader and trainer, what they tell each other, and what comes out | backend and workers |
 //! | `storing` | a trained model becomes rows | the calling backend |
-//! | `sql` | SQL face of training, of what becomes of a stored model, and of what was decided per column | the calling backend |
+//! | `sql` | SQL face of training, of what becomes of a stored model, of what was decided per column, and of predictions of whole queries | the calling backend |
 //! | `exchange` | models and data from and to other programs | the calling backend |
 
 pgrx::pg_module_magic!();

@@ -18,7 +18,7 @@ pub use cache::{check_length, find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Sigmoid};
-pub use kernel_machine::KernelMachine;
+pub use kernel_machine::{GatheredRows, KernelMachine};
 pub use version::Model;
 
 use crate::base::errors::Failure;

@@ -3,7 +3,7 @@
 //! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
 mod argument;
-mod complaints;
+pub mod complaints;
 mod constant;
 mod contributions;
 mod document;
@@ -28,7 +28,7 @@ use pgsvm_core::memory::Room;
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
 #[inline]
-unsafe fn null(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+pub unsafe fn null(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe { (*fcinfo).isnull = true };
     pg_sys::Datum::from(0)
@@ -51,7 +51,7 @@ unsafe fn or_null(
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with at least as many arguments.
-unsafe fn any_null(fcinfo: pg_sys::FunctionCallInfo, count: usize) -> bool {
+pub unsafe fn any_null(fcinfo: pg_sys::FunctionCallInfo, count: usize) -> bool {
     // SAFETY: as the caller promises.
     let arguments = unsafe { (*fcinfo).args.as_slice(count) };
     arguments.iter().any(|argument| argument.isnull)

@@ -13,7 +13,7 @@ pub mod reads;
 mod scans;
 mod solver;
 pub mod source;
-mod words;
+pub mod words;
 
 pub use class_weight::ClassWeight;
 pub use holding_out::{cost, scoring_words};

@@ -7,6 +7,7 @@ pub mod function;
 mod immutable_function;
 
 pub mod life;
+mod predict_query;
 pub mod repair;
 mod selection;
 mod split;

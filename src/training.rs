@@ -6,6 +6,7 @@ mod failures;
 pub mod fit;
 mod grid;
 pub mod leader;
+mod machines;
 pub mod outcome;
 mod processes;
 mod progress;

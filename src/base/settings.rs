@@ -5,12 +5,13 @@ use core::ffi::CStr;
 use core::ops::RangeInclusive;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
-use pgsvm_core::Problem;
+use pgsvm_core::{InteriorTerms, Problem};
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static HELPERS: GucSetting<i32> = GucSetting::<i32>::new(2);
 static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
+static MACHINES: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
 static KEEP_VERSIONS: GucSetting<i32> = GucSetting::<i32>::new(0);
@@ -89,6 +90,14 @@ fn register_processes() {
         1..=Problem::MAX_TRAINERS as i32,
         GucFlags::default(),
     );
+    define_number(
+        c"pgsvm.machines",
+        c"Machines of solver 'interior_point' that are processes, the calling one among them.",
+        c"0 makes them threads. Where the server has fewer workers left, they are fewer.",
+        &MACHINES,
+        0..=InteriorTerms::MOST_MACHINES as i32,
+        GucFlags::default(),
+    );
 }
 
 fn register_versions() {
@@ -160,6 +169,11 @@ pub fn helpers() -> usize {
 /// How many threads train, 1 or more.
 pub fn trainers() -> usize {
     TRAINERS.get() as usize
+}
+
+/// How many machines of solver 'interior_point' are processes; 0: they are threads.
+pub fn machines() -> usize {
+    MACHINES.get() as usize
 }
 
 /// Bytes a second of the spool at most; infinite without a limit.

@@ -15,12 +15,12 @@ pub struct KernelMachine {
     dense: usize,
     bytes: usize,
     /// For the row at hand.
-    room: RefCell<RowRoom>,
+    room: RefCell<GatheredRows>,
 }
 
-/// What it takes to decide about a row; nothing is allocated once all have grown.
+/// Rows to be decided about together, and what that takes; nothing is allocated once all have grown.
 #[derive(Default)]
-struct RowRoom {
+pub struct GatheredRows {
     rows: Rows,
     dense: Vec<f32>,
     entries: Vec<[u32; 2]>,
@@ -41,9 +41,9 @@ impl KernelMachine {
         let Some(kernel) = form.kernel() else {
             return Ok(None);
         };
-        let room = RowRoom {
+        let room = GatheredRows {
             rows: Rows::new(width),
-            ..RowRoom::default()
+            ..GatheredRows::default()
         };
         let bytes = 2 * bytes + factors.len() * size_of::<f64>();
         let expansion = Expansion::new(kernel, landmarks, factors, intercepts);
@@ -59,10 +59,22 @@ impl KernelMachine {
     /// The decision of each head, in place of what `out` holds.
     pub fn decide(&self, row: &FeatureBuffer, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
         let mut room = self.room.borrow_mut();
-        self.take(row, &mut room).map_err(|_| OutOfMemory)?;
-        let RowRoom { rows, values, .. } = &mut *room;
-        let decided = self.expansion.decide(rows, values, out);
+        room.rows.clear();
+        let decided = self.gather(row, &mut room);
+        let decided = decided.and_then(|()| self.decide_gathered(&mut room, out));
         decided.map_err(|_| OutOfMemory)
+    }
+
+    /// The decisions of each head about all rows gathered, row after row, in place of what `out` holds. None are gathered
+    /// afterwards.
+    pub fn decide_gathered(
+        &self,
+        room: &mut GatheredRows,
+        out: &mut Vec<f64>,
+    ) -> Result<(), pgsvm_core::OutOfMemory> {
+        self.expansion.decide(&room.rows, &mut room.values, out)?;
+        room.rows.clear();
+        Ok(())
     }
 
     /// The decision of the only head.
@@ -74,9 +86,13 @@ impl KernelMachine {
         decided.map(|()| decision)
     }
 
-    /// Scales the row and puts it where the expansion takes it from.
-    fn take(&self, row: &FeatureBuffer, room: &mut RowRoom) -> Result<(), pgsvm_core::OutOfMemory> {
-        let RowRoom {
+    /// Scales the row and puts it behind those gathered.
+    pub fn gather(
+        &self,
+        row: &FeatureBuffer,
+        room: &mut GatheredRows,
+    ) -> Result<(), pgsvm_core::OutOfMemory> {
+        let GatheredRows {
             rows,
             dense,
             entries,
@@ -88,13 +104,13 @@ impl KernelMachine {
             Some(scaling) => scaling.scaled(feature, value),
             None => value,
         };
-        let values = dense.room(row.dense.len())?;
-        values.extend(
-            row.dense
-                .iter()
-                .enumerate()
-                .map(|(feature, value)| scaled(feature, *value) as f32),
-        );
+        match &self.form.scaling {
+            Some(scaling) => scaling.scale_dense(&row.dense, dense)?,
+            None => {
+                let values = dense.room(row.dense.len())?;
+                values.extend(row.dense.iter().map(|value| *value as f32));
+            }
+        }
         let sparse = row.sparse_index.iter().zip(&row.sparse_value);
         let of_row = sparse.filter_map(|(id, value)| {
             let feature = self.dense + *id as usize;
@@ -105,7 +121,9 @@ impl KernelMachine {
         if !entries.is_sorted_by_key(|[feature, _]| *feature) {
             entries.sort_unstable_by_key(|[feature, _]| *feature);
         }
-        rows.clear();
+        if rows.width() != self.expansion.width() {
+            *rows = Rows::new(self.expansion.width());
+        }
         rows.push(dense, entries)
     }
 

@@ -63,8 +63,12 @@ pub struct Job {
     /// Weights of classes by label.
     pub class_weights: Vec<(String, f64)>,
     pub timing: Timing,
+    /// Whether a kernel machine is compared with the linear one on a sample of the rows.
+    pub compares: bool,
     /// Threads that train.
     pub trainers: usize,
+    /// Machines of solver 'interior_point' that are processes; 0: they are threads.
+    pub machines: usize,
     /// The role of each worker, by worker number.
     pub roles: Vec<Role>,
     /// What helpers share among them and the reader; none where there are no helpers.
@@ -133,7 +137,10 @@ impl Job {
     pub fn interior_terms(&self) -> Option<InteriorTerms> {
         match self.kernel.as_ref()?.method {
             Method::InteriorPoint(asked) => Some(InteriorTerms {
-                machines: asked.machines.unwrap_or(self.trainers),
+                machines: asked.machines.unwrap_or(match self.machines {
+                    0 => self.trainers,
+                    machines => machines,
+                }),
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
                 keep_duals: self.terms.keep_duals,

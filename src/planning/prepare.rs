@@ -231,11 +231,23 @@ fn job(
         },
         timing: roles::timing(&roles),
         cut: statement.cut,
+        compares: compares(request, &roles),
         trainers: settings::trainers(),
+        machines: settings::machines(),
         roles,
         cache_bytes: settings::cache_bytes(),
         spool_rate: settings::spool_rate(),
     }
+}
+
+/// Whether a training says so where a kernel machine is clearly better: one that chooses C of a linear model, which holds rows out
+/// anyway, where this process reads.
+fn compares(request: &Request, roles: &[Role]) -> bool {
+    request.kernel.is_none()
+        && request.plan.costs.len() > 1
+        && request.plan.purpose == Purpose::Train
+        && !request.unit_rows
+        && !roles.contains(&Role::Reader)
 }
 
 /// Whether a training measures the margin slack of its rows: it keeps their keys, and neither how they are decoded nor how much they

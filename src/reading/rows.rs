@@ -15,6 +15,7 @@ use crate::request::source;
 use crate::targets::labels::{self, LabelValue};
 use crate::warm_start::admission::Keys;
 use crate::warm_start::following::Following;
+use pgsvm_core::engine::RowSample;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory};
 use pgsvm_core::{Example, ReaderReport, RowError, Source, Survey};
 use std::cell::RefCell;
@@ -30,6 +31,8 @@ pub struct RowSource {
     begins: Option<Following>,
     /// Whether the source is a table, or its partitions.
     in_table: bool,
+    /// Rows by which a kernel machine is compared with the linear one, where that is wanted.
+    sample: Option<RowSample>,
 }
 
 impl RowSource {
@@ -60,6 +63,7 @@ impl RowSource {
             decode,
             begins,
             in_table: job.in_table,
+            sample: job.compares.then(|| RowSample::new(job.terms.seed)),
         })
     }
 
@@ -78,6 +82,7 @@ impl RowSource {
             added: None,
             decode,
             begins: None,
+            sample: None,
             in_table: job.in_table,
         };
         Ok((this, survey))
@@ -150,6 +155,11 @@ impl RowSource {
     /// Keys and digests of the rows.
     pub fn key_chunks(&self) -> &[KeyChunk] {
         self.decode.keys.as_ref().map_or(&[], Keys::chunks)
+    }
+
+    /// Gives the rows away by which a kernel machine is compared.
+    pub fn take_sample(&mut self) -> Option<RowSample> {
+        self.sample.take()
     }
 
     /// Gives keys and digests away.
@@ -231,8 +241,15 @@ impl Source for RowSource {
         count: usize,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<bool, Failure> {
-        let decode = &mut self.decode;
+        let (decode, sample) = (&mut self.decode, &mut self.sample);
         let mut failure = None;
+        let sink = &mut |example: &Example<'_>| {
+            // it is for a hint, which may be missing
+            if sample.as_mut().is_some_and(|it| it.look(example).is_err()) {
+                *sample = None;
+            }
+            sink(example)
+        };
         let visit = &mut |row: &Row<'_>| match decode.visit(row, sink) {
             Ok(()) => Continue::Yes,
             Err(reason) => {

@@ -102,9 +102,13 @@ static OPTIONS: [Entry; 33] = [
         };
         rounds.map(|rounds| all.inner_rounds = Some(rounds))
     }),
-    entry("inner", Solvers::Block, Of::Training, |all, it| {
-        it.word(&[("dual", InnerWord::Dual), ("pegasos", InnerWord::Pegasos)])
-            .map(|inner| all.inner = Some(inner))
+    entry("inner", Solvers::Blocks, Of::Training, |all, it| {
+        it.word(&[
+            ("dual", InnerWord::Dual),
+            ("newton", InnerWord::Newton),
+            ("pegasos", InnerWord::Pegasos),
+        ])
+        .map(|inner| all.inner = Some(inner))
     }),
     entry("inner_updates", Solvers::Block, Of::Training, |all, it| {
         let words = [("row", Updates::Row), ("block", Updates::Block)];
@@ -260,6 +264,7 @@ pub(super) enum InterceptWord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InnerWord {
     Dual,
+    Newton,
     Pegasos,
 }
 

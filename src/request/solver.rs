@@ -101,7 +101,7 @@ impl Terms {
         match self.policy {
             _ if self.interior_point => INTERIOR_POINT,
             _ if self.leader == Leader::Scans => self.by_scans(),
-            _ if newton => "newton",
+            _ if newton && self.policy == Policy::Cached => "newton",
             Policy::Cached | Policy::Paper => "stream",
             Policy::Block => "block",
             Policy::SelectiveBlock => "selective_block",
@@ -133,7 +133,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         inner_rounds: choices
             .inner_rounds
             .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
-        inner: choices.inner()?,
+        inner: choices.inner(solver, loss)?,
         blocks: choices.blocks,
         picks: choices.picks()?,
         stop: choices.stop_of(given.solver.as_deref().unwrap_or("auto"))?,
@@ -297,11 +297,13 @@ impl Choices {
             return Ok(self.stop);
         }
         let refused = |reason: &str, hint: &str| Err(invalid(reason).hint(hint));
-        if self.inner == Some(InnerWord::Pegasos) {
-            return refused(
-                "Pegasos has no projected gradient to stop by",
-                "Leave \"stop\" or \"inner\" out of the options",
-            );
+        let without = match self.inner {
+            Some(InnerWord::Pegasos) => Some("Pegasos has no projected gradient to stop by"),
+            Some(InnerWord::Newton) => Some("Newton's method has no projected gradient to stop by"),
+            Some(InnerWord::Dual) | None => None,
+        };
+        if let Some(reason) = without {
+            return refused(reason, "Leave \"stop\" or \"inner\" out of the options");
         }
         if self.proximal == Proximal::On {
             return refused(
@@ -319,22 +321,37 @@ impl Choices {
     }
 
     /// How a block is solved, by options that agree with each other.
-    fn inner(&self) -> Result<Inner, Failure> {
-        let pegasos = self.inner == Some(InnerWord::Pegasos);
-        if !pegasos {
-            return match self.inner_updates {
-                None => Ok(Inner::CoordinateDescent),
-                Some(_) => Err(invalid("\"inner_updates\" are those of Pegasos")
-                    .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'")),
-            };
+    fn inner(&self, solver: &str, loss: Loss) -> Result<Inner, Failure> {
+        let inner = self.inner.unwrap_or(InnerWord::Dual);
+        if self.inner_updates.is_some() && inner != InnerWord::Pegasos {
+            return Err(invalid("\"inner_updates\" are those of Pegasos")
+                .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'"));
         }
+        let refused = match inner {
+            InnerWord::Dual => return Ok(Inner::CoordinateDescent),
+            InnerWord::Newton => {
+                "Newton's method goes over a block until it is solved, and has no proximal shift"
+            }
+            InnerWord::Pegasos => "Pegasos goes over a block once, and has no proximal shift",
+        };
         if self.inner_rounds.is_some() || self.proximal == Proximal::On {
             return Err(
-                invalid("Pegasos goes over a block once, and has no proximal shift")
-                    .hint("Leave \"inner_rounds\" and \"proximal\" out of the options"),
+                invalid(refused).hint("Leave \"inner_rounds\" and \"proximal\" out of the options")
             );
         }
-        Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row)))
+        match inner {
+            InnerWord::Newton if loss != Loss::SquaredHinge => Err(invalid(
+                "Newton's method minimizes the squared hinge loss only",
+            )
+            .hint("loss => 'squared_hinge'")),
+            InnerWord::Newton => Ok(Inner::Newton),
+            // each of its updates is about rows that have just come
+            _ if solver == "selective_block" => Err(invalid(
+                "solver 'selective_block' has no inner solver \"pegasos\"",
+            )
+            .hint("solver => 'block'")),
+            _ => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
+        }
     }
 
     fn spooling(&self) -> Spooling {

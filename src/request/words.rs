@@ -49,7 +49,7 @@ pub(super) fn chosen<T: Copy>(
 }
 
 /// A float as SQL writes it.
-pub(super) fn sql_float(value: f64) -> String {
+pub fn sql_float(value: f64) -> String {
     match value {
         f64::INFINITY => "Infinity".to_owned(),
         f64::NEG_INFINITY => "-Infinity".to_owned(),

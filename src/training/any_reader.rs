@@ -5,12 +5,15 @@ use crate::base::errors::Failure;
 use crate::features::Nulls;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::rows::RowSource;
-use crate::training::failures::{cache_failure, kernel_failure, mapped_failure, read_failure};
+use crate::training::failures::{
+    cache_failure, is_of_rows, kernel_failure, mapped_failure, read_failure,
+};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
+use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
-    Cache, CacheError, LandmarkChoice, LowRankJob, LowRankProgress, LowRankSource, OutOfMemory,
-    Reader, ReaderJob, ReaderReport, Scaling, Step,
+    Cache, CacheError, LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
+    OutOfMemory, ReadError, Reader, ReaderJob, ReaderReport, Scaling, Step,
 };
 
 type File = ThrottledSpool<SpoolFile>;
@@ -90,6 +93,21 @@ impl AnyReader {
             Self::Mapped(reader, _) => reader
                 .step(rows)
                 .map_err(|error| mapped_failure(error, cache_bytes)),
+        }
+    }
+
+    /// The same; the outer error is one of a kernel that these rows cannot have, behind which they may be mapped anew.
+    pub fn step_of_grid(
+        &mut self,
+        rows: usize,
+        cache_bytes: usize,
+    ) -> Result<Result<Step, Failure>, KernelError> {
+        let Self::Mapped(reader, _) = self else {
+            return Ok(self.step(rows, cache_bytes));
+        };
+        match reader.step(rows) {
+            Err(ReadError::Source(LowRankError::Kernel(error))) if is_of_rows(&error) => Err(error),
+            other => Ok(other.map_err(|error| mapped_failure(error, cache_bytes))),
         }
     }
 

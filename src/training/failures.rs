@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
+use crate::request::words::sql_float;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
     CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError,
@@ -110,11 +111,11 @@ pub fn interior_failure(error: InteriorError<Failure, Failure>, cache_bytes: usi
         InteriorError::Room { bytes } => Failure::new(
             Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!(
-                "rows and their factor do not fit the {} kB of pgsvm.cache_size",
+                "the machines' rows do not fit the {} kB of pgsvm.cache_size",
                 cache_bytes / 1024
             ),
         )
-        .detail("Solver 'interior_point' holds all rows, and 4 bytes a row and column of the factor, on its machines together.")
+        .detail("Solver 'interior_point' holds all rows and 156 bytes more for each on its machines together; the factor goes to temporary files where it has no room.")
         .hint(format!(
             "SET pgsvm.cache_size = '{}MB', or a smaller rank, or options => '{{\"rank_exponent\": 0.4}}'",
             bytes.div_ceil(1 << 20)
@@ -143,6 +144,30 @@ pub fn check_landmarks(landmarks: usize) -> Result<(), Failure> {
 /// Why there is no such problem.
 pub fn problem_failure(error: ProblemError) -> Failure {
     Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+}
+
+/// Whether it is these rows that the kernel does not suit, and another gamma may.
+pub fn is_of_rows(error: &KernelError) -> bool {
+    matches!(
+        error,
+        KernelError::NotPositive { .. } | KernelError::NotFinite { .. } | KernelError::Zero
+    )
+}
+
+/// A gamma of a grid that is passed over.
+pub fn warn_of_gamma(gamma: Option<f64>, error: KernelError) {
+    let failure = kernel_failure(error);
+    let named = gamma.map_or(String::new(), |gamma| format!(" {}", sql_float(gamma)));
+    let message = format!("gamma{named} is passed over: {}", failure.message);
+    Failure::new(Code::ERRCODE_WARNING, message).warn();
+}
+
+/// Of a grid no gamma will do.
+pub fn no_gamma(gammas: &[Option<f64>], error: KernelError) -> Failure {
+    let named = gammas.iter().flatten().map(|gamma| sql_float(*gamma));
+    let named: Vec<String> = named.collect();
+    let failure = kernel_failure(error);
+    failure.in_detail(&format!("So it is for every gamma: {}.", named.join(", ")))
 }
 
 /// Why rows cannot be mapped.

@@ -22,7 +22,7 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
 use crate::training::by_scans;
-use crate::training::failures::cache_failure;
+use crate::training::failures::{cache_failure, no_gamma, warn_of_gamma};
 use crate::training::grid::Grid;
 use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
 use crate::training::processes::{self, Shared};
@@ -35,7 +35,7 @@ use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
-use pgsvm_core::memory::{copied, filled, gathered};
+use pgsvm_core::memory::{copied, filled, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, Phase, Step, Weights};
 
@@ -145,6 +145,7 @@ impl<'a> Turns<'a> {
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
         let gamma = reader.gamma();
+        let compared = reader.compare(job, trainer.report().c);
         let mut read = reader.leave(solved);
         let mut fitted = fitted_here(job, &read, &trainer);
         let report = &mut fitted.outcome.report;
@@ -163,7 +164,10 @@ impl<'a> Turns<'a> {
                 recheck(job, self.planned, &read.outcome, weights, screening).or_raise()
             }
         };
-        Trained::assemble(job.cost(), read, fitted, rechecked, processes)
+        Trained {
+            compared,
+            ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
+        }
     }
 
     /// Compares the gammas of a grid by how good their machines are on held-out rows, and trains the final machine, where one is
@@ -178,12 +182,26 @@ impl<'a> Turns<'a> {
         let job = self.job;
         let mut grid = Grid::new(job.plan.scoring);
         let (mut cache, mut reader) = (cache, reader);
+        let mut refused = Vec::new();
         for at in 0..maps {
             progress.begin_gamma(at + 1, maps);
             let mut ended = self.run(cache, reader, job.comparing(), false, progress);
-            let gamma = ended.reader.gamma().unwrap_or_default();
-            grid.take(at, gamma, &ended.trainer.report()).or_raise();
-            let Some(next) = self.next_map(at, maps, &grid) else {
+            let gamma = ended.reader.gamma();
+            let error = ended.reader.refused();
+            match error {
+                None => {
+                    let report = ended.trainer.report();
+                    grid.take(at, gamma.unwrap_or_default(), &report).or_raise();
+                }
+                Some(error) => {
+                    refused.room(1).or_raise().push(gamma);
+                    if refused.len() == maps {
+                        no_gamma(&refused, error).raise();
+                    }
+                    warn_of_gamma(gamma, error);
+                }
+            }
+            let Some(next) = self.next_map(at, maps, &grid, error.is_some()) else {
                 ended.grid = Some(grid);
                 return ended;
             };
@@ -199,11 +217,12 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one.
-    fn next_map(&self, at: usize, maps: usize, grid: &Grid) -> Option<usize> {
+    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one. Where
+    /// the last one could not be had, what is told of the rows comes from the best one too.
+    fn next_map(&self, at: usize, maps: usize, grid: &Grid, refused: bool) -> Option<usize> {
         match grid.best() {
             _ if at + 1 < maps => Some(at + 1),
-            Some(best) if self.job.plan.purpose == Purpose::Train => Some(best.map),
+            Some(best) if refused || self.job.plan.purpose == Purpose::Train => Some(best.map),
             _ => None,
         }
     }
@@ -222,6 +241,9 @@ impl<'a> Turns<'a> {
         loop {
             let read = reader.step();
             check_for_interrupts();
+            if reader.refused().is_some() {
+                break;
+            }
             if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
                 if begins {

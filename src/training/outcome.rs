@@ -8,6 +8,7 @@ use crate::training::recheck::{Covers, Rechecked};
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
+use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes};
@@ -30,6 +31,8 @@ pub struct Trained {
     pub slacks: Option<RowSlacks>,
     /// Whether the certificate covers all rows, those screened too.
     pub covers: Covers,
+    /// How a kernel machine does on a sample of the rows, where that was looked at.
+    pub compared: Option<Compared>,
     pub processes: Processes,
 }
 
@@ -147,6 +150,7 @@ impl Trained {
             covers,
             reader,
             trainer,
+            compared: None,
             processes,
         }
     }

@@ -3,7 +3,9 @@
 //! and numbers stay below the lengths that the view reads.
 
 use pgrx::pg_sys;
-use pgsvm_core::{Cache, ExactProgress, LowRankProgress, Phase, ScanProgress, Stage, Statistics};
+use pgsvm_core::{
+    Cache, ExactProgress, InteriorProgress, LowRankProgress, Phase, ScanProgress, Stage, Statistics,
+};
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,9 @@ const MOST_PASSES: u64 = 999_999_999;
 const MOST_PASSES_OF_A_GAMMA: u64 = 99;
 /// Largest number shown of heads, folds and seconds: eleven days of them.
 const MOST_SHOWN: u64 = 999_999;
+
+/// Most columns of a factor shown.
+const MOST_RANK: usize = 999_999_999;
 
 /// Gaps with an exponent of two digits.
 const SHOWN_GAPS: core::ops::Range<f64> = 1e-99..1e99;
@@ -98,6 +103,32 @@ impl Progress {
         let role = &self.role[..1];
         let mut line = format!("pgsvm {role} p{pass} {percent}% e{running}/{heads}/{sets}");
         line += &gap_words(at.gap);
+        self.report(&line);
+    }
+
+    /// The same of interior points.
+    pub fn show_interior(&mut self, at: &InteriorProgress) {
+        if self.due().is_none() {
+            return;
+        }
+        let role = &self.role[..1];
+        let line = match at {
+            InteriorProgress::Dealing { rows } => format!("pgsvm {role} d{rows}"),
+            InteriorProgress::Factoring { columns, rank } => {
+                format!("pgsvm {role} f{columns} R{}", (*rank).min(MOST_RANK))
+            }
+            InteriorProgress::Solving {
+                head,
+                heads,
+                steps,
+                gap,
+            } => {
+                let counts = [heads.saturating_sub(*head) as u64, *heads as u64];
+                let [running, heads] = counts.map(|count| count.min(MOST_SHOWN));
+                let line = format!("pgsvm {role} p{steps} 0% i{running}/{heads}/0");
+                line + &gap_words(*gap)
+            }
+        };
         self.report(&line);
     }
 

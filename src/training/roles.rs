@@ -5,7 +5,7 @@
 //! steps and never inside.
 
 use crate::base::errors::OrRaise;
-use crate::features::{word_of, KernelForm, LANDMARKS, SUPPORT_VECTORS};
+use crate::features::{word_of, KernelForm, Nulls, LANDMARKS, SUPPORT_VECTORS};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::Planned;
@@ -13,26 +13,32 @@ use crate::pg::signals;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
-use crate::request::kernel::{Method, MOST_EXACT_ROWS};
+use crate::request::kernel::{KernelTerms, Method, MOST_EXACT_ROWS};
 use crate::training::any_reader::{outcome, AnyReader};
 use crate::training::failures::{
     cache_failure, check_landmarks, exact_failure, interior_failure, other_role_failed,
     problem_failure, train_failure,
 };
+use crate::training::machines::Processes;
 use crate::training::outcome::{Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
-use pgsvm_core::kernels::Kernel;
+use pgsvm_core::engine::{Compared, Settings, Threads};
+use pgsvm_core::kernels::{Kernel, KernelError};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    check_by, Cache, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorTerms,
-    LandmarkChoice, Leeways, LowRankProgress, Scaling, Start, Step, TrainError, Trainer,
-    TrainerReport, Weights,
+    check_by, Cache, Crew, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorProgress,
+    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Problem, Scaling,
+    Start, Step, TrainError, Trainer, TrainerReport, Weights,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Classes up to which a kernel machine is compared with the linear one, and the gap of both.
+const MOST_COMPARED_CLASSES: usize = 10;
+const COMPARING_TOLERANCE: f64 = 1e-2;
 /// Rows the reader handles in a step.
 const READER_STEP_ROWS: usize = 1000;
 /// Stored values the trainer visits in a step: about a millisecond.
@@ -44,6 +50,9 @@ pub struct ReaderRole {
     /// Whether weights are for rows that are divided by their length.
     unit_rows: bool,
     cache_bytes: usize,
+    /// Where gammas are compared, why these rows cannot have the one under way.
+    refused: Option<KernelError>,
+    is_grid: bool,
 }
 
 /// The trainer role.
@@ -77,6 +86,8 @@ impl ReaderRole {
             reader,
             unit_rows: job.unit_rows,
             cache_bytes: job.cache_bytes,
+            refused: None,
+            is_grid: job.kernel.as_ref().is_some_and(KernelTerms::is_grid),
         }
     }
 
@@ -88,13 +99,42 @@ impl ReaderRole {
             Some(map) => self.reader.mapped_anew(fresh, job, map).or_raise(),
             None => unreachable!("a gamma of those asked for"),
         };
-        (Self { reader, ..self }, cache)
+        let anew = Self {
+            reader,
+            refused: None,
+            ..self
+        };
+        (anew, cache)
     }
 
-    /// The gamma of the kernel that rows are mapped by.
+    /// How a kernel machine compares with the linear one that was trained with this C, where that was wanted; once every row was
+    /// read.
+    pub fn compare(&mut self, job: &Job, c: Option<f64>) -> Option<Compared> {
+        let sample = self.reader.source_mut().take_sample()?;
+        let classes = self.reader.source().known_classes().len();
+        if classes > MOST_COMPARED_CLASSES {
+            return None;
+        }
+        let problem = Problem::new(job.terms.loss, 1.0, COMPARING_TOLERANCE).ok()?;
+        let settings = Settings {
+            balance: job.balance,
+            impute: job.nulls == Nulls::Mean,
+            ..Settings::new(0, job.scale, Threads::One)
+        };
+        check_by(answer);
+        let problem = problem.with_intercept(job.terms.intercept);
+        sample.compare(&problem, &job.plan, c?, settings)
+    }
+
+    /// The gamma of the kernel that rows are mapped by, or were to be.
     pub fn gamma(&mut self) -> Option<f64> {
         let (rows, _) = self.reader.mapped()?;
-        rows.map()?.kernel().gamma()
+        rows.gamma()
+    }
+
+    /// Where gammas are compared, why these rows cannot have the one under way; nothing more comes of it.
+    pub fn refused(&self) -> Option<KernelError> {
+        self.refused
     }
 
     /// How far a kernel machine's rows are that nobody has trained on yet.
@@ -105,9 +145,17 @@ impl ReaderRole {
     /// Reads on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
         check_by(answer);
-        self.reader
-            .step(READER_STEP_ROWS, self.cache_bytes)
-            .or_raise()
+        if !self.is_grid {
+            let step = self.reader.step(READER_STEP_ROWS, self.cache_bytes);
+            return step.or_raise();
+        }
+        match self.reader.step_of_grid(READER_STEP_ROWS, self.cache_bytes) {
+            Ok(step) => step.or_raise(),
+            Err(error) => {
+                self.refused = Some(error);
+                Step::Done
+            }
+        }
     }
 
     /// What was read; complete once the role is done.
@@ -191,7 +239,7 @@ impl ReaderRole {
     ) -> Option<Machine> {
         match job.interior_terms() {
             Some(terms) => self
-                .solve_by_interior_points(job, terms, trainer)
+                .solve_by_interior_points(job, terms, trainer, progress)
                 .map(|found| Machine::InteriorPoint(Box::new(found))),
             None => self
                 .solve_exactly(job, trainer, progress)
@@ -205,25 +253,65 @@ impl ReaderRole {
         job: &Job,
         terms: InteriorTerms,
         trainer: &TrainerRole,
+        progress: &mut Progress,
     ) -> Option<InteriorOutcome> {
+        let machines = terms.machines;
+        let progress = RefCell::new(progress);
+        let show = |at: &_| progress.borrow_mut().show_interior(at);
+        // threads have no temporary files
+        let rows = self.reader.report().or_raise().rows as usize;
+        let (mapped, _) = self.reader.mapped()?;
+        let fits = terms.fits(rows, mapped.map()?.landmarks().rows().width());
+        let machines = match job.machines {
+            0 if !fits => 1,
+            _ => machines,
+        };
+        match (job.machines > 0 && machines > 1) || !fits {
+            true => {
+                let crew = Processes::new(machines, &progress);
+                self.solve_with(job, terms, trainer, (crew, false), show)
+            }
+            false => {
+                let crew = MachineThreads::new(machines);
+                self.solve_with(job, terms, trainer, (crew, true), show)
+            }
+        }
+    }
+
+    /// The same by these machines, and whether they are threads.
+    fn solve_with<C: Crew>(
+        &mut self,
+        job: &Job,
+        terms: InteriorTerms,
+        trainer: &TrainerRole,
+        (crew, threads): (C, bool),
+        show: impl Fn(&InteriorProgress),
+    ) -> Option<InteriorOutcome> {
+        let cache_bytes = self.cache_bytes;
         let (mapped, _) = self.reader.mapped()?;
         let problem = job.problem_within(job.terms.max_passes);
         let problem = problem.map_err(problem_failure).or_raise();
         let solver = trainer
             .trainer
-            .interior_point(mapped.map()?, &problem, terms);
-        let mut solver = solver.or_raise()?;
+            .interior_point(mapped.map()?, &problem, terms, crew);
+        let mut solver = match solver {
+            Ok(solver) => solver?,
+            Err(halt) => interior_failure(halt.into(), cache_bytes).raise(),
+        };
         check_by(answer);
         loop {
             let step = {
-                // it may start threads, which inherit what is blocked
-                let _blocked = signals::Blocked::all();
+                // threads inherit what is blocked
+                let _blocked = threads.then(signals::Blocked::all);
                 solver.step(mapped)
             };
             match step {
                 Ok(Step::Done) => return solver.finish().or_raise(),
-                Ok(_) => check_for_interrupts(),
-                Err(error) => interior_failure(error, self.cache_bytes).raise(),
+                Ok(_) => {
+                    check_for_interrupts();
+                    show(&solver.progress());
+                }
+                Err(error) => interior_failure(error, cache_bytes).raise(),
             }
         }
     }
@@ -296,7 +384,7 @@ impl ReaderRole {
 }
 
 /// What a long step does between rows.
-fn answer() {
+pub fn answer() {
     signals::deliver();
     check_for_interrupts();
 }

@@ -16,7 +16,7 @@ use crate::training::progress::Progress;
 use crate::training::roles::{ReaderRole, TrainerRole};
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
-use pgsvm_core::{Cache, Step};
+use pgsvm_core::{Awake, Cache, Step};
 
 /// Keys of the chunks in the shared memory.
 pub mod key {
@@ -97,7 +97,7 @@ fn play_trainer(job: &Job, (cache, wake_up): (Cache, WakeUp), sender: &mut Sende
     send_outcome(&trainer, sender);
 }
 
-/// Loops a role until it is done: wakes the other side after progress, sleeps when blocked.
+/// Loops a role until it is done: wakes the other side after progress; when blocked looks again for a moment, then sleeps.
 pub fn play(
     job: &Job,
     role: &'static str,
@@ -107,8 +107,10 @@ pub fn play(
 ) {
     let mut progress = Progress::start(role, job.terms.tolerance);
     let mut prepared = false;
+    let mut awake = Awake::default();
     loop {
         match step() {
+            Step::Blocked if awake.rest() => {}
             Step::Blocked if prepared => wake_up.wait(),
             // Look once more after announcing the wait: what changed in between must not be missed.
             Step::Blocked => {
@@ -116,6 +118,7 @@ pub fn play(
                 prepared = true;
             }
             Step::Progress => {
+                awake.work();
                 if std::mem::take(&mut prepared) {
                     wake_up.cancel();
                 }

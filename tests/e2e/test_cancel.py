@@ -96,15 +96,18 @@ def test_a_cancel_of_very_many_heads_is_back_within_a_second(connect, run, nothi
 
 
 @pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
-@pytest.mark.parametrize(("after_seconds", "rank"), [(0.3, 600), (1.5, 600), (3.0, 100), (4.0, 1000)])
-def test_the_machines_of_psvm_end_with_their_training(server, connect, run, nothing_left, how, after_seconds, rank):
+@pytest.mark.parametrize(("phase", "rank"), [("loading", 100), ("factoring", 1000), ("interior point", 100)])
+def test_the_machines_of_psvm_end_with_their_training(server, connect, run, nothing_left, how, phase, rank):
+    """A hundred classes are a hundred interior points, one after the other: none of the phases is over soon."""
     connection, watcher = connect(), connect()
     watcher.execute(NOISE)
     configure(connection, {"pgsvm.cache_size": "1GB"})
     options = """'{"machines": 3}'"""
-    training = f"SELECT svm_train('noise', 'y', kernel => 'rbf', rank => {rank}, c => 100, tolerance => 1e-9, solver => 'interior_point', options => {options})"
-    running = run(connection, training)
-    time.sleep(after_seconds)
+    source = "slow_noise" if phase == "loading" else "noise"
+    terms = f"kernel => 'rbf', rank => {rank}, c => 100, tolerance => 1e-9, solver => 'interior_point', options => {options}"
+    running = run(connection, f"SELECT svm_train('{source}', 'y', ARRAY['v'], {terms})")
+    shown = "SELECT count(*) > 0 FROM svm_progress WHERE leader_pid = %s AND phase = %s"
+    wait_until(lambda: running.over or one(watcher, shown, [running.pid, phase]), within_seconds=60, what=phase)
     assert not running.over, running.end()
     asked = time.monotonic()
     watcher.execute(f"SELECT {how}(%s)", [running.pid])
@@ -116,8 +119,9 @@ def test_the_machines_of_psvm_end_with_their_training(server, connect, run, noth
 
 NOISE = """
     CREATE TABLE IF NOT EXISTS noise AS
-    SELECT ARRAY(SELECT hashint8extended(i, k) / 1e19 FROM generate_series(1, 20) AS k) AS v, hashint8extended(i, 0) > 0 AS y
-    FROM generate_series(1, 60000) AS i
+    SELECT ARRAY(SELECT hashint8extended(i, k) / 1e19 FROM generate_series(1, 20) AS k) AS v, i % 100 AS y
+    FROM generate_series(1, 60000) AS i;
+    CREATE OR REPLACE VIEW slow_noise AS SELECT v, y FROM noise WHERE y > 0 OR pg_sleep(0.01) IS NOT NULL
 """
 
 

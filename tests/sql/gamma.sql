@@ -85,6 +85,14 @@ SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"choose": ["degree"]}');
 SELECT * FROM svm_cross_validate('rings', 'ring', '{1}', 3, kernel => 'rbf', gamma => '{1, NULL}');
 SELECT * FROM svm_cross_validate('rings', 'ring', '{1}', 3, kernel => 'rbf', options => '{"choose": ["c"]}');
--- a kernel that is no inner product ends the whole grid
-SELECT * FROM svm_cross_validate('rings', 'ring', '{1}', 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{0.01, 3}');
+-- a gamma with which the kernel is no inner product is passed over, and named, wherever it stands; where it is so with all it is an error
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{0.00001, 3}') GROUP BY gamma;
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{4, 0.00001, 3}') GROUP BY gamma;
+SET client_min_messages = error;
+SELECT svm_train('rings', 'ring', '{x, y}', 'passed', kernel => 'sigmoid', coef0 => 0, options => '{"gammas": [3, 0.00001, 2]}');
+SELECT features #>> '{kernel,gamma}' AS gamma FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'passed';
+SET client_min_messages = warning;
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'polynomial', degree => 9, gamma => '{0.5, 1000000}') GROUP BY gamma;
+SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', options => '{"gammas": [3, 2]}');
+\echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM svm_models WHERE name = 'bad';

@@ -154,6 +154,8 @@ SELECT svm_train('wide', 'y', model => 'streamed_as_published', c => 0.1, option
 SELECT svm_train('wide', 'y', model => 'streamed_' || solver, c => 0.1, solver => solver)
 FROM unnest(ARRAY['block', 'selective_block']) AS solver;
 SELECT svm_train('wide', 'y', model => 'streamed_once_a_block', c => 0.1, solver => 'block', options => '{"inner_rounds": 1}');
+SELECT svm_train('wide', 'y', model => 'streamed_newton_' || solver, c => 0.1, solver => solver, options => '{"inner": "newton"}')
+FROM unnest(ARRAY['block', 'selective_block']) AS solver;
 RESET pgsvm.workers;
 SELECT svm_train('wide', 'y', model => 'streamed_block_two', c => 0.1, solver => 'block');
 RESET pgsvm.min_parallel_size;

@@ -224,6 +224,14 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options =
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "pegasos", "inner_updates": 0}');
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"inner": "newton", "inner_rounds": 5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'selective_block', options => '{"inner": "newton", "proximal": "on"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], loss => 'hinge', solver => 'block', options => '{"inner": "newton"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"stop": "projected_gradient", "inner": "newton"}');
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], options => '{"blocks": 5}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', ARRAY['x', 'y'], solver => 'block', options => '{"blocks": 1001}');

@@ -8,14 +8,15 @@
 //! | [`Written`] | what something writes |
 //! | [`list`], [`text`] | the same for what comes out of a message or JSON: `#[serde(deserialize_with = "…")]` |
 
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, TryReserveError};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
 /// There is not enough memory; about how much was asked for, 0 where that is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfMemory {
     pub bytes: u64,
 }

@@ -3,6 +3,7 @@
 //! One thread takes turns between the roles, or two threads run one role each and wake each other by a condition
 //! variable; the cache is private memory. Pass 1, in which the trainer has nothing to do, runs first in either form.
 
+mod comparison;
 mod throttle;
 
 use std::convert::Infallible;
@@ -11,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::base::step::Step;
+use crate::base::step::{Awake, Step};
 use crate::cache::{Cache, CacheError, Phase, Statistics};
 use crate::exact::{ExactError, ExactOutcome};
-use crate::interior::{InteriorError, InteriorOutcome, InteriorTerms};
+use crate::interior::{Crew, InteriorError, InteriorOutcome, InteriorTerms, MachineThreads};
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
@@ -25,6 +26,7 @@ use crate::task::plan::Goal;
 use crate::task::problem::Problem;
 use crate::training::error::TrainError;
 use crate::training::Trainer;
+pub use comparison::{Compared, RowSample};
 pub use throttle::ThrottledSpool;
 
 /// Rows of a reader's step and stored words of a trainer's: a few milliseconds each.
@@ -425,13 +427,31 @@ where
     S::Error: Send,
     P::Error: Send,
 {
-    let (asked, terms) = asked;
-    let before = train_first(problem, goal.into(), source, spools, settings, asked);
+    let crew = MachineThreads::new(asked.1.machines);
+    train_by_machines(problem, goal.into(), source, spools, settings, asked, crew)
+}
+
+/// The same by these machines.
+pub fn train_by_machines<S: Source + Send, P: Spool + Send>(
+    problem: Problem,
+    goal: Goal,
+    source: S,
+    spools: [P; 2],
+    settings: Settings,
+    (asked, terms): (LowRankJob, InteriorTerms),
+    crew: impl Crew,
+) -> Result<InteriorOutcome, InteriorFailure<S, P>>
+where
+    S::Error: Send,
+    P::Error: Send,
+{
+    let before = train_first(problem, goal, source, spools, settings, asked);
     let (trained, mut source, map) = before.map_err(ExactTrainError::Before)?;
     let none = || ExactTrainError::Before(no_rows());
     let memory = |error| ExactTrainError::Exact(InteriorError::OutOfMemory(error));
-    let solver = trained.trainer.interior_point(&map, &problem, terms);
-    let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
+    let solver = trained.trainer.interior_point(&map, &problem, terms, crew);
+    let halted = |halt| ExactTrainError::Exact(InteriorError::from(halt));
+    let mut solver = solver.map_err(halted)?.ok_or_else(none)?;
     drop(trained);
     while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}
     solver.finish().map_err(memory)?.ok_or_else(none)
@@ -525,10 +545,15 @@ impl Bell {
 }
 
 fn drive<E>(bell: &Bell, mut step: impl FnMut() -> Result<Step, E>) -> Result<(), E> {
+    let mut awake = Awake::default();
     loop {
         let before = bell.count();
         match step() {
-            Ok(Step::Progress) => bell.ring(),
+            Ok(Step::Progress) => {
+                awake.work();
+                bell.ring();
+            }
+            Ok(Step::Blocked) if awake.rest() => {}
             Ok(Step::Blocked) => bell.wait(before),
             Ok(Step::Done) => {
                 bell.ring();

@@ -11,40 +11,47 @@
 //! | file | holds |
 //! |---|---|
 //! | `factoring` | a machine's part of the factorization |
+//! | `values` | its rows of H, in memory or in a spool |
 //! | `head`, `sums` | its part of an interior point, and of the matrix that is solved with |
 //! | `machine` | both, one after the other, for all heads |
 //! | `exchange` | what machines tell each other |
+//! | `crew`, `threads`, `slots` | who they are: threads with channels, processes with memory that all see |
+//! | `progress` | how far they are |
 //!
 //! h_i is L^-1 (k(z_1, x_i), ..., k(z_p, x_i)) with the pivots z and K of them = L L', so what comes out is a machine of low rank
 //! with the pivots as landmarks, and predicts as such.
 //!
 //! Rows are dealt out by turns. A machine holds its n / m rows, as many of H, and twelve numbers a row; of the others it sees what
 //! [`exchange`] carries: a pivot's features and its row of H, sums of p numbers, and one of p (p + 1) / 2 a step. Machines are
-//! threads of this process. They call nothing but this crate, and look every few milliseconds whether they are to end.
+//! threads of this process, which call nothing but this crate, or processes that share memory ([`Crew`]); either look every few
+//! milliseconds whether they are to end.
 //!
 //! Chang, Zhu, Wang, Bai, Li, Qiu, Cui: *Parallelizing Support Vector Machines on Distributed Computers*, NIPS 2007.
 //!
 //! Knows rows and kernels; nothing of linear solvers, schedules or PostgreSQL.
 
+mod crew;
 mod exchange;
 mod factoring;
 mod head;
 mod machine;
 mod outcome;
+mod progress;
+mod slots;
 mod sums;
 mod threads;
+mod values;
 
 use std::fmt;
 use std::time::Instant;
 
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::step::Step;
-use crate::interior::exchange::Halt;
-use crate::interior::factoring::{Aim, Share};
+use crate::interior::factoring::Aim;
 use crate::interior::head::{Head, Rules};
-use crate::interior::machine::{Left, News, Orders};
+use crate::interior::machine::Left;
 use crate::interior::sums::Normal;
-use crate::interior::threads::{Machines, Told};
+use crate::interior::values::Values;
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
@@ -52,9 +59,16 @@ use crate::rows::source::{Source, Spool};
 use crate::task::heads::HeadSpec;
 use crate::task::problem::Problem;
 
-pub use exchange::MachineTimes;
+pub use crew::{Crew, Told};
+pub use exchange::{Halt, MachineTimes};
+pub use factoring::Share;
 pub use head::StepState;
+pub use machine::{Left as MachineLeft, News as MachineNews, Orders};
 pub use outcome::{InteriorOutcome, InteriorStep};
+pub use progress::InteriorProgress;
+pub use slots::{clear_slots, work_in_slots, Slots, SlotsLayout, Waits};
+pub use threads::Threads as MachineThreads;
+pub use values::FactorSpool;
 
 /// Rows that are dealt out in a step.
 const DEALT: usize = 4096;
@@ -80,6 +94,7 @@ impl InteriorRank {
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InteriorTerms {
+    /// Where machines are threads.
     pub machines: usize,
     pub rank: InteriorRank,
     /// The part of the trace below which no more columns are taken.
@@ -97,6 +112,13 @@ impl InteriorTerms {
     pub const POWER: f64 = 0.5;
     /// Most steps of a head.
     pub const MOST_STEPS: u32 = 500;
+
+    /// Whether so many rows of so many dense values, the factor and all else are expected to fit the memory.
+    pub fn fits(&self, rows: usize, width: usize) -> bool {
+        let held = rows.saturating_mul(4 * width + 20);
+        let rank = self.rank.of(rows);
+        bytes(rows, rank, self.machines, false).saturating_add(held) <= self.memory_bytes
+    }
 }
 
 /// Why it cannot be done.
@@ -120,6 +142,17 @@ impl<S, P> From<OutOfMemory> for InteriorError<S, P> {
     }
 }
 
+impl<S, P> From<Halt> for InteriorError<S, P> {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Kernel(error) => Self::Kernel(error),
+            Halt::OutOfMemory(error) => Self::OutOfMemory(error),
+            Halt::NoMachine => Self::Threads,
+            Halt::Left => Self::OutOfMemory(OutOfMemory { bytes: 0 }),
+        }
+    }
+}
+
 impl<S: fmt::Display, P: fmt::Display> fmt::Display for InteriorError<S, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -133,36 +166,42 @@ impl<S: fmt::Display, P: fmt::Display> fmt::Display for InteriorError<S, P> {
 }
 
 /// All heads, on one factor: see the head of this file.
-pub struct InteriorSolver {
+pub struct InteriorSolver<C: Crew> {
     terms: InteriorTerms,
-    orders: Option<Orders>,
+    crew: C,
+    rank: usize,
+    rows: usize,
+    spooled: bool,
     specs: Vec<HeadSpec>,
     began: Instant,
     stage: Stage,
     steps: Vec<InteriorStep>,
+    progress: InteriorProgress,
 }
 
 enum Stage {
     /// Rows are dealt out; so many have been.
-    Dealing(Vec<Share>, usize),
-    Running(Machines),
+    Dealing(usize),
+    Running,
     Done(Vec<Left>),
 }
 
-impl InteriorSolver {
-    /// For the rows that `map` was made for, so many, with its kernel.
+impl<C: Crew> InteriorSolver<C> {
+    /// For the rows that `map` was made for, so many, with its kernel, by these machines.
     pub fn new(
         terms: InteriorTerms,
         map: &LowRank,
         problem: &Problem,
         specs: Vec<HeadSpec>,
         rows: usize,
-    ) -> Result<Self, OutOfMemory> {
+        crew: C,
+    ) -> Result<Self, Halt> {
         let rank = terms.rank.of(rows);
         let width = map.landmarks().rows().width();
-        let shares = (0..terms.machines).map(|_| Share::new(width)).collect();
-        Ok(Self {
-            orders: Some(Orders {
+        let mut crew = crew;
+        let spooled = crew.can_spool() && !terms.fits(rows, width);
+        crew.begin(
+            Orders {
                 aim: Aim {
                     kernel: *map.kernel(),
                     rank,
@@ -176,12 +215,21 @@ impl InteriorSolver {
                 specs: gathered(specs.iter().cloned())?,
                 rows,
                 keep_duals: terms.keep_duals,
-            }),
+                spooled,
+            },
+            width,
+        )?;
+        Ok(Self {
             terms,
+            crew,
+            rank,
+            rows,
+            spooled,
             specs,
             began: Instant::now(),
-            stage: Stage::Dealing(shares, 0),
+            stage: Stage::Dealing(0),
             steps: Vec::new(),
+            progress: InteriorProgress::Dealing { rows: 0 },
         })
     }
 
@@ -192,32 +240,34 @@ impl InteriorSolver {
         source: &mut LowRankSource<S, P>,
     ) -> Result<Step, InteriorError<S::Error, P::Error>> {
         match &mut self.stage {
-            Stage::Dealing(shares, dealt) => {
+            Stage::Dealing(dealt) => {
+                let crew = &mut self.crew;
                 let turn = |row: Row<'_>| {
-                    let machine = *dealt % shares.len();
+                    let machine = *dealt % crew.machines();
                     *dealt += 1;
-                    shares[machine].take(&row)
+                    crew.take(machine, &row)
                 };
                 let last = source.go_over(DEALT, turn).map_err(InteriorError::Read)?;
+                self.progress = InteriorProgress::Dealing {
+                    rows: *dealt as u64,
+                };
                 self.check_room()?;
-                self.make_room()?;
+                self.crew.expect_rows()?;
                 if last {
                     source.give_up_rows()?;
-                    self.start()?;
+                    self.crew.start()?;
+                    self.stage = Stage::Running;
+                    self.progress = InteriorProgress::factoring(self.rank);
                 }
                 Ok(Step::Progress)
             }
-            Stage::Running(machines) => match machines.listen() {
+            Stage::Running => match self.listen()? {
                 Told::Nothing => Ok(Step::Progress),
-                Told::News(news) => {
-                    self.note(news)?;
-                    Ok(Step::Progress)
-                }
                 Told::Left(left) => {
                     self.stage = Stage::Done(left);
                     Ok(Step::Done)
                 }
-                Told::Halted(halt) => Err(halted(halt)),
+                Told::Halted(halt) => Err(halt.into()),
             },
             Stage::Done(_) => Ok(Step::Done),
         }
@@ -225,65 +275,58 @@ impl InteriorSolver {
 
     /// Refuses what takes more memory than there is, as soon as the rows dealt out so far tell.
     fn check_room<S, P>(&self) -> Result<(), InteriorError<S, P>> {
-        let (Stage::Dealing(shares, dealt), Some(orders)) = (&self.stage, &self.orders) else {
+        let Stage::Dealing(dealt) = &self.stage else {
             return Ok(());
         };
-        let (rows, rank) = (orders.rows, orders.aim.rank);
+        let (rows, rank) = (self.rows, self.rank);
         if rank > rows {
             return Err(InteriorError::Kernel(KernelError::Rank { rank, rows }));
         }
-        let held: usize = shares
-            .iter()
-            .map(|share| share.rows.bytes() + 8 * share.len())
-            .sum();
-        let all = (held as f64 / (*dealt).max(1) as f64 * rows as f64) as usize;
-        let factor = rows.saturating_mul(4 * rank + 12) + Head::bytes(rows);
-        let matrices = self.terms.machines * Normal::bytes(rank) + LowRank::bytes(rank);
-        let bytes = all.saturating_add(factor).saturating_add(matrices);
+        let held = self.crew.bytes() as f64 / (*dealt).max(1) as f64;
+        let all = (held * rows as f64) as usize;
+        let needs = bytes(rows, rank, self.crew.machines(), self.spooled);
+        let bytes = all.saturating_add(needs);
         match bytes > self.terms.memory_bytes {
             true => Err(InteriorError::Room { bytes }),
             false => Ok(()),
         }
     }
 
-    /// Has machines hold no more than their rows take.
-    fn make_room(&mut self) -> Result<(), OutOfMemory> {
-        if let (Stage::Dealing(shares, _), Some(orders)) = (&mut self.stage, &self.orders) {
-            let machines = shares.len();
-            for (machine, share) in shares.iter_mut().enumerate() {
-                share.room_for(orders.rows.saturating_sub(machine).div_ceil(machines))?;
+    fn listen(&mut self) -> Result<Told, OutOfMemory> {
+        let heads = self.specs.len();
+        let (began, steps, progress) = (self.began, &mut self.steps, &mut self.progress);
+        let mut noted = Ok(());
+        let told = self.crew.listen(&mut |news| {
+            progress.hear(&news, heads);
+            let seconds = began.elapsed().as_secs_f64();
+            if noted.is_ok() {
+                noted = InteriorStep::note(steps, news, seconds);
             }
-        }
-        Ok(())
+        });
+        noted.map(|()| told)
     }
 
-    fn start<S, P>(&mut self) -> Result<(), InteriorError<S, P>> {
-        let before = std::mem::replace(&mut self.stage, Stage::Done(Vec::new()));
-        if let (Stage::Dealing(shares, _), Some(orders)) = (before, self.orders.take()) {
-            let machines = Machines::start(orders, shares);
-            self.stage = Stage::Running(machines.map_err(|_| InteriorError::Threads)?);
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, news: News) -> Result<(), OutOfMemory> {
-        let seconds = self.began.elapsed().as_secs_f64();
-        InteriorStep::note(&mut self.steps, news, seconds)
+    /// How far it is.
+    pub fn progress(&self) -> InteriorProgress {
+        self.progress
     }
 
     /// What has been found, once all heads have ended; None before.
     pub fn finish(self) -> Result<Option<InteriorOutcome>, OutOfMemory> {
         match self.stage {
             Stage::Done(left) => InteriorOutcome::of(left, self.steps, &self.specs),
-            Stage::Dealing(..) | Stage::Running(_) => Ok(None),
+            Stage::Dealing(_) | Stage::Running => Ok(None),
         }
     }
 }
 
-fn halted<S, P>(halt: Halt) -> InteriorError<S, P> {
-    match halt {
-        Halt::Kernel(error) => InteriorError::Kernel(error),
-        Halt::OutOfMemory(error) => InteriorError::OutOfMemory(error),
-        Halt::Left => InteriorError::OutOfMemory(OutOfMemory { bytes: 0 }),
-    }
+/// Bytes that machines take beside their rows.
+fn bytes(rows: usize, rank: usize, machines: usize, spooled: bool) -> usize {
+    let factor = match spooled {
+        true => machines * Values::spooled_bytes(rows.div_ceil(machines), rank),
+        false => rows.saturating_mul(4 * rank),
+    };
+    let vectors = 12 * rows + Head::bytes(rows);
+    let matrices = machines * Normal::bytes(rank) + LowRank::bytes(rank);
+    factor.saturating_add(vectors).saturating_add(matrices)
 }

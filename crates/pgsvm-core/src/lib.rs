@@ -50,14 +50,16 @@ pub(crate) use pgsvm_simd as simd;
 
 pub use base::interrupts::check_by;
 pub use base::memory::{self, OutOfMemory};
-pub use base::step::Step;
+pub use base::step::{Awake, Step};
 pub use pgsvm_kernels as kernels;
 
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
-    InteriorError, InteriorOutcome, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms,
-    MachineTimes, StepState,
+    clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorError, InteriorOutcome,
+    InteriorProgress, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft,
+    MachineNews, MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told,
+    Waits,
 };
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
@@ -66,6 +68,7 @@ pub use reader::{
     Balance, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling, Survey,
     Surveyed,
 };
+pub use rows::row::Row as PackedRow;
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};
 pub use scanning::{ScanPass, ScanSums};

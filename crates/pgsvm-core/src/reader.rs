@@ -175,7 +175,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 scale(loading, applier, (facts, weights), slot, budget)
             }
             ReaderStage::Streaming(producer, replay, applier) => {
-                return self.stream(producer, replay, applier, budget)
+                return self.stream(producer, replay, applier)
             }
             ReaderStage::Done => return Ok(Step::Done),
         };
@@ -350,13 +350,12 @@ impl<S: Source, P: Spool> Reader<S, P> {
         Ok(())
     }
 
-    /// Puts batches into the ring until it is full or the budget is used up.
+    /// Puts a batch into the ring unless that is full. One at a time, so that the trainer hears of each.
     fn stream(
         &mut self,
         mut producer: Producer,
         mut replay: Replay,
         applier: Box<Applier>,
-        budget: usize,
     ) -> Result<Step, ReadError<S::Error, P::Error>> {
         let dense = self.seen.dense.unwrap_or(0);
         let largest = producer.max_batch_words();
@@ -365,12 +364,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             .max(self.seen.max_row_words)
             .min(largest);
         let mut rows = 0;
-        let mut full = false;
-        while rows < budget && !full {
-            let Some(words) = producer.reserve(batch) else {
-                full = true;
-                continue;
-            };
+        if let Some(words) = producer.reserve(batch) {
             let (mut used, mut ends) = (0, Ends::Nothing);
             while ends == Ends::Nothing {
                 let row = replay

@@ -114,6 +114,29 @@ impl Scaling {
         (raw - self.centre_of(feature)) * self.factor_of(feature)
     }
 
+    /// Dense values of a scaled row, in place of what `out` holds.
+    pub fn scale_dense(&self, raw: &[f64], out: &mut Vec<f32>) -> Result<(), OutOfMemory> {
+        out.clear();
+        let out = out.room(raw.len())?;
+        let (centre, factor) = (&self.centre[..], &self.factor[..]);
+        match (centre.len() == raw.len(), factor.len() == raw.len()) {
+            (true, true) => out.extend(
+                raw.iter()
+                    .zip(centre)
+                    .zip(factor)
+                    .map(|((x, centre), factor)| ((x - centre) * factor) as f32),
+            ),
+            _ if centre.is_empty() && factor.is_empty() => {
+                out.extend(raw.iter().map(|x| *x as f32));
+            }
+            _ => {
+                let raw = raw.iter().enumerate();
+                out.extend(raw.map(|(feature, x)| self.scaled(feature, *x) as f32));
+            }
+        }
+        Ok(())
+    }
+
     /// This scaling for rows of which another one was learned: with that one's factors for sparse features beyond its own.
     /// None where dense features have become more or fewer, or it scales what the other does not.
     pub fn kept_for(&self, learned: &Self) -> Result<Option<Self>, OutOfMemory> {

@@ -32,6 +32,7 @@ macro_rules! ask {
 }
 
 pub(crate) mod apart;
+pub(crate) mod block;
 pub(crate) mod bundle;
 mod certificate;
 pub(crate) mod divided;
@@ -123,7 +124,8 @@ impl<T: Real> Solver<T> {
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
         let by_scans = problem.leader() == Leader::Scans;
-        let apart = problem.pegasos().is_some() || led.is_some() || by_scans;
+        let apart =
+            problem.pegasos().is_some() || problem.block_newton() || led.is_some() || by_scans;
         let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
         } else {

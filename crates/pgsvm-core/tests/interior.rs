@@ -1,11 +1,13 @@
 //! PSVM: interior points on an incomplete factor, against coordinate descent, and by what every certificate must be.
 
 mod common;
+#[path = "common/shared_machines.rs"]
+mod shared_machines;
 
 use common::{rings, settings};
 use pgsvm_core::engine::{
-    train_by_interior_point, train_low_rank, ExactTrainError, InteriorFailure, MemorySpool,
-    OwnedExample, SliceSource, Threads,
+    train_by_interior_point, train_by_machines, train_low_rank, ExactTrainError, InteriorFailure,
+    MemorySpool, OwnedExample, SliceSource, Threads,
 };
 use pgsvm_core::kernels::{Expansion, KernelError, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Goal, Plan};
@@ -13,6 +15,8 @@ use pgsvm_core::{
     HeadSpec, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss, LowRankJob,
     Problem, Scale, StopReason,
 };
+
+use shared_machines::SharedMachines;
 
 const LARGE: usize = 32 << 20;
 
@@ -192,6 +196,110 @@ fn the_number_of_machines_changes_no_more_than_rounding() {
         assert_eq!((own.rows, one.rows), (501, 501));
         assert!((own.accuracy() - one.accuracy()).abs() < 0.01);
     }
+}
+
+/// Machines that see the same memory, as processes do, are the same bit for bit as threads with channels.
+#[test]
+fn machines_with_shared_memory_find_what_those_with_channels_do() {
+    let examples = rings(501, 3, 4);
+    for machines in [1, 2, 3, 5] {
+        let terms = terms(50, machines);
+        let expected = solved(
+            problem(1e-4),
+            Plan::train(10.0),
+            &examples,
+            KernelKind::Rbf,
+            terms,
+        );
+        let expected = expected.unwrap();
+        let asked = LowRankJob {
+            rank: Some(1),
+            ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
+        };
+        let found = train_by_machines(
+            problem(1e-4),
+            Plan::train(10.0).into(),
+            SliceSource::new(&examples),
+            [MemorySpool::default(), MemorySpool::default()],
+            settings(LARGE, Scale::Standard, Threads::One),
+            (asked, terms),
+            SharedMachines::new(machines),
+        );
+        let found = found.unwrap();
+        assert_eq!(found.map.pivots(), expected.map.pivots());
+        assert_eq!(found.weights, expected.weights);
+        assert_eq!(found.intercepts, expected.intercepts);
+        assert_eq!(found.reports, expected.reports);
+        assert_eq!(found.duals, expected.duals);
+        assert_eq!(found.log.len(), expected.log.len());
+        assert!(found.times.iter().all(|it| it.bytes > 501 / 5 * 200));
+    }
+}
+
+/// A factor that does not fit memory goes to spools, and is the same.
+#[test]
+fn a_factor_in_spools_is_the_same_bit_for_bit() {
+    let examples = rings(3000, 3, 4);
+    let asked = LowRankJob {
+        rank: Some(1),
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
+    };
+    for machines in [1, 3] {
+        let run = |memory_bytes| {
+            let terms = InteriorTerms {
+                memory_bytes,
+                ..terms(120, machines)
+            };
+            train_by_machines(
+                problem(1e-4),
+                Plan::train(10.0).into(),
+                SliceSource::new(&examples),
+                [MemorySpool::default(), MemorySpool::default()],
+                settings(LARGE, Scale::Standard, Threads::One),
+                (asked, terms),
+                SharedMachines::new(machines),
+            )
+        };
+        // rows, vectors and the matrices of each machine, and not the 1.4 MB of H
+        let without = 1_100_000 + machines * 850_000;
+        let (memory, spooled) = (run(LARGE).unwrap(), run(without).unwrap());
+        assert_eq!(spooled.map.pivots(), memory.map.pivots());
+        assert_eq!(spooled.weights, memory.weights);
+        assert_eq!(spooled.intercepts, memory.intercepts);
+        assert_eq!(spooled.reports, memory.reports);
+        assert_eq!(spooled.duals, memory.duals);
+        let held = |found: &InteriorOutcome| found.times.iter().map(|it| it.bytes).max();
+        assert!(held(&spooled) < held(&memory));
+        let none = run(300_000);
+        assert!(matches!(
+            none,
+            Err(ExactTrainError::Exact(InteriorError::Room { .. }))
+        ));
+    }
+}
+
+#[test]
+fn shared_machines_end_together_and_say_why() {
+    let mut examples = rings(300, 2, 8);
+    // a row of the last machine whose k(x, x) is no finite number, while its products with others are
+    examples[299].dense = vec![2e3, 2e3];
+    let asked = LowRankJob {
+        rank: Some(1),
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Polynomial, Some(1.0), 9, 1.0).unwrap())
+    };
+    let failed = train_by_machines(
+        problem(1e-3),
+        vec![HeadSpec::binary(1.0)].into(),
+        SliceSource::new(&examples),
+        [MemorySpool::default(), MemorySpool::default()],
+        settings(LARGE, Scale::None, Threads::One),
+        (asked, terms(20, 3)),
+        SharedMachines::new(3),
+    );
+    let Err(ExactTrainError::Exact(InteriorError::Kernel(error))) = failed else {
+        panic!("{:?}", failed.map(|it| it.reports));
+    };
+    assert_eq!(error, KernelError::NotFinite { row: 299 });
 }
 
 #[test]

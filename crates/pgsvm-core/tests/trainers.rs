@@ -114,7 +114,7 @@ fn a_seed_and_a_number_of_trainers_give_the_same_bits() {
 }
 
 #[test]
-fn rows_that_stream_are_trained_by_one_trainer_whatever_the_number() {
+fn of_rows_that_stream_coordinate_descent_has_one_trainer_whatever_the_number() {
     let examples = clouds(20_000, 12, 1.5, 7);
     let streamed = |trainers| {
         let settings = settings(256 << 10, Scale::None, Threads::One);

@@ -6,8 +6,8 @@ use std::time::Instant;
 use pgsvm_core::engine::{train, MemorySpool, Settings, Threads};
 use pgsvm_core::kernels::{Expansion, Room, Rows};
 use pgsvm_core::{
-    HeadSpec, InteriorOutcome, InteriorTerms, LowRankSource, Policy, Problem, Scale, Source, Step,
-    Trainer,
+    HeadSpec, InteriorOutcome, InteriorTerms, LowRankSource, MachineThreads, Policy, Problem,
+    Scale, Source, Step, Trainer,
 };
 
 use crate::arrays::Arrays;
@@ -36,7 +36,9 @@ pub fn solve(
 ) -> Result<()> {
     let (began, cpu) = (Instant::now(), process_seconds()?);
     let map = source.map().ok_or("no row was mapped")?;
-    let solver = trainer.interior_point(map, problem, wanted.terms)?;
+    let crew = MachineThreads::new(wanted.terms.machines);
+    let solver = trainer.interior_point(map, problem, wanted.terms, crew);
+    let solver = solver.map_err(|halt| format!("{halt:?}"))?;
     let mut solver = solver.ok_or("there are no heads")?;
     while solver.step(source).map_err(debug)? != Step::Done {}
     let found = solver.finish()?.ok_or("there is no factor")?;

@@ -58,6 +58,8 @@ pub fn asked(options: &mut Options) -> Result<Option<Asked>> {
             Some(other) => return Err(format!("unknown landmarks {other}").into()),
         },
         keeps_rows: exact.is_some() || interior.is_some(),
+        seed: options.number("landmark_seed", 0)?,
+        sample_times: options.number("sample_times", LowRankJob::SAMPLE_TIMES)?,
         ..LowRankJob::new(kernel)
     };
     Ok(Some(Asked {

@@ -13,7 +13,7 @@
 //! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
-//! | inner_rounds | rounds over a block at most |
+//! | inner, inner_rounds | how blocks are solved, `dual` or `newton`; rounds over a block at most |
 //! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
 //! | exact | bytes of memory: the same is solved exactly afterwards, beginning at the machine of low rank |
 //! | interior | machines: PSVM solves the heads afterwards, which `passes=1 rank=1` only names; `exponent` of the number of rows, or `columns`, `factor_trace`, `steps` and `interior_memory` bytes say how far it goes |
@@ -54,8 +54,8 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Cache, HeadSpec, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem, Proximal,
-    Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer, TrainerReport,
+    Awake, Cache, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem,
+    Proximal, Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -289,12 +289,17 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         ("auto", Leader::Auto),
         ("on", Leader::Newton),
     ];
+    let inner = [
+        ("dual", Inner::CoordinateDescent),
+        ("newton", Inner::Newton),
+    ];
     Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
         .with_max_passes(options.number("passes", 1000)?)?
         .with_intercept(options.number("intercept", 1)? == 1)
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
         .with_timing(timing)
+        .with_inner(options.word("inner", &inner)?)?
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
         .with_proximal(options.word("proximal", &proximal)?)
         .with_leader(options.word("newton", &leader)?)
@@ -344,26 +349,37 @@ where
     S::Error: Send + std::fmt::Debug,
 {
     thread::scope(|scope| {
-        let reading = scope.spawn(|| loop {
-            match reader.step(READER_BUDGET) {
-                Ok(Step::Progress) => {}
-                Ok(Step::Blocked) => thread::sleep(REST),
-                Ok(Step::Done) => return Ok(()),
-                Err(error) => return Err(format!("{error:?}")),
+        let reading = scope.spawn(|| {
+            let mut awake = Awake::default();
+            loop {
+                match reader.step(READER_BUDGET) {
+                    Ok(Step::Progress) => awake.work(),
+                    Ok(Step::Blocked) => rest(&mut awake),
+                    Ok(Step::Done) => return Ok(()),
+                    Err(error) => return Err(format!("{error:?}")),
+                }
             }
         });
+        let mut awake = Awake::default();
         loop {
             let step = trainer.step(TRAINER_BUDGET).map_err(debug)?;
             observer.look(trainer)?;
             match step {
-                Step::Progress => {}
-                Step::Blocked => thread::sleep(REST),
+                Step::Progress => awake.work(),
+                Step::Blocked => rest(&mut awake),
                 Step::Done => break,
             }
         }
         reading.join().map_err(|_| "the reader panicked")??;
         Ok(())
     })
+}
+
+/// What a blocked role does before it looks again.
+fn rest(awake: &mut Awake) {
+    if !awake.rest() {
+        thread::sleep(REST);
+    }
 }
 
 fn point(point: &Point) -> String {

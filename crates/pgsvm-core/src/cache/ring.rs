@@ -17,6 +17,9 @@ pub(super) struct Ring {
     length: usize,
 }
 
+/// Parts of the ring after which each side hears of the other.
+const PORTIONS: usize = 8;
+
 /// Payload length that marks the rest of the ring as skipped.
 const SKIP: u32 = u32::MAX;
 
@@ -142,6 +145,12 @@ pub(crate) struct RingBatch<'a> {
 impl Consumer {
     pub(super) fn new(ring: Ring) -> Self {
         Self { ring, tail: 0 }
+    }
+
+    /// Words after which the reader is to hear of the room there is: with more it would fill all of the ring while the trainer
+    /// waits, and wait while that is trained on.
+    pub(crate) fn portion(&self) -> usize {
+        self.ring.length / PORTIONS
     }
 
     /// The oldest batch, or None when the ring is empty. It stays until [`Self::release`].

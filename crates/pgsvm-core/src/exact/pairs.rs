@@ -16,7 +16,7 @@ use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::kernel_rows::KernelRows;
 use crate::simd::{Isa, Level, Work};
-use crate::task::loss::NO_LOSS_FROM;
+use crate::task::loss::signed_gradient;
 
 /// Pairs that are stepped along between two looks at the kernel rows, at most, and while the worst gradient is this part of the
 /// first.
@@ -274,7 +274,6 @@ struct Numbers<'a> {
 impl Numbers<'_> {
     #[inline(always)]
     fn gradients(&self, out: &mut [f32]) {
-        const P: f32 = NO_LOSS_FROM as f32;
         let count = out.len();
         let decisions = &self.decisions[..count];
         let (sides, duals, highs) = (
@@ -285,7 +284,7 @@ impl Numbers<'_> {
         let (curvatures, present) = (&self.curvatures[..count], &self.present[..count]);
         for at in 0..count {
             let (y, a) = (sides[at], duals[at]);
-            let gradient = (decisions[at] - f64::from(y * P)) as f32 + y * a * curvatures[at];
+            let gradient = signed_gradient(decisions[at], y, (a, curvatures[at]));
             // a falls where y and the gradient have the same sign
             let falls = if y * gradient > 0.0 { 1.0 } else { 0.0 };
             let can_fall = if a > 0.0 { 1.0 } else { 0.0 };

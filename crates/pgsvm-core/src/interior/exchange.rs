@@ -1,5 +1,6 @@
 //! What machines tell each other, and nothing else of them is seen by another: numbers that are combined over all of them, and
-//! a pivot's row. [`Exchange`] is what a machine needs; [`Channels`] is that for threads of one process.
+//! a pivot's row. [`Exchange`] is what a machine needs; [`Channels`] is that for threads of one process,
+//! [`crate::interior::slots`] for processes.
 //!
 //! Numbers go to the master, machine 0, which combines them in the machines' order, so that the outcome does not depend on who
 //! comes first, and from it to all. A pivot's row goes from the machine that has the row to all others.
@@ -9,16 +10,30 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{unbounded, Receiver, Sender};
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::memory::{copied, OutOfMemory};
 use crate::kernels::{KernelError, Rows};
 
 /// Why a machine ends before its work is done.
-#[derive(Debug, PartialEq)]
-pub(super) enum Halt {
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum Halt {
     /// Another one has.
     Left,
     Kernel(KernelError),
     OutOfMemory(OutOfMemory),
+    /// The system has no more of them.
+    NoMachine,
+}
+
+impl Halt {
+    /// Of two machines' reasons the one that says more: those that say that another one has ended do not know why.
+    pub fn or(self, other: Self) -> Self {
+        match self {
+            Self::Left => other,
+            known => known,
+        }
+    }
 }
 
 impl From<OutOfMemory> for Halt {
@@ -45,7 +60,7 @@ pub(super) enum Combine {
 }
 
 impl Combine {
-    fn take(self, all: &mut [f64], other: &[f64]) {
+    pub(super) fn take(self, all: &mut [f64], other: &[f64]) {
         match self {
             Self::Sum => add(all, other),
             Self::Least => {
@@ -89,6 +104,9 @@ pub(super) trait Exchange {
 
     /// The pivot of machine `from`, which has it.
     fn spread(&mut self, from: usize, own: Option<Pivot>) -> Result<Arc<Pivot>, Halt>;
+
+    /// What the time since `began` went into.
+    fn times(&self, began: Instant) -> MachineTimes;
 }
 
 enum Packet {
@@ -96,8 +114,8 @@ enum Packet {
     Pivot(Arc<Pivot>),
 }
 
-/// How long a machine has worked and talked.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// How long a machine has worked and talked, and what it has held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineTimes {
     /// Seconds on its own rows, and as the master on sums.
     pub computing: f64,
@@ -105,6 +123,34 @@ pub struct MachineTimes {
     pub exchanging: f64,
     /// Seconds for which it waited for others.
     pub waiting: f64,
+    /// Bytes of its rows, its part of the factor, its vectors and matrices, at most at a time.
+    pub bytes: u64,
+}
+
+/// What of a machine's time did not go into computing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Clock {
+    pub(super) exchanging: Duration,
+    pub(super) waiting: Duration,
+}
+
+impl Clock {
+    pub(super) fn times(&self, began: Instant) -> MachineTimes {
+        let computing = began
+            .elapsed()
+            .saturating_sub(self.exchanging + self.waiting);
+        MachineTimes {
+            computing: computing.as_secs_f64(),
+            exchanging: self.exchanging.as_secs_f64(),
+            waiting: self.waiting.as_secs_f64(),
+            bytes: 0,
+        }
+    }
+
+    /// Counts what has passed since `began`, at a time when it had waited for `waited`, as exchange but for the waiting.
+    pub(super) fn talked(&mut self, began: Instant, waited: Duration) {
+        self.exchanging += began.elapsed().saturating_sub(self.waiting - waited);
+    }
 }
 
 /// Channels between each two machines.
@@ -112,8 +158,7 @@ pub(super) struct Channels {
     own: usize,
     to: Vec<Sender<Packet>>,
     from: Vec<Receiver<Packet>>,
-    exchanging: Duration,
-    waiting: Duration,
+    clock: Clock,
 }
 
 impl Channels {
@@ -135,19 +180,7 @@ impl Channels {
             own,
             to: Vec::new(),
             from: Vec::new(),
-            exchanging: Duration::ZERO,
-            waiting: Duration::ZERO,
-        }
-    }
-
-    /// What the time since `began` went into.
-    pub(super) fn times(&self, began: Instant) -> MachineTimes {
-        let (exchanging, waiting) = (self.exchanging, self.waiting);
-        let computing = began.elapsed().saturating_sub(exchanging + waiting);
-        MachineTimes {
-            computing: computing.as_secs_f64(),
-            exchanging: exchanging.as_secs_f64(),
-            waiting: waiting.as_secs_f64(),
+            clock: Clock::default(),
         }
     }
 
@@ -163,7 +196,7 @@ impl Channels {
     fn receive(&mut self, from: usize) -> Result<Packet, Halt> {
         let began = Instant::now();
         let packet = self.from[from].recv().map_err(|_| Halt::Left);
-        self.waiting += began.elapsed();
+        self.clock.waiting += began.elapsed();
         packet
     }
 
@@ -176,9 +209,9 @@ impl Channels {
     }
 
     fn talk<T>(&mut self, talk: impl FnOnce(&mut Self) -> Result<T, Halt>) -> Result<T, Halt> {
-        let (began, waited) = (Instant::now(), self.waiting);
+        let (began, waited) = (Instant::now(), self.clock.waiting);
         let said = talk(self);
-        self.exchanging += began.elapsed().saturating_sub(self.waiting - waited);
+        self.clock.talked(began, waited);
         said
     }
 }
@@ -224,6 +257,10 @@ impl Exchange for Channels {
                 Packet::Numbers(_) => Err(Halt::Left),
             },
         })
+    }
+
+    fn times(&self, began: Instant) -> MachineTimes {
+        self.clock.times(began)
     }
 }
 

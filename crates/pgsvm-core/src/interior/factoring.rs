@@ -15,10 +15,12 @@
 
 use std::ops::Range;
 
-use crate::base::interrupts;
+use serde::{Deserialize, Serialize};
+
 use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
 use crate::base::zeros::zeros;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt, Pivot};
+use crate::interior::values::{FactorSpool, Values};
 use crate::kernels::pivots::{NEGATIVE, ROUNDING};
 use crate::kernels::{Factor, Kernel, KernelError, Landmarks, Rows};
 use crate::rows::row::Row;
@@ -29,7 +31,7 @@ const BLOCK: usize = 1024;
 
 /// The rows of a machine.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     pub(super) rows: Rows,
     pub(super) groups: Vec<u32>,
     pub(super) costs: Vec<f32>,
@@ -37,7 +39,7 @@ pub(super) struct Share {
 
 impl Share {
     /// None yet.
-    pub(super) fn new(width: usize) -> Self {
+    pub fn new(width: usize) -> Self {
         Self {
             rows: Rows::new(width),
             groups: Vec::new(),
@@ -46,7 +48,7 @@ impl Share {
     }
 
     /// Makes room for so many rows in all.
-    pub(super) fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+    pub fn room_for(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         let more = rows.saturating_sub(self.len());
         self.groups.try_reserve_exact(more)?;
         self.costs.try_reserve_exact(more)?;
@@ -55,10 +57,26 @@ impl Share {
 
     /// Takes a row.
     pub(super) fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
-        self.rows.push(row.dense(), row.sparse())?;
-        self.groups.room(1)?.push(row.group() as u32);
-        self.costs.room(1)?.push(row.cost());
+        let features = (row.dense(), row.sparse());
+        self.push(features, row.group() as u32, row.cost())
+    }
+
+    /// Takes a row of dense values and sparse entries, of this group and cost.
+    pub fn push(
+        &mut self,
+        (dense, sparse): (&[f32], &[[u32; 2]]),
+        group: u32,
+        cost: f32,
+    ) -> Result<(), OutOfMemory> {
+        self.rows.push(dense, sparse)?;
+        self.groups.room(1)?.push(group);
+        self.costs.room(1)?.push(cost);
         Ok(())
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + 8 * self.len()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,7 +85,7 @@ impl Share {
 }
 
 /// How far it is to go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Aim {
     pub(super) kernel: Kernel,
     pub(super) rank: usize,
@@ -76,9 +94,8 @@ pub(super) struct Aim {
 
 /// A machine's rows of H, and what is known of all.
 pub(super) struct Factored {
-    values: Vec<f32>,
-    /// Room of a row, and columns that there are.
-    stride: usize,
+    values: Values,
+    /// Columns that there are.
     rank: usize,
     /// Sums over all rows: of k(x, x), and what is left of it.
     pub(super) trace: f64,
@@ -96,10 +113,14 @@ impl Factored {
         self.rank
     }
 
-    /// A row of H.
-    #[inline(always)]
-    pub(super) fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.stride..][..self.rank]
+    /// The rows of H.
+    pub(super) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Room of a row of H.
+    pub(super) fn stride(&self) -> usize {
+        self.values.stride()
     }
 
     /// What the master has, as the factor of a map.
@@ -120,14 +141,19 @@ impl Factored {
     }
 }
 
-/// Factors: `share` is the part of this machine.
+/// Factors: `share` is the part of this machine, whose rows of H go to the spool where there is one; `tell` hears how many
+/// columns there are.
 pub(super) fn factor<E: Exchange>(
     aim: &Aim,
     share: &Share,
+    spool: Option<Box<dyn FactorSpool>>,
     exchange: &mut E,
+    mut tell: impl FnMut(usize),
 ) -> Result<Factored, Halt> {
-    let mut factoring = Factoring::new(aim, share, exchange)?;
-    while factoring.factored.rank < aim.rank && factoring.column(exchange)? {}
+    let mut factoring = Factoring::new(aim, share, spool, exchange)?;
+    while factoring.factored.rank < aim.rank && factoring.column(exchange)? {
+        tell(factoring.factored.rank);
+    }
     let rest = factoring.pivot(exchange)?[2];
     factoring.factored.rest = rest.max(0.0);
     factoring.factored.rests.room(1)?.push(rest);
@@ -148,7 +174,12 @@ struct Factoring<'a> {
 }
 
 impl<'a> Factoring<'a> {
-    fn new<E: Exchange>(aim: &'a Aim, share: &'a Share, exchange: &mut E) -> Result<Self, Halt> {
+    fn new<E: Exchange>(
+        aim: &'a Aim,
+        share: &'a Share,
+        spool: Option<Box<dyn FactorSpool>>,
+        exchange: &mut E,
+    ) -> Result<Self, Halt> {
         let mut residuals = Vec::new();
         residuals.room(share.len())?;
         for (row, square) in share.rows.squares().iter().enumerate() {
@@ -167,8 +198,7 @@ impl<'a> Factoring<'a> {
             taken: Vec::new(),
             values: filled(0.0, BLOCK.min(share.len()))?,
             factored: Factored {
-                values: zeros(share.len().saturating_mul(aim.rank))?,
-                stride: aim.rank,
+                values: Values::new(share.len(), aim.rank, spool)?,
                 rank: 0,
                 trace: 0.0,
                 rest: 0.0,
@@ -183,7 +213,13 @@ impl<'a> Factoring<'a> {
         let least = this.residuals.iter().copied().fold(0.0, f64::min);
         this.largest = greatest;
         this.factored.trace = trace;
-        this.check(&(0..share.len()), least, exchange)?;
+        check(
+            &this.residuals,
+            greatest,
+            &(0..share.len()),
+            least,
+            exchange,
+        )?;
         match greatest > 0.0 {
             true => Ok(this),
             false => Err(KernelError::Zero.into()),
@@ -224,80 +260,99 @@ impl<'a> Factoring<'a> {
             self.factored.lower.room(1)?.push(copied(&pivot.factors)?);
             self.factored.pivots.room(1)?.push(row);
         }
-        self.take(&pivot, exchange)?;
-        if from == exchange.own() {
+        let own = (from == exchange.own()).then_some(place);
+        self.take(&pivot, own, exchange)?;
+        if let Some(place) = own {
             self.taken.room(1)?.push(place);
         }
-        let diagonal = pivot.factors[self.factored.rank] as f32;
         for taken in &self.taken {
-            let at = taken * self.factored.stride + self.factored.rank;
-            self.factored.values[at] = 0.0;
             self.residuals[*taken] = 0.0;
-        }
-        if from == exchange.own() {
-            self.factored.values[place * self.factored.stride + self.factored.rank] = diagonal;
         }
         self.factored.rank += 1;
         Ok(true)
     }
 
-    fn own_pivot(&self, place: usize, residual: f64) -> Result<Pivot, OutOfMemory> {
+    fn own_pivot(&self, place: usize, residual: f64) -> Result<Pivot, Halt> {
         let mut features = Rows::new(self.share.rows.width());
         features.push_from(&self.share.rows, place)?;
-        let known = self.factored.row(place).iter();
+        let known = self.factored.values.row(place, self.factored.rank)?;
         let mut factors = Vec::new();
         factors.room(known.len() + 1)?;
-        factors.extend(known.map(|value| f64::from(*value)));
+        factors.extend(known.iter().map(|value| f64::from(*value)));
         factors.push(residual.sqrt());
         Ok(Pivot { features, factors })
     }
 
-    /// The column of this machine's rows.
-    fn take<E: Exchange>(&mut self, pivot: &Pivot, exchange: &E) -> Result<(), Halt> {
+    /// The column of this machine's rows, of which `own` is the pivot: it has the diagonal, and pivots before it have 0.
+    fn take<E: Exchange>(
+        &mut self,
+        pivot: &Pivot,
+        own: Option<usize>,
+        exchange: &E,
+    ) -> Result<(), Halt> {
         let mut features = Rows::new(self.share.rows.width());
         features.push_from(&pivot.features, 0)?;
         let landmark = Landmarks::new(features)?;
-        for first in (0..self.share.len()).step_by(BLOCK) {
-            let rows = first..self.share.len().min(first + BLOCK);
-            let values = &mut self.values[..rows.len()];
-            let share = &self.share.rows;
-            landmark.kernel_values(&self.aim.kernel, self.level, share, first, values);
-            let stride = self.factored.stride;
-            let least = self.level.run(Column {
+        let column = self.factored.rank;
+        let diagonal = pivot.factors[column] as f32;
+        let Self {
+            aim,
+            share,
+            level,
+            largest,
+            taken,
+            residuals,
+            values,
+            factored,
+        } = self;
+        let stride = factored.stride();
+        let make = |rows: Range<usize>, known: &mut [f32]| {
+            let values = &mut values[..rows.len()];
+            landmark.kernel_values(&aim.kernel, *level, &share.rows, rows.start, values);
+            let least = level.run(Column {
                 values,
                 factors: &pivot.factors,
-                known: &mut self.factored.values[first * stride..rows.end * stride],
+                known,
                 stride,
-                residuals: &mut self.residuals[rows.clone()],
+                residuals: &mut residuals[rows.clone()],
             });
-            self.check(&rows, least, exchange)?;
-            interrupts::check();
-        }
-        Ok(())
-    }
-
-    /// Refuses a residual below 0 by more than rounding, the least of these rows.
-    fn check<E: Exchange>(
-        &self,
-        rows: &Range<usize>,
-        least: f64,
-        exchange: &E,
-    ) -> Result<(), Halt> {
-        let scale = match self.largest > 0.0 {
-            true => self.largest,
-            false => 1.0,
+            check(residuals, *largest, &rows, least, exchange)
         };
-        if least >= NEGATIVE * scale {
-            return Ok(());
-        }
-        let mut places = rows.clone();
-        let place = places.find(|row| self.residuals[*row] == least);
-        Err(KernelError::NotPositive {
-            row: place.unwrap_or(0) * exchange.machines() + exchange.own(),
-            residual: least / scale,
-        }
-        .into())
+        factored
+            .values
+            .add_column(column, BLOCK, make, |rows, put| {
+                for taken in taken.iter().filter(|row| rows.contains(row)) {
+                    put(*taken, 0.0);
+                }
+                if let Some(own) = own.filter(|row| rows.contains(row)) {
+                    put(own, diagonal);
+                }
+            })
     }
+}
+
+/// Refuses a residual below 0 by more than rounding, the least of these rows.
+fn check<E: Exchange>(
+    residuals: &[f64],
+    largest: f64,
+    rows: &Range<usize>,
+    least: f64,
+    exchange: &E,
+) -> Result<(), Halt> {
+    let scale = match largest > 0.0 {
+        true => largest,
+        false => 1.0,
+    };
+    if least >= NEGATIVE * scale {
+        return Ok(());
+    }
+    let mut places = rows.clone();
+    let place = places.find(|row| residuals[*row] == least);
+    Err(KernelError::NotPositive {
+        row: place.unwrap_or(0) * exchange.machines() + exchange.own(),
+        residual: least / scale,
+    }
+    .into())
 }
 
 /// The next column of some rows, whose least residual it gives back.

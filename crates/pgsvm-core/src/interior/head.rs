@@ -27,6 +27,8 @@
 mod ending;
 mod step;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::factoring::{Factored, Share};
@@ -43,7 +45,7 @@ const STUCK_STEPS: u32 = 5;
 const BEGIN: f64 = 0.1;
 
 /// How a head is to be solved.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Rules {
     pub(super) intercept: bool,
     pub(super) tolerance: f64,
@@ -268,13 +270,12 @@ impl<'a> Head<'a> {
         self.w.clear();
         let rank = self.factored.rank();
         self.w.room(rank)?.resize(rank, 0.0);
-        Gather::over(self.level, self.factored, &self.factors, &mut self.w);
+        Gather::over(self.level, self.factored, &self.factors, &mut self.w)?;
         exchange.combine(&mut self.w, Combine::Sum)
     }
 
     fn decide(&mut self) -> Result<(), Halt> {
-        Decide::over(self.level, self.factored, &self.w, &mut self.decisions);
-        Ok(())
+        Decide::over(self.level, self.factored, &self.w, &mut self.decisions)
     }
 
     /// What there is to say of the point: its state, and the surrogate gap.

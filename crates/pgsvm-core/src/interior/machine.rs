@@ -3,11 +3,14 @@
 
 use std::time::Instant;
 
-use crate::base::memory::{filled, OutOfMemory, Room as _};
-use crate::interior::exchange::{combined, Channels, Combine, Exchange, Halt, MachineTimes};
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{filled, list, OutOfMemory, Room as _};
+use crate::interior::exchange::{combined, Combine, Exchange, Halt, MachineTimes};
 use crate::interior::factoring::{factor, Aim, Factored, Share};
 use crate::interior::head::{Head, Rules, Solved, StepState};
 use crate::interior::sums::Normal;
+use crate::interior::values::FactorSpool;
 use crate::kernels::{Factor, Rows};
 use crate::task::heads::HeadSpec;
 use crate::task::report::HeadReport;
@@ -16,18 +19,46 @@ use crate::task::report::HeadReport;
 const SAMPLED: usize = 30_000;
 
 /// What a machine is told.
-pub(super) struct Orders {
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Orders {
     pub(super) aim: Aim,
     pub(super) rules: Rules,
+    #[serde(deserialize_with = "list")]
     pub(super) specs: Vec<HeadSpec>,
     /// Rows of all machines.
     pub(super) rows: usize,
     pub(super) keep_duals: bool,
+    /// Whether H goes to spools.
+    pub(super) spooled: bool,
+}
+
+impl Orders {
+    /// Whether H goes to spools, as it would not fit memory.
+    pub fn spooled(&self) -> bool {
+        self.spooled
+    }
+
+    /// Columns of the factor at most.
+    pub fn rank(&self) -> usize {
+        self.aim.rank
+    }
+
+    /// How many heads there are.
+    pub fn heads(&self) -> usize {
+        self.specs.len()
+    }
+
+    /// How many of all rows this one of so many machines is to get.
+    pub fn rows_of(&self, machine: usize, machines: usize) -> usize {
+        self.rows.saturating_sub(machine).div_ceil(machines)
+    }
 }
 
 /// What the master says on the way.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum News {
+pub enum News {
+    /// So many columns of the factor have been made.
+    Column(usize),
     /// The factor has been made.
     Factored,
     /// So many steps of a head have been taken.
@@ -44,16 +75,21 @@ pub(super) struct FoundHead {
     pub(super) bound: f64,
 }
 
-/// What is left of a machine.
-pub(super) struct Left {
+/// What is left of a machine. On its way from another process it has what the master alone is asked for no more.
+#[derive(Serialize, Deserialize)]
+pub struct Left {
     /// The same of all machines.
+    #[serde(skip)]
     pub(super) heads: Vec<FoundHead>,
     pub(super) steps: u32,
     /// The master's.
+    #[serde(skip)]
     pub(super) factor: Option<Factor>,
+    #[serde(skip)]
     pub(super) rests: Vec<f64>,
     pub(super) trace: f64,
     /// Of the rows whose decisions are kept their groups; by head their decisions, and if wanted by row the dual variables.
+    #[serde(deserialize_with = "list")]
     pub(super) groups: Vec<u32>,
     pub(super) decisions: Vec<Vec<f32>>,
     pub(super) duals: Vec<Vec<f32>>,
@@ -61,35 +97,49 @@ pub(super) struct Left {
 }
 
 /// Works to the end.
-pub(super) fn work(
+pub(super) fn work<E: Exchange>(
     orders: &Orders,
     mut share: Share,
-    mut exchange: Channels,
+    spool: Option<Box<dyn FactorSpool>>,
+    exchange: &mut E,
     mut tell: impl FnMut(News),
 ) -> Result<Left, Halt> {
     let began = Instant::now();
-    let factored = factor(&orders.aim, &share, &mut exchange)?;
+    let factored = factor(&orders.aim, &share, spool, exchange, |columns| {
+        tell(News::Column(columns));
+    })?;
     tell(News::Factored);
+    let held = share.bytes() + factored.values().bytes();
     share.rows = Rows::new(0);
-    let mut left = Left::new(orders, &share, &exchange)?;
+    let mut left = Left::new(orders, &share, exchange)?;
     let mut normal = Normal::new(factored.rank())?;
     for (number, spec) in orders.specs.iter().enumerate() {
         let head = Head::new(spec, orders.rules, &share, &factored)?;
         let most = head.largest_bound();
         let mut step = 0;
-        let found = head.solve(&mut normal, &mut exchange, |state| {
+        let found = head.solve(&mut normal, exchange, |state| {
             tell(News::Stepped(number, step, *state));
             step += 1;
         })?;
-        let most = combined(&mut exchange, [-most], Combine::Least)?[0];
+        let most = combined(exchange, [-most], Combine::Least)?[0];
         let support = found.report.support_vectors as f64;
         let bound = 0.5 * most * most * support * factored.rest;
-        left.take(orders, found, bound, &exchange)?;
+        left.take(orders, found, bound, exchange)?;
     }
     left.trace = factored.trace;
-    left.end(orders, factored, &exchange)?;
+    let held = held.max(held_by_heads(&share, &factored));
+    left.end(orders, factored, exchange)?;
     left.times = exchange.times(began);
+    left.times.bytes = held as u64;
     Ok(left)
+}
+
+/// Bytes that heads take beside the factor.
+fn held_by_heads(share: &Share, factored: &Factored) -> usize {
+    share.bytes()
+        + factored.values().bytes()
+        + Head::bytes(share.len())
+        + Normal::bytes(factored.rank())
 }
 
 /// Of a machine's rows every so many-th of all rows is kept.
@@ -100,7 +150,7 @@ fn sampled(rows: usize, exchange: &impl Exchange) -> impl Fn(&usize) -> bool {
 }
 
 impl Left {
-    fn new(orders: &Orders, share: &Share, exchange: &Channels) -> Result<Self, OutOfMemory> {
+    fn new(orders: &Orders, share: &Share, exchange: &impl Exchange) -> Result<Self, OutOfMemory> {
         let mut groups = Vec::new();
         for row in (0..share.len()).filter(sampled(orders.rows, exchange)) {
             groups.room(1)?.push(share.groups[row]);
@@ -123,7 +173,7 @@ impl Left {
         orders: &Orders,
         found: Solved,
         bound: f64,
-        exchange: &Channels,
+        exchange: &impl Exchange,
     ) -> Result<(), OutOfMemory> {
         let mut decisions = filled(0.0f32, self.groups.len())?;
         let rows = (0..found.decisions.len()).filter(sampled(orders.rows, exchange));
@@ -152,7 +202,7 @@ impl Left {
         &mut self,
         orders: &Orders,
         mut factored: Factored,
-        exchange: &Channels,
+        exchange: &impl Exchange,
     ) -> Result<(), OutOfMemory> {
         self.rests = std::mem::take(&mut factored.rests);
         if exchange.own() == 0 {

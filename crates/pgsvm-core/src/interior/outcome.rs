@@ -23,6 +23,7 @@ pub struct InteriorStep {
 impl InteriorStep {
     pub(super) fn note(all: &mut Vec<Self>, news: News, seconds: f64) -> Result<(), OutOfMemory> {
         let step = match news {
+            News::Column(_) => return Ok(()),
             News::Factored => Self {
                 seconds,
                 head: None,

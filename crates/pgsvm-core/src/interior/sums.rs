@@ -1,6 +1,8 @@
 //! Products of H with vectors, and what a step has to solve: (I + H' D^-1 H) t = H' Y D^-1 v for v = z and v = y. Sums over a
 //! machine's rows are added up on the master, which has the Cholesky factor and tells what it solved.
 
+use std::ops::Range;
+
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory};
 use crate::interior::exchange::{Combine, Exchange, Halt};
@@ -14,33 +16,61 @@ use crate::simd::{Isa, Level, Work};
 const LINEAR: usize = 1 << 20;
 const SQUARES: usize = 1 << 24;
 
-/// Calls `work` with runs of rows that take a few milliseconds each, where a row takes `each`.
-fn in_runs(rows: usize, each: usize, most: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
+/// Calls `work` with runs of rows of H that take a few milliseconds each, where a row takes `each`.
+fn in_runs(
+    factored: &Factored,
+    each: usize,
+    most: usize,
+    work: impl FnMut(Range<usize>, &[f32]),
+) -> Result<(), Halt> {
     let at_once = (most / each.max(1)).max(1);
-    for first in (0..rows).step_by(at_once) {
-        work(first..rows.min(first + at_once));
-        interrupts::check();
+    factored.values().in_runs(factored.rank(), at_once, work)
+}
+
+/// Rows of H, one after the other.
+#[derive(Clone, Copy)]
+struct HRows<'a> {
+    values: &'a [f32],
+    stride: usize,
+    rank: usize,
+}
+
+impl<'a> HRows<'a> {
+    fn of(factored: &Factored, values: &'a [f32]) -> Self {
+        Self {
+            values,
+            stride: factored.stride(),
+            rank: factored.rank(),
+        }
+    }
+
+    #[inline(always)]
+    fn row(&self, row: usize) -> &'a [f32] {
+        &self.values[row * self.stride..][..self.rank]
     }
 }
 
 /// `sum += factor h` over rows.
 pub(super) struct Gather<'a> {
-    factored: &'a Factored,
-    first: usize,
+    rows: HRows<'a>,
     factors: &'a [f64],
     sum: &'a mut [f64],
 }
 
 impl Gather<'_> {
-    pub(super) fn over(level: Level, factored: &Factored, factors: &[f64], sum: &mut [f64]) {
-        in_runs(factors.len(), factored.rank(), LINEAR, |rows| {
+    pub(super) fn over(
+        level: Level,
+        factored: &Factored,
+        factors: &[f64],
+        sum: &mut [f64],
+    ) -> Result<(), Halt> {
+        in_runs(factored, factored.rank(), LINEAR, |rows, values| {
             level.run(Gather {
-                factored,
-                first: rows.start,
+                rows: HRows::of(factored, values),
                 factors: &factors[rows],
                 sum,
             });
-        });
+        })
     }
 }
 
@@ -51,7 +81,7 @@ impl Work for Gather<'_> {
     fn run<K: Isa>(self) {
         for (row, factor) in self.factors.iter().enumerate() {
             if *factor != 0.0 {
-                let values = self.factored.row(self.first + row);
+                let values = self.rows.row(row);
                 for (sum, value) in self.sum.iter_mut().zip(values) {
                     *sum = add::<K>(*factor, f64::from(*value), *sum);
                 }
@@ -62,22 +92,25 @@ impl Work for Gather<'_> {
 
 /// `out = <w, h>` by row.
 pub(super) struct Decide<'a> {
-    factored: &'a Factored,
-    first: usize,
+    rows: HRows<'a>,
     w: &'a [f64],
     out: &'a mut [f64],
 }
 
 impl Decide<'_> {
-    pub(super) fn over(level: Level, factored: &Factored, w: &[f64], out: &mut [f64]) {
-        in_runs(out.len(), factored.rank(), LINEAR, |rows| {
+    pub(super) fn over(
+        level: Level,
+        factored: &Factored,
+        w: &[f64],
+        out: &mut [f64],
+    ) -> Result<(), Halt> {
+        in_runs(factored, factored.rank(), LINEAR, |rows, values| {
             level.run(Decide {
-                factored,
-                first: rows.start,
+                rows: HRows::of(factored, values),
                 w,
                 out: &mut out[rows],
             });
-        });
+        })
     }
 }
 
@@ -87,7 +120,7 @@ impl Work for Decide<'_> {
     #[inline(always)]
     fn run<K: Isa>(self) {
         for (row, out) in self.out.iter_mut().enumerate() {
-            *out = dot::<K>(self.factored.row(self.first + row), self.w);
+            *out = dot::<K>(self.rows.row(row), self.w);
         }
     }
 }
@@ -95,8 +128,7 @@ impl Work for Decide<'_> {
 /// Adds products of rows with themselves, each by its 1 / D.
 struct Square<'a> {
     gram: &'a mut Gram,
-    factored: &'a Factored,
-    first: usize,
+    rows: HRows<'a>,
     sides: &'a [f64],
     inverse: &'a [f64],
 }
@@ -110,7 +142,7 @@ impl Work for Square<'_> {
         for (row, (side, inverse)) in rows {
             if *side != 0.0 {
                 self.gram.add::<K>(Added {
-                    dense: self.factored.row(self.first + row),
+                    dense: self.rows.row(row),
                     sparse: &[],
                     constant: 0.0,
                     weight: *inverse,
@@ -157,15 +189,15 @@ impl Normal {
             *self.gram.sums_mut() = before.into_memory();
         }
         self.gram.clear();
-        in_runs(sides.len(), rank * rank / 2, SQUARES, |rows| {
+        let gram = &mut self.gram;
+        in_runs(factored, rank * rank / 2, SQUARES, |rows, values| {
             level.run(Square {
-                gram: &mut self.gram,
-                factored,
-                first: rows.start,
+                gram: &mut *gram,
+                rows: HRows::of(factored, values),
                 sides: &sides[rows.clone()],
                 inverse: &inverse[rows],
             });
-        });
+        })?;
         self.gram.finish(level);
         exchange.combine(self.gram.sums_mut().numbers_mut(), Combine::Sum)?;
         if exchange.own() == 0 {
@@ -201,7 +233,7 @@ impl Normal {
         exchange: &mut E,
     ) -> Result<&[f64], Halt> {
         self.solved.fill(0.0);
-        Gather::over(level, factored, factors, &mut self.solved);
+        Gather::over(level, factored, factors, &mut self.solved)?;
         exchange.combine(&mut self.solved, Combine::Sum)?;
         // the others wait for what the master solves, whose sum with their nothing it is
         match &self.cholesky {

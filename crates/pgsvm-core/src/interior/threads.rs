@@ -13,9 +13,12 @@ use std::time::Duration;
 use crossbeam_channel::{unbounded, Receiver, Sender};
 
 use crate::base::interrupts;
+use crate::base::memory::OutOfMemory;
+use crate::interior::crew::{Crew, Told};
 use crate::interior::exchange::{Channels, Halt};
 use crate::interior::factoring::Share;
 use crate::interior::machine::{work, Left, News, Orders};
+use crate::rows::row::Row;
 
 /// How long whoever listens waits for news.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -42,18 +45,70 @@ enum Message {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// What one hears of machines.
-pub(super) enum Told {
-    Nothing,
-    News(News),
-    /// All have ended, machine by machine.
-    Left(Vec<Left>),
-    /// One has ended early.
-    Halted(Halt),
+/// So many machines that are threads of this process.
+pub struct Threads {
+    orders: Option<Orders>,
+    shares: Vec<Share>,
+    machines: usize,
+    running: Option<Machines>,
+}
+
+impl Threads {
+    pub fn new(machines: usize) -> Self {
+        Self {
+            orders: None,
+            shares: Vec::new(),
+            machines,
+            running: None,
+        }
+    }
+}
+
+impl Crew for Threads {
+    fn begin(&mut self, orders: Orders, width: usize) -> Result<(), Halt> {
+        self.orders = Some(orders);
+        self.shares = (0..self.machines).map(|_| Share::new(width)).collect();
+        Ok(())
+    }
+
+    fn machines(&self) -> usize {
+        self.machines
+    }
+
+    fn expect_rows(&mut self) -> Result<(), OutOfMemory> {
+        let Some(orders) = &self.orders else {
+            return Ok(());
+        };
+        for (machine, share) in self.shares.iter_mut().enumerate() {
+            share.room_for(orders.rows_of(machine, self.machines))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, machine: usize, row: &Row<'_>) -> Result<(), OutOfMemory> {
+        self.shares[machine].take(row)
+    }
+
+    fn bytes(&self) -> usize {
+        self.shares.iter().map(Share::bytes).sum()
+    }
+
+    fn start(&mut self) -> Result<(), Halt> {
+        if let Some(orders) = self.orders.take() {
+            let machines = Machines::start(orders, std::mem::take(&mut self.shares));
+            self.running = Some(machines.map_err(|_| Halt::NoMachine)?);
+        }
+        Ok(())
+    }
+
+    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> Told {
+        let running = self.running.as_mut();
+        running.map_or(Told::Nothing, |machines| machines.listen(tell))
+    }
 }
 
 /// The threads.
-pub(super) struct Machines {
+struct Machines {
     stop: Arc<AtomicBool>,
     messages: Receiver<Message>,
     threads: Vec<JoinHandle<()>>,
@@ -65,7 +120,7 @@ pub(super) struct Machines {
 
 impl Machines {
     /// One for each share.
-    pub(super) fn start(orders: Orders, shares: Vec<Share>) -> io::Result<Self> {
+    fn start(orders: Orders, shares: Vec<Share>) -> io::Result<Self> {
         let (sender, messages) = unbounded();
         let mut machines = Self {
             stop: Arc::new(AtomicBool::new(false)),
@@ -88,22 +143,24 @@ impl Machines {
     }
 
     /// What has happened, waited for for some milliseconds.
-    pub(super) fn listen(&mut self) -> Told {
+    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> Told {
         let Ok(message) = self.messages.recv_timeout(PATIENCE) else {
             return Told::Nothing;
         };
         match message {
-            Message::News(news) => return Told::News(news),
+            Message::News(news) => {
+                tell(news);
+                return Told::Nothing;
+            }
             Message::Panicked(panic) => resume_unwind(panic),
             Message::Left(machine, left) => {
                 self.ended += 1;
                 match *left {
                     Ok(left) => self.left[machine] = Some(left),
-                    // those that say no more than that another has ended do not know why
                     Err(halt) => {
-                        self.halt = Some(match (self.halt.take(), halt) {
-                            (Some(known), Halt::Left) => known,
-                            (_, halt) => halt,
+                        self.halt = Some(match self.halt.take() {
+                            Some(known) => known.or(halt),
+                            None => halt,
                         });
                     }
                 }
@@ -133,7 +190,7 @@ impl Drop for Machines {
 fn run(
     machine: usize,
     orders: &Orders,
-    (share, exchange): (Share, Channels),
+    (share, mut exchange): (Share, Channels),
     stop: Arc<AtomicBool>,
     sender: &Sender<Message>,
 ) {
@@ -146,7 +203,9 @@ fn run(
             say(Message::News(news));
         }
     };
-    let worked = catch_unwind(AssertUnwindSafe(|| work(orders, share, exchange, tell)));
+    let worked = catch_unwind(AssertUnwindSafe(|| {
+        work(orders, share, None, &mut exchange, tell)
+    }));
     match worked {
         Ok(left) => say(Message::Left(machine, Box::new(left))),
         Err(panic) if panic.is::<Ended>() => {}

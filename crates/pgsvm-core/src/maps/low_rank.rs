@@ -42,7 +42,7 @@ use std::fmt;
 
 use pgsvm_kernels::kernel::scale_gamma;
 use pgsvm_kernels::{
-    centres::centres, Choice, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
+    centres::centres, Choice, Kernel, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
 };
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
@@ -59,9 +59,7 @@ use crate::task::problem::Policy;
 const BLOCK: usize = 256;
 /// Raw rows that are looked at or read in a call of `fetch`.
 const LOOKED_AT: usize = 4096;
-/// Rows of the sample for each landmark: more do not give better ones.
-const SAMPLE_TIMES: usize = 20;
-/// The same at least where a rank that is not given must fit the memory.
+/// Rows of the sample for each landmark at least, where a rank that is not given must fit the memory.
 const LEAST_TIMES: usize = 4;
 
 /// What landmarks are.
@@ -90,7 +88,8 @@ pub struct LowRankJob {
     pub tolerance: f64,
     /// Of the sample.
     pub seed: u64,
-    /// Rows of the sample at least, of as many as there are.
+    /// Rows of the sample for each landmark, and at least, of as many as there are.
+    pub sample_times: usize,
     pub least_sample: usize,
     /// For the sample, its factor and the map.
     pub memory_bytes: usize,
@@ -100,6 +99,8 @@ pub struct LowRankJob {
 
 impl LowRankJob {
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+    /// More rows do not give better landmarks.
+    pub const SAMPLE_TIMES: usize = 20;
     pub const DEFAULT_MEMORY: usize = 256 << 20;
 
     /// With pivots for landmarks.
@@ -111,6 +112,7 @@ impl LowRankJob {
             rank: None,
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
+            sample_times: Self::SAMPLE_TIMES,
             least_sample: 0,
             memory_bytes: Self::DEFAULT_MEMORY,
             keeps_rows: false,
@@ -190,6 +192,8 @@ pub struct LowRankSource<S: Source, P: Spool> {
     inner: Inner<S, P>,
     stage: Stage,
     map: Option<LowRank>,
+    /// The gamma of the kernel that landmarks were to be chosen for last.
+    gamma: Option<f64>,
     positive: usize,
 }
 
@@ -260,6 +264,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             inner: Inner::Reading(Box::new(reader)),
             stage: Stage::Reading(cache.claim_trainer()?),
             map: None,
+            gamma: None,
             positive: 1,
         })
     }
@@ -267,6 +272,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// The map, once landmarks are chosen.
     pub fn map(&self) -> Option<&LowRank> {
         self.map.as_ref()
+    }
+
+    /// The gamma of the kernel, once a sample has been taken, where it has one: also of a kernel that these rows cannot have.
+    pub fn gamma(&self) -> Option<f64> {
+        self.gamma
     }
 
     /// The same, to be taken over when all rows have been delivered.
@@ -344,7 +354,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     }
 
     /// Has the raw rows that are kept mapped once more, by another map, and delivered to another reader. All rows must have been
-    /// delivered before; the map so far is given up.
+    /// delivered before, unless they could not have the kernel; the map so far is given up.
     pub fn map_anew(&mut self, asked: LowRankJob) -> Result<(), KernelError> {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Kept(stored) => {
@@ -399,17 +409,27 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 let looked = stored.go_on(reader, LOOKED_AT, |row| sampling.look(&row));
                 match looked.map_err(told)? {
                     false => Stage::Sampling(stored, sampling),
-                    true => Stage::Choosing(stored, Box::new(sampling.finish(&job, &facts)?)),
+                    true => {
+                        let kernel = sampling.kernel(&job, &facts)?;
+                        self.gamma = kernel.gamma();
+                        match sampling.finish(kernel, &job) {
+                            Ok(pivots) => Stage::Choosing(stored, Box::new(pivots)),
+                            Err(error) => return Err(self.refuse(stored, error)),
+                        }
+                    }
                 }
             }
-            Stage::Choosing(stored, mut pivots) => match pivots.step()? {
-                false => Stage::Choosing(stored, pivots),
-                true => {
-                    let map = LowRank::new(pivots.finish()?)?;
-                    let mapping = Mapping::new(&map)?;
-                    self.map = Some(map);
-                    Stage::Mapping(stored, Box::new(mapping))
-                }
+            Stage::Choosing(stored, mut pivots) => match pivots.step() {
+                Err(error) => return Err(self.refuse(stored, error)),
+                Ok(false) => Stage::Choosing(stored, pivots),
+                Ok(true) => match pivots.finish().and_then(LowRank::new) {
+                    Err(error) => return Err(self.refuse(stored, error)),
+                    Ok(map) => {
+                        let mapping = Mapping::new(&map)?;
+                        self.map = Some(map);
+                        Stage::Mapping(stored, Box::new(mapping))
+                    }
+                },
             },
             Stage::Mapping(mut stored, mut mapping) => {
                 let Some(map) = &self.map else {
@@ -436,6 +456,14 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             Stage::Done => return Ok(false),
         };
         Ok(true)
+    }
+
+    /// The rows cannot have this kernel. They are kept for another one, where they were to be.
+    fn refuse(&mut self, stored: Stored, error: KernelError) -> LowRankError<S::Error, P::Error> {
+        if self.job.keeps_rows {
+            self.stage = Stage::Kept(stored);
+        }
+        error.into()
     }
 
     /// All rows have been delivered: the raw ones are given up.
@@ -506,7 +534,7 @@ impl Sampling {
                 rank
             }
         };
-        let mut wanted = rows.min(SAMPLE_TIMES.saturating_mul(rank).max(job.least_sample));
+        let mut wanted = rows.min(job.sample_times.saturating_mul(rank).max(job.least_sample));
         while wanted > rank && takes(wanted, rank) > job.memory_bytes {
             wanted = rank.max(wanted - wanted.div_ceil(16));
         }
@@ -537,11 +565,15 @@ impl Sampling {
         Ok(())
     }
 
-    /// Begins to choose landmarks.
-    fn finish(mut self, job: &LowRankJob, facts: &Facts) -> Result<Pivots, KernelError> {
+    /// The kernel, once all rows have been looked at.
+    fn kernel(&self, job: &LowRankJob, facts: &Facts) -> Result<Kernel, KernelError> {
         let values = facts.rows as f64 * facts.features as f64;
         let gamma = scale_gamma(facts.features, values, self.sum, self.squares);
-        let kernel = job.kernel.kernel(job.scale_times * gamma)?;
+        job.kernel.kernel(job.scale_times * gamma)
+    }
+
+    /// Begins to choose landmarks.
+    fn finish(mut self, kernel: Kernel, job: &LowRankJob) -> Result<Pivots, KernelError> {
         let (sample, choice) = match job.landmarks {
             LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
             LandmarkChoice::Drawn => (self.rows, Choice::Drawn { seed: job.seed }),

@@ -6,7 +6,7 @@ use crate::base::memory::OutOfMemory;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums};
-use crate::solver::newton::part::{HeadPass, HeadSums};
+use crate::solver::newton::scan::{HeadPass, HeadSums};
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]

@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use crate::base::memory::{OutOfMemory, Room};
+use crate::base::memory::{all_of, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
-use crate::simd::{Isa, Real};
+use crate::simd::{Isa, Level, Real};
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
-use crate::solver::newton::sums::Order;
+use crate::solver::newton::sums::{Order, Sums as NewtonSums};
+use crate::solver::visit::per_row::Dual;
 use crate::solver::{Heads, Solver};
 use crate::task::problem::Cuts;
 
@@ -25,19 +26,106 @@ pub(crate) struct Led {
     /// Whether it takes part in the pass under way.
     pub(crate) visits: bool,
     pub(crate) next: Next,
+    /// Sums of the pass by several threads, and whether it has any.
+    parts: Vec<NewtonSums>,
+    divided: bool,
+}
+
+/// A head that is led, as threads see it that go over rows at the same time.
+pub(crate) struct LedView<'a> {
+    newton: &'a Newton,
+    next: Next,
+    alpha: &'a [Dual],
+}
+
+/// What one of them changes.
+pub(crate) struct LedMember<'a> {
+    pub(crate) number: usize,
+    /// By head that takes part.
+    parts: Vec<&'a mut NewtonSums>,
+    /// Values gone through.
+    pub(crate) values: usize,
+}
+
+impl LedMember<'_> {
+    /// Visits a row of this block for every head.
+    #[inline(always)]
+    pub(crate) fn visit<K: Isa>(&mut self, views: &[LedView<'_>], row: &Row<'_>, block: u32) {
+        for (part, view) in self.parts.iter_mut().zip(views) {
+            let own = &view.alpha[row.ordinal()];
+            let before = own.get() != 0.0;
+            self.values += 1;
+            if view.next == Next::Product {
+                if before {
+                    view.newton.add_product_in_part::<K>(part, row);
+                    self.values += row.values();
+                }
+                continue;
+            }
+            let visit = (view.newton.order(block), before);
+            let (dual, products) = view.newton.visit_in_part::<K>(part, row, visit);
+            own.set(dual as f32);
+            self.values += row.values() + products / PRODUCTS_PER_VALUE;
+        }
+    }
 }
 
 impl Led {
+    pub(crate) fn new(head: usize, newton: Newton) -> Self {
+        Self {
+            head,
+            newton,
+            visits: true,
+            next: Next::Pass,
+            parts: Vec::new(),
+            divided: false,
+        }
+    }
+
+    /// Whether the pass under way can be divided among threads.
+    pub(crate) fn divides(&self) -> bool {
+        !self.visits || matches!(self.next, Next::Pass | Next::Product)
+    }
+
+    /// Makes ready for so many threads, once a pass.
+    fn begin_parts(&mut self, members: usize) -> Result<(), OutOfMemory> {
+        if self.divided {
+            return Ok(());
+        }
+        self.parts.room(members)?;
+        while self.parts.len() < members {
+            self.parts.push(self.newton.part()?);
+        }
+        for part in &mut self.parts {
+            self.newton.begin_part(part)?;
+        }
+        self.divided = true;
+        Ok(())
+    }
+
+    /// Adds up what threads have summed in the pass that ends.
+    pub(crate) fn join(&mut self, level: Level) {
+        if std::mem::take(&mut self.divided) {
+            for part in &mut self.parts {
+                self.newton.join(part, self.next, level);
+            }
+        }
+    }
+
     /// This is to be done next.
     pub(crate) fn go_on(&mut self, next: Next) {
         self.next = next;
         self.visits = !matches!(next, Next::Sampled | Next::Arrived | Next::GivenUp);
     }
 
-    /// Visits a row, whose dual variable is among these: 0 beyond the margin. Gives back the values gone through.
+    /// Visits a row, with its dual variable: 0 beyond the margin. Gives back the values gone through.
     #[inline(always)]
-    fn visit<K: Isa>(&mut self, row: &Row<'_>, order: Order, alpha: &mut [f32]) -> usize {
-        let own = &mut alpha[row.ordinal()];
+    pub(in crate::solver) fn visit<K: Isa>(
+        &mut self,
+        row: &Row<'_>,
+        order: Order,
+        own: &mut f32,
+    ) -> usize {
         match self.next {
             Next::Product if *own == 0.0 => return 1,
             Next::Product => {
@@ -75,12 +163,7 @@ impl<T: Real> Solver<T> {
             return Ok(all);
         };
         for head in heads {
-            all.push(Led {
-                head,
-                newton: singles.heads[head].newton(free, costs)?,
-                visits: true,
-                next: Next::Pass,
-            });
+            all.push(Led::new(head, singles.heads[head].newton(free, costs)?));
         }
         Ok(all)
     }
@@ -105,7 +188,10 @@ impl<T: Real> Solver<T> {
                 // rows beyond the margin need not be fetched
                 values += match led.next {
                     Next::Product if alpha[slot] == 0.0 => 1,
-                    _ => led.visit::<K>(&page.row(slot), order, alpha),
+                    _ => {
+                        let row = page.row(slot);
+                        led.visit::<K>(&row, order, &mut alpha[row.ordinal()])
+                    }
                 };
             }
         }
@@ -127,10 +213,47 @@ impl<T: Real> Solver<T> {
             let alpha = &mut singles.heads[led.head].alpha;
             for row in rows.clone() {
                 let order = led.newton.order((row.ordinal() / BLOCK) as u32);
-                values += led.visit::<K>(&row, order, alpha);
+                values += led.visit::<K>(&row, order, &mut alpha[row.ordinal()]);
             }
         }
         values
+    }
+
+    /// What so many threads need to go over rows of the pass under way at the same time.
+    pub(crate) fn divide_led<'a>(
+        &'a mut self,
+        all: &'a mut [Led],
+        members: usize,
+    ) -> Result<(Vec<LedMember<'a>>, Vec<LedView<'a>>), OutOfMemory> {
+        let count = all.len();
+        let member = |number| {
+            let mut parts = Vec::new();
+            parts.room(count)?;
+            Ok::<_, OutOfMemory>(LedMember {
+                number,
+                parts,
+                values: 0,
+            })
+        };
+        let mut team = all_of((0..members).map(member))?;
+        let mut views = Vec::new();
+        views.room(count)?;
+        let first = all.first().map_or(0, |led| led.head);
+        if let Heads::Apart(singles) = &mut self.heads {
+            let heads = singles.heads.iter_mut().skip(first);
+            for (head, led) in heads.zip(all).filter(|(_, led)| led.visits) {
+                led.begin_parts(members)?;
+                views.push(LedView {
+                    newton: &led.newton,
+                    next: led.next,
+                    alpha: Dual::share(&mut head.alpha),
+                });
+                for (member, part) in team.iter_mut().zip(&mut led.parts) {
+                    member.parts.push(part);
+                }
+            }
+        }
+        Ok((team, views))
     }
 
     /// Takes what a pass over all rows has found for a head, which may have arrived by it.
@@ -161,7 +284,7 @@ impl<T: Real> Solver<T> {
     /// A head to be solved by a bundle.
     pub(crate) fn given(&self, head: usize, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
         match &self.heads {
-            Heads::Apart(singles) => singles.heads[head].given(cuts).map(Some),
+            Heads::Apart(singles) => singles.heads[head].given_to_bundle(cuts).map(Some),
             Heads::Together(_) => Ok(None),
         }
     }

@@ -1,9 +1,11 @@
 //! The binary problems over shared rows, and where they begin.
 
-use crate::base::memory::OutOfMemory;
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{list, OutOfMemory};
 
 /// One binary problem over the shared rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeadSpec {
     /// By group id: -1, +1, or 0 for rows that take no part.
     pub signs: Signs,
@@ -36,10 +38,10 @@ impl HeadSpec {
 }
 
 /// On which side of a head the rows of each group are.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Signs {
     /// By group.
-    Listed(Vec<i8>),
+    Listed(#[serde(deserialize_with = "list")] Vec<i8>),
     /// Of groups that are a class times `stride` plus a fold: one class against the rest, without the rows of some folds. Heads
     /// of this kind may be many, and so may be groups.
     Against {
@@ -51,7 +53,7 @@ pub enum Signs {
 }
 
 /// The folds without whose rows a head is trained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HeldOut {
     /// None.
     Nothing,

@@ -240,6 +240,13 @@ impl LossFunction for SquaredHinge {
     }
 }
 
+/// y times [`LossFunction::gradient`], for loops over vectors of 32 bits: of a row with label y = ±1 and decision y m, whose
+/// dual variable is a and d its curvature.
+#[inline(always)]
+pub(crate) fn signed_gradient(decision: f64, y: f32, (a, d): (f32, f32)) -> f32 {
+    (decision - f64::from(y * NO_LOSS_FROM as f32)) as f32 + y * a * d
+}
+
 /// The largest f32 not above `value`, so that a dual variable at it is feasible.
 #[inline(always)]
 fn largest_within(value: f64) -> f32 {
@@ -295,6 +302,23 @@ mod tests {
             }
             let slope = (loss.value(-1e-6) - loss.value(0.0)) / 1e-6;
             assert!((slope - loss.slope()).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn gradients_of_vectors_are_those_of_rows() {
+        for loss in LOSSES {
+            for margin in MARGINS {
+                for (y, a) in [(1.0f32, 0.0f32), (-1.0, 0.5), (1.0, 0.75)] {
+                    let (decision, wide) = (f64::from(y) * margin, f64::from(a));
+                    let (curvature, expected) = by_loss!(loss, it => {
+                        let own = it.conjugate(0.75);
+                        (own.curvature as f32, it.gradient(margin, wide, &own))
+                    });
+                    let found = f64::from(y * signed_gradient(decision, y, (a, curvature)));
+                    assert!((found - expected).abs() <= 1e-6 * (1.0 + margin.abs()));
+                }
+            }
         }
     }
 

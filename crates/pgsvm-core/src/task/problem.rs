@@ -51,13 +51,16 @@ impl Policy {
     }
 }
 
-/// How the subproblem of a block is solved, for [`Policy::Block`].
+/// How the subproblem of a block is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inner {
     /// Rounds of dual coordinate descent (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 2).
     CoordinateDescent,
     /// Pegasos on the primal (the same, Algorithm 3).
     Pegasos(Updates),
+    /// Newton's method on the primal, with what the other blocks have of the weights fixed (Yen, Chang, Lin, Lin, Lin, KDD 2013,
+    /// section 3.4); of the squared hinge, and for [`Policy::SelectiveBlock`] too.
+    Newton,
 }
 
 /// What one update of Pegasos is about.
@@ -339,7 +342,8 @@ impl Problem {
     pub fn with_stop(mut self, stop: StopRule) -> Result<Self, ProblemError> {
         // the paper's policy has no shift whatever is asked for
         let shifts = self.policy != Policy::Paper && self.proximal == Proximal::On;
-        let has = self.policy.is_published() && !shifts && self.pegasos().is_none();
+        let visits = self.pegasos().is_none() && !self.block_newton();
+        let has = self.policy.is_published() && !shifts && visits;
         if stop == StopRule::ProjectedGradient && !has {
             return Err(ProblemError::NoProjectedGradient);
         }
@@ -403,9 +407,9 @@ impl Problem {
         self.policy
     }
     /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for, and
-    /// Pegasos never.
+    /// Pegasos and Newton's method never.
     pub fn proximal(&self) -> Proximal {
-        if self.pegasos().is_some() {
+        if self.pegasos().is_some() || self.block_newton() {
             return Proximal::Off;
         }
         match (self.policy, self.proximal) {
@@ -435,6 +439,10 @@ impl Problem {
             (Policy::Block, Inner::Pegasos(updates)) => Some(updates),
             _ => None,
         }
+    }
+    /// Whether blocks are solved by Newton's method.
+    pub fn block_newton(&self) -> bool {
+        self.policy.has_blocks() && self.inner == Inner::Newton
     }
     /// Whether there is an intercept whose weight is not in the norm.
     pub fn free_intercept(&self) -> bool {

@@ -1,7 +1,7 @@
 //! From a training on a map to interior points over the same rows: the same heads, at the C that was given or chosen.
 
 use crate::base::memory::{OutOfMemory, Room as _};
-use crate::interior::{InteriorOutcome, InteriorSolver, InteriorTerms};
+use crate::interior::{Crew, Halt, InteriorOutcome, InteriorSolver, InteriorTerms};
 use crate::kernels::LowRank;
 use crate::task::problem::Problem;
 use crate::task::report::{relative_gap, Certificate};
@@ -9,14 +9,15 @@ use crate::training::log::{Event, LogEntry};
 use crate::training::Trainer;
 
 impl Trainer {
-    /// Interior points for the final heads of this training, over the rows that `map` was made for and with its kernel. To be
-    /// called when the training has ended. None where there are no such heads.
-    pub fn interior_point(
+    /// Interior points for the final heads of this training, over the rows that `map` was made for and with its kernel, by these
+    /// machines. To be called when the training has ended. None where there are no such heads.
+    pub fn interior_point<C: Crew>(
         &self,
         map: &LowRank,
         problem: &Problem,
         terms: InteriorTerms,
-    ) -> Result<Option<InteriorSolver>, OutOfMemory> {
+        crew: C,
+    ) -> Result<Option<InteriorSolver<C>>, Halt> {
         let report = self.report()?;
         let mut specs = Vec::new();
         for (spec, _) in self.heads()?.into_iter().take(report.heads.len()) {
@@ -24,7 +25,7 @@ impl Trainer {
         }
         let rows = report.rows as usize;
         (!specs.is_empty())
-            .then(|| InteriorSolver::new(terms, map, problem, specs, rows))
+            .then(|| InteriorSolver::new(terms, map, problem, specs, rows, crew))
             .transpose()
     }
 }

@@ -3,9 +3,11 @@
 //! Knows the cache's sides and the solver's passes. Must not know plans, stages or what is reported.
 
 pub(crate) mod block;
+mod block_newton;
 pub(crate) mod grades;
 pub(crate) mod interface;
 pub(crate) mod led;
+mod led_together;
 pub(crate) mod newton;
 pub(crate) mod pass;
 pub(crate) mod pegasos;
@@ -78,7 +80,10 @@ pub(super) fn begin<T: Real>(
             if learns_metrics {
                 streaming.learn_metrics()?;
             }
-            Ok(Box::new(StreamedNewton::new(streaming)?))
+            Ok(Box::new(StreamedNewton::new(
+                streaming,
+                problem.trainers(),
+            )?))
         }
         TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
     }

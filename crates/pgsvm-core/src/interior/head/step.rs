@@ -143,7 +143,7 @@ impl Head<'_> {
             *factor = self.sides[row] * self.inverse[row] * vector[row];
         }
         let solved = normal.solve(self.level, self.factored, &self.factors, exchange)?;
-        Decide::over(self.level, self.factored, solved, &mut self.factors);
+        Decide::over(self.level, self.factored, solved, &mut self.factors)?;
         for (row, value) in vector.iter_mut().enumerate() {
             *value = self.inverse[row] * (*value - self.sides[row] * self.factors[row]);
         }

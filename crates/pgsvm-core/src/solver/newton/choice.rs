@@ -46,11 +46,15 @@ pub(crate) fn leading(
     specs: &[HeadSpec],
     together: usize,
 ) -> Option<Leading> {
+    // rows that are all in the cache are one block, unless more are asked for
+    let one_block =
+        together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
     let can = problem.loss() == Loss::SquaredHinge
-        && problem.policy() == Policy::Cached
+        && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     let does = can
         && match problem.leader() {
+            _ if one_block => true,
             Leader::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
                 (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
@@ -76,7 +80,8 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
 
 /// Whether heads are to be led that cannot be: it minimizes the squared hinge alone.
 pub(crate) fn refuses(problem: &Problem) -> bool {
-    problem.leader() == Leader::Newton && problem.loss() != Loss::SquaredHinge
+    let newton = problem.leader() == Leader::Newton || problem.block_newton();
+    newton && problem.loss() != Loss::SquaredHinge
 }
 
 /// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.
@@ -117,10 +122,14 @@ fn visits(facts: &Facts, costs: &Costs, c: f64) -> f64 {
     }
 }
 
-/// Heads led at a time: as many as their matrices fit, at least one.
-pub(crate) fn at_a_time(costs: &Costs) -> usize {
+/// Heads led at a time: as many as their matrices fit, at least one. Of several threads each has one for every head too.
+pub(crate) fn at_a_time(costs: &Costs, threads: usize) -> usize {
     const BYTES: usize = 24 << 20;
-    (BYTES / Newton::bytes(costs)).max(1)
+    let matrices = match threads {
+        1 => 1,
+        threads => 1 + threads,
+    };
+    (BYTES / (matrices * Newton::bytes(costs))).max(1)
 }
 
 #[cfg(test)]

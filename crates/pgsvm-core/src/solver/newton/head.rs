@@ -25,6 +25,14 @@
 //! Where features are many the step comes from conjugate gradients instead ([`super::conjugate`]); then only the rows within the
 //! margin are in H, and where P rises the step is shortened.
 //!
+//! Rows of a block, with the dual variables of all others held still, have v = sum a y x of those others in w whatever
+//! their own are (`fixed`). Then it is the block's
+//!
+//! primal    1/2 |w - v|^2 + C sum c max(0, 1 - y <w, x>)^2
+//! dual      at t a: D = t (A - <sum a y x, v>) - t^2 B
+//!
+//! which is the problem of all rows less what does not depend on the block (Yen, Chang, Lin, Lin, Lin, KDD 2013, equation 16).
+//!
 //! Where the intercept is free its weight is not in the norm, and dual variables must balance, sum a y = 0: those of the
 //! heavier side are multiplied by what makes them.
 //!
@@ -35,26 +43,20 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
-use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{Costs, Pace};
-use crate::solver::newton::part::picks;
-use crate::solver::newton::sums::{Order, Places, Side, Sums};
+use crate::solver::newton::scan::picks;
+use crate::solver::newton::step::product;
+use crate::solver::newton::sums::{Order, Places, Sums};
+use crate::solver::newton::value::Value;
 use crate::solver::still::Visited;
 use crate::solver::sums::tally::Tally;
-use crate::task::report::relative_gap;
 
-/// A sample ends with a step that is expected to lower P by less than this part: what is left is less than the sample is off;
-/// and passes over it at most.
-const SAMPLE_GAIN: f64 = 0.005;
-const SAMPLE_PASSES: u32 = 12;
-/// What rounding may put a dual objective above the primal one, relatively.
-const DUAL_ROUNDING: f64 = 1e-12;
 /// Passes over all rows after which what was found is handed over as it is.
-pub(super) const MOST_PASSES: u32 = 100;
+pub(in crate::solver) const MOST_PASSES: u32 = 100;
 /// Steps from the same weights that may lead to a larger primal before one of them is shortened.
 const MOST_RISES: i32 = 3;
 /// A primal that is higher by no more than this part of itself has not risen: so much is rounding.
@@ -93,6 +95,8 @@ pub(crate) struct Given {
     pub(crate) max_passes: u32,
     /// Where it begins, the intercept last.
     pub(crate) w: Vec<f64>,
+    /// Sum of a y x over rows that are not gone over, whose dual variables are fixed; none where there are no such rows.
+    pub(crate) fixed: Vec<f64>,
 }
 
 /// The method for one head.
@@ -106,6 +110,8 @@ pub(crate) struct Newton {
     /// Whether passes for products are among those.
     counts_products: bool,
     pub(super) w: Vec<f64>,
+    /// The norm is that of w less this; empty: of w.
+    pub(super) fixed: Vec<f64>,
     pub(super) step: Vec<f64>,
     pub(super) best: Vec<f64>,
     pub(super) best_primal: f64,
@@ -114,33 +120,23 @@ pub(crate) struct Newton {
     pub(super) best_gradient: Vec<f64>,
     /// Steps from the best that led to a larger primal, and whether the one under way is where that is lowest.
     pub(super) rises: i32,
-    is_shortened: bool,
+    pub(super) is_shortened: bool,
     /// What is known of the way from the best, in a pass over it.
     pub(super) line: Option<Line>,
     /// What makes the diagonal of the Hessian 1; of conjugate gradients its square.
     pub(super) scales: Vec<f64>,
     pub(super) sums: Sums,
-    factor: Option<Cholesky>,
+    pub(super) factor: Option<Cholesky>,
     /// Where steps are found by conjugate gradients, how far they are.
     pub(super) conjugate: Option<Conjugate>,
     /// Whether the pass gathers the Hessian.
     pub(super) gathers: bool,
-    samples: bool,
+    pub(super) samples: bool,
     pub(super) pace: Pace,
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
-    sampled: u32,
+    pub(super) sampled: u32,
     state: Value,
-}
-
-/// What a pass has found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Value {
-    pub(crate) primal: f64,
-    pub(crate) dual: f64,
-    pub(crate) gap: f64,
-    /// What dual variables of negative and of positive rows are multiplied by to have this dual.
-    pub(crate) multiples: [f64; 2],
 }
 
 impl Newton {
@@ -162,6 +158,7 @@ impl Newton {
             },
             counts_products: costs.streams,
             w: given.w,
+            fixed: given.fixed,
             step: zeros(length)?,
             best: zeros(length)?,
             best_primal: f64::INFINITY,
@@ -197,6 +194,25 @@ impl Newton {
         matrix + 8 * 10 * costs.length
     }
 
+    /// Rows that are gone over have this part of what was fixed.
+    pub(crate) fn take_from_fixed(&mut self, own: &[f64]) {
+        for (fixed, own) in self.fixed.iter_mut().zip(own) {
+            *fixed -= own;
+        }
+    }
+
+    /// Adds what is fixed.
+    pub(crate) fn add_fixed(&self, own: &mut [f64]) {
+        for (own, fixed) in own.iter_mut().zip(&self.fixed) {
+            *own += fixed;
+        }
+    }
+
+    /// The dual of rows with this sum of a y x, of a and of diag a^2.
+    pub(crate) fn dual_of(&self, own: &[f64], alpha: f64, diag: f64) -> f64 {
+        alpha - product(own, &self.fixed) - 0.5 * product(own, own) - 0.5 * diag
+    }
+
     /// Begins to go over a part of the rows, one in `part`.
     pub(crate) fn begin_sample(&mut self, part: f64) {
         self.samples = true;
@@ -223,7 +239,7 @@ impl Newton {
         self.begin_pass(true);
     }
 
-    fn begin_pass(&mut self, gathers: bool) {
+    pub(super) fn begin_pass(&mut self, gathers: bool) {
         self.gathers = gathers;
         let needs_squares = self.pace.share > 1 || self.conjugate.is_some();
         self.sums.squares = match gathers && needs_squares {
@@ -262,14 +278,23 @@ impl Newton {
         order: Order,
         before: bool,
     ) -> (f64, usize) {
-        let looks_back = self.gathers && self.conjugate.is_none();
-        let at = Places {
-            w: &self.w,
-            best: (looks_back && self.best_primal.is_finite()).then_some(&self.best),
-            again: self.rises > 0,
-        };
+        // while the sums change, nothing else may be asked of all of it
+        let looks_back = self.looks_back();
+        let at = places((&self.w, &self.best), looks_back, self.rises);
         self.sums
             .visit::<K>(&self.visited, at, row, (order, before))
+    }
+
+    /// Weights at which rows are looked at.
+    #[inline(always)]
+    pub(super) fn places(&self) -> Places<'_> {
+        places((&self.w, &self.best), self.looks_back(), self.rises)
+    }
+
+    /// Whether rows are looked at at the best weights too.
+    #[inline(always)]
+    fn looks_back(&self) -> bool {
+        self.gathers && self.conjugate.is_none() && self.best_primal.is_finite()
     }
 
     /// Whether it begins at other weights than 0.
@@ -387,202 +412,14 @@ impl Newton {
         }
         Next::GivenUp
     }
-
-    /// The primal at w, the best dual of its dual variables, and the gradient.
-    fn evaluate(&mut self) -> Value {
-        let c = self.visited.c;
-        let [negative, positive] = &self.sums.sides;
-        let ends = self.w.len() - usize::from(self.free);
-        let balance = match self.free {
-            true => balanced(negative.duals, positive.duals),
-            false => [1.0; 2],
-        };
-        let (mut norm, mut of_duals) = (0.0, 0.0);
-        for column in 0..self.w.len() {
-            let (w, v) = (self.w[column], [negative.v[column], positive.v[column]]);
-            let own = if column < ends { w } else { 0.0 };
-            self.gradient[column] = own - (v[1] - v[0]);
-            norm += own * own;
-            if column < ends {
-                let sum = balance[1] * v[1] - balance[0] * v[0];
-                of_duals += sum * sum;
-            }
-        }
-        let sum = |of: fn(&Side) -> f64, factors: [f64; 2]| {
-            factors[0] * of(negative) + factors[1] * of(positive)
-        };
-        let primal = 0.5 * norm + c * sum(|side| side.loss, [1.0; 2]);
-        let a = sum(|side| side.duals, balance);
-        let b = 0.5 * of_duals + c * sum(|side| side.loss, balance.map(|of| of * of));
-        let (dual, multiple) = match b > 0.0 {
-            true => (a / b * (a / 4.0), 0.5 * a / b),
-            false => (0.0, 0.0),
-        };
-        let dual = match dual {
-            dual if !dual.is_finite() => 0.0,
-            // at the optimum both are the same, but for rounding; what lies further above shows an error and is left to be seen
-            dual if dual > primal && dual <= primal * (1.0 + DUAL_ROUNDING) => primal,
-            dual => dual,
-        };
-        Value {
-            primal,
-            dual,
-            gap: relative_gap(primal, dual),
-            multiples: balance.map(|of| of * multiple),
-        }
-    }
-
-    /// P rose: a pass says where on the way from the best it is lowest.
-    fn begin_line(&mut self) -> Next {
-        // the room of a few thousand numbers
-        match Line::new() {
-            Ok(line) => {
-                self.line = Some(line);
-                Next::Line
-            }
-            Err(_) => self.give_up(),
-        }
-    }
-
-    /// Adds a row to what is known of the way from the best.
-    #[inline(always)]
-    pub(crate) fn add_to_line<K: Isa>(&mut self, row: &Row<'_>) {
-        if let Some(line) = &mut self.line {
-            self.visited
-                .add_to_line::<K>(line, (&self.best, &self.step), row);
-        }
-    }
-
-    /// Ends the pass over the way from the best: the step is shortened, and the next pass has the Hessian of all rows.
-    fn end_line(&mut self) -> Next {
-        let ends = self.w.len() - usize::from(self.free);
-        let (best, step) = (&self.best[..ends], &self.step[..ends]);
-        let own = (product(best, step), product(step, step));
-        let line = self.line.take();
-        let Some(part) = line.and_then(|line| line.lowest(own, self.visited.c)) else {
-            return self.give_up();
-        };
-        for ((w, step), best) in self.w.iter_mut().zip(&mut self.step).zip(&self.best) {
-            *step *= part;
-            *w = best + *step;
-        }
-        self.is_shortened = true;
-        self.begin_pass(true);
-        Next::Pass
-    }
-
-    /// H in the scale in which its diagonal is 1, so that columns of any size are alike.
-    fn begin_factoring(&mut self) -> Next {
-        let last = self.w.len() - 1;
-        let sums = &mut self.sums;
-        let Some(gram) = &mut sums.gram else {
-            return Next::GivenUp;
-        };
-        let share = match sums.gathered > 0.0 {
-            true => sums.costs / sums.gathered,
-            false => 1.0,
-        };
-        let curvature = 2.0 * self.visited.c;
-        let constant = sums.costs * self.visited.intercept * self.visited.intercept;
-        let mut matrix = std::mem::replace(gram.sums_mut(), Lower::NONE);
-        for (column, scale) in self.scales.iter_mut().enumerate() {
-            let mut square = share * matrix.get(column, column);
-            if let Some(squares) = &sums.squares {
-                square = square.max(squares[column]);
-            }
-            let regular = !(self.free && column == last);
-            if column == last {
-                square = square.max(constant);
-            }
-            let diagonal = curvature * square + f64::from(u8::from(regular));
-            *scale = if diagonal > 0.0 {
-                diagonal.sqrt().recip()
-            } else {
-                1.0
-            };
-        }
-        matrix.scale(&self.scales, curvature * share);
-        for column in 0..=last {
-            matrix.set(column, column, 1.0);
-        }
-        self.factor = Some(Cholesky::new(matrix));
-        self.pace.renew();
-        Next::Factor
-    }
-
-    /// Multiplications of the next step of the factorization.
-    pub(crate) fn products(&self) -> usize {
-        self.factor.as_ref().map_or(0, Cholesky::products)
-    }
-
-    /// Goes on with the factorization, and takes the step behind it.
-    pub(crate) fn factor(&mut self, level: Level) -> Next {
-        if let Some(factor) = &mut self.factor {
-            if !factor.is_done() {
-                factor.step(level);
-                return Next::Factor;
-            }
-        }
-        self.take_step()
-    }
-
-    /// s of H s = r, whose place r has, and what the next pass is to sum up.
-    fn take_step(&mut self) -> Next {
-        let Some(factor) = &self.factor else {
-            return Next::GivenUp;
-        };
-        // what it holds is the right side; the room of a gradient that is not needed any more holds it meanwhile
-        for (step, scale) in self.step.iter_mut().zip(&self.scales) {
-            *step *= scale;
-        }
-        self.gradient.copy_from_slice(&self.step);
-        factor.solve(&mut self.step);
-        let gain = 0.5 * product(&self.gradient, &self.step);
-        for (step, scale) in self.step.iter_mut().zip(&self.scales) {
-            *step *= scale;
-        }
-        self.go(gain)
-    }
-
-    /// Takes the step from the best, which is expected to lower P by `gain`, and says what the next pass is to sum up.
-    pub(super) fn go(&mut self, gain: f64) -> Next {
-        for ((w, step), best) in self.w.iter_mut().zip(&self.step).zip(&self.best) {
-            *w = best + step;
-        }
-        if !(gain > 0.0 && gain.is_finite()) {
-            return self.give_up();
-        }
-        let ends = self.sampled >= SAMPLE_PASSES || gain <= SAMPLE_GAIN * self.best_primal;
-        if self.samples && ends {
-            return Next::Sampled;
-        }
-        self.pace.note(gain);
-        // what the gap is where dual variables are not multiplied: unlike it not bounded, so that it falls from the start
-        let left = 0.5 * product(&self.best_gradient, &self.best_gradient) / self.best_primal;
-        let within = self.sums.tally.support;
-        let gathers = self.samples
-            || self.conjugate.is_some()
-            || self.pace.gathers(self.tolerance, left, within);
-        self.begin_pass(gathers);
-        Next::Pass
-    }
 }
 
-/// By what sums of dual variables are multiplied so that both are the same.
-fn balanced(negative: f64, positive: f64) -> [f64; 2] {
-    match negative > positive {
-        true => [positive / negative, 1.0],
-        false => [
-            1.0,
-            if positive > 0.0 {
-                negative / positive
-            } else {
-                1.0
-            },
-        ],
+/// The weights of a pass, and the best so far, where rows are looked at there.
+#[inline(always)]
+fn places<'a>((w, best): (&'a [f64], &'a [f64]), looks_back: bool, rises: i32) -> Places<'a> {
+    Places {
+        w,
+        best: looks_back.then_some(best),
+        again: rises > 0,
     }
-}
-
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

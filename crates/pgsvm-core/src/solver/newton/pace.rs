@@ -76,6 +76,17 @@ impl Costs {
         }
     }
 
+    /// Of passes over so many of the rows, which are at hand.
+    pub(crate) fn of_part(self, rows: usize) -> Self {
+        let part = rows as f64 / self.rows.max(1.0);
+        Self {
+            rows: rows as f64,
+            pass: part * self.pass,
+            streams: false,
+            ..self
+        }
+    }
+
     /// Samples to begin with, as the numbers that rows of all are to one of theirs: each eight times the one before.
     pub(crate) fn samples(&self) -> impl Iterator<Item = usize> {
         let wanted = LEAST_ROWS.max(SAMPLED_PER_FEATURE * self.length);

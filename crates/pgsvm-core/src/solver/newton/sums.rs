@@ -59,7 +59,7 @@ pub(super) struct Places<'a> {
 
 /// Sums of a pass.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Sums {
+pub(crate) struct Sums {
     /// Of the negative rows, and of the positive ones.
     pub(super) sides: [Side; 2],
     pub(super) tally: Tally,
@@ -121,8 +121,8 @@ impl Sums {
         }
     }
 
-    /// Adds those over other rows; the products of both have been finished.
-    pub(super) fn join(&mut self, more: &Self) {
+    /// Adds those over other rows. With `gathers` their products too: those of both have been finished.
+    pub(super) fn join(&mut self, more: &Self, gathers: bool) {
         for (own, more) in self.sides.iter_mut().zip(&more.sides) {
             add(&mut own.v, &more.v);
             own.duals += more.duals;
@@ -131,7 +131,7 @@ impl Sums {
             own.rows += more.rows;
         }
         self.tally = self.tally.with(more.tally);
-        if let (Some(own), Some(more)) = (&mut self.gram, &more.gram) {
+        if let (Some(own), Some(more), true) = (&mut self.gram, &more.gram, gathers) {
             own.join(more);
         }
         if let (Some(own), Some(more)) = (&mut self.squares, &more.squares) {

@@ -4,8 +4,9 @@ use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
-use crate::solver::newton::head::{Given, Newton, Value};
+use crate::solver::newton::head::{Given, Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
+use crate::solver::newton::value::Value;
 use crate::solver::single::head::Head;
 use crate::solver::still::Visited;
 use crate::task::problem::Cuts;
@@ -17,6 +18,27 @@ impl<T: Real> Head<T> {
         free: bool,
         costs: Costs,
     ) -> Result<Newton, OutOfMemory> {
+        Newton::new(self.given(free)?, costs)
+    }
+
+    /// What solves a block of its rows to this tolerance. All of the weights is fixed, until it is known what the block has of
+    /// them.
+    pub(in crate::solver) fn newton_of_block(
+        &self,
+        costs: Costs,
+        tolerance: f64,
+    ) -> Result<Newton, OutOfMemory> {
+        let given = self.given(false)?;
+        let given = Given {
+            fixed: copied(&given.w)?,
+            tolerance,
+            max_passes: MOST_PASSES,
+            ..given
+        };
+        Newton::new(given, costs)
+    }
+
+    fn given(&self, free: bool) -> Result<Given, OutOfMemory> {
         let mut w = zeros(self.iterate.len())?;
         for (w, own) in w.iter_mut().zip(self.iterate.weights()) {
             *w = own;
@@ -24,7 +46,7 @@ impl<T: Real> Head<T> {
         let mut signs = Vec::new();
         signs.try_reserve_exact(self.signs.len())?;
         signs.extend_from_slice(&self.signs);
-        let given = Given {
+        Ok(Given {
             signs,
             c: self.state.terms.c,
             positive_weight: f64::from(self.state.terms.positive_weight),
@@ -33,12 +55,12 @@ impl<T: Real> Head<T> {
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
             w,
-        };
-        Newton::new(given, costs)
+            fixed: Vec::new(),
+        })
     }
 
     /// What is to be known of it to solve it by a bundle.
-    pub(in crate::solver) fn given(&self, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
+    pub(in crate::solver) fn given_to_bundle(&self, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
         Ok(GivenHead {
             visited: Visited {
                 signs: copied(&self.signs)?,

@@ -34,6 +34,7 @@ use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Proximal};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
+use crate::training::schedule::block_newton::Solving;
 use crate::training::schedule::pass::{train_by, Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
 use crate::training::schedule::working_set::GROUP;
@@ -52,6 +53,8 @@ enum BlockStage {
     Loading,
     /// This round over it is under way.
     Round(u32),
+    /// Newton's method solves it.
+    Solving,
     /// A last round, which grades its rows (selective form only).
     Choosing,
 }
@@ -62,8 +65,10 @@ pub(in crate::training) struct BlockMinimization<T> {
     facts: Facts,
     level: Level,
     random: Random,
-    policy: Policy,
     inner_rounds: u32,
+    /// Whether blocks are solved by Newton's method, and the one under way.
+    newton: bool,
+    solving: Option<Solving>,
     /// Whether rows of the block may be shrunk from a round to the end of the block.
     shrinks: bool,
     passes: Passes<T>,
@@ -99,7 +104,7 @@ impl<T: Real> BlockMinimization<T> {
         // with a shift, ending a round would move its centre, and one block alone must not do that
         let shrinks = problem.proximal() == Proximal::Off;
         solver.let_rows_shrink(shrinks);
-        let mut passes = Passes::begin(solver, true, log)?;
+        let mut passes = Passes::begin(solver, Some(consumer.portion()), log)?;
         passes.solver.begin_active();
         let selection = match problem.policy() {
             Policy::SelectiveBlock => Some(Selection::new(region.words().len(), facts.rows)?),
@@ -112,7 +117,8 @@ impl<T: Real> BlockMinimization<T> {
             facts,
             level: Level::best(),
             random,
-            policy: problem.policy(),
+            newton: problem.block_newton(),
+            solving: None,
             inner_rounds: problem.inner_rounds(),
             shrinks,
             passes,
@@ -141,7 +147,7 @@ impl<T: Real> BlockMinimization<T> {
             rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin: f64::INFINITY,
             pass: self.passes.current,
-            policy: self.policy,
+            visits: !self.newton,
             keep: &mut self.keep,
         };
         self.level.run(fresh);
@@ -159,10 +165,35 @@ impl<T: Real> BlockMinimization<T> {
             (StreamedPass::Verify, Ends::Pass) => self.end_pass()?,
             (StreamedPass::Full, ends) => {
                 self.last = ends == Ends::Pass;
-                self.begin_round(1)?;
+                match self.newton {
+                    true => self.begin_solving(),
+                    false => self.begin_round(1)?,
+                }
             }
         }
         Ok(Some(values))
+    }
+
+    /// Has Newton's method solve the block, the rows kept before with those just loaded.
+    fn begin_solving(&mut self) {
+        self.stage = BlockStage::Solving;
+        let slots = self.page().slots();
+        self.solving = Some(Solving::new((slots, self.kept)));
+    }
+
+    /// Goes on with that, with about `budget` values.
+    fn solve_some(&mut self, budget: usize) -> Result<usize, TrainError> {
+        let page = VisitedPage::as_stored(Page::new(self.region.words(), self.facts.dense));
+        if let Some(solving) = &mut self.solving {
+            let solver = &mut self.passes.solver;
+            let known = (self.level, &self.facts);
+            if let Some(values) = solving.go_on(solver, page, known, budget)? {
+                return Ok(values);
+            }
+        }
+        self.solving = None;
+        self.end_rounds()?;
+        Ok(self.facts.features)
     }
 
     /// Begins a round. Those just loaded have had their first visit: the first round is about the rows kept before.
@@ -235,18 +266,22 @@ impl<T: Real> BlockMinimization<T> {
             BlockStage::Round(round) if round < self.inner_rounds && !solved => {
                 self.begin_round(round + 1)
             }
-            BlockStage::Round(_) if self.selection.is_some() => {
-                let slots = self.page().slots();
-                if let Some(selection) = &mut self.selection {
-                    selection.begin(slots)?;
-                }
-                self.stage = BlockStage::Choosing;
-                self.forget_limits()?;
-                self.wake()?;
-                self.shuffle(slots)
-            }
+            BlockStage::Round(_) => self.end_rounds(),
             _ => self.end_block(),
         }
+    }
+
+    /// The block is solved.
+    fn end_rounds(&mut self) -> Result<(), TrainError> {
+        let slots = self.page().slots();
+        let Some(selection) = &mut self.selection else {
+            return self.end_block();
+        };
+        selection.begin(slots)?;
+        self.stage = BlockStage::Choosing;
+        self.forget_limits()?;
+        self.wake()?;
+        self.shuffle(slots)
     }
 
     /// Begins visits after which no row is shrunk: an empty round leaves no limits beyond which rows are.
@@ -308,6 +343,7 @@ impl<T: Real> InPasses for BlockMinimization<T> {
     fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         train_by(self, budget_values, |this, left| match this.stage {
             BlockStage::Loading => this.take_batch(),
+            BlockStage::Solving => this.solve_some(left).map(Some),
             _ => this.visit_some(left).map(Some),
         })
     }

@@ -13,6 +13,9 @@ use crate::solver::newton::head::Next;
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::Solver;
 
+/// Words of rows, times heads, that are worth calling threads for.
+const LEAST_VALUES: usize = 1 << 14;
+
 /// Heads that are led together, and those that come behind.
 pub(in crate::training) struct Group {
     pub(in crate::training) costs: Costs,
@@ -27,18 +30,18 @@ pub(in crate::training) struct Group {
 }
 
 impl Group {
-    /// Of no heads as yet. `streams`: rows arrive for each pass anew.
+    /// Of no heads as yet, for so many threads. `streams`: rows arrive for each pass anew.
     pub(in crate::training) fn new<T: Real>(
         solver: &Solver<T>,
         facts: &Facts,
-        streams: bool,
+        (streams, threads): (bool, usize),
     ) -> Self {
         let mut costs = Costs::new(facts);
         costs.streams = streams;
         Self {
             costs,
             heads: solver.len(),
-            at_a_time: at_a_time(&costs),
+            at_a_time: at_a_time(&costs, threads),
             led: Vec::new(),
             computes: 0,
             whole: true,
@@ -65,7 +68,7 @@ impl Group {
 
     /// The same where passes are scans.
     pub(in crate::training) fn of_scans(solver: &Solver<f64>, facts: &Facts) -> Self {
-        let mut this = Self::new(solver, facts, true);
+        let mut this = Self::new(solver, facts, (true, 1));
         this.costs.scans = true;
         this
     }
@@ -99,6 +102,21 @@ impl Group {
         }
     }
 
+    /// Whether rows of so many words are worth several threads, in the pass under way.
+    pub(in crate::training) fn divides(&self, words: usize) -> bool {
+        let heads = self.led.iter().filter(|led| led.visits).count();
+        words * heads >= LEAST_VALUES && self.led.iter().all(Led::divides)
+    }
+
+    /// What visiting a row may cost at most, in values.
+    pub(in crate::training) fn row_values(&self) -> usize {
+        let Costs {
+            rows, pass, row, ..
+        } = self.costs;
+        let heads = self.led.iter().filter(|led| led.visits).count();
+        (pass / rows.max(1.0) + row).max(1.0) as usize * heads.max(1)
+    }
+
     /// Whether one of them takes part in the pass that comes or is under way.
     pub(in crate::training) fn visits(&self) -> bool {
         self.led.iter().any(|led| led.visits)
@@ -113,6 +131,7 @@ impl Group {
         let mut evaluates = false;
         for led in self.led.iter_mut().filter(|led| led.visits) {
             let evaluated = led.next == Next::Pass;
+            led.join(level);
             evaluates |= evaluated;
             let next = led.newton.end(led.next, level);
             led.go_on(next);

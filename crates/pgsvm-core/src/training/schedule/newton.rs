@@ -19,6 +19,7 @@ use crate::training::error::TrainError;
 use crate::training::log::Log;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::led::Group;
+use crate::training::schedule::led_together::{block_at, visit_together, Portion};
 use crate::training::schedule::resident::Resident;
 use crate::training::tallies::Tallies;
 
@@ -44,7 +45,10 @@ impl<T: Real> Newton<T> {
     fn begin(&mut self) -> Result<(), TrainError> {
         let solver = self.resident.solver();
         self.approach = match solver.leading() {
-            Some(_) => Some(Approach::new(solver, self.resident.facts(), self.seed)?),
+            Some(_) => {
+                let known = (self.seed, self.resident.threads());
+                Some(Approach::new(solver, self.resident.facts(), known)?)
+            }
             None => None,
         };
         Ok(())
@@ -121,9 +125,13 @@ struct Approach {
 }
 
 impl Approach {
-    fn new<T: Real>(solver: &Solver<T>, facts: &Facts, seed: u64) -> Result<Self, OutOfMemory> {
+    fn new<T: Real>(
+        solver: &Solver<T>,
+        facts: &Facts,
+        (seed, threads): (u64, usize),
+    ) -> Result<Self, OutOfMemory> {
         let mut this = Self {
-            group: Group::new(solver, facts, false),
+            group: Group::new(solver, facts, (false, threads)),
             samples: Vec::new(),
             sample: Vec::new(),
             random: Random::new(seed, Stream::Split),
@@ -183,7 +191,7 @@ impl Approach {
             let used = match self.group.between(solver, level) {
                 Some(values) => values,
                 None if self.group.visits() => {
-                    let used = self.visit(resident, left);
+                    let used = self.visit(resident, left)?;
                     if self.block >= self.blocks(resident.facts()) {
                         self.end_pass(resident, level);
                     }
@@ -198,9 +206,17 @@ impl Approach {
     }
 
     /// Visits blocks; gives back the values gone through.
-    fn visit<T: Real>(&mut self, resident: &mut Resident<T>, budget: usize) -> usize {
+    fn visit<T: Real>(
+        &mut self,
+        resident: &mut Resident<T>,
+        budget: usize,
+    ) -> Result<usize, OutOfMemory> {
         let facts = *resident.facts();
         let over = self.blocks(&facts);
+        let left = (over - self.block) * BLOCK * facts.mean_row_words;
+        if resident.threads() > 1 && self.group.divides(left) {
+            return self.visit_together(resident, budget);
+        }
         let (solver, words) = resident.solver_and_words();
         let visit = Visit {
             solver,
@@ -213,7 +229,30 @@ impl Approach {
         };
         let (block, values) = Level::best().run(visit);
         self.block = block;
-        values
+        Ok(values)
+    }
+
+    /// The same by several threads, each of which has the budget.
+    fn visit_together<T: Real>(
+        &mut self,
+        resident: &mut Resident<T>,
+        budget: usize,
+    ) -> Result<usize, OutOfMemory> {
+        let facts = *resident.facts();
+        let threads = resident.threads();
+        let each = (budget / (BLOCK * self.group.row_values())).max(1);
+        let end = self.blocks(&facts).min(self.block + threads * each);
+        let (solver, words, pool) = resident.solver_words_and_pool();
+        let portion = Portion::Blocks {
+            page: VisitedPage::as_stored(Page::new(words, facts.dense)),
+            rows: facts.rows,
+            sample: &self.sample,
+            blocks: self.block..end,
+        };
+        let crew = (pool, Level::best());
+        let values = visit_together(solver, &mut self.group.led, portion, crew)?;
+        self.block = end;
+        Ok(values / threads)
     }
 
     /// Blocks of the pass under way.
@@ -269,10 +308,7 @@ impl<T: Real> Work for Visit<'_, T> {
     fn run<K: Isa>(self) -> (usize, usize) {
         let (mut values, mut block) = (0, self.blocks.start);
         while block < self.blocks.end && values < self.budget {
-            let number = self
-                .sample
-                .get(block)
-                .map_or(block as u32, |number| *number);
+            let number = block_at(self.sample, block);
             let first = BLOCK * number as usize;
             let slots = first..self.rows.min(first + BLOCK);
             values += self

@@ -10,7 +10,6 @@ use crate::simd::{Isa, Real, Work};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
-use crate::task::problem::Policy;
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
 use crate::training::schedule::interface::Schedule;
@@ -41,17 +40,18 @@ pub(in crate::training) struct Passes<T> {
     pub(in crate::training) rows: usize,
     /// Rows of the passes before, where they arrive.
     rows_before: u64,
-    streams: bool,
+    /// Where rows arrive for each pass anew, the values of a step; None where they are all at hand.
+    portion: Option<usize>,
     /// Rows of the first pass that are kept, where that is wanted.
     pub(in crate::training) sample: Option<Sample>,
     pub(in crate::training) log: Log,
 }
 
 impl<T: Real> Passes<T> {
-    /// Begins the first pass. `streams`: rows arrive for each pass anew.
+    /// Begins the first pass. `portion`: where rows arrive for each pass anew, the values of a step.
     pub(in crate::training) fn begin(
         solver: Solver<T>,
-        streams: bool,
+        portion: Option<usize>,
         log: Log,
     ) -> Result<Self, TrainError> {
         let mut this = Self {
@@ -60,7 +60,7 @@ impl<T: Real> Passes<T> {
             begun: 0,
             rows: 0,
             rows_before: 0,
-            streams,
+            portion,
             sample: None,
             log,
         };
@@ -102,9 +102,9 @@ impl<T: Real> Passes<T> {
             event,
             pass: self.begun,
             block,
-            rows_streamed: match self.streams {
-                true => self.rows_before + self.rows as u64,
-                false => 0,
+            rows_streamed: match self.portion {
+                Some(_) => self.rows_before + self.rows as u64,
+                None => 0,
             },
             cache_rows: held.rows,
             evictions: held.evictions,
@@ -136,6 +136,12 @@ impl<T: Real> Passes<T> {
         Ok(())
     }
 
+    /// The values of a step that may take so many.
+    fn step_of(&self, budget_values: usize) -> usize {
+        let most = self.portion.unwrap_or(usize::MAX);
+        budget_values.min(most).max(1)
+    }
+
     /// Has rows taken in that arrive in a pass in which nothing is trained, batch after batch; `Done` behind the last row.
     pub(in crate::training) fn read(
         &mut self,
@@ -144,7 +150,7 @@ impl<T: Real> Passes<T> {
         sums: &mut dyn ScanRows<Solver<T>>,
         budget_values: usize,
     ) -> Step {
-        let (mut left, mut moved) = (budget_values, false);
+        let (mut left, mut moved) = (self.step_of(budget_values), false);
         while left > 0 {
             let Some(batch) = consumer.front() else {
                 return if moved { Step::Progress } else { Step::Blocked };
@@ -197,14 +203,14 @@ pub(in crate::training) trait InPasses: Send {
     }
 }
 
-/// Advances until about so many values are used up, training has ended or there is nothing to be done: `advance` is told the
-/// values left and gives back those it took, None where it must wait.
+/// Advances until about so many values are used up, or where rows arrive a part of the ring, training has ended or there is
+/// nothing to be done: `advance` is told the values left and gives back those it took, None where it must wait.
 pub(in crate::training) fn train_by<S: InPasses>(
     this: &mut S,
     budget_values: usize,
     mut advance: impl FnMut(&mut S, usize) -> Result<Option<usize>, TrainError>,
 ) -> Result<Step, TrainError> {
-    let mut left = budget_values.max(1);
+    let mut left = this.passes().step_of(budget_values);
     let mut moved = false;
     while left > 0 {
         if this.passes().solver.done() {
@@ -285,7 +291,8 @@ pub(in crate::training) struct Fresh<'a, T> {
     pub(in crate::training) rows: VisitedBatch<'a>,
     pub(in crate::training) margin: f64,
     pub(in crate::training) pass: StreamedPass,
-    pub(in crate::training) policy: Policy,
+    /// Whether rows of a full pass are visited, not only measured.
+    pub(in crate::training) visits: bool,
     /// For each row, whether it is worth keeping.
     pub(in crate::training) keep: &'a mut Vec<bool>,
 }
@@ -302,7 +309,7 @@ impl<T: Real> Work for Fresh<'_, T> {
                 self.solver.ask::<true>(&next);
             }
             let keep = match self.pass {
-                StreamedPass::Full if self.policy == Policy::Paper => {
+                StreamedPass::Full if !self.visits => {
                     self.solver.measure::<K>(&row);
                     true
                 }

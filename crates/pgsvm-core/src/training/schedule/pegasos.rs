@@ -101,8 +101,11 @@ impl<T: Real> Pegasos<T> {
         log: Log,
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(false);
-        let streams = matches!(side, TrainerSide::Streaming(..));
-        let passes = Passes::begin(solver, streams, log)?;
+        let portion = match &side {
+            TrainerSide::Streaming(_, _, consumer) => Some(consumer.portion()),
+            _ => None,
+        };
+        let passes = Passes::begin(solver, portion, log)?;
         let (facts, rows) = match side {
             TrainerSide::Resident(facts, arena) => (facts, RowStore::Resident(arena)),
             TrainerSide::Streaming(facts, mut region, consumer) => {

@@ -154,6 +154,18 @@ impl<T: Real> Resident<T> {
         (&mut self.solver, self.arena.words())
     }
 
+    /// The same, and the threads that go over them.
+    pub(in crate::training) fn solver_words_and_pool(
+        &mut self,
+    ) -> (&mut Solver<T>, &[u32], &ThreadPool) {
+        (&mut self.solver, self.arena.words(), &self.pool)
+    }
+
+    /// Threads that may go over rows at the same time.
+    pub(in crate::training) fn threads(&self) -> usize {
+        self.pool.members()
+    }
+
     /// Somebody who leads the heads has gone over all rows.
     pub(in crate::training) fn note_pass(&mut self) {
         self.passes += 1;

@@ -18,24 +18,34 @@ use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Event;
 use crate::training::schedule::led::Group;
+use crate::training::schedule::led_together::{visit_together, Portion};
 use crate::training::schedule::pass::{train_by, Held, InPasses, Passes};
 use crate::training::schedule::streaming::{learn, Streaming};
 use crate::training::tallies::Tallies;
+use crate::training::threads::ThreadPool;
 
 /// Rows that arrive, whose heads may be led.
 pub(in crate::training) struct StreamedNewton<T> {
     streaming: Streaming<T>,
     /// None where no head is led, or none any more.
     group: Option<Group>,
+    /// Threads that sum up what rows have.
+    pool: ThreadPool,
+    trainers: usize,
     /// Whether the last pass has ended, and none has begun since.
     between: bool,
 }
 
 impl<T: Real> StreamedNewton<T> {
-    pub(in crate::training) fn new(streaming: Streaming<T>) -> Result<Self, TrainError> {
+    pub(in crate::training) fn new(
+        streaming: Streaming<T>,
+        trainers: usize,
+    ) -> Result<Self, TrainError> {
         let mut this = Self {
             streaming,
             group: None,
+            pool: ThreadPool::new(0),
+            trainers,
             between: false,
         };
         this.begin()?;
@@ -47,7 +57,11 @@ impl<T: Real> StreamedNewton<T> {
         self.between = false;
         self.group = match solver.leading() {
             Some(_) => {
-                let mut group = Group::new(solver, &self.streaming.facts, true);
+                if self.pool.members() < self.trainers {
+                    self.pool = ThreadPool::new(self.trainers - 1);
+                }
+                let mut group =
+                    Group::new(solver, &self.streaming.facts, (true, self.pool.members()));
                 group.next(solver)?;
                 group.begin_whole();
                 Some(group)
@@ -70,7 +84,7 @@ impl<T: Real> StreamedNewton<T> {
             if std::mem::take(&mut self.between) {
                 passes.begin_led();
             }
-            return Ok(self.take_batch());
+            return self.take_batch();
         }
         if group.next(&passes.solver)? {
             group.begin_whole();
@@ -86,7 +100,7 @@ impl<T: Real> StreamedNewton<T> {
     }
 
     /// Visits the oldest batch of rows; None when there is none.
-    fn take_batch(&mut self) -> Option<usize> {
+    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
         let Streaming {
             passes,
             consumer,
@@ -95,13 +109,24 @@ impl<T: Real> StreamedNewton<T> {
             learner,
             ..
         } = &mut self.streaming;
-        let (group, batch) = (self.group.as_mut()?, consumer.front()?);
-        let values = level.run(Visit {
-            solver: &mut passes.solver,
-            led: &mut group.led,
-            rows: VisitedBatch::as_stored(Batch::new(batch.words, facts.dense)),
-            count: &mut passes.rows,
-        });
+        let (Some(group), Some(batch)) = (&mut self.group, consumer.front()) else {
+            return Ok(None);
+        };
+        let rows = VisitedBatch::as_stored(Batch::new(batch.words, facts.dense));
+        let together = self.pool.members() > 1 && group.divides(batch.words.len());
+        let solver = &mut passes.solver;
+        let values = if together {
+            passes.rows += rows.clone().count();
+            let crew = (&self.pool, *level);
+            visit_together(solver, &mut group.led, Portion::Batch(rows), crew)?
+        } else {
+            level.run(Visit {
+                solver,
+                led: &mut group.led,
+                rows,
+                count: &mut passes.rows,
+            })
+        };
         if let (Some(learner), 1) = (learner, passes.begun) {
             learn(learner, facts, batch.words);
         }
@@ -117,7 +142,7 @@ impl<T: Real> StreamedNewton<T> {
             passes.note((Event::Pass, None), nothing);
             self.between = true;
         }
-        Some(values)
+        Ok(Some(values))
     }
 }
 

@@ -12,6 +12,8 @@
 //! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
 //! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
+use std::time::{Duration, Instant};
+
 use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
 use crate::base::step::Step;
@@ -50,6 +52,9 @@ const KEPT: f64 = 0.6;
 /// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
 const COVERING: f64 = 0.8;
 const COVERING_MARGIN: f64 = 0.01;
+/// How long no row must have come before kept rows are swept meanwhile: less than a role that is blocked stays awake
+/// ([`crate::base::step::Awake`]).
+const IDLE: Duration = Duration::from_micros(50);
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
 /// Sweeps pass over shrunk rows until the working set is fuller than this: only then the rows to drop must be found.
@@ -96,6 +101,8 @@ pub(in crate::training) struct Streaming<T> {
     settled: bool,
     /// The last row of the pass has come.
     ending: bool,
+    /// Since when no row has come, as far as it was looked.
+    waiting: Option<Instant>,
     /// Flags of the rows of a batch or group to keep.
     keep: Vec<bool>,
     /// Learns metrics for leeways, where those are wanted.
@@ -127,7 +134,7 @@ impl<T: Real> Streaming<T> {
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(problem.policy() != Policy::Paper);
         Ok(Self {
-            passes: Passes::begin(solver, true, log)?,
+            passes: Passes::begin(solver, Some(consumer.portion()), log)?,
             consumer,
             set: WorkingSet::new(region, &facts)?,
             facts,
@@ -158,6 +165,7 @@ impl<T: Real> Streaming<T> {
             refreshed: false,
             settled: false,
             ending: false,
+            waiting: None,
             keep: Vec::new(),
             learner: None,
         })
@@ -171,6 +179,13 @@ impl<T: Real> Streaming<T> {
 
     fn may_sweep(&self, visits: f64) -> bool {
         self.passes.current == StreamedPass::Full && visits >= GROUP as f64 && !self.settled
+    }
+
+    /// Whether no row has come for long enough that the working set is swept meanwhile. A reader that is only a little slower
+    /// is waited for.
+    fn idles(&mut self) -> bool {
+        let since = *self.waiting.get_or_insert_with(Instant::now);
+        since.elapsed() >= IDLE
     }
 
     /// Whether the end of a pass may wait for the working set: no row of the next pass has come. (The published form knows
@@ -202,7 +217,7 @@ impl<T: Real> Streaming<T> {
             rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
             margin,
             pass: self.passes.current,
-            policy: self.policy,
+            visits: self.policy != Policy::Paper,
             keep: &mut self.keep,
         };
         self.level.run(fresh);
@@ -397,8 +412,12 @@ impl<T: Real> Streaming<T> {
         let picks = self.counts_picks() && self.may_sweep(self.owed);
         if self.ending && !picks {
             if self.waits() && self.may_sweep(self.spare) {
-                return self.sweep_some().map(Some);
+                return match self.idles() {
+                    true => self.sweep_some().map(Some),
+                    false => Ok(None),
+                };
             }
+            self.waiting = None;
             self.end_pass()?;
             return Ok(Some(self.facts.features));
         }
@@ -407,10 +426,12 @@ impl<T: Real> Streaming<T> {
         }
         if let Some(values) = self.take_batch()? {
             *took = true;
+            self.waiting = None;
             return Ok(Some(values));
         }
         // after a batch the reader must hear of the room before the waiting time is used for sweeps
-        if !*took && self.timing == Timing::Timed && self.may_sweep(self.spare) {
+        let spare = !*took && self.timing == Timing::Timed && self.may_sweep(self.spare);
+        if spare && (self.policy == Policy::Paper || self.idles()) {
             return self.sweep_some().map(Some);
         }
         Ok(None)

@@ -157,7 +157,7 @@ impl HeadSums {
     /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
     pub(crate) fn join(&mut self, more: &Self) -> bool {
         match (&mut self.0, &more.0) {
-            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.join(more),
+            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.join(more, true),
             (Kind::Product(own), Kind::Product(more)) => add(&mut own.0, &more.0),
             (Kind::Line(own), Kind::Line(more)) => own.join(more),
             _ => return false,
