@@ -104,6 +104,12 @@ impl Costs {
     }
 }
 
+/// Whether the rows of this block are in the Hessian, where one block in so many is.
+#[inline(always)]
+pub(super) fn picks(block: u32, share: u32) -> bool {
+    share == 1 || (block.wrapping_mul(0x9e37_79b1) >> 8).is_multiple_of(share)
+}
+
 /// How fast what is left falls, and what that is owed to.
 pub(super) struct Pace {
     costs: Costs,

@@ -13,6 +13,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
+use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add, add_product, Order, Places, Sums};
 use crate::solver::still::{Numbers, Visited};
 
@@ -59,12 +60,6 @@ enum Kind {
     Evaluated(Box<Sums>),
     Product(Numbers),
     Line(Line),
-}
-
-/// Whether the rows of this block are in the Hessian, where one block in so many is.
-#[inline(always)]
-pub(super) fn picks(block: u32, share: u32) -> bool {
-    share == 1 || (block.wrapping_mul(0x9e37_79b1) >> 8).is_multiple_of(share)
 }
 
 impl HeadPass {
