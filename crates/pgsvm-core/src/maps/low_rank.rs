@@ -55,6 +55,8 @@ use crate::rows::row::{Row, HEADER_WORDS};
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::task::problem::Policy;
 
+/// Rows by which it is told what the map leaves out of the kernel, about.
+const MEASURED: usize = 30_000;
 /// Rows that are mapped at a time, at most.
 const BLOCK: usize = 256;
 /// Raw rows that are looked at or read in a call of `fetch`.
@@ -99,8 +101,9 @@ pub struct LowRankJob {
 
 impl LowRankJob {
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
-    /// More rows do not give better landmarks.
-    pub const SAMPLE_TIMES: usize = 20;
+    /// More rows than these give no better landmarks.
+    pub const SAMPLE_TIMES: usize = 4;
+    pub const LEAST_SAMPLE: usize = 2000;
     pub const DEFAULT_MEMORY: usize = 256 << 20;
 
     /// With pivots for landmarks.
@@ -113,7 +116,7 @@ impl LowRankJob {
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
             sample_times: Self::SAMPLE_TIMES,
-            least_sample: 0,
+            least_sample: Self::LEAST_SAMPLE,
             memory_bytes: Self::DEFAULT_MEMORY,
             keeps_rows: false,
         }
@@ -238,6 +241,10 @@ struct Mapping {
     mapped: Vec<f32>,
     values: Vec<f64>,
     mapped_rows: u64,
+    /// Of every so many-th row: of k(x, x), and of what phi(x) has of it.
+    every: u64,
+    trace: f64,
+    found: f64,
 }
 
 impl<S: Source, P: Spool> LowRankSource<S, P> {
@@ -425,7 +432,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 Ok(true) => match pivots.finish().and_then(LowRank::new) {
                     Err(error) => return Err(self.refuse(stored, error)),
                     Ok(map) => {
-                        let mapping = Mapping::new(&map)?;
+                        let mapping = Mapping::new(&map, &stored.facts)?;
                         self.map = Some(map);
                         Stage::Mapping(stored, Box::new(mapping))
                     }
@@ -440,6 +447,10 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 let taken = stored.go_on(reader, most, |row| mapping.take(&row));
                 let last = taken.map_err(told)?;
                 mapping.deliver(map, sink)?;
+                if let (true, Some(map), Some(left_out)) = (last, &mut self.map, mapping.left_out())
+                {
+                    map.found_left_out(left_out);
+                }
                 match last {
                     false => Stage::Mapping(stored, mapping),
                     true if self.job.keeps_rows => {
@@ -610,7 +621,7 @@ fn joined(first: &Rows, others: &Rows, order: &[usize]) -> Result<Rows, OutOfMem
 }
 
 impl Mapping {
-    fn new(map: &LowRank) -> Result<Self, OutOfMemory> {
+    fn new(map: &LowRank, facts: &Facts) -> Result<Self, OutOfMemory> {
         let mut heads = Vec::new();
         heads.room(BLOCK)?;
         Ok(Self {
@@ -620,7 +631,30 @@ impl Mapping {
             mapped: filled(0.0, BLOCK * map.rank())?,
             values: filled(0.0, map.rank())?,
             mapped_rows: 0,
+            every: facts.rows.div_ceil(MEASURED).max(1) as u64,
+            trace: 0.0,
+            found: 0.0,
         })
+    }
+
+    /// Looks at what the map leaves out of some of the rows at hand.
+    fn measure(&mut self, map: &LowRank) {
+        let rows = self.rows.squares().iter().enumerate();
+        for (row, square) in rows {
+            if (self.mapped_rows + row as u64).is_multiple_of(self.every) {
+                let mapped = &self.mapped[row * map.rank()..][..map.rank()];
+                self.trace += map.kernel().own_value(f64::from(*square));
+                self.found += mapped
+                    .iter()
+                    .map(|x| f64::from(*x) * f64::from(*x))
+                    .sum::<f64>();
+            }
+        }
+    }
+
+    /// The part of the trace that it leaves out of the rows looked at; None where that is nothing.
+    fn left_out(&self) -> Option<f64> {
+        (self.trace > 0.0).then(|| ((self.trace - self.found) / self.trace).max(0.0))
     }
 
     fn clear(&mut self) {
@@ -640,8 +674,10 @@ impl Mapping {
         map: &LowRank,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), LowRankError<S, P>> {
-        let mapped = &mut self.mapped[..self.heads.len() * map.rank()];
-        map.map(&self.rows, 0, &mut self.room, mapped)?;
+        let count = self.heads.len() * map.rank();
+        map.map(&self.rows, 0, &mut self.room, &mut self.mapped[..count])?;
+        self.measure(map);
+        let mapped = &self.mapped[..count];
         self.mapped_rows += self.heads.len() as u64;
         for ((group, cost), mapped) in self.heads.iter().zip(mapped.chunks_exact(map.rank())) {
             for (wide, value) in self.values.iter_mut().zip(mapped) {
