@@ -100,10 +100,10 @@ COMMENT ON COLUMN svm_versions.trained_by IS 'role that trained it; NULL where t
 COMMENT ON COLUMN svm_versions.server_version IS 'version of PostgreSQL that it was trained on';
 COMMENT ON COLUMN svm_models.kernel IS 'linear, or the kernel of a kernel machine';
 COMMENT ON COLUMN svm_models.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
-COMMENT ON COLUMN svm_models.left_out IS 'part of the kernel''s trace that the landmarks leave out, on the sample that they were chosen of, or with solver interior_point on all rows';
+COMMENT ON COLUMN svm_models.left_out IS 'part of the kernel''s trace that the landmarks leave out, on about 30,000 of the rows, or with solver interior_point on all';
 COMMENT ON COLUMN svm_versions.kernel IS 'linear, or the kernel of a kernel machine';
 COMMENT ON COLUMN svm_versions.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
-COMMENT ON COLUMN svm_versions.left_out IS 'part of the kernel''s trace that the landmarks leave out, on the sample that they were chosen of, or with solver interior_point on all rows';
+COMMENT ON COLUMN svm_versions.left_out IS 'part of the kernel''s trace that the landmarks leave out, on about 30,000 of the rows, or with solver interior_point on all';
 
 COMMENT ON COLUMN svm_progress.pid IS 'the process';
 COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';

@@ -51,7 +51,7 @@ pub struct KernelForm {
     pub chosen: String,
     /// So many features of a landmark are stored one after the other, the others as entries.
     pub width: usize,
-    /// The part of the kernel's trace, on the sample that landmarks were chosen of, which they leave out.
+    /// The part of the kernel's trace that the landmarks leave out.
     pub left_out: f64,
     /// Where the trace is that of all rows: by how much the dual objective can differ from that of the kernel itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,9 +18,6 @@ use pgsvm_core::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Rows that one landmark is chosen of.
-const LEAST_SAMPLE: usize = 2000;
-
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
@@ -163,10 +160,9 @@ impl Job {
             ..*map
         };
         match self.only_begins() {
-            // one landmark does, of so many rows that one of them says something
+            // one landmark does
             true => LowRankJob {
                 rank: Some(1),
-                least_sample: LEAST_SAMPLE,
                 ..asked
             },
             false => asked,

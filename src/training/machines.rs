@@ -157,47 +157,16 @@ impl Begun {
     fn start(wanted: usize, orders: Orders, width: usize) -> Result<Self, Halt> {
         let workers = wanted.saturating_sub(1);
         let most = SlotsLayout::new(wanted, orders.rank());
-        let slots_bytes = 8 * most.words();
-        let mut plan = Plan::new(workers as i32, c"pgsvm_machine_main");
-        plan.reserve(slots_bytes);
-        plan.reserve(WakeUp::BYTES);
-        (0..2 * workers).for_each(|_| plan.reserve(queue::OUTCOME_BYTES));
-        let mut group = plan
-            .initialize()
-            .unwrap_or_else(|reason| no_memory(reason).raise());
-        let slots = group.allocate(SLOTS, slots_bytes);
+        let mut group = reserved(workers, &most);
+        let slots = group.allocate(SLOTS, 8 * most.words());
         let wake_up = group.allocate(WAKE_UP, WakeUp::BYTES);
-        let queue = |group: &mut Group, key: u64| {
-            let at = group.allocate(key, queue::OUTCOME_BYTES);
-            // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
-            unsafe { queue::create(at, queue::OUTCOME_BYTES) };
-            at
-        };
-        let mut queues = Vec::new();
-        for worker in 0..workers as u64 {
-            let rows = queue(&mut group, ROWS + worker);
-            queues
-                .room(1)?
-                .push((rows, queue(&mut group, LEFT + worker)));
-        }
-        // SAFETY: as above; the memory stays until the group is finished, behind which nobody uses it.
+        let queues = queues(&mut group, workers)?;
+        // SAFETY: as large as was reserved; the memory stays until the group is finished, behind which nobody uses it.
         let (words, wake_up) = unsafe { (words(slots, &most), WakeUp::create(wake_up)) };
         clear_slots(words, &most);
         let launched = group.launch() as usize;
         group.wait_for_workers();
-        let segment = group.segment();
-        let mut workers = Vec::new();
-        for (rows, left) in &queues[..launched] {
-            // SAFETY: the queues were created in the group's segment.
-            let (rows, left) = unsafe {
-                (
-                    queue::attach_sender(*rows, segment),
-                    queue::attach_receiver(*left, segment),
-                )
-            };
-            let batch = Vec::new();
-            workers.room(1)?.push(Worker { rows, left, batch });
-        }
+        let mut workers = attached(&group, &queues[..launched])?;
         let told = Instructions {
             orders,
             machines: 1 + launched,
@@ -256,6 +225,48 @@ impl Begun {
         self.group.finish();
         Told::Left(left)
     }
+}
+
+/// Shared memory for so many workers.
+fn reserved(workers: usize, layout: &SlotsLayout) -> Group {
+    let mut plan = Plan::new(workers as i32, c"pgsvm_machine_main");
+    plan.reserve(8 * layout.words());
+    plan.reserve(WakeUp::BYTES);
+    (0..2 * workers).for_each(|_| plan.reserve(queue::OUTCOME_BYTES));
+    plan.initialize()
+        .unwrap_or_else(|reason| no_memory(reason).raise())
+}
+
+/// By worker the queue of rows to it, and of what it leaves.
+fn queues(group: &mut Group, workers: usize) -> Result<Vec<[*mut u8; 2]>, OutOfMemory> {
+    let mut all = Vec::new();
+    for worker in 0..workers as u64 {
+        let both = [ROWS, LEFT].map(|key| {
+            let at = group.allocate(key + worker, queue::OUTCOME_BYTES);
+            // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
+            unsafe { queue::create(at, queue::OUTCOME_BYTES) };
+            at
+        });
+        all.room(1)?.push(both);
+    }
+    Ok(all)
+}
+
+/// This process's ends of the queues.
+fn attached(group: &Group, queues: &[[*mut u8; 2]]) -> Result<Vec<Worker>, OutOfMemory> {
+    let mut workers = Vec::new();
+    for [rows, left] in queues {
+        // SAFETY: the queues were created in the group's segment.
+        let worker = unsafe {
+            Worker {
+                rows: queue::attach_sender(*rows, group.segment()),
+                left: queue::attach_receiver(*left, group.segment()),
+                batch: Vec::new(),
+            }
+        };
+        workers.room(1)?.push(worker);
+    }
+    Ok(workers)
 }
 
 fn no_memory(reason: String) -> Failure {

@@ -18,7 +18,7 @@ SELECT svm_train('circles', 'ring', '{x, y}', landmarks, kernel => 'rbf', gamma 
                  options => jsonb_build_object('landmarks', landmarks))
 FROM unnest('{pivots, drawn, uniform, centres}'::text[]) AS landmarks;
 SELECT name, kernel, landmarks, features, training_accuracy > 0.99 AS good, gap BETWEEN 0 AND 1e-3 AS certified,
-       left_out BETWEEN 0 AND 0.1 AS nearly_all
+       left_out BETWEEN 0 AND 0.3 AS nearly_all
 FROM svm_models ORDER BY name;
 SELECT name, features -> 'kernel' ->> 'function' AS function, (features -> 'kernel' ->> 'gamma')::numeric(8, 4) AS gamma,
        features -> 'kernel' -> 'degree' AS degree, features -> 'kernel' -> 'chosen' AS chosen

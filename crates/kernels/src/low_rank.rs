@@ -97,6 +97,12 @@ impl LowRank {
         self.left_out
     }
 
+    /// Says how much of the trace it leaves out over other rows than the sample that the landmarks were chosen of, of which they
+    /// are a part.
+    pub fn found_left_out(&mut self, left_out: f64) {
+        self.left_out = left_out;
+    }
+
     /// phi of some rows, from `first` on, as many as `out` holds.
     pub fn map(
         &self,

@@ -285,6 +285,9 @@ fn shared_machines_end_together_and_say_why() {
     examples[299].dense = vec![2e3, 2e3];
     let asked = LowRankJob {
         rank: Some(1),
+        // of a few rows, of which it is none
+        sample_times: 20,
+        least_sample: 0,
         ..LowRankJob::new(KernelSpec::new(KernelKind::Polynomial, Some(1.0), 9, 1.0).unwrap())
     };
     let failed = train_by_machines(

@@ -105,6 +105,36 @@ fn accuracy(model: &TrainedLowRank, examples: &[OwnedExample]) -> f64 {
     right.count() as f64 / examples.len() as f64
 }
 
+/// What is told to be left out is so of all rows, however small the sample that landmarks were chosen of.
+#[test]
+fn what_is_left_out_is_so_of_rows_that_were_not_sampled() {
+    let examples = circles(5000, 3);
+    let mut all = Rows::new(2);
+    for example in &examples {
+        let values: Vec<f32> = example.dense.iter().map(|x| *x as f32).collect();
+        all.push(&values, &[]).unwrap();
+    }
+    for (sample_times, least_sample) in [(1, 0), (4, 0), (4, 2000)] {
+        let asked = LowRankJob {
+            rank: Some(12),
+            sample_times,
+            least_sample,
+            ..rbf(Some(2.0))
+        };
+        let model = train(&examples, 1.0, large(Scale::None), asked);
+        let mut mapped = vec![0.0; 12 * examples.len()];
+        model
+            .map
+            .map(&all, 0, &mut Room::default(), &mut mapped)
+            .unwrap();
+        let found: f64 = mapped.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        // k(x, x) is 1
+        let left_out = 1.0 - found / examples.len() as f64;
+        assert!((model.map.left_out() - left_out).abs() < 1e-6);
+        assert!(left_out > 0.01);
+    }
+}
+
 #[test]
 fn circles_are_told_apart_by_every_kind_of_landmark() {
     let (examples, others) = (circles(2000, 1), circles(1000, 2));

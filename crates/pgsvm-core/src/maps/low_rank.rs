@@ -38,29 +38,25 @@
 //! The raw rows' cache until they have been mapped, the sample with its factor and the map (up to `memory_bytes`, unless a rank
 //! that is given takes more; of the map 12 bytes for each pair of landmarks stay), kernel values and phi of 256 rows.
 
+mod mapping;
+mod sampling;
+
 use std::fmt;
 
-use pgsvm_kernels::kernel::scale_gamma;
-use pgsvm_kernels::{
-    centres::centres, Choice, Kernel, KernelError, KernelSpec, LowRank, Pivots, Room, Rows,
-};
+use pgsvm_kernels::{KernelError, KernelSpec, LowRank, Pivots};
 
-use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
-use crate::base::random::{Random, Stream};
+use crate::base::memory::OutOfMemory;
 use crate::cache::{Cache, CacheError};
+use crate::maps::low_rank::mapping::{Mapping, BLOCK};
+use crate::maps::low_rank::sampling::Sampling;
 use crate::maps::stored::{GoError, Polled, Stored};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
-use crate::rows::facts::Facts;
-use crate::rows::row::{Row, HEADER_WORDS};
+use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::task::problem::Policy;
 
-/// Rows that are mapped at a time, at most.
-const BLOCK: usize = 256;
 /// Raw rows that are looked at or read in a call of `fetch`.
 const LOOKED_AT: usize = 4096;
-/// Rows of the sample for each landmark at least, where a rank that is not given must fit the memory.
-const LEAST_TIMES: usize = 4;
 
 /// What landmarks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +95,9 @@ pub struct LowRankJob {
 
 impl LowRankJob {
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
-    /// More rows do not give better landmarks.
-    pub const SAMPLE_TIMES: usize = 20;
+    /// More rows than these give no better landmarks.
+    pub const SAMPLE_TIMES: usize = 4;
+    pub const LEAST_SAMPLE: usize = 2000;
     pub const DEFAULT_MEMORY: usize = 256 << 20;
 
     /// With pivots for landmarks.
@@ -113,7 +110,7 @@ impl LowRankJob {
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
             sample_times: Self::SAMPLE_TIMES,
-            least_sample: 0,
+            least_sample: Self::LEAST_SAMPLE,
             memory_bytes: Self::DEFAULT_MEMORY,
             keeps_rows: false,
         }
@@ -214,30 +211,6 @@ enum Stage {
     /// All rows have been delivered, and are kept.
     Kept(Stored),
     Done,
-}
-
-/// A sample under way.
-struct Sampling {
-    random: Random,
-    /// The rank wanted, and rows of the sample yet to be taken, out of rows yet to come.
-    rank: usize,
-    wanted: usize,
-    coming: usize,
-    looked_at: u64,
-    rows: Rows,
-    /// Of all values.
-    sum: f64,
-    squares: f64,
-}
-
-/// Rows on their way through the map.
-struct Mapping {
-    rows: Rows,
-    heads: Vec<(u32, f32)>,
-    room: Room,
-    mapped: Vec<f32>,
-    values: Vec<f64>,
-    mapped_rows: u64,
 }
 
 impl<S: Source, P: Spool> LowRankSource<S, P> {
@@ -405,31 +378,16 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 }
             }
             Stage::Sampling(mut stored, mut sampling) => {
-                let (facts, job) = (stored.facts, self.job);
                 let looked = stored.go_on(reader, LOOKED_AT, |row| sampling.look(&row));
                 match looked.map_err(told)? {
                     false => Stage::Sampling(stored, sampling),
-                    true => {
-                        let kernel = sampling.kernel(&job, &facts)?;
-                        self.gamma = kernel.gamma();
-                        match sampling.finish(kernel, &job) {
-                            Ok(pivots) => Stage::Choosing(stored, Box::new(pivots)),
-                            Err(error) => return Err(self.refuse(stored, error)),
-                        }
-                    }
+                    true => self.choose(stored, *sampling)?,
                 }
             }
             Stage::Choosing(stored, mut pivots) => match pivots.step() {
                 Err(error) => return Err(self.refuse(stored, error)),
                 Ok(false) => Stage::Choosing(stored, pivots),
-                Ok(true) => match pivots.finish().and_then(LowRank::new) {
-                    Err(error) => return Err(self.refuse(stored, error)),
-                    Ok(map) => {
-                        let mapping = Mapping::new(&map)?;
-                        self.map = Some(map);
-                        Stage::Mapping(stored, Box::new(mapping))
-                    }
-                },
+                Ok(true) => self.begin_to_map(stored, *pivots)?,
             },
             Stage::Mapping(mut stored, mut mapping) => {
                 let Some(map) = &self.map else {
@@ -440,6 +398,10 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                 let taken = stored.go_on(reader, most, |row| mapping.take(&row));
                 let last = taken.map_err(told)?;
                 mapping.deliver(map, sink)?;
+                if let (true, Some(map), Some(left_out)) = (last, &mut self.map, mapping.left_out())
+                {
+                    map.found_left_out(left_out);
+                }
                 match last {
                     false => Stage::Mapping(stored, mapping),
                     true if self.job.keeps_rows => {
@@ -456,6 +418,36 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             Stage::Done => return Ok(false),
         };
         Ok(true)
+    }
+
+    /// Begins to choose landmarks of the sample.
+    fn choose(
+        &mut self,
+        stored: Stored,
+        sampling: Sampling,
+    ) -> Result<Stage, LowRankError<S::Error, P::Error>> {
+        let kernel = sampling.kernel(&self.job, &stored.facts)?;
+        self.gamma = kernel.gamma();
+        match sampling.finish(kernel, &self.job) {
+            Ok(pivots) => Ok(Stage::Choosing(stored, Box::new(pivots))),
+            Err(error) => Err(self.refuse(stored, error)),
+        }
+    }
+
+    /// Begins to map the rows, with the landmarks chosen.
+    fn begin_to_map(
+        &mut self,
+        stored: Stored,
+        pivots: Pivots,
+    ) -> Result<Stage, LowRankError<S::Error, P::Error>> {
+        match pivots.finish().and_then(LowRank::new) {
+            Err(error) => Err(self.refuse(stored, error)),
+            Ok(map) => {
+                let mapping = Mapping::new(&map, &stored.facts)?;
+                self.map = Some(map);
+                Ok(Stage::Mapping(stored, Box::new(mapping)))
+            }
+        }
     }
 
     /// The rows cannot have this kernel. They are kept for another one, where they were to be.
@@ -502,159 +494,5 @@ fn told<S, P>(error: GoError<S, P, OutOfMemory>) -> LowRankError<S, P> {
     match error {
         GoError::Read(error) => LowRankError::Read(error),
         GoError::Look(error) => error.into(),
-    }
-}
-
-impl Sampling {
-    fn new(job: &LowRankJob, facts: &Facts) -> Result<Self, KernelError> {
-        let entries = facts
-            .mean_row_words
-            .saturating_sub(HEADER_WORDS + facts.dense) as f64
-            / 2.0;
-        let width = Rows::suitable_width(facts.dense, facts.features, entries);
-        let row_bytes = 4 * width
-            + if width < facts.features {
-                8 * entries as usize
-            } else {
-                0
-            };
-        let takes = |sample: usize, rank: usize| {
-            let sampled = sample.saturating_mul(row_bytes + 12);
-            Pivots::bytes(sample, rank) + LowRank::bytes(rank) + sampled
-        };
-        let rows = facts.rows;
-        let rank = match job.rank {
-            Some(rank) if rank > rows => return Err(KernelError::Rank { rank, rows }),
-            Some(rank) => rank,
-            None => {
-                let mut rank = ((rows as f64).sqrt().ceil() as usize).clamp(1, rows);
-                while rank > 1 && takes(rows.min(LEAST_TIMES * rank), rank) > job.memory_bytes {
-                    rank -= rank.div_ceil(16);
-                }
-                rank
-            }
-        };
-        let mut wanted = rows.min(job.sample_times.saturating_mul(rank).max(job.least_sample));
-        while wanted > rank && takes(wanted, rank) > job.memory_bytes {
-            wanted = rank.max(wanted - wanted.div_ceil(16));
-        }
-        Ok(Self {
-            random: Random::new(job.seed, Stream::Sample),
-            rank,
-            wanted,
-            coming: rows,
-            looked_at: 0,
-            rows: Rows::new(width),
-            sum: 0.0,
-            squares: 0.0,
-        })
-    }
-
-    /// Takes a row with the chance that makes all samples of this size as likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
-    fn look(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
-        let values = |bits: &[u32; 2]| f64::from(f32::from_bits(bits[1]));
-        let dense: f64 = row.dense().iter().map(|x| f64::from(*x)).sum();
-        self.sum += dense + row.sparse().iter().map(values).sum::<f64>();
-        self.squares += f64::from(row.q());
-        if self.random.below(self.coming) < self.wanted {
-            self.rows.push(row.dense(), row.sparse())?;
-            self.wanted -= 1;
-        }
-        self.coming = self.coming.saturating_sub(1);
-        self.looked_at += 1;
-        Ok(())
-    }
-
-    /// The kernel, once all rows have been looked at.
-    fn kernel(&self, job: &LowRankJob, facts: &Facts) -> Result<Kernel, KernelError> {
-        let values = facts.rows as f64 * facts.features as f64;
-        let gamma = scale_gamma(facts.features, values, self.sum, self.squares);
-        job.kernel.kernel(job.scale_times * gamma)
-    }
-
-    /// Begins to choose landmarks.
-    fn finish(mut self, kernel: Kernel, job: &LowRankJob) -> Result<Pivots, KernelError> {
-        let (sample, choice) = match job.landmarks {
-            LandmarkChoice::Pivots => (self.rows, Choice::Greatest),
-            LandmarkChoice::Drawn => (self.rows, Choice::Drawn { seed: job.seed }),
-            LandmarkChoice::Uniform => {
-                let mut order = gathered(0..self.rows.len())?;
-                self.random.shuffle(&mut order);
-                let sample = joined(&Rows::new(self.rows.width()), &self.rows, &order)?;
-                (sample, Choice::InOrder { given: 0 })
-            }
-            LandmarkChoice::Centres => {
-                let means = centres(&self.rows, self.rank)?;
-                let order = gathered(0..self.rows.len())?;
-                let given = means.len();
-                (
-                    joined(&means, &self.rows, &order)?,
-                    Choice::InOrder { given },
-                )
-            }
-        };
-        Pivots::new(kernel, sample, choice, self.rank, job.tolerance)
-    }
-}
-
-/// Rows, and behind them others in this order.
-fn joined(first: &Rows, others: &Rows, order: &[usize]) -> Result<Rows, OutOfMemory> {
-    let mut all = Rows::new(others.width());
-    for row in 0..first.len() {
-        all.push_from(first, row)?;
-    }
-    for row in order {
-        all.push_from(others, *row)?;
-    }
-    Ok(all)
-}
-
-impl Mapping {
-    fn new(map: &LowRank) -> Result<Self, OutOfMemory> {
-        let mut heads = Vec::new();
-        heads.room(BLOCK)?;
-        Ok(Self {
-            rows: Rows::new(map.landmarks().rows().width()),
-            heads,
-            room: Room::default(),
-            mapped: filled(0.0, BLOCK * map.rank())?,
-            values: filled(0.0, map.rank())?,
-            mapped_rows: 0,
-        })
-    }
-
-    fn clear(&mut self) {
-        self.rows.clear();
-        self.heads.clear();
-    }
-
-    fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
-        self.rows.push(row.dense(), row.sparse())?;
-        let head = (row.group() as u32, row.cost());
-        self.heads.room(1)?.push(head);
-        Ok(())
-    }
-
-    fn deliver<S, P>(
-        &mut self,
-        map: &LowRank,
-        sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
-    ) -> Result<(), LowRankError<S, P>> {
-        let mapped = &mut self.mapped[..self.heads.len() * map.rank()];
-        map.map(&self.rows, 0, &mut self.room, mapped)?;
-        self.mapped_rows += self.heads.len() as u64;
-        for ((group, cost), mapped) in self.heads.iter().zip(mapped.chunks_exact(map.rank())) {
-            for (wide, value) in self.values.iter_mut().zip(mapped) {
-                *wide = f64::from(*value);
-            }
-            sink(&Example {
-                group: *group,
-                cost: *cost,
-                dense: &self.values,
-                sparse_index: &[],
-                sparse_value: &[],
-            })?;
-        }
-        Ok(())
     }
 }
