@@ -54,11 +54,10 @@ const PASS: f64 = 1.0;
 /// As if what has changed had to be learned so many times over: dual variables of other rows give way to it.
 const RELEARNING: f64 = 2.0;
 
-/// Rows after which it is judged whether too many are others than before, the share from which on they are, and the visits of a
-/// row below which a training is over so soon that it matters.
+/// Rows after which it is judged whether too many are others than before, and the share from which on they are: of a training
+/// that takes fewer visits of a row than this, and of longer ones never.
 const ROWS_TO_JUDGE: u64 = 1000;
-const MOST_DISTURBED: f64 = 0.05;
-const EASY: f64 = 4.0;
+const MOST_DISTURBED: [(f64, f64); 2] = [(4.0, 0.05), (6.0, 0.25)];
 
 impl Choice {
     /// Whether to begin from nothing where that took `effort` visits of a row.
@@ -180,9 +179,10 @@ impl Following {
         let found = unchanged + changed;
         let missing = self.passed.map_or(0, u64::from).saturating_sub(found);
         let seen = found + added;
-        seen >= ROWS_TO_JUDGE
-            && (changed + added + missing) as f64 > MOST_DISTURBED * seen as f64
-            && self.memory.effort().is_some_and(|effort| effort < EASY)
+        let share = (changed + added + missing) as f64 / seen.max(1) as f64;
+        let effort = self.memory.effort().unwrap_or(f64::INFINITY);
+        let most = MOST_DISTURBED.iter().find(|(visits, _)| effort < *visits);
+        seen >= ROWS_TO_JUDGE && most.is_some_and(|(_, most)| share > *most)
     }
 
     /// Row `known` of the memory has been met.
