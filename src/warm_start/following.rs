@@ -54,9 +54,11 @@ const PASS: f64 = 1.0;
 /// As if what has changed had to be learned so many times over: dual variables of other rows give way to it.
 const RELEARNING: f64 = 2.0;
 
-/// Rows after which it is judged whether too many are others than before, and the share from which on they are: of a training
-/// that takes fewer visits of a row than this, and of longer ones never.
+/// Rows after which it is judged whether too many are others than before, none of which is screened: so many, or one in so many of
+/// those known. And the share from which on they are: of a training that takes fewer visits of a row than this, and of longer
+/// ones never.
 const ROWS_TO_JUDGE: u64 = 1000;
+const PART_TO_JUDGE: u64 = 16;
 const MOST_DISTURBED: [(f64, f64); 2] = [(4.0, 0.05), (6.0, 0.25)];
 
 impl Choice {
@@ -182,7 +184,8 @@ impl Following {
         let share = (changed + added + missing) as f64 / seen.max(1) as f64;
         let effort = self.memory.effort().unwrap_or(f64::INFINITY);
         let most = MOST_DISTURBED.iter().find(|(visits, _)| effort < *visits);
-        seen >= ROWS_TO_JUDGE && most.is_some_and(|(_, most)| share > *most)
+        let enough = ROWS_TO_JUDGE.min(self.memory.rows.len() as u64 / PART_TO_JUDGE);
+        most.is_some_and(|(_, most)| seen < enough || share > *most)
     }
 
     /// Row `known` of the memory has been met.
