@@ -22,6 +22,8 @@ pub struct Following {
     /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
     starts: Vec<u32>,
     counts: RowCounts,
+    /// Rows of the memory up to the last one met, while they are met in their order; None once they were not.
+    passed: Option<u32>,
     by_key: bool,
     /// Which rows need not be looked at, where there are such.
     pub screening: Option<Screening>,
@@ -51,6 +53,13 @@ const CHECKING: f64 = 1.0;
 const PASS: f64 = 1.0;
 /// As if what has changed had to be learned so many times over: dual variables of other rows give way to it.
 const RELEARNING: f64 = 2.0;
+
+/// Rows after which it is judged whether too many are others than before, none of which is screened: so many, or one in so many of
+/// those known. And the share from which on they are: of a training that takes fewer visits of a row than this, and of longer
+/// ones never.
+const ROWS_TO_JUDGE: u64 = 1000;
+const PART_TO_JUDGE: u64 = 16;
+const MOST_DISTURBED: [(f64, f64); 2] = [(4.0, 0.05), (6.0, 0.25)];
 
 impl Choice {
     /// Whether to begin from nothing where that took `effort` visits of a row.
@@ -88,6 +97,7 @@ impl Following {
             rows,
             starts: Vec::new(),
             counts: RowCounts::default(),
+            passed: Some(0),
             screening: None,
             added: None,
             choice: None,
@@ -143,13 +153,47 @@ impl Following {
         class: u32,
         number: u64,
     ) -> Result<bool, Failure> {
+        if self.is_disturbed() {
+            return Ok(false);
+        }
         let place = self.counts.taken();
         let screened = match &mut self.screening {
             Some(screening) => screening.screen(known, version, class, number, place)?,
             None => false,
         };
-        self.counts.unchanged += u64::from(screened);
+        if screened {
+            self.counts.unchanged += 1;
+            self.pass(known);
+        }
         Ok(screened)
+    }
+
+    /// Whether so many of the rows met so far are others than before, or are missing, that the weights will move farther than
+    /// screening reckons with, while the training takes few visits: those screened in vain would be read a second time, which
+    /// costs more than what is saved.
+    fn is_disturbed(&self) -> bool {
+        let RowCounts {
+            unchanged,
+            changed,
+            added,
+            ..
+        } = self.counts;
+        let found = unchanged + changed;
+        let missing = self.passed.map_or(0, u64::from).saturating_sub(found);
+        let seen = found + added;
+        let share = (changed + added + missing) as f64 / seen.max(1) as f64;
+        let effort = self.memory.effort().unwrap_or(f64::INFINITY);
+        let most = MOST_DISTURBED.iter().find(|(visits, _)| effort < *visits);
+        let enough = ROWS_TO_JUDGE.min(self.memory.rows.len() as u64 / PART_TO_JUDGE);
+        most.is_some_and(|(_, most)| seen < enough || share > *most)
+    }
+
+    /// Row `known` of the memory has been met.
+    fn pass(&mut self, known: u32) {
+        self.passed = self
+            .passed
+            .filter(|passed| known >= *passed)
+            .map(|_| known + 1);
     }
 
     /// Takes a row whose features were looked at.
@@ -161,6 +205,9 @@ impl Following {
     ) -> Result<(), Failure> {
         if let Some(screening) = &mut self.screening {
             screening.looked_at(class);
+        }
+        if let Some(row) = known {
+            self.pass(row);
         }
         let start = match known {
             Some(row) if self.memory.rows.digest(row) == digest => {

@@ -102,7 +102,7 @@ DROP TABLE passing;
 
 -- The rows of a transaction that goes on are looked at; once it has ended they are not.
 BEGIN;
-UPDATE clouds SET b = b WHERE id <= 200;
+UPDATE clouds SET b = b WHERE id <= 20;
 SELECT * FROM followed('m', 'TABLE clouds');
 COMMIT;
 SELECT followed -> 'rows' AS rows FROM svm_versions WHERE name = 'm' ORDER BY version DESC LIMIT 1;

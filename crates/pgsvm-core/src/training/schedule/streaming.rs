@@ -57,8 +57,10 @@ const COVERING_MARGIN: f64 = 0.01;
 const IDLE: Duration = Duration::from_micros(50);
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
-/// Sweeps pass over shrunk rows until the working set is fuller than this: only then the rows to drop must be found.
+/// Sweeps pass over shrunk rows until the working set is fuller than this: only then the rows to drop must be found. Where it
+/// holds most rows that is done again once it has grown by so much since.
 const ROOMY: f64 = 0.8;
+const GROWN: f64 = 0.02;
 
 pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) consumer: Consumer,
@@ -82,6 +84,9 @@ pub(in crate::training) struct Streaming<T> {
     /// Whether the sweep visits and grades all rows, and the values visited in it.
     grades: bool,
     swept: usize,
+    /// How full the working set was behind the last sweep that graded, and whether that found rows for the next one to drop.
+    graded: f64,
+    drops: bool,
     /// Whether the sweep is one that fresh rows are owed. Others only settle the set: each row that they let the centre follow
     /// would be fitted closer than the rest of the rows bear out.
     is_owed: bool,
@@ -155,6 +160,8 @@ impl<T: Real> Streaming<T> {
             cursor: 0,
             grades: true,
             swept: 0,
+            graded: 0.0,
+            drops: false,
             is_owed: true,
             passing: 1.0,
             owed: 0.0,
@@ -344,7 +351,11 @@ impl<T: Real> Streaming<T> {
     fn begin_sweep(&mut self) -> Result<(), TrainError> {
         self.set.order(&mut self.sweep, &mut self.random)?;
         (self.cursor, self.swept) = (0, 0);
-        self.grades = self.set.fill() > ROOMY;
+        let fill = self.set.fill();
+        // of most rows a sweep that visits all is as long as half a pass, and few others would be left
+        let holds_most = 2 * self.set.len() > self.facts.rows;
+        let is_due = !holds_most || self.drops || fill > self.graded + GROWN;
+        self.grades = fill > ROOMY && is_due;
         self.is_owed = self.owed >= GROUP as f64;
         self.passing = (CACHED_VISITS / self.all_sweeps()).min(1.0);
         self.words = [0; GRADES + 1];
@@ -384,13 +395,15 @@ impl<T: Real> Streaming<T> {
     fn choose_cut(&mut self) {
         let room = (KEPT * self.set.capacity_words() as f64) as usize;
         let (cut, _) = limit(&self.words, room);
-        if cut < self.cut {
+        self.drops = cut < self.cut;
+        if self.drops {
             self.cut = cut;
         } else if self.refreshed {
             // without fresh rows there are fewer because the others were dropped
             self.cut = cut.min(self.cut + 1);
         }
         self.refreshed = false;
+        self.graded = self.set.fill();
     }
 
     /// Notes a sweep of the working set, or as many picks as there are rows.
@@ -469,6 +482,7 @@ impl<T: Real> InPasses for Streaming<T> {
     fn begin_anew(&mut self) -> Result<(), TrainError> {
         self.threshold = Threshold::new();
         self.cut = GRADES;
+        (self.graded, self.drops) = (0.0, false);
         self.most_open = 0.0;
         (self.relevant, self.last_relevant) = (0, None);
         self.forget_pass();
