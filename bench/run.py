@@ -29,6 +29,8 @@ CASES = [
     "kernels",
     "kernel_uses",
     "psvm",
+    "scan",
+    "ocas",
     "bandwidth",
     "profile",
     "heads",
