@@ -287,7 +287,8 @@ fn columns_of_different_scale_are_followed_too() {
             let (warm, cold) = visits(&mut examples, &others, &specs, problem, settings);
             let few = match bytes {
                 PLENTY => 2 * warm <= cold,
-                _ => 5 * warm <= 4 * cold,
+                // roles that take turns do not wait for each other, so that no spare visits make the cold one dearer
+                _ => warm <= cold,
             };
             assert!(
                 few,
