@@ -22,7 +22,7 @@ const PART: f64 = 0.2;
 const SAMPLE_GAP: f64 = 5e-3;
 /// By what theta shrinks where more rows came than there was room for.
 const LESS: f64 = 0.5;
-/// Least ratio of the mean of a |x|^2 to kappa + 1, and what the number of rows adds: see `sim` in the docs of the solver.
+/// Least ratio of the mean of a |x|^2 to kappa + 1, and the same where rows are few, divided by the root of rows a feature.
 const FLOOR: f64 = 0.5;
 const FLOOR_OF_FEW: f64 = 4.0;
 
