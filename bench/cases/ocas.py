@@ -97,7 +97,8 @@ def libocas(path, c, method):
 
 def ours(problem, solver, c):
     features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
-    said = trained("real", solver, "hinge", c, "64MB", TOLERANCE, scale="none", features=features)
+    model = f"{solver}_{c:g}"
+    said = trained("real", solver, "hinge", c, "64MB", TOLERANCE, scale="none", features=features, model=model)
     scans = said["passes"]
     return {
         "what": f"'{solver}'",
