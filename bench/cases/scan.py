@@ -211,7 +211,10 @@ def ended(one):
 
 def line(way):
     runs = way["runs"]
-    of = lambda key: median([one[key] for one in runs])
+
+    def of(key):
+        return median([one[key] for one in runs])
+
     return [
         way["solver"],
         way["loss"],

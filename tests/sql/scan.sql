@@ -81,7 +81,7 @@ SELECT svm_train('seen', 'side', '{metres, tilt}', 'seen', solver => 'scan', tol
        svm_train('parts', 'side', '{metres, tilt}', 'parts', solver => 'scan', tolerance => 1e-6),
        svm_train_query('SELECT s.metres, s.tilt, s.side FROM seen AS s JOIN (SELECT 1 AS one) AS o ON true', 'side', '{metres, tilt}', model => 'joined', solver => 'scan', tolerance => 1e-6);
 SELECT count(DISTINCT round(primal::numeric, 3)) AS objectives, bool_and(gap <= 1e-6) AS certified FROM svm_models WHERE name IN ('seen', 'parts', 'joined');
-SELECT every(workers > 0) AS in_parallel FROM svm_models WHERE name IN ('seen', 'parts');
+EXPLAIN (COSTS off) SELECT svm_internal.svm_scan('\x00', side, metres, tilt) FROM points;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
 -- What it does not take says so, and what to do.
