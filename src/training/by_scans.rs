@@ -6,6 +6,7 @@
 //! Nothing of a row is kept but the sample and, with the hinge, what has come near the margin; no file is written.
 
 use crate::base::errors::{Code, Failure};
+use crate::features::FeatureSet;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, TrainerOutcome};
@@ -43,7 +44,7 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
         planned,
         scan,
         form: surveyed.form.copied()?,
-        means: gathered(surveyed.report.means.iter().copied())?,
+        features: source.decoded_features(&surveyed.report.means)?,
         source,
     };
     let report = surveyed.report.copied()?;
@@ -133,7 +134,8 @@ struct Rows<'a> {
     planned: &'a Planned,
     scan: Scan,
     form: RowForm,
-    means: Vec<f64>,
+    /// As they are decoded in each scan.
+    features: FeatureSet,
     source: RowSource,
 }
 
@@ -173,7 +175,7 @@ impl Rows<'_> {
     /// The sums of a pass over all of them.
     fn sums(&self, pass: &ScanPass) -> Result<ScanSums, Failure> {
         let known = Known {
-            features: &self.source.decoded_features(&self.means)?,
+            features: &self.features,
             classes: self.source.known_classes(),
             form: &self.form,
             pass,

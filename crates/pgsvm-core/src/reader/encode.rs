@@ -68,14 +68,12 @@ fn check_indexes(example: &Example<'_>, ordinal: u64) -> Result<(), RowError> {
     }
 }
 
-/// Packs a checked row into `out` while `learner` learns from it.
-pub(super) fn encode(
+/// Writes a checked row but for its dense part, which is given back to be filled.
+pub(super) fn lay_out<'a>(
     example: &Example<'_>,
     ordinal: u64,
-    learner: &mut ScaleLearner,
-    out: &mut [u32],
-) -> Result<(), RowError> {
-    let length = out.len();
+    out: &'a mut [u32],
+) -> &'a mut [u32] {
     let offset = example.dense.len() as u32;
     let head = RowHead {
         ordinal: ordinal as u32,
@@ -87,7 +85,18 @@ pub(super) fn encode(
         .iter()
         .zip(example.sparse_value)
         .map(|(index, value)| (index + offset, *value));
-    let dense = write(out, head, example.dense.len(), sparse);
+    write(out, head, example.dense.len(), sparse)
+}
+
+/// Packs a checked row into `out` while `learner` learns from it.
+pub(super) fn encode(
+    example: &Example<'_>,
+    ordinal: u64,
+    learner: &mut ScaleLearner,
+    out: &mut [u32],
+) -> Result<(), RowError> {
+    let length = out.len();
+    let dense = lay_out(example, ordinal, out);
     if !learner.take_dense(example.dense, dense) {
         let infinite =
             |bits: &u32| !f32::from_bits(*bits).is_finite() && !learner.is_missing(*bits);

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::reader::encode;
-use crate::reader::seen::out_of_memory;
-use crate::rows::row::{self, Row, RowHead};
+use crate::reader::seen::grown;
+use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, Scaling};
 
@@ -93,21 +93,8 @@ impl RowMaker {
     pub fn make(&mut self, example: &Example<'_>) -> Result<Row<'_>, RowError> {
         let length = encode::check(example, self.rows, self.dense)?;
         self.check(example)?;
-        if self.words.len() < length {
-            let room = self.words.room(length - self.words.len());
-            room.map_err(|_| out_of_memory(length))?;
-            self.words.resize(length, 0);
-        }
-        let words = &mut self.words[..length];
-        let head = RowHead {
-            ordinal: self.rows as u32,
-            group: example.group,
-            cost: example.cost,
-        };
-        let offset = self.dense as u32;
-        let sparse = example.sparse_index.iter().zip(example.sparse_value);
-        let sparse = sparse.map(|(index, value)| (index + offset, *value));
-        let dense = row::write(words, head, self.dense, sparse);
+        let words = grown(&mut self.words, length)?;
+        let dense = encode::lay_out(example, self.rows, words);
         for (at, (bits, value)) in dense.iter_mut().zip(example.dense).enumerate() {
             let provisional = self.provisional.get(at).copied().unwrap_or(0.0);
             *bits = ((value - provisional) as f32).to_bits();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::ChunkError;
 use super::encode;
 use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
-use crate::base::memory::{copied, list, OutOfMemory};
+use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::rows::facts::Facts;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
@@ -317,6 +317,16 @@ impl Seen {
         };
         Ok((facts, applier))
     }
+}
+
+/// Room for a row of so many words, kept from row to row.
+pub(super) fn grown(words: &mut Vec<u32>, length: usize) -> Result<&mut [u32], RowError> {
+    if words.len() < length {
+        let room = words.room(length - words.len());
+        room.map_err(|_| out_of_memory(length))?;
+        words.resize(length, 0);
+    }
+    Ok(&mut words[..length])
 }
 
 pub(super) fn out_of_memory(words: usize) -> RowError {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::form::RowForm;
 use super::job::{ReaderJob, ReaderReport};
-use super::seen::{out_of_memory, Seen};
+use super::seen::{grown, out_of_memory, Seen};
 use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};
 use crate::rows::batch::Batch;
@@ -77,14 +77,7 @@ impl Survey {
         let dense = example.dense.len();
         let words = match self.sample.wants(length, dense)? {
             Some(words) => words,
-            None => {
-                if self.words.len() < length {
-                    let room = self.words.room(length - self.words.len());
-                    room.map_err(|_| out_of_memory(length))?;
-                    self.words.resize(length, 0);
-                }
-                &mut self.words[..length]
-            }
+            None => grown(&mut self.words, length)?,
         };
         self.seen.take(example, words)
     }

@@ -68,6 +68,18 @@ pub(in crate::solver) fn add_row<K: Isa>(sum: &mut [f64], by: f64, row: &Row<'_>
     }
 }
 
+/// sums += more
+pub(in crate::solver) fn add(sums: &mut [f64], more: &[f64]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+/// <a, b>
+pub(in crate::solver) fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// Weights, or sums of as many columns.
 #[derive(Serialize, Deserialize)]
 pub(in crate::solver) struct Numbers(

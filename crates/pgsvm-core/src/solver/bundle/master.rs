@@ -54,6 +54,14 @@ struct Held {
     a: f64,
 }
 
+impl Held {
+    /// The row itself, among these words.
+    #[inline(always)]
+    fn row<'a>(&self, words: &'a [u32], dense: usize) -> Row<'a> {
+        Row::new(&words[self.at as usize * QUAD..], dense)
+    }
+}
+
 /// How far a solution is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Solved {
@@ -275,7 +283,7 @@ impl Work for Descend<'_> {
             interrupts::check();
             for number in numbers {
                 let held = &mut rows[*number as usize];
-                let row = Row::new(&words[held.at as usize * QUAD..], *dense);
+                let row = held.row(words, *dense);
                 let gradient = held.y * score::<K>(&row, self.u, *intercept) / self.damp - 1.0;
                 let curvature = held.square / self.damp;
                 let a = match curvature > 0.0 {
@@ -320,7 +328,7 @@ impl Work for SumUp<'_> {
         for some in rows.chunks(ROWS) {
             interrupts::check();
             for held in some {
-                let row = Row::new(&words[held.at as usize * QUAD..], *dense);
+                let row = held.row(words, *dense);
                 let margin = held.y * score::<K>(&row, w, *intercept);
                 losses += held.bound * (1.0 - margin).max(0.0);
                 if held.a > 0.0 {

@@ -11,7 +11,7 @@ use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::bundle::kinks::Kinks;
-use crate::solver::still::{add_row, Numbers, Visited};
+use crate::solver::still::{add, add_row, Numbers, Visited};
 
 /// Passes that may sort: a row that comes has a bit for each.
 pub(super) const MOST_CENTRES: usize = 64;
@@ -163,9 +163,7 @@ impl BundleSums {
     /// Adds those over other rows.
     pub(crate) fn join(&mut self, more: &Self) {
         self.kinks.join(&more.kinks);
-        for (own, more) in self.f.0.iter_mut().zip(&more.f.0) {
-            *own += more;
-        }
+        add(&mut self.f.0, &more.f.0);
         self.b += more.b;
         self.in_plane += more.in_plane;
         self.rows += more.rows;

@@ -5,6 +5,7 @@
 //! Computation 2002, for the pair; Fan, Chen, Lin, JMLR 6, 2005, for the second choice.
 
 use crate::base::memory::{OutOfMemory, Room};
+use crate::solver::still::product;
 
 /// Exchanges of a solution at most, for each plane.
 const EXCHANGES: usize = 2000;
@@ -57,7 +58,7 @@ impl Planes {
         self.gram.room(count * count)?.resize(count * count, 0.0);
         for i in 0..count {
             for j in 0..=i {
-                let product = dot(&self.all[i].f, &self.all[j].f);
+                let product = product(&self.all[i].f, &self.all[j].f);
                 self.gram[i * count + j] = product;
                 self.gram[j * count + i] = product;
             }
@@ -81,7 +82,7 @@ impl Planes {
 
     /// What they say that the others lose at least at weights w.
     pub(super) fn risk(&self, w: &[f64]) -> f64 {
-        let risk = |plane: &Plane| plane.b - dot(&plane.f, w);
+        let risk = |plane: &Plane| plane.b - product(&plane.f, w);
         self.all.iter().map(risk).fold(0.0, f64::max)
     }
 
@@ -97,7 +98,7 @@ impl Planes {
         for (place, plane) in self.all.iter().enumerate() {
             let row = &self.gram[place * count..][..count];
             let products = row.iter().zip(&self.all).map(|(it, of)| it * of.weight);
-            g[place] = plane.b - (dot(&plane.f, near) + products.sum::<f64>()) / damp;
+            g[place] = plane.b - (product(&plane.f, near) + products.sum::<f64>()) / damp;
         }
         let mut rest = 1.0 - self.all.iter().map(|plane| plane.weight).sum::<f64>();
         rest = rest.max(0.0);
@@ -171,10 +172,6 @@ impl Planes {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +202,7 @@ mod tests {
                     .zip(weights)
                     .map(|(it, weight)| it.b * weight)
                     .sum();
-                linear - 0.5 * dot(&v, &v) / damp
+                linear - 0.5 * product(&v, &v) / damp
             };
             let found: Vec<f64> = planes.all.iter().map(|plane| plane.weight).collect();
             for _ in 0..200 {

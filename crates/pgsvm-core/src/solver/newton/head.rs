@@ -48,9 +48,9 @@ use crate::simd::{Isa, Level};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::{picks, Costs, Pace};
-use crate::solver::newton::step::product;
 use crate::solver::newton::sums::{Order, Places, Sums};
 use crate::solver::newton::value::Value;
+use crate::solver::still::product;
 use crate::solver::still::Visited;
 use crate::solver::sums::tally::Tally;
 

@@ -14,8 +14,8 @@ use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
 use crate::solver::newton::pace::picks;
-use crate::solver::newton::sums::{add, add_product, Order, Places, Sums};
-use crate::solver::still::{Numbers, Visited};
+use crate::solver::newton::sums::{add_product, Order, Places, Sums};
+use crate::solver::still::{add, Numbers, Visited};
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
+use crate::solver::still::product;
 
 /// A sample ends with a step that is expected to lower P by less than this part: what is left is less than the sample is off;
 /// and passes over it at most.
@@ -150,8 +151,4 @@ impl Newton {
         self.begin_pass(gathers);
         Next::Pass
     }
-}
-
-pub(super) fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -6,9 +6,9 @@ use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
-use crate::simd::{Isa, Real};
+use crate::simd::Isa;
 use crate::solver::newton::line::Line;
-use crate::solver::still::Visited;
+use crate::solver::still::{add, add_row, Visited};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
 
@@ -21,13 +21,11 @@ impl Visited {
         (best, step): (&[f64], &[f64]),
         row: &Row<'_>,
     ) {
-        let y = f64::from(self.signs[row.group()]);
+        let (y, cost) = self.side(row);
         if y == 0.0 {
             return;
         }
-        let weight = if y > 0.0 { self.positive_weight } else { 1.0 };
         let within = 1.0 - y * self.score::<K>(row, best);
-        let cost = f64::from(row.cost()) * weight;
         line.add(cost, within, -y * self.score::<K>(row, step));
     }
 }
@@ -172,7 +170,6 @@ impl Sums {
             return (0.0, 0);
         }
         let (dense, sparse) = (row.dense(), row.sparse());
-        let last = at.w.len() - 1;
         let score = head.score::<K>(row, at.w);
         let positive = y > 0.0;
         let weight = if positive { head.positive_weight } else { 1.0 };
@@ -190,9 +187,7 @@ impl Sums {
             within_best = lost_best > 0.0;
             if !within_best && (lost > 0.0 || before) {
                 let by = 2.0 * head.c * cost * lost_best * y;
-                f64::add_dense::<K>(&mut self.beyond[..dense.len()], by, dense);
-                f64::add_sparse::<K>(&mut self.beyond, by, sparse);
-                self.beyond[last] += by * head.intercept;
+                add_row::<K>(&mut self.beyond, by, row, head.intercept);
             }
         }
         let mut dual = 0.0;
@@ -201,9 +196,7 @@ impl Sums {
             self.tally.support += 1;
             side.duals += dual;
             side.loss += cost * lost * lost;
-            f64::add_dense::<K>(&mut side.v[..dense.len()], dual, dense);
-            f64::add_sparse::<K>(&mut side.v, dual, sparse);
-            side.v[last] += dual * head.intercept;
+            add_row::<K>(&mut side.v, dual, row, head.intercept);
         } else if !before && !within_best {
             return (0.0, 0);
         }
@@ -222,12 +215,6 @@ impl Sums {
             weight: cost,
         });
         (y * dual, products)
-    }
-}
-
-pub(super) fn add(sums: &mut [f64], more: &[f64]) {
-    for (sum, more) in sums.iter_mut().zip(more) {
-        *sum += more;
     }
 }
 
@@ -259,10 +246,7 @@ pub(super) fn add_product<K: Isa>(
     let positive = head.signs[row.group()] > 0;
     let weight = if positive { head.positive_weight } else { 1.0 };
     let by = 2.0 * head.c * f64::from(row.cost()) * weight * head.score::<K>(row, direction);
-    let dense = row.dense();
-    f64::add_dense::<K>(&mut sum[..dense.len()], by, dense);
-    f64::add_sparse::<K>(sum, by, row.sparse());
-    sum[direction.len() - 1] += by * head.intercept;
+    add_row::<K>(sum, by, row, head.intercept);
 }
 
 /// squares += cost x^2, by column
