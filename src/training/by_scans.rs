@@ -8,7 +8,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::pg::check_for_interrupts;
-use crate::pg::query::Planned;
+use crate::pg::query::{Planned, Runs};
 use crate::planning::job::{Job, TrainerOutcome};
 use crate::reading::rows::RowSource;
 use crate::scanning::order::{told, Known, Task};
@@ -22,7 +22,9 @@ use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::weights::KeptDuals;
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{RowForm, ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed};
+use pgsvm_core::{
+    Holding, RowForm, ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed,
+};
 use std::time::Instant;
 
 /// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
@@ -49,8 +51,11 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
     };
     let report = surveyed.report.copied()?;
     let problem = job.problem().map_err(problem_failure)?;
-    let room = job.cache_bytes - sample_bytes(job);
-    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, room, started);
+    let holding = Holding {
+        bytes: job.cache_bytes - sample_bytes(job),
+        lets_go: planned.runs == Runs::Anywhere,
+    };
+    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, holding, started);
     let mut trainer = trainer.map_err(train_failure)?;
     let processes = rows.train(&mut trainer, &mut progress)?;
     let read = Collected {

@@ -15,13 +15,15 @@
 //!
 //! Update, one pass over all rows a round: the primal along w_b to w_t, which gives the next w_b; of the rows that are not held
 //! yet those within theta of the margin, at w_b + t (w_t - w_b) with the t of the round before, and one plane of the rest. Then
-//! the dual over all that is known, by passes of coordinate descent over the rows that are held, with a proximal shift, and after
-//! each the small quadratic program of the planes: w_t and D.
+//! the dual over all that is known: w_t and D; by an augmented Lagrangian method, or where features are many by passes of coordinate
+//! descent over the rows that are held and after each the small quadratic program of the planes.
 //! Stop: (P(w_b) - D) / P(w_b) is within the tolerance.
 //!
 //! With no row held it is OCAS (Franc and Sonnenburg, ICML 2008), with all of them dual coordinate descent. That rows within the
 //! margin are solved exactly beside what others sum up to: Wang, Yang, Chen, Liu, JMLR 20, 2019, without a certificate.
 
+mod augmented;
+mod descent;
 pub(crate) mod head;
 mod kinks;
 mod master;

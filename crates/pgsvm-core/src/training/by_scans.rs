@@ -56,6 +56,15 @@ pub struct ScanTrainer {
     fit: Option<Fit>,
 }
 
+/// Rows that are held beside the sample.
+#[derive(Debug, Clone, Copy)]
+pub struct Holding {
+    /// What they may take.
+    pub bytes: usize,
+    /// Whether they are let go when others are nearer to the margin: only where all scans are by processors that round alike.
+    pub lets_go: bool,
+}
+
 /// What solves the heads.
 enum ByScans {
     Led(Box<LedByScans>),
@@ -82,13 +91,13 @@ pub struct ScanProgress {
 }
 
 impl ScanTrainer {
-    /// Of the final heads of this plan, over rows that were surveyed; holding rows out is not for scans. `room_bytes`: for rows that
-    /// are held, beside the sample. `started`: when the training began.
+    /// Of the final heads of this plan, over rows that were surveyed; holding rows out is not for scans. `started`: when the training
+    /// began.
     pub fn new(
         problem: &Problem,
         plan: &Plan,
         surveyed: Surveyed,
-        room_bytes: usize,
+        holding: Holding,
         started: Instant,
     ) -> Result<Self, TrainError> {
         plan.check().map_err(TrainError::Plan)?;
@@ -104,13 +113,12 @@ impl ScanTrainer {
         let nowhere = Facts { rows: 0, ..facts };
         let problem = problem.with_leader(Leader::Scans);
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
-        let room = room_bytes / 4;
         let method = match problem.loss() {
             Loss::SquaredHinge => {
                 ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample)?))
             }
             Loss::Hinge => {
-                ByScans::Bundles(Bundles::new(&solver, &facts, &sample, room, &problem)?)
+                ByScans::Bundles(Bundles::new(&solver, &facts, &sample, holding, &problem)?)
             }
         };
         Ok(Self {

@@ -6,7 +6,7 @@ use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::master::{Master, Solved};
-use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, MOST_CENTRES};
+use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
 use crate::solver::still::{Numbers, Visited};
 use crate::solver::sums::tally::Tally;
 use crate::task::problem::Cuts;
@@ -15,16 +15,14 @@ use crate::task::report::relative_gap;
 /// The part of the rows that come in a pass, at first; and how many times as many where the gap has not fallen to a third.
 const FIRST_SHARE: f64 = 0.1;
 const GROWTH: f64 = 1.4;
-/// Of the room that is left what a pass may use: rows come by an estimate.
+/// Of the room that is left what a pass may use, and of all room where rows can be let go.
 const USED: f64 = 0.4;
+const USED_AND_LET_GO: f64 = 0.5;
+/// So much more than what has room comes, by an estimate: what is too much is left.
+const SPARE: f64 = 1.2;
 /// The known problem is solved to this part of what is left of the tolerance, and the sample's to this gap.
 const PART: f64 = 0.2;
-const SAMPLE_GAP: f64 = 5e-3;
-/// By what theta shrinks where more rows came than there was room for.
-const LESS: f64 = 0.5;
-/// Least ratio of the mean of a |x|^2 to kappa + 1, and the same where rows are few, divided by the root of rows a feature.
-const FLOOR: f64 = 0.5;
-const FLOOR_OF_FEW: f64 = 4.0;
+const SAMPLE_GAP: f64 = 1e-2;
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +56,9 @@ pub(crate) struct BundleHead {
     mean_words: f64,
     /// Words that rows may take which are held.
     room: usize,
+    /// Whether rows are let go to make room for others. Whether one is near the margin must come out the same here and where it is
+    /// scanned, to the last bit.
+    lets_go: bool,
     best: Vec<f64>,
     newest: Vec<f64>,
     /// The step of the pass before.
@@ -67,8 +68,6 @@ pub(crate) struct BundleHead {
     gap_before: f64,
     centres: Vec<Centre>,
     share: f64,
-    /// By what theta is multiplied.
-    less: f64,
     stage: Stage,
     passes: u32,
     arrived: bool,
@@ -97,12 +96,12 @@ pub(crate) struct FoundByPass {
 }
 
 impl BundleHead {
-    /// To be solved with room for so many words of rows; `sample`: some of the rows.
+    /// To be solved with room for so many words of rows, which are let go to make room or not; `sample`: some of the rows.
     pub(crate) fn new(
         given: GivenHead,
         facts: &Facts,
         sample: &[u32],
-        room: usize,
+        (room, lets_go): (usize, bool),
         seed: u64,
     ) -> Result<Self, OutOfMemory> {
         let GivenHead {
@@ -124,6 +123,7 @@ impl BundleHead {
             dense: facts.dense,
             mean_words: facts.mean_row_words.max(1) as f64,
             room,
+            lets_go,
             best: zeros(length)?,
             newest: zeros(length)?,
             step: 1.0,
@@ -132,7 +132,6 @@ impl BundleHead {
             gap_before: 1.0,
             centres: Vec::new(),
             share: FIRST_SHARE,
-            less: 1.0,
             stage: Stage::Ended,
             passes: 0,
             arrived: false,
@@ -159,18 +158,19 @@ impl BundleHead {
             ..own
         };
         let mut master = self.master(count, &part, seed)?;
-        let mut within = Vec::new();
-        within.room(count)?.resize(count, 0);
-        master.take(sample, &within, &part)?;
-        master.begin(&self.best, 0.0)?;
+        let mut coming = Vec::new();
+        coming.room(count)?;
+        for row in Batch::new(sample, self.dense) {
+            coming.push(Coming::of_sample(&row, &part));
+        }
+        master.take(sample, &coming)?;
+        master.begin(&self.best, f64::INFINITY, 0.0)?;
         self.stage = Stage::Sample(Box::new(master));
         Ok(())
     }
 
     fn master(&self, rows: usize, visited: &Visited, seed: u64) -> Result<Master, OutOfMemory> {
-        let length = self.best.len();
-        let floor = FLOOR_OF_FEW / (rows.max(1) as f64 / length as f64).sqrt();
-        Master::new(length, self.dense, visited, floor.max(FLOOR), seed)
+        Master::new(self.best.len(), self.dense, visited, rows, seed)
     }
 
     pub(crate) fn due(&self) -> Due {
@@ -203,8 +203,9 @@ impl BundleHead {
     pub(crate) fn compute(&mut self, seed: u64) -> Result<Option<FoundByPass>, OutOfMemory> {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Sample(mut master) => {
-                match master.step()? {
-                    Some(at) if at.ended || relative_gap(at.primal, at.dual) <= SAMPLE_GAP => {
+                let enough = |at: &Solved| relative_gap(at.primal, at.dual) <= SAMPLE_GAP;
+                match master.step(enough)? {
+                    Some(at) if at.ended => {
                         self.newest.copy_from_slice(master.w());
                         let rows = (self.room as f64 / self.mean_words) as usize;
                         let master = self.master(rows, &self.visited, seed)?;
@@ -214,15 +215,16 @@ impl BundleHead {
                 }
                 Ok(None)
             }
-            Stage::Solving(mut master) => match master.step()? {
-                Some(at) if at.ended || at.primal - at.dual <= self.wanted() => {
-                    Ok(Some(self.end_solving(master, at)))
+            Stage::Solving(mut master) => {
+                let wanted = self.wanted();
+                match master.step(|at| at.primal - at.dual <= wanted)? {
+                    Some(at) if at.ended => Ok(Some(self.end_solving(master, at))),
+                    _ => {
+                        self.stage = Stage::Solving(master);
+                        Ok(None)
+                    }
                 }
-                _ => {
-                    self.stage = Stage::Solving(master);
-                    Ok(None)
-                }
-            },
+            }
             other => {
                 self.stage = other;
                 Ok(None)
@@ -249,6 +251,7 @@ impl BundleHead {
         self.gap_before = gap;
         if !self.arrived && !gives_up {
             self.stage = Stage::Waiting(master);
+            self.make_room();
         }
         self.tally.support = self.in_plane + at.support;
         FoundByPass {
@@ -272,7 +275,7 @@ impl BundleHead {
             *w += along * (newest - *w);
         }
         let theta = match self.cuts {
-            Cuts::BesideHeld => self.less * self.theta(&w, sample)?,
+            Cuts::BesideHeld => self.theta(&w, sample)?,
             Cuts::Ocas(_) | Cuts::Newest => -1.0,
         };
         let mut centres = Vec::new();
@@ -292,21 +295,43 @@ impl BundleHead {
             best: Numbers::of(&self.best)?,
             newest: Numbers::of(&self.newest)?,
             centres,
-            room: self.room_left() as u64,
+            room: self.room_to_use() as u64,
             sorts: !self.looks,
+            dense: self.dense as u32,
         })
     }
 
-    fn room_left(&self) -> usize {
-        match &self.stage {
-            Stage::Waiting(master) => self.room.saturating_sub(master.words()),
-            _ => 0,
+    /// Words that rows may take which come next.
+    fn room_to_use(&self) -> usize {
+        let Stage::Waiting(master) = &self.stage else {
+            return 0;
+        };
+        let left = self.room.saturating_sub(master.words());
+        match self.lets_go {
+            true => left.min((USED_AND_LET_GO * self.room as f64) as usize),
+            false => (USED * left as f64) as usize,
+        }
+    }
+
+    /// Makes room for what comes next: rows go that came longest ago, and are far from the margin now.
+    fn make_room(&mut self) {
+        let wanted =
+            (self.share * self.rows * self.mean_words).min(USED_AND_LET_GO * self.room as f64);
+        while self.lets_go && (self.room_to_use() as f64) < wanted {
+            let mut active = self.centres.iter_mut().filter(|it| it.theta >= 0.0);
+            let (Some(oldest), Some(_), Stage::Waiting(master)) =
+                (active.next(), active.next(), &mut self.stage)
+            else {
+                return;
+            };
+            oldest.theta = -1.0;
+            master.let_go(&self.centres);
         }
     }
 
     /// How near the margin the wanted share of the rows is, at weights w: below 0 where none has room.
     fn theta(&self, w: &[f64], sample: &[u32]) -> Result<f64, OutOfMemory> {
-        let fits = USED * self.room_left() as f64 / self.mean_words / self.rows.max(1.0);
+        let fits = SPARE * self.room_to_use() as f64 / self.mean_words / self.rows.max(1.0);
         let share = self.share.min(fits);
         let mut away = Vec::new();
         away.room(sample.len() / self.mean_words as usize + 1)?;
@@ -340,23 +365,21 @@ impl BundleHead {
         if self.looks {
             return self.begin_solving(master);
         }
-        if sums.overflows {
-            self.less *= LESS;
-            self.stage = Stage::Waiting(master);
-            return Ok(());
-        }
-        master.take(&sums.words, &sums.within, &self.visited)?;
-        master.planes.push(sums.f.0, sums.b)?;
+        master.take(&sums.words, &sums.coming)?;
+        master.planes().push(sums.f.0, sums.b)?;
         self.in_plane = sums.in_plane;
         match pass.centres.into_iter().next_back() {
-            Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(centre),
-            _ => master.planes.forget(),
+            Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(Centre {
+                theta: sums.theta,
+                ..centre
+            }),
+            _ => master.planes().forget(),
         }
         self.begin_solving(master)
     }
 
     fn begin_solving(&mut self, mut master: Box<Master>) -> Result<(), OutOfMemory> {
-        master.begin(&self.best, self.wanted())?;
+        master.begin(&self.best, self.primal - self.dual, self.wanted())?;
         self.stage = Stage::Solving(master);
         Ok(())
     }

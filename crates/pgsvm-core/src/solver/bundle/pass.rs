@@ -1,15 +1,16 @@
 //! A pass over rows that somebody else holds, for a head that is solved by a bundle: what it is to sum up, and the sums over a part
 //! of the rows. Both travel as bytes.
 //!
-//! Who scans knows no row from the pass before: which rows are held already follows from the weights and distances by which all
-//! passes so far have sorted. A row that comes brings along in which planes it is.
+//! Who scans knows no row from the pass before: which rows are held already follows from the weights and distances by which
+//! passes so far have sorted. A row that comes brings along in which planes it is. Where more rows are near than there is room for,
+//! the farthest of them go into the plane, and the distance is less from then on.
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{list, OutOfMemory, Room};
+use crate::base::memory::{gathered, list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
-use crate::simd::Isa;
+use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::kinks::Kinks;
 use crate::solver::still::{add, add_row, Numbers, Visited};
 
@@ -30,14 +31,28 @@ pub(crate) struct BundlePass {
     pub(super) room: u64,
     /// Whether rows are sorted, or only the line is looked along.
     pub(super) sorts: bool,
+    /// Dense features of a row.
+    pub(super) dense: u32,
 }
 
 /// By what a pass sorts rows: those this near the margin, at these weights, come.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Centre {
     pub(super) w: Numbers,
-    /// Below 0 where none comes.
+    /// Below 0 where none comes, or those that came have been let go.
     pub(super) theta: f64,
+}
+
+/// A row that comes, beside its words.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Coming {
+    /// A bit for each pass at whose weights it was within the margin.
+    pub(super) within: u64,
+    /// Its distance from the margin.
+    away: f64,
+    /// y C c.
+    pub(super) by: f64,
+    words: u32,
 }
 
 /// Sums over a part of the rows.
@@ -50,23 +65,29 @@ pub(crate) struct BundleSums {
     pub(super) in_plane: u64,
     /// Rows that take part.
     pub(super) rows: u64,
-    /// Rows that come, and by row a bit for each pass at whose weights it was within the margin.
+    /// Rows that come.
     #[serde(deserialize_with = "list")]
     pub(super) words: Vec<u32>,
     #[serde(deserialize_with = "list")]
-    pub(super) within: Vec<u64>,
-    /// Whether more came than there is room for: what came, and the plane, are nothing then.
-    pub(super) overflows: bool,
+    pub(super) coming: Vec<Coming>,
+    /// How near the margin they are at most.
+    pub(super) theta: f64,
+    /// Words that they may take.
+    room: u64,
+    shape: Shape,
+    /// This pass among those that sort.
+    place: u32,
 }
 
-/// Where a row belongs.
-enum Sorted {
-    /// It was near the margin in a pass before.
-    Held,
-    Comes(u64),
-    InPlane,
-    Beyond,
+/// How rows lie, and their constant.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Shape {
+    dense: u32,
+    intercept: f64,
 }
+
+/// Of rows that are too many for their room so many stay.
+const STAY: f64 = 0.75;
 
 impl BundlePass {
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
@@ -89,8 +110,14 @@ impl BundlePass {
             in_plane: 0,
             rows: 0,
             words: Vec::new(),
-            within: Vec::new(),
-            overflows: false,
+            coming: Vec::new(),
+            theta: self.centres.last().map_or(-1.0, |centre| centre.theta),
+            room: self.room,
+            shape: Shape {
+                dense: self.dense,
+                intercept: self.visited.intercept,
+            },
+            place: self.centres.len().saturating_sub(1) as u32,
         })
     }
 
@@ -106,58 +133,126 @@ impl BundlePass {
         let at = y * visited.score::<K>(row, &self.best.0);
         let to = y * visited.score::<K>(row, &self.newest.0);
         all.kinks.add(cost, at, to - at);
-        if !self.sorts {
-            return;
-        }
-        match self.sort::<K>(row, y) {
-            Sorted::Held | Sorted::Beyond => {}
-            Sorted::Comes(within) => all.keep(row, within, self.room),
-            Sorted::InPlane => {
-                let by = visited.c * cost;
-                all.in_plane += 1;
-                all.b += by;
-                add_row::<K>(&mut all.f.0, by * y, row, visited.intercept);
-            }
+        if self.sorts {
+            self.sort::<K>(all, row, (y, y * visited.c * cost));
         }
     }
 
+    /// Rows that were near the margin in a pass before are held; of the others those that are near now come.
     #[inline(always)]
-    fn sort<K: Isa>(&self, row: &Row<'_>, y: f64) -> Sorted {
-        let mut within = 0;
-        let (mut comes, mut is_within) = (false, false);
-        for (place, centre) in self.centres.iter().enumerate() {
-            let margin = y * self.visited.score::<K>(row, &centre.w.0);
-            let is_near = (margin - 1.0).abs() <= centre.theta;
-            if is_near && place + 1 < self.centres.len() {
-                return Sorted::Held;
-            }
-            (comes, is_within) = (is_near, margin < 1.0);
-            within |= u64::from(is_within) << place;
+    fn sort<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>, (y, by): (f64, f64)) {
+        let Some((newest, before)) = self.centres.split_last() else {
+            return;
+        };
+        let margin = |centre: &Centre| y * self.visited.score::<K>(row, &centre.w.0);
+        let near = |centre: &Centre| centre.theta >= 0.0 && centre.is_near(margin(centre));
+        if before.iter().any(near) {
+            return;
         }
-        match (comes, is_within) {
-            (true, _) => Sorted::Comes(within),
-            (false, true) => Sorted::InPlane,
-            (false, false) => Sorted::Beyond,
+        let at = margin(newest);
+        let away = (at - 1.0).abs();
+        if away > all.theta {
+            if at < 1.0 {
+                all.add_to_plane::<K>(row, by);
+            }
+            return;
+        }
+        let mut within = u64::from(at < 1.0) << before.len();
+        for (place, centre) in before.iter().enumerate() {
+            within |= u64::from(margin(centre) < 1.0) << place;
+        }
+        let words = row.values() as u32;
+        all.keep::<K>(
+            row,
+            Coming {
+                within,
+                away,
+                by,
+                words,
+            },
+        );
+    }
+}
+
+impl Coming {
+    /// Of a row that is there from the beginning.
+    pub(super) fn of_sample(row: &Row<'_>, visited: &Visited) -> Self {
+        let (y, cost) = visited.side(row);
+        Self {
+            within: 0,
+            away: 0.0,
+            by: y * visited.c * cost,
+            words: row.values() as u32,
         }
     }
 }
 
+impl Centre {
+    /// Whether a row with this margin came.
+    #[inline(always)]
+    pub(super) fn is_near(&self, margin: f64) -> bool {
+        (margin - 1.0).abs() <= self.theta
+    }
+}
+
 impl BundleSums {
-    /// Keeps a row that comes.
-    fn keep(&mut self, row: &Row<'_>, within: u64, room: u64) {
-        let fits = (self.words.len() + row.values()) as u64 <= room;
-        let kept = fits && !self.overflows && self.push(row, within).is_ok();
-        if !kept {
-            self.overflows = true;
-            (self.words, self.within) = (Vec::new(), Vec::new());
+    #[inline(always)]
+    fn add_to_plane<K: Isa>(&mut self, row: &Row<'_>, by: f64) {
+        self.in_plane += 1;
+        self.b += by.abs();
+        add_row::<K>(&mut self.f.0, by, row, self.shape.intercept);
+    }
+
+    /// Keeps a row that comes, or where others are nearer and there is no room for it adds it to the plane.
+    #[inline(always)]
+    fn keep<K: Isa>(&mut self, row: &Row<'_>, coming: Coming) {
+        while coming.away <= self.theta && self.is_full(row) {
+            self.come_nearer();
+        }
+        if coming.away <= self.theta && self.push(row, coming).is_err() {
+            self.keep_within(-1.0);
+        }
+        if coming.away > self.theta && coming.within >> self.place & 1 == 1 {
+            self.add_to_plane::<K>(row, coming.by);
         }
     }
 
-    fn push(&mut self, row: &Row<'_>, within: u64) -> Result<(), OutOfMemory> {
-        self.within.room(1)?.push(within);
+    #[inline(always)]
+    fn is_full(&self, row: &Row<'_>) -> bool {
+        (self.words.len() + row.values()) as u64 > self.room
+    }
+
+    fn push(&mut self, row: &Row<'_>, coming: Coming) -> Result<(), OutOfMemory> {
+        self.coming.room(1)?;
         let words = self.words.room(row.values())?;
         words.extend_from_slice(row.words());
+        self.coming.push(coming);
         Ok(())
+    }
+
+    /// Takes a theta that is less than the distance of some row.
+    #[cold]
+    fn come_nearer(&mut self) {
+        let theta = self.nearer_theta().unwrap_or(-1.0);
+        self.keep_within(theta);
+    }
+
+    /// None where there is no memory, or no distance is less than the largest.
+    fn nearer_theta(&self) -> Option<f64> {
+        let mut all = gathered(self.coming.iter().map(|it| it.away)).ok()?;
+        let last = all.len().checked_sub(1)?;
+        let place = ((STAY * all.len() as f64) as usize).min(last);
+        let (less, at, more) = all.select_nth_unstable_by(place, f64::total_cmp);
+        let at = *at;
+        match more.iter().any(|it| *it > at) {
+            true => Some(at),
+            false => less.iter().copied().filter(|it| *it < at).reduce(f64::max),
+        }
+    }
+
+    /// Takes this theta: rows farther away go into the plane.
+    fn keep_within(&mut self, theta: f64) {
+        Level::best().run(KeepWithin { sums: self, theta });
     }
 
     /// Adds those over other rows.
@@ -167,18 +262,66 @@ impl BundleSums {
         self.b += more.b;
         self.in_plane += more.in_plane;
         self.rows += more.rows;
-        let joined = self.join_rows(more);
-        if self.overflows || more.overflows || joined.is_err() {
-            self.overflows = true;
-            (self.words, self.within) = (Vec::new(), Vec::new());
-        }
+        self.keep_within(self.theta.min(more.theta));
+        Level::best().run(JoinRows { sums: self, more });
     }
+}
 
-    fn join_rows(&mut self, more: &Self) -> Result<(), OutOfMemory> {
-        let words = self.words.room(more.words.len())?;
-        words.extend_from_slice(&more.words);
-        let within = self.within.room(more.within.len())?;
-        within.extend_from_slice(&more.within);
-        Ok(())
+/// Rows farther away than theta go into the plane.
+struct KeepWithin<'a> {
+    sums: &'a mut BundleSums,
+    theta: f64,
+}
+
+impl Work for KeepWithin<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let (all, theta) = (self.sums, self.theta);
+        if theta >= all.theta {
+            return;
+        }
+        all.theta = theta;
+        let words = std::mem::take(&mut all.words);
+        let mut coming = std::mem::take(&mut all.coming);
+        let (mut at, mut to) = (0, 0);
+        let mut kept = words;
+        coming.retain(|row| {
+            let own = at..at + row.words as usize;
+            at = own.end;
+            let stays = row.away <= theta;
+            if stays {
+                kept.copy_within(own, to);
+                to += row.words as usize;
+            } else if row.within >> all.place & 1 == 1 {
+                let packed = Row::new(&kept[own], all.shape.dense as usize);
+                all.add_to_plane::<K>(&packed, row.by);
+            }
+            stays
+        });
+        kept.truncate(to);
+        (all.words, all.coming) = (kept, coming);
+    }
+}
+
+/// Takes in what came of other rows.
+struct JoinRows<'a> {
+    sums: &'a mut BundleSums,
+    more: &'a BundleSums,
+}
+
+impl Work for JoinRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let mut at = 0;
+        for coming in &self.more.coming {
+            let own = at..at + coming.words as usize;
+            at = own.end;
+            let row = Row::new(&self.more.words[own], self.sums.shape.dense as usize);
+            self.sums.keep::<K>(&row, *coming);
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::solver::bundle::head::{BundleHead, Due};
 use crate::solver::driver::Method as _;
 use crate::solver::Solver;
 use crate::task::problem::Problem;
+use crate::training::by_scans::Holding;
 
 /// The heads.
 pub(super) struct Bundles {
@@ -16,21 +17,22 @@ pub(super) struct Bundles {
 }
 
 impl Bundles {
-    /// With room for so many words of rows that are held, together.
+    /// With room for rows that are held, of all heads together.
     pub(super) fn new(
         solver: &Solver<f64>,
         facts: &Facts,
         sample: &[u32],
-        room: usize,
+        holding: Holding,
         problem: &Problem,
     ) -> Result<Self, OutOfMemory> {
         let heads = solver.len();
+        let room = (holding.bytes / 4 / heads, holding.lets_go);
         let (seed, cuts) = (problem.seed(), problem.cuts());
         let mut all = Vec::new();
         all.room(heads)?;
         for head in 0..heads {
             if let Some(given) = solver.given(head, cuts)? {
-                all.push(BundleHead::new(given, facts, sample, room / heads, seed)?);
+                all.push(BundleHead::new(given, facts, sample, room, seed)?);
             }
         }
         Ok(Self { heads: all, seed })
