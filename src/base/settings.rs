@@ -85,7 +85,7 @@ fn register_processes() {
     define_number(
         c"pgsvm.trainers",
         c"Threads that train at the same time, in the process that plays the trainer.",
-        c"More than 1 counts only where all rows fit the cache. Threads are no worker processes, and no limit on those holds for them.",
+        c"They share the classes, folds and values of C that are trained, or else the rows. Threads are no worker processes, and no limit on those holds for them.",
         &TRAINERS,
         1..=Problem::MAX_TRAINERS as i32,
         GucFlags::default(),

@@ -173,7 +173,7 @@ impl Announcement<'_> {
             counted(report.passes.into(), terms.what_is_counted()),
             self.trained.trainer.report.summary().gap,
             memory(self.trained, terms, self.labelled.cache_bytes),
-            processes(self.trained, self.trainers),
+            processes(self.trained, self.trainers, terms),
             self.labelled.seconds,
         )];
         if let Some(fit) = report.fit.as_ref().filter(|fit| fit.rows < report.rows) {
@@ -459,7 +459,7 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
     such.map(|(name, _)| name.clone()).collect()
 }
 
-fn processes(trained: &Trained, trainers: usize) -> String {
+fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     let mut text = match trained.processes.workers {
         0 => "no workers".to_owned(),
         1 => "1 worker".to_owned(),
@@ -470,10 +470,11 @@ fn processes(trained: &Trained, trainers: usize) -> String {
         1 => text += ", 1 helper",
         many => text += &format!(", {many} helpers"),
     }
-    // rows that stream have one trainer
     let report = &trained.trainer.report;
+    // of rows that stream the published forms have one
+    let share = report.resident || !terms.policy.is_published();
     // Newton's method sums up in one
-    if trainers > 1 && report.resident && !report.newton && trained.factored.is_none() {
+    if trainers > 1 && share && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
     }
     text

@@ -35,7 +35,7 @@ pub(crate) use control::Counters;
 use control::{Control, MAGIC};
 pub use phase::Phase;
 use ring::Ring;
-pub(crate) use ring::{Consumer, Ends, Producer};
+pub(crate) use ring::{Consumer, Ends, Producer, RingBatch};
 
 /// Alignment of the control block; `create` and `attach` round the base up to it.
 const ALIGN: usize = 128;
@@ -551,6 +551,13 @@ impl WorkingSetRegion {
     #[inline]
     pub(crate) fn words(&mut self) -> &mut [u32] {
         // SAFETY: made once, after the phase was acquired; the producer and consumer stay inside the ring behind it.
+        unsafe { self.cache.words(0, self.cache.working_set_words()) }
+    }
+
+    /// The same, to be read only.
+    #[inline]
+    pub(crate) fn shared(&self) -> &[u32] {
+        // SAFETY: as above; while this is borrowed nobody has the words to change.
         unsafe { self.cache.words(0, self.cache.working_set_words()) }
     }
 }

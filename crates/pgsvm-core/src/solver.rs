@@ -16,6 +16,9 @@
 //! | [`single`]: heads by themselves | [`proximal::iterate`] | [`visit`] | [`single::verify`] |
 //! | [`joint`]: many heads side by side | `joint/matrix.rs` | `joint/visit.rs`, `joint/lanes.rs` | `joint/verify.rs` |
 //!
+//! Rows are shown to a [`part`] of the heads, or to all of them. Several threads show parts the same rows at the same time, or
+//! a team of trainers divides the rows ([`divided`]).
+//!
 //! [`single::pegasos`] takes the place of coordinate descent where the primal is to be solved. [`proximal::moments`] finds
 //! out whether columns differ so much in scale that the shift needs a metric, [`proximal::dual_moments`] makes one from the
 //! rows that hold the weights where a head does not get on, [`metric`] says when each is learned; [`sums::intercept`] finds the best intercept for weights whose
@@ -41,6 +44,7 @@ mod joint;
 pub(crate) mod led;
 mod metric;
 pub(crate) mod newton;
+pub(crate) mod part;
 mod proximal;
 pub(crate) mod scans;
 mod single;
@@ -53,17 +57,15 @@ pub(crate) mod weights;
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory};
-use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
-use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::problem::{Leader, Problem};
+use crate::task::problem::{Leader, Policy, Problem};
 use crate::task::report::HeadReport;
 use certificate::state::HeadState;
 use driver::{Method, Visits};
-use joint::JointHeads;
+use joint::groups::JointGroups;
 use metric::ColumnScales;
 use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
@@ -83,7 +85,7 @@ pub(crate) enum Pass {
 }
 
 pub(crate) struct Solver<T> {
-    heads: Heads<T>,
+    heads: Heads<Singles<T>, JointGroups>,
     intercept: f64,
     /// Full passes completed.
     full_passes: u32,
@@ -100,11 +102,11 @@ pub(crate) struct Solver<T> {
 }
 
 /// Who holds the heads' weights and dual variables.
-enum Heads<T> {
+enum Heads<S, J> {
     /// Each head by itself.
-    Apart(Singles<T>),
-    /// All of them together: a row is read once for all heads.
-    Together(Box<JointHeads>),
+    Apart(S),
+    /// Side by side: a row is read once for all heads of a group.
+    Together(J),
 }
 
 impl<T: Real> Solver<T> {
@@ -126,8 +128,13 @@ impl<T: Real> Solver<T> {
         let by_scans = problem.leader() == Leader::Scans;
         let apart =
             problem.pegasos().is_some() || problem.block_newton() || led.is_some() || by_scans;
-        let heads = if !apart && JointHeads::suits(&states) {
-            Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
+        let heads = if !apart && JointGroups::suits(&states) {
+            // other schedules have one trainer
+            let groups = match problem.policy() {
+                Policy::Cached => problem.trainers(),
+                _ => 1,
+            };
+            Heads::Together(JointGroups::new(groups, specs, states, intercept, facts)?)
         } else {
             let mut singles = Singles::new(specs, states, intercept, facts)?;
             if problem.pegasos().is_some() {
@@ -173,11 +180,6 @@ impl<T: Real> Solver<T> {
             Heads::Apart(heads) => Some(heads),
             Heads::Together(_) => None,
         }
-    }
-
-    /// Whether several trainers can divide a pass.
-    pub(crate) fn divisible(&self) -> bool {
-        self.singles().is_some_and(Singles::divisible)
     }
 
     pub(crate) fn singles_mut(&mut self) -> Option<&mut Singles<T>> {
@@ -237,7 +239,7 @@ impl<T: Real> Solver<T> {
         ask!(&self.heads, heads => heads.decision::<K>(head, row, self.intercept))
     }
 
-    /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head, or of the one whose turn it is.
+    /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head.
     pub(crate) fn active(&self, n: usize) -> u64 {
         ask!(&self.heads, heads => heads.active(n))
     }
@@ -245,12 +247,6 @@ impl<T: Real> Solver<T> {
     fn running_sums(&self) -> impl Iterator<Item = Sums> + '_ {
         let all = self.states().zip(self.sums());
         all.filter(|(state, _)| state.runs()).map(|(_, sums)| sums)
-    }
-
-    /// Whether active passes leave this row out, for every head.
-    #[inline(always)]
-    pub(crate) fn shrunk(&self, ordinal: usize) -> bool {
-        ask!(&self.heads, heads => heads.shrunk(ordinal))
     }
 
     /// What the rows visited between full passes since the last one began have left of the subproblems' gaps.
@@ -283,71 +279,6 @@ impl<T: Real> Solver<T> {
         ask!(&mut self.heads, heads => heads.begin_full(undisturbed))
     }
 
-    /// Visits blocks of rows of the arena, all rows in a full pass and else those of the active set. Gives back how many of the
-    /// blocks and values that was, whatever the number of heads: about `budget` values, but at least a block.
-    #[inline(always)]
-    pub(crate) fn visit_blocks<K: Isa, const FULL: bool>(
-        &mut self,
-        blocks: Blocks<'_, impl RowMap>,
-        budget: usize,
-    ) -> (usize, usize) {
-        let (mut done, mut values) = (0, 0);
-        let at_a_time = ask!(&self.heads, heads => heads.blocks_at_a_time(FULL));
-        while done < blocks.numbers.len() && (done == 0 || values < budget) {
-            let end = (done + at_a_time).min(blocks.numbers.len());
-            let some = Blocks {
-                numbers: &blocks.numbers[done..end],
-                ..blocks
-            };
-            if let (true, Some(moments)) = (FULL, &mut self.scales.moments) {
-                moments.learn_blocks(some);
-            }
-            values += ask!(&mut self.heads, heads => heads.visit_blocks::<K, FULL>(some));
-            done = end;
-        }
-        (done, values)
-    }
-
-    /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
-    #[inline(always)]
-    pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        if let Some(moments) = &mut self.scales.moments {
-            moments.learn_one(row);
-        }
-        ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margin))
-    }
-
-    /// Visits a row between full passes; otherwise as [`Self::visit_full`].
-    #[inline(always)]
-    pub(crate) fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        ask!(&mut self.heads, heads => heads.visit_active::<K>(row, margin))
-    }
-
-    /// Whether weights are scattered: to be asked for one visit ahead.
-    #[inline(always)]
-    pub(crate) fn scattered(&self) -> bool {
-        ask!(&self.heads, heads => heads.scattered())
-    }
-
-    /// Asks for the weights that a visit of this row needs.
-    #[inline(always)]
-    pub(crate) fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
-        ask!(&mut self.heads, heads => heads.ask::<FULL>(row));
-    }
-
-    /// Visits a row between full passes, shrunk or not, and grades it: how many of `margins`, ascending, are too small for
-    /// any head to learn from it within them.
-    #[inline(always)]
-    pub(crate) fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
-        ask!(&mut self.heads, heads => heads.visit_graded::<K>(row, margins))
-    }
-
-    /// Measures a row in a full pass without training it.
-    #[inline(always)]
-    pub(crate) fn measure<K: Isa>(&mut self, row: &Row<'_>) {
-        ask!(&mut self.heads, heads => heads.measure::<K>(row));
-    }
-
     /// Ends a full pass. True when a verifying pass is due; otherwise call [`Self::advance`].
     pub(crate) fn end_full(&mut self) -> Result<bool, OutOfMemory> {
         self.full_passes += 1;
@@ -374,43 +305,6 @@ impl<T: Real> Solver<T> {
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
         let (all, at_hand) = (self.scales.looks_again, self.at_hand);
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
-    }
-
-    /// Checks the rows of these blocks in a verifying pass, or only those with a > 0 in some head. Gives back how many
-    /// of the blocks and values that was: about `budget` values, but at least a block.
-    #[inline(always)]
-    pub(crate) fn check_blocks<K: Isa>(
-        &mut self,
-        blocks: Blocks<'_, impl RowMap>,
-        everything: bool,
-        budget: usize,
-    ) -> (usize, usize) {
-        let mut values = 0;
-        let sets_out = self.sets_out();
-        for place in 0..blocks.numbers.len() {
-            if values >= budget {
-                return (place, values);
-            }
-            if sets_out {
-                let numbers = &blocks.numbers[place..=place];
-                self.learn_blocks(Blocks { numbers, ..blocks });
-            }
-            let (first, rows) = blocks.rows(place);
-            let slots = first..first + rows.count_ones() as usize;
-            let page = blocks.page;
-            values +=
-                ask!(&mut self.heads, heads => heads.check_slots::<K>(page, slots, everything));
-        }
-        (blocks.numbers.len(), values)
-    }
-
-    /// Checks a row of those that come one by one in a verifying pass.
-    #[inline(always)]
-    pub(crate) fn check<K: Isa>(&mut self, row: &Row<'_>) {
-        if self.sets_out() {
-            self.learn_row(row);
-        }
-        ask!(&mut self.heads, heads => heads.check::<K>(row));
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end. True when another one is due.
@@ -450,45 +344,25 @@ impl<T: Real> Solver<T> {
 
     /// Visits of the active pass that is at its end, a running head.
     pub(crate) fn mean_active_visits(&self) -> usize {
-        let running = match self.in_turns() {
-            true => 1,
-            false => self.running().count().max(1) as u64,
-        };
+        let running = self.running().count().max(1) as u64;
         (self.visits() - self.visits_before) as usize / running as usize
     }
 
     /// How many times as long as at first active passes may go on until the next full one.
     pub(crate) fn patience(&self) -> usize {
-        let least = || self.running().map(HeadState::patience).min().unwrap_or(1);
-        self.turn().map_or_else(least, HeadState::patience)
+        self.running().map(HeadState::patience).min().unwrap_or(1)
     }
 
     /// Whether a verifying pass is due at the end of an active pass over the whole active set.
     pub(crate) fn seems_to_arrive(&mut self) -> bool {
         ask!(&mut self.heads, heads => heads.estimate_active());
-        self.turn()
-            .map_or_else(|| self.wants_proof(), HeadState::wants_proof)
+        self.wants_proof()
     }
 
     /// Whether heads do better to take turns in the active passes from here to the next full one; `active`: rows in
     /// some head's active set.
     pub(crate) fn better_in_turns(&self, active: usize) -> bool {
         ask!(&self.heads, heads => heads.better_in_turns(active))
-    }
-
-    /// Whether heads take turns in active passes.
-    pub(crate) fn in_turns(&self) -> bool {
-        self.turn().is_some()
-    }
-
-    /// The state of the head whose turn it is.
-    fn turn(&self) -> Option<&HeadState> {
-        ask!(&self.heads, heads => heads.turn())
-    }
-
-    /// Makes it the next head's turn; false where all have had theirs.
-    pub(crate) fn next_turn(&mut self) -> Result<bool, OutOfMemory> {
-        ask!(&mut self.heads, heads => heads.next_turn())
     }
 
     pub(crate) fn end_active(&mut self) -> Result<(), OutOfMemory> {

@@ -8,8 +8,8 @@
 //! and one of f32 more, and one of f64 where it follows the dual variables; one of f32 serves all heads. Where that metric is
 //! whole (`solver/proximal/whole.rs`) there are four matrices of f64, features x features.
 //!
-//! Several heads are held together where that suits them (`solver/joint.rs`), by one trainer and in f32: with K heads
-//! rounded up to whole eights, two f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
+//! Several heads are held together where that suits them (`solver/joint.rs`), in f32 and in as many groups as there are
+//! trainers: with K heads, those of each group rounded up to whole eights, two f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
 //! (features x K; six where the shift needs a metric; one more in full passes up to [`WIDE_FEATURES`] features, and there
 //! another bit a row where rows stream), a vector for each head that has ended, and one of f64 for each
 //! head being verified.

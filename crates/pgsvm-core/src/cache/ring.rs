@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Cache;
+use crate::base::memory::{OutOfMemory, Room};
 use crate::rows::row::QUAD;
 
 /// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
@@ -140,6 +141,8 @@ pub(crate) struct Consumer {
 pub(crate) struct RingBatch<'a> {
     pub(crate) words: &'a [u32],
     pub(crate) ends: Ends,
+    /// The position behind it.
+    end: u64,
 }
 
 impl Consumer {
@@ -155,14 +158,47 @@ impl Consumer {
 
     /// The oldest batch, or None when the ring is empty. It stays until [`Self::release`].
     pub(crate) fn front(&mut self) -> Option<RingBatch<'_>> {
+        self.after(self.tail)
+    }
+
+    /// The oldest batches, of so many words together or up to the end of a pass; None before all of them are there.
+    pub(crate) fn portion_of(
+        &mut self,
+        words: usize,
+    ) -> Result<Option<Vec<RingBatch<'_>>>, OutOfMemory> {
+        let (mut batches, mut found) = (Vec::new(), 0);
+        let mut position = self.tail;
+        while found < words {
+            let Some(batch) = self.after(position) else {
+                return Ok(None);
+            };
+            found += batch.words.len();
+            position = batch.end;
+            let ends = batch.ends == Ends::Pass;
+            batches.room(1)?.push(batch);
+            if ends {
+                break;
+            }
+        }
+        Ok(Some(batches))
+    }
+
+    /// The largest portion that is sure to come: with a batch of as many words it fits half the ring, and what may be skipped at
+    /// its end the other half.
+    pub(crate) fn most_of_a_portion(&self) -> usize {
+        self.ring.length / 4
+    }
+
+    /// The batch at a position, or behind the rest of the ring that is skipped there; None where none is yet.
+    fn after(&self, position: u64) -> Option<RingBatch<'_>> {
         let head = self.ring.head().load(Ordering::Acquire);
-        if head == self.tail {
+        if head == position {
             return None;
         }
-        let mut place = self.ring.place(self.tail);
+        let (mut place, mut position) = (self.ring.place(position), position);
         // SAFETY: between tail and head, where the producer does not write.
         if unsafe { self.ring.words(place, QUAD) }[0] == SKIP {
-            self.tail += (self.ring.length - place) as u64;
+            position += (self.ring.length - place) as u64;
             place = 0;
         }
         // SAFETY: as above; the producer publishes a skipped end and the batch behind it together.
@@ -175,13 +211,14 @@ impl Consumer {
         };
         // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
         let words = unsafe { self.ring.words(place + QUAD, length) };
-        Some(RingBatch { words, ends })
+        let end = position + (QUAD + length) as u64;
+        Some(RingBatch { words, ends, end })
     }
 
     /// Gives the oldest batch's room back.
     pub(crate) fn release(&mut self) {
-        if let Some(length) = self.front().map(|batch| batch.words.len()) {
-            self.tail += (QUAD + length) as u64;
+        if let Some(end) = self.front().map(|batch| batch.end) {
+            self.tail = end;
             self.ring.tail().store(self.tail, Ordering::Release);
         }
     }

@@ -20,17 +20,18 @@ use std::ops::Range;
 use crate::base::memory::{all_of, filled, gathered, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::blocks::Blocks;
-use crate::rows::map::{Identity, RowMap};
+use crate::rows::map::RowMap;
+use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::proof::Proof;
-use crate::solver::driver::BLOCKS_AT_A_TIME;
+use crate::solver::driver::{TakesRows, BLOCKS_AT_A_TIME};
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::moments::Moments;
 use crate::solver::single::head::Head;
 use crate::solver::single::heads::Singles;
 use crate::solver::sums::intercept::Breakpoints;
 use crate::solver::sums::tally::Sums;
-use crate::solver::visit::visitor::HeadView;
+use crate::solver::visit::visitor::{scattered, HeadView, Outcome};
 use crate::solver::{Pass, Solver};
 use crate::task::loss::by_loss;
 
@@ -65,16 +66,20 @@ struct Part<T> {
 }
 
 /// What all members see in a step.
-pub(crate) struct Shared<'a, T, M = Identity> {
+pub(crate) struct Shared<'a, T> {
     /// By head; None for those that have ended.
     heads: Vec<Option<HeadView<'a, T>>>,
     sigma: &'a [f64],
-    blocks: Blocks<'a, M>,
-    pass: Pass,
 }
 
 /// The members for a step, and what they share.
-pub(crate) type Divided<'a, T, M> = (&'a mut [Member<T>], Shared<'a, T, M>);
+pub(crate) type Divided<'a, T> = (&'a mut [Member<T>], Shared<'a, T>);
+
+/// A member that is shown rows one by one.
+pub(crate) struct Shown<'a, 'b, T> {
+    member: &'a mut Member<T>,
+    shared: &'a Shared<'b, T>,
+}
 
 impl<T: Real> Team<T> {
     pub(crate) fn new(members: usize, heads: &Singles<T>) -> Result<Self, OutOfMemory> {
@@ -100,7 +105,7 @@ impl<T: Real> Team<T> {
         })
     }
 
-    /// Begins a pass over so many blocks.
+    /// Begins a pass over so many blocks, or over rows that members are shown one by one, a portion of a pass maybe.
     pub(crate) fn begin(
         &mut self,
         solver: &mut Solver<T>,
@@ -139,12 +144,10 @@ impl<T: Real> Team<T> {
     }
 
     /// What a step needs: the members, and what they share.
-    pub(crate) fn divide<'a, M: RowMap>(
+    pub(crate) fn divide<'a>(
         &'a mut self,
         solver: &'a mut Solver<T>,
-        blocks: Blocks<'a, M>,
-        pass: Pass,
-    ) -> Result<Divided<'a, T, M>, OutOfMemory> {
+    ) -> Result<Divided<'a, T>, OutOfMemory> {
         let view = |head: &'a mut Head<T>| head.state.runs().then(|| head.view().1);
         let heads = solver
             .singles_mut()
@@ -153,8 +156,6 @@ impl<T: Real> Team<T> {
         let shared = Shared {
             heads: gathered(heads.map(view))?,
             sigma: &self.sigma,
-            blocks,
-            pass,
         };
         Ok((&mut self.members, shared))
     }
@@ -211,15 +212,20 @@ fn next_sigma(together: f64, members: usize) -> f64 {
 impl<T: Real> Member<T> {
     /// Visits blocks with about `budget` values in all.
     #[inline(always)]
-    pub(crate) fn visit<K: Isa>(&mut self, shared: &Shared<'_, T, impl RowMap>, budget: usize) {
+    pub(crate) fn visit<K: Isa>(
+        &mut self,
+        shared: &Shared<'_, T>,
+        (blocks, pass): (Blocks<'_, impl RowMap>, Pass),
+        budget: usize,
+    ) {
         let mut values = 0;
         while !self.left.is_empty() && values < budget {
             let end = (self.left.start + BLOCKS_AT_A_TIME).min(self.left.end);
             let some = Blocks {
-                numbers: &shared.blocks.numbers[self.left.start..end],
-                ..shared.blocks
+                numbers: &blocks.numbers[self.left.start..end],
+                ..blocks
             };
-            values += match shared.pass {
+            values += match pass {
                 Pass::Full => self.train::<K, true>(shared, some),
                 Pass::Active => self.train::<K, false>(shared, some),
                 Pass::Verify { everything } => self.check::<K>(shared, some, everything),
@@ -231,7 +237,7 @@ impl<T: Real> Member<T> {
     #[inline(always)]
     fn train<K: Isa, const FULL: bool>(
         &mut self,
-        shared: &Shared<'_, T, impl RowMap>,
+        shared: &Shared<'_, T>,
         blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
         if FULL {
@@ -254,7 +260,7 @@ impl<T: Real> Member<T> {
 
     /// Lets the sums for a metric learn from blocks, in a pass that has any.
     #[inline(always)]
-    fn learn(&mut self, shared: &Shared<'_, T, impl RowMap>, blocks: Blocks<'_, impl RowMap>) {
+    fn learn(&mut self, shared: &Shared<'_, T>, blocks: Blocks<'_, impl RowMap>) {
         if let Some(moments) = &mut self.moments {
             moments.learn_blocks(blocks);
         }
@@ -268,7 +274,7 @@ impl<T: Real> Member<T> {
     #[inline(always)]
     fn check<K: Isa>(
         &mut self,
-        shared: &Shared<'_, T, impl RowMap>,
+        shared: &Shared<'_, T>,
         blocks: Blocks<'_, impl RowMap>,
         everything: bool,
     ) -> usize {
@@ -282,14 +288,146 @@ impl<T: Real> Member<T> {
                 if everything || shared.heads.iter().flatten().any(needed) {
                     let row = blocks.page.row(slot);
                     values += row.values();
-                    for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
-                        if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                            by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, &row, proof));
-                        }
-                    }
+                    self.check_one::<K>(shared, &row);
                 }
             }
         }
         values
+    }
+
+    #[inline(always)]
+    fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
+        for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
+            if let (Some(proof), Some(view)) = (&mut part.proof, view) {
+                by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, proof));
+            }
+        }
+    }
+
+    /// It, to be shown rows one by one.
+    pub(crate) fn shown<'a, 'b>(&'a mut self, shared: &'a Shared<'b, T>) -> Shown<'a, 'b, T> {
+        Shown {
+            member: self,
+            shared,
+        }
+    }
+}
+
+impl<T: Real> Shown<'_, '_, T> {
+    /// The parts of heads that run, with what they need.
+    #[inline(always)]
+    fn running(&mut self) -> impl Iterator<Item = (&mut Part<T>, HeadView<'_, T>, f64)> {
+        let parts = self.member.parts.iter_mut().zip(&self.shared.heads);
+        let parts = parts.zip(self.shared.sigma);
+        parts.filter_map(|((part, view), sigma)| view.map(|view| (part, view, *sigma)))
+    }
+
+    /// Lets the sums for a metric learn from a row, where there are any.
+    #[inline(always)]
+    fn learn(&mut self, row: &Row<'_>) {
+        if let Some(moments) = &mut self.member.moments {
+            moments.learn_one(row);
+        }
+        for (part, view, _) in self.running() {
+            if let Some(moments) = &mut part.dual_moments {
+                view.learn(row, moments);
+            }
+        }
+    }
+}
+
+impl<T: Real> Part<T> {
+    #[inline(always)]
+    fn visit<K: Isa, const FULL: bool>(
+        &mut self,
+        view: HeadView<'_, T>,
+        sigma: f64,
+        row: &Row<'_>,
+    ) -> Outcome {
+        let breakpoints = self.breakpoints.as_mut();
+        view.visit_one::<K, FULL>(row, (&mut self.u, sigma), &mut self.sums, breakpoints)
+    }
+
+    /// Between full passes.
+    #[inline(always)]
+    fn visit_active<K: Isa>(
+        &mut self,
+        view: HeadView<'_, T>,
+        sigma: f64,
+        row: &Row<'_>,
+    ) -> Outcome {
+        match view.shrunk.get(row.ordinal()) {
+            true => Outcome::NONE,
+            false => self.visit::<K, false>(view, sigma, row),
+        }
+    }
+}
+
+impl<T: Real> TakesRows for Shown<'_, '_, T> {
+    #[inline(always)]
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        self.learn(row);
+        let mut keep = false;
+        for (part, view, sigma) in self.running() {
+            keep |= part.visit::<K, true>(view, sigma, row).matters(margin);
+        }
+        keep
+    }
+
+    #[inline(always)]
+    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        let mut keep = false;
+        for (part, view, sigma) in self.running() {
+            keep |= part.visit_active::<K>(view, sigma, row).matters(margin);
+        }
+        keep
+    }
+
+    #[inline(always)]
+    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        let mut grade = margins.len();
+        for (part, view, sigma) in self.running() {
+            view.shrunk.set(row.ordinal(), false);
+            let outcome = part.visit::<K, false>(view, sigma, row);
+            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+        }
+        grade
+    }
+
+    #[inline(always)]
+    fn measure<K: Isa>(&mut self, row: &Row<'_>) {
+        for (part, view, sigma) in self.running() {
+            by_loss!(view.terms.loss, loss => {
+                let breakpoints = part.breakpoints.as_mut();
+                let mut visitor = view.visitor(loss, &mut part.u[..], sigma, part.sums, breakpoints);
+                visitor.measure::<K>(row);
+                part.sums = visitor.sums;
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn check<K: Isa>(&mut self, row: &Row<'_>) {
+        self.learn(row);
+        self.member.check_one::<K>(self.shared, row);
+    }
+
+    #[inline(always)]
+    fn shrunk(&self, ordinal: usize) -> bool {
+        let mut heads = self.shared.heads.iter().flatten();
+        heads.all(|view| view.shrunk.get(ordinal))
+    }
+
+    #[inline(always)]
+    fn scattered(&self) -> bool {
+        let mut parts = self.member.parts.iter();
+        parts.any(|part| scattered(&part.u))
+    }
+
+    #[inline(always)]
+    fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
+        for (part, view, _) in self.running() {
+            view.ask::<FULL>(row.sparse(), &part.u);
+        }
     }
 }

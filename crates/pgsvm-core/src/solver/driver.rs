@@ -53,7 +53,64 @@ pub(crate) trait Method {
     fn updates(&self) -> u64;
 }
 
-/// Heads whose rows are visited one by one.
+/// Heads to whom rows are shown one by one: all of them, some, or what a member of a team has of them.
+pub(crate) trait TakesRows {
+    /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
+    /// Visits a row between full passes; otherwise as [`Self::visit_full`].
+    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
+    /// Visits a row between full passes, shrunk or not, and grades it: how many of `margins`, ascending, are too small for
+    /// any head to learn from it within them.
+    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize;
+    /// Measures a row in a full pass without training it.
+    fn measure<K: Isa>(&mut self, row: &Row<'_>);
+    /// Checks a row in a verifying pass.
+    fn check<K: Isa>(&mut self, row: &Row<'_>);
+    /// Whether active passes leave this row out, for every head.
+    fn shrunk(&self, ordinal: usize) -> bool;
+    /// Whether weights are scattered: to be asked for one visit ahead.
+    fn scattered(&self) -> bool;
+    /// Asks for the weights that a visit of this row needs.
+    fn ask<const FULL: bool>(&mut self, row: &Row<'_>);
+}
+
+/// Heads to whom rows of the arena are shown, block by block.
+pub(crate) trait TakesBlocks: TakesRows {
+    /// Blocks that are visited at a time.
+    fn blocks_at_a_time(&self, full: bool) -> usize;
+    /// Visits blocks of rows, all rows in a full pass and else those of the active set. Gives back the values visited, whatever the
+    /// number of heads.
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize;
+    /// Whether some head needs this row in a verifying pass that skips what it can.
+    fn needs_check(&self, ordinal: usize) -> bool;
+    /// Checks rows of the arena, or only those with a > 0 in some head. Gives back the values looked at.
+    #[inline(always)]
+    fn check_slots<K: Isa>(
+        &mut self,
+        page: VisitedPage<'_, impl RowMap>,
+        slots: Range<usize>,
+        everything: bool,
+    ) -> usize {
+        let mut values = 0;
+        for slot in slots {
+            values += 1;
+            if everything || self.needs_check(slot) {
+                let row = page.row(slot);
+                values += row.values();
+                self.check::<K>(&row);
+            }
+        }
+        values
+    }
+    /// Lets sums for a metric learn from the rows of these blocks, where heads have any.
+    #[inline(always)]
+    fn learn_blocks(&mut self, _: Blocks<'_, impl RowMap>) {}
+    /// The same from one row.
+    #[inline(always)]
+    fn learn_row(&mut self, _: &Row<'_>) {}
+}
+
+/// Heads whose rows are visited one by one: their passes.
 pub(crate) trait Visits {
     fn len(&self) -> usize;
     fn state(&self, head: usize) -> &HeadState;
@@ -78,60 +135,17 @@ pub(crate) trait Visits {
     /// Ends a head as it stands: puts the dual variables of its best dual in the place of the present ones.
     fn take_laid(&mut self, head: usize);
 
-    /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head, or of the one whose turn it is.
+    /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head.
     fn active(&self, n: usize) -> u64;
-    /// Whether active passes leave this row out, for every head.
-    fn shrunk(&self, ordinal: usize) -> bool;
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
     fn begin_full(&mut self, undisturbed: bool) -> Result<(), OutOfMemory>;
-    /// Blocks that are visited at a time.
-    fn blocks_at_a_time(&self, full: bool) -> usize;
-    /// Visits blocks of rows, all rows in a full pass and else those of the active set. Gives back the values visited, whatever the
-    /// number of heads.
-    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize;
-    /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
-    /// Visits a row between full passes; otherwise as [`Self::visit_full`].
-    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
-    /// Visits a row between full passes, shrunk or not: how many of `margins`, ascending, are too small for any head to
-    /// learn from it within them.
-    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize;
-    /// Measures a row in a full pass without training it.
-    fn measure<K: Isa>(&mut self, row: &Row<'_>);
-    /// Whether weights are scattered: to be asked for one visit ahead.
-    fn scattered(&self) -> bool;
-    /// Asks for the weights that a visit of this row needs.
-    fn ask<const FULL: bool>(&mut self, row: &Row<'_>);
     fn end_full(&mut self) -> Result<(), OutOfMemory>;
 
     /// How many heads must want a proof before a verifying pass is due. `at_hand`: all rows are in the cache.
     fn least_wanting(&self, at_hand: bool) -> usize;
     /// Begins a verifying pass, of the heads that want one or of `all`. False when rows with a = 0 need not be looked at.
     fn begin_verify(&mut self, all: bool, at_hand: bool) -> Result<bool, OutOfMemory>;
-    /// Checks a row in a verifying pass.
-    fn check<K: Isa>(&mut self, row: &Row<'_>);
-    /// Whether some head needs this row in a verifying pass that skips what it can.
-    fn needs_check(&self, ordinal: usize) -> bool;
-    /// Checks rows of the arena, or only those with a > 0 in some head. Gives back the values looked at.
-    #[inline(always)]
-    fn check_slots<K: Isa>(
-        &mut self,
-        page: VisitedPage<'_, impl RowMap>,
-        slots: Range<usize>,
-        everything: bool,
-    ) -> usize {
-        let mut values = 0;
-        for slot in slots {
-            values += 1;
-            if everything || self.needs_check(slot) {
-                let row = page.row(slot);
-                values += row.values();
-                self.check::<K>(&row);
-            }
-        }
-        values
-    }
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     fn end_verify(&mut self) -> Result<(), OutOfMemory>;
 
@@ -151,14 +165,6 @@ pub(crate) trait Visits {
     /// Whether heads do better to take turns in active passes, where so many rows are in some head's active set.
     fn better_in_turns(&self, _active: usize) -> bool {
         false
-    }
-    /// The state of the head whose turn it is.
-    fn turn(&self) -> Option<&HeadState> {
-        None
-    }
-    /// Makes it the next head's turn; false where all have had theirs.
-    fn next_turn(&mut self) -> Result<bool, OutOfMemory> {
-        Ok(false)
     }
     /// Nobody's turn any more.
     fn end_turns(&mut self) {}

@@ -5,6 +5,7 @@
 //! its [`HeadState`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
 mod exact_v;
+pub(in crate::solver) mod groups;
 mod laid;
 mod lanes;
 pub(crate) mod matrix;
@@ -16,7 +17,6 @@ mod turn;
 mod turn_state;
 mod verify;
 mod visit;
-mod visits;
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::base::zeros::{zeros, Lined};
@@ -36,11 +36,11 @@ use crate::task::loss::Loss;
 use exact_v::ExactV;
 use lanes::LaneBlock;
 use matrix::{Matrix, SweepSums, Wide, SUMS};
-use shift::{most_kappa, InMetric};
+use shift::InMetric;
 use signs::FacingSigns;
 use turn_state::Turn;
 
-pub(super) struct JointHeads {
+pub(in crate::solver) struct JointHeads {
     states: Vec<HeadState>,
     specs: Vec<HeadSpec>,
     facts: Facts,
@@ -138,12 +138,6 @@ impl TileRoom {
 }
 
 impl JointHeads {
-    /// Whether the heads are better off together.
-    pub(in crate::solver) fn suits(states: &[HeadState]) -> bool {
-        let suits = |state: &HeadState| state.kappa() <= most_kappa(state);
-        states.len() > 1 && states.iter().all(suits)
-    }
-
     pub(in crate::solver) fn new(
         specs: &[HeadSpec],
         mut states: Vec<HeadState>,
@@ -247,6 +241,15 @@ impl JointHeads {
         lanes.filter(|&(_, head)| self.states[head].runs())
     }
 
+    /// Whether any of them does.
+    pub(in crate::solver) fn runs(&self) -> bool {
+        self.running_states().next().is_some()
+    }
+
+    fn running_states(&self) -> impl Iterator<Item = &HeadState> {
+        self.states.iter().filter(|state| state.runs())
+    }
+
     /// The head of a lane, while it runs.
     fn running_at(&self, lane: usize) -> Option<usize> {
         let head = *self.head_of.get(lane)?;
@@ -298,6 +301,15 @@ impl JointHeads {
     /// The same of the rows `64 n..64 (n + 1)`.
     pub(in crate::solver) fn active_word(&self, n: usize) -> u64 {
         !self.shrunk_now().word(n)
+    }
+
+    /// A head ends as it stands: with the dual variables of its best dual.
+    fn end_with_laid(&mut self, head: usize) {
+        self.exchange_duals(head, 1.0);
+        if let Some(intercept) = self.states[head].constant() {
+            let none = std::iter::repeat_n(0.0, self.facts.features);
+            self.best.put(self.lane_of[head], none.chain([intercept]));
+        }
     }
 
     /// Begins a full pass. `undisturbed`: every row is visited once, and none between.
@@ -413,12 +425,6 @@ impl JointHeads {
             },
         );
         Ok(())
-    }
-
-    /// Whether some head does not get on with the shift that heads side by side have.
-    pub(in crate::solver) fn is_lost(&self) -> bool {
-        let mut running = self.states.iter().filter(|state| state.runs());
-        running.any(HeadState::wants_dual_metric)
     }
 
     pub(in crate::solver) fn start_active(&mut self) {

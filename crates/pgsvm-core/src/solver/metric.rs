@@ -7,10 +7,7 @@
 
 use super::{Heads, Solver};
 use crate::base::memory::OutOfMemory;
-use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
-use crate::rows::map::RowMap;
-use crate::rows::row::Row;
 use crate::simd::Real;
 use crate::solver::certificate::state::HeadState;
 use crate::solver::proximal::moments::{Moments, ShiftMetric};
@@ -43,28 +40,6 @@ impl<T: Real> Solver<T> {
         self.full_passes == 0
             && self.scales.moments.is_some()
             && matches!(self.heads, Heads::Apart(_))
-    }
-
-    /// Has column scales learned from the rows of these blocks.
-    #[inline(always)]
-    pub(super) fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
-        if let Some(moments) = &mut self.scales.moments {
-            moments.learn_blocks(blocks);
-        }
-        if let Heads::Apart(heads) = &mut self.heads {
-            heads.learn_blocks(blocks);
-        }
-    }
-
-    /// The same from one row.
-    #[inline(always)]
-    pub(super) fn learn_row(&mut self, row: &Row<'_>) {
-        if let Some(moments) = &mut self.scales.moments {
-            moments.learn_one(row);
-        }
-        if let Heads::Apart(heads) = &mut self.heads {
-            heads.learn_row(row);
-        }
     }
 
     /// Behind a verifying pass of what came from elsewhere: whether columns seem to differ in scale, so that another one has

@@ -133,17 +133,19 @@ impl<T: Real, M: RowMap> Work for Walk<'_, '_, T, M> {
     #[inline(always)]
     fn run<K: Isa>(self) {
         let (blocks, most) = (self.blocks, usize::MAX);
+        let mut heads = self.solver.whole();
         match self.pass {
-            Pass::Full => self.solver.visit_blocks::<K, true>(blocks, most),
-            Pass::Active => self.solver.visit_blocks::<K, false>(blocks, most),
-            Pass::Verify { everything } => self.solver.check_blocks::<K>(blocks, everything, most),
+            Pass::Full => heads.visit_blocks::<K, true>(blocks, most),
+            Pass::Active => heads.visit_blocks::<K, false>(blocks, most),
+            Pass::Verify { everything } => heads.check_blocks::<K>(blocks, everything, most),
         };
     }
 }
 
 struct Part<'a, 'b, T, M> {
     member: &'a mut Member<T>,
-    shared: &'a Shared<'b, T, M>,
+    shared: &'a Shared<'b, T>,
+    walk: (Blocks<'a, M>, Pass),
 }
 
 impl<T: Real, M: RowMap> Work for Part<'_, '_, T, M> {
@@ -151,7 +153,7 @@ impl<T: Real, M: RowMap> Work for Part<'_, '_, T, M> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        self.member.visit::<K>(self.shared, usize::MAX);
+        self.member.visit::<K>(self.shared, self.walk, usize::MAX);
     }
 }
 
@@ -170,10 +172,14 @@ fn walk<T: Real, M: RowMap>(
         });
     };
     team.begin(solver, blocks.numbers.len(), pass).unwrap();
-    let (members, shared) = team.divide(solver, blocks, pass).unwrap();
+    let (members, shared) = team.divide(solver).unwrap();
     for member in members {
-        let shared = &shared;
-        level.run(Part { member, shared });
+        let (shared, walk) = (&shared, (blocks, pass));
+        level.run(Part {
+            member,
+            shared,
+            walk,
+        });
     }
     team.end(solver, pass);
 }

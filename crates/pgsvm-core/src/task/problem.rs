@@ -288,8 +288,8 @@ impl Problem {
         self
     }
 
-    /// Sets the number of threads that train at the same time, at most [`Self::MAX_TRAINERS`]. They share the passes over
-    /// rows that are all in the cache; where rows stream, one of them trains alone.
+    /// Sets the number of threads that train at the same time, at most [`Self::MAX_TRAINERS`]. They share the heads, or else the
+    /// rows; with the policies that are as published, and with Pegasos, one of them trains alone where rows stream.
     pub fn with_trainers(mut self, trainers: usize) -> Result<Self, ProblemError> {
         if !(1..=Self::MAX_TRAINERS).contains(&trainers) {
             return Err(ProblemError::Trainers(trainers));

@@ -2,6 +2,7 @@
 //!
 //! Knows the cache's sides and the solver's passes. Must not know plans, stages or what is reported.
 
+pub(crate) mod active;
 pub(crate) mod block;
 mod block_newton;
 pub(crate) mod grades;
@@ -13,11 +14,14 @@ pub(crate) mod pass;
 pub(crate) mod pegasos;
 pub(crate) mod resident;
 pub(crate) mod selective;
+pub(crate) mod sharing;
 pub(crate) mod stream_svm;
 pub(crate) mod streamed_newton;
 pub(crate) mod streaming;
 pub(crate) mod survey;
 pub(crate) mod threshold;
+pub(crate) mod turns;
+pub(crate) mod walk;
 pub(crate) mod working_set;
 
 use crate::base::random::Random;
@@ -80,10 +84,7 @@ pub(super) fn begin<T: Real>(
             if learns_metrics {
                 streaming.learn_metrics()?;
             }
-            Ok(Box::new(StreamedNewton::new(
-                streaming,
-                problem.trainers(),
-            )?))
+            Ok(Box::new(StreamedNewton::new(streaming)?))
         }
         TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
     }

@@ -5,7 +5,7 @@ use crate::base::interrupts;
 use crate::simd::lanes::{Lanes, LANES};
 
 /// Rows between two looks for an interrupt.
-const ROWS_A_LOOK: usize = 1024;
+pub(super) const ROWS_A_LOOK: usize = 1024;
 
 impl JointHeads {
     /// Lays the dual variables of lanes aside, multiplied by a factor for each; None: not of that lane.

@@ -30,7 +30,7 @@ impl JointHeads {
     /// Whether the weights keep digits enough in this metric.
     pub(in crate::solver) fn suits_metric(&self, metric: &ShiftMetric) -> bool {
         let most = metric.moment.iter().copied().fold(0.0, f32::max);
-        let mut running = self.states.iter().filter(|state| state.runs());
+        let mut running = self.running_states();
         running.all(|state| state.kappa_in(metric) * f64::from(most) <= most_kappa(state))
     }
 

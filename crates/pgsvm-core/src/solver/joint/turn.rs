@@ -14,17 +14,12 @@ use crate::rows::blocks::Blocks;
 use crate::rows::map::RowMap;
 use crate::simd::lanes::LANES;
 use crate::simd::Isa;
+use crate::solver::certificate::state::HeadState;
 use crate::solver::proximal::iterate::Iterate;
 use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::per_row::Dual;
 use crate::solver::visit::visitor::HeadView;
 use crate::task::loss::LossFunction;
-
-/// Heads take turns where a row is in fewer active sets than so many.
-const MOST_TOGETHER: u64 = 2;
-/// And where a pass of all of them visits a value for each row and so many for each feature, times the heads: before and
-/// behind a turn there is a look at all rows and at a head's weights.
-const VALUES_PER_FEATURE: u64 = 16;
 
 /// The rows of the bits set in the `n`-th word.
 fn ones(mut word: u64, n: usize) -> impl Iterator<Item = usize> {
@@ -57,16 +52,8 @@ fn active_bits(shrunk: &[u8], width: usize, (block, k): (usize, usize)) -> u64 {
 }
 
 impl JointHeads {
-    /// Whether heads do better to take turns in active passes, where so many rows are in some head's active set.
-    pub(super) fn turns_pay(&self, active_rows: usize) -> bool {
-        let heads = self.running().count() as u64;
-        let least =
-            heads * (self.facts.rows as u64 + VALUES_PER_FEATURE * self.facts.features as u64);
-        let values = |visits: u64| visits * self.facts.mean_row_words as u64;
-        let most = MOST_TOGETHER * active_rows as u64;
-        if heads < 2 || values(most) < least {
-            return false;
-        }
+    /// What a pass of all of them would visit.
+    pub(super) fn active_visits(&self) -> u64 {
         let mut visits = 0;
         for n in 0..self.facts.rows.div_ceil(64) {
             interrupts::check();
@@ -76,18 +63,18 @@ impl JointHeads {
                 visits += u64::from(lanes.sum::<u32>());
             }
         }
-        visits < most && values(visits) >= least
+        visits
     }
 
-    /// The next head's turn, or nobody's behind the last: false then.
-    pub(super) fn turn_to_next(&mut self) -> Result<bool, OutOfMemory> {
+    /// The next head's turn, its number given back, or nobody's behind the last.
+    pub(in crate::solver) fn turn_to_next(&mut self) -> Result<Option<usize>, OutOfMemory> {
         let after = self.turn.as_ref().map_or(0, |turn| turn.lane + 1);
         let mut lanes = self.running().map(|(lane, _)| lane);
         let next = lanes.find(|&lane| lane >= after);
         drop(lanes);
         let Some(lane) = next else {
             self.end_all_turns();
-            return Ok(false);
+            return Ok(None);
         };
         let (alpha, shrunk, norms) = match self.put_back() {
             Some(mut held) => {
@@ -120,7 +107,13 @@ impl JointHeads {
             }
         }
         self.turn = Some(turn);
-        Ok(true)
+        Ok(Some(self.head_of[lane]))
+    }
+
+    /// The state of the head whose turn it is.
+    pub(in crate::solver) fn in_turn(&self) -> Option<&HeadState> {
+        let turn = self.turn.as_ref()?;
+        Some(&self.states[self.head_of[turn.lane]])
     }
 
     /// Bits of the rows `64 n..64 (n + 1)` that are active in this lane.

@@ -1,5 +1,6 @@
 //! Verifying passes: as in [`crate::solver::single::verify`], of those heads that want one.
 
+use super::laid::ROWS_A_LOOK;
 use super::matrix::tile_scores;
 use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
@@ -13,7 +14,6 @@ use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::{Isa, Work};
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::proof::Proof;
-use crate::solver::certificate::state::HeadState;
 use crate::solver::sums::terms::Terms;
 use crate::task::loss::{by_loss, LossFunction};
 use std::ops::Range;
@@ -56,15 +56,14 @@ impl<M: RowMap> Work for CheckRows<'_, M> {
 }
 
 impl JointHeads {
-    /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0, if the others can
-    /// wait and all rows are `at_hand`; false when there are no others.
-    pub(super) fn begin_proofs(&mut self, at_hand: bool) -> Result<bool, OutOfMemory> {
+    /// Begins to verify the heads that want it, or of those the ones that need no look at rows with a = 0; false when there are
+    /// no others.
+    pub(super) fn begin_proofs(&mut self, only_known: bool) -> Result<bool, OutOfMemory> {
         self.settle();
         self.take_norms();
         self.write_start();
         let mut everything = false;
         self.proofs.lanes.fill(0);
-        let only_known = at_hand && self.verifies_only_known();
         for lane in 0..self.head_of.len() {
             let Some(head) = self.running_at(lane) else {
                 continue;
@@ -105,14 +104,6 @@ impl JointHeads {
         entries(row).fold(last, |sum, (j, x)| sum + x * weight(j))
     }
 
-    /// Whether heads whose gap is not known wait for the next full pass: those of others are, and that trains some.
-    fn verifies_only_known(&self) -> bool {
-        let running = || self.states.iter().filter(|state| state.runs());
-        running().any(HeadState::is_known)
-            && !running().any(HeadState::cannot_wait)
-            && !running().all(HeadState::wants_proof)
-    }
-
     /// Whether a head being verified has a > 0 for this row.
     #[inline(always)]
     pub(super) fn has_dual(&self, ordinal: usize) -> bool {
@@ -131,12 +122,30 @@ impl JointHeads {
         self.level.run(Check { joint: self, row });
     }
 
-    /// Checks these rows. Gives back the values looked at.
-    pub(super) fn check_rows(
+    /// Checks these rows, or only those with a > 0 in a head being verified. Gives back the values looked at.
+    pub(super) fn check_slots(
         &mut self,
         page: VisitedPage<'_, impl RowMap>,
         slots: Range<usize>,
+        everything: bool,
     ) -> usize {
+        if everything {
+            return self.check_rows(page, slots);
+        }
+        let mut values = 0;
+        for slot in slots {
+            values += 1;
+            if self.has_dual(slot) {
+                let row = page.row(slot);
+                values += row.values();
+                self.check_one(&row);
+            }
+        }
+        values
+    }
+
+    /// Checks these rows. Gives back the values looked at.
+    fn check_rows(&mut self, page: VisitedPage<'_, impl RowMap>, slots: Range<usize>) -> usize {
         self.level.run(CheckRows {
             joint: self,
             page,
@@ -239,6 +248,7 @@ impl JointHeads {
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end.
     pub(super) fn end_proofs(&mut self) -> Result<(), OutOfMemory> {
+        let running = self.running_states().count();
         for (head, mut proof) in std::mem::take(&mut self.proofs.heads) {
             interrupts::check();
             let lane = self.lane_of[head];
@@ -281,7 +291,22 @@ impl JointHeads {
         }
         self.pack()?;
         self.arm();
+        if self.running_states().count() < running {
+            self.leave_ended();
+        }
         Ok(())
+    }
+
+    /// Rows that were in the active sets of heads alone that have ended are in none any more.
+    fn leave_ended(&mut self) {
+        for (row, shrunk) in self.shrunk.chunks_exact(self.width).enumerate() {
+            if row % ROWS_A_LOOK == 0 {
+                interrupts::check();
+            }
+            let mut lanes = self.blocks.iter().zip(shrunk);
+            let active = lanes.any(|(block, shrunk)| block.running & !shrunk != 0);
+            self.all_shrunk.set(row, !active);
+        }
     }
 
     /// Lays a head's weights aside and shrinks its dual variables.

@@ -82,6 +82,7 @@ impl Moments {
             *count += other;
         }
         self.rows += other.rows;
+        self.stride = self.stride.min(other.stride);
     }
 
     /// Learns from the rows of these blocks, or from some of them.

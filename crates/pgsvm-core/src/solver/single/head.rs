@@ -20,6 +20,7 @@ use crate::solver::proximal::iterate::Iterate;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::single::descent::Descent;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
+use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::ahead::Ahead;
 use crate::solver::visit::per_row::{Dual, Shrunk};
@@ -195,15 +196,11 @@ impl<T: Real> Head<T> {
 
     #[inline(always)]
     fn visit_one<K: Isa, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
-        by_loss!(self.state.terms.loss, loss => {
-            let mut visitor = self.visitor(loss);
-            let mut deferred = Deferred::NONE;
-            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
-            visitor.catch_up::<K>(deferred);
-            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
-            self.state.sums = visitor.sums;
-            outcome
-        })
+        let mut sums = self.state.sums;
+        let (u, view, breakpoints) = self.view();
+        let outcome = view.visit_one::<K, FULL>(row, (u, 1.0), &mut sums, breakpoints);
+        self.state.sums = sums;
+        outcome
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.
@@ -379,9 +376,29 @@ pub(in crate::solver) fn scale(alpha: &mut [f32], factor: f64) {
 }
 
 impl<T: Real> HeadView<'_, T> {
+    /// Visits a row by itself, at this u, which moves sigma times as far as the dual variable says.
+    #[inline(always)]
+    pub(in crate::solver) fn visit_one<K: Isa, const FULL: bool>(
+        self,
+        row: &Row<'_>,
+        (u, sigma): (&mut [T], f64),
+        sums: &mut Sums,
+        breakpoints: Option<&mut Breakpoints>,
+    ) -> Outcome {
+        by_loss!(self.terms.loss, loss => {
+            let mut visitor = self.visitor(loss, u, sigma, *sums, breakpoints);
+            let mut deferred = Deferred::NONE;
+            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
+            visitor.catch_up::<K>(deferred);
+            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
+            *sums = visitor.sums;
+            outcome
+        })
+    }
+
     /// Lets the sums for a metric learn from a row.
     #[inline(always)]
-    fn learn(&self, row: &Row<'_>, moments: &mut DualMoments) {
+    pub(in crate::solver) fn learn(&self, row: &Row<'_>, moments: &mut DualMoments) {
         moments.learn(row, self.alpha[row.ordinal()].get());
     }
 

@@ -7,7 +7,7 @@ use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::state::HeadState;
-use crate::solver::driver::{decision, Visits, BLOCKS_AT_A_TIME};
+use crate::solver::driver::{decision, TakesBlocks, TakesRows, Visits, BLOCKS_AT_A_TIME};
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::single::head::Head;
@@ -39,32 +39,15 @@ impl<T: Real> Singles<T> {
     }
 
     /// Whether several trainers can divide a pass: what they change is added up column by column.
-    pub(crate) fn divisible(&self) -> bool {
+    pub(in crate::solver) fn divisible(&self) -> bool {
         let mut running = self.heads.iter().filter(|head| head.state.runs());
         !running.any(|head| head.iterate.is_whole())
     }
 
-    /// The heads that run. Rows are visited in plain loops over them: Iterator's own functions need not be inlined, and where
-    /// they are not, what they call misses the instructions of its build.
+    /// The heads that run.
     #[inline(always)]
     pub(in crate::solver) fn running(&mut self) -> impl Iterator<Item = &mut Head<T>> {
-        self.heads.iter_mut().filter(|head| head.state.runs())
-    }
-
-    /// Lets sums for a metric learn from the rows of these blocks, where heads have any.
-    #[inline(always)]
-    pub(in crate::solver) fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
-        for head in self.running() {
-            head.learn_blocks(blocks);
-        }
-    }
-
-    /// The same from one row.
-    #[inline(always)]
-    pub(in crate::solver) fn learn_row(&mut self, row: &Row<'_>) {
-        for head in self.running() {
-            head.learn_row(row);
-        }
+        running(&mut self.heads)
     }
 
     /// Has heads that begin from dual variables learn a metric from them.
@@ -134,6 +117,110 @@ impl<T: Real> Singles<T> {
     }
 }
 
+/// The heads that run. Rows are visited in plain loops over them: Iterator's own functions need not be inlined, and where
+/// they are not, what they call misses the instructions of its build.
+#[inline(always)]
+fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
+    heads.iter_mut().filter(|head| head.state.runs())
+}
+
+impl<T: Real> TakesRows for [Head<T>] {
+    #[inline(always)]
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        let mut keep = false;
+        for head in running(self) {
+            keep |= head.visit_full::<K>(row).matters(margin);
+        }
+        keep
+    }
+
+    #[inline(always)]
+    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        let mut keep = false;
+        for head in running(self) {
+            keep |= head.visit_active::<K>(row).matters(margin);
+        }
+        keep
+    }
+
+    #[inline(always)]
+    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        let mut grade = margins.len();
+        for head in running(self) {
+            head.shrunk.set(row.ordinal(), false);
+            let outcome = head.visit_active::<K>(row);
+            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+        }
+        grade
+    }
+
+    #[inline(always)]
+    fn measure<K: Isa>(&mut self, row: &Row<'_>) {
+        for head in running(self) {
+            head.measure::<K>(row);
+        }
+    }
+
+    #[inline(always)]
+    fn scattered(&self) -> bool {
+        self.first().is_some_and(Head::scattered)
+    }
+
+    #[inline(always)]
+    fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
+        for head in running(self) {
+            head.ask::<FULL>(row);
+        }
+    }
+
+    #[inline(always)]
+    fn check<K: Isa>(&mut self, row: &Row<'_>) {
+        for head in running(self) {
+            head.check::<K>(row);
+        }
+    }
+
+    #[inline(always)]
+    fn shrunk(&self, ordinal: usize) -> bool {
+        let mut heads = self.iter();
+        heads.all(|head| !head.state.runs() || head.shrunk.get(ordinal))
+    }
+}
+
+impl<T: Real> TakesBlocks for [Head<T>] {
+    fn blocks_at_a_time(&self, _: bool) -> usize {
+        BLOCKS_AT_A_TIME
+    }
+
+    #[inline(always)]
+    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
+        let mut most = 0;
+        for head in running(self) {
+            most = most.max(head.visit_blocks::<K, FULL>(blocks));
+        }
+        most
+    }
+
+    #[inline(always)]
+    fn needs_check(&self, ordinal: usize) -> bool {
+        self.iter().any(|head| head.needs_check(ordinal))
+    }
+
+    #[inline(always)]
+    fn learn_blocks(&mut self, blocks: Blocks<'_, impl RowMap>) {
+        for head in running(self) {
+            head.learn_blocks(blocks);
+        }
+    }
+
+    #[inline(always)]
+    fn learn_row(&mut self, row: &Row<'_>) {
+        for head in running(self) {
+            head.learn_row(row);
+        }
+    }
+}
+
 impl<T: Real> Visits for Singles<T> {
     fn len(&self) -> usize {
         self.heads.len()
@@ -182,76 +269,9 @@ impl<T: Real> Visits for Singles<T> {
         running.fold(0, |active, head| active | !head.shrunk.word(n))
     }
 
-    #[inline(always)]
-    fn shrunk(&self, ordinal: usize) -> bool {
-        let mut heads = self.heads.iter();
-        heads.all(|head| !head.state.runs() || head.shrunk.get(ordinal))
-    }
-
     fn begin_full(&mut self, _: bool) -> Result<(), OutOfMemory> {
         self.running().for_each(Head::begin_full);
         Ok(())
-    }
-
-    fn blocks_at_a_time(&self, _: bool) -> usize {
-        BLOCKS_AT_A_TIME
-    }
-
-    #[inline(always)]
-    fn visit_blocks<K: Isa, const FULL: bool>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
-        let mut most = 0;
-        for head in self.running() {
-            most = most.max(head.visit_blocks::<K, FULL>(blocks));
-        }
-        most
-    }
-
-    #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        let mut keep = false;
-        for head in self.running() {
-            keep |= head.visit_full::<K>(row).matters(margin);
-        }
-        keep
-    }
-
-    #[inline(always)]
-    fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        let mut keep = false;
-        for head in self.running() {
-            keep |= head.visit_active::<K>(row).matters(margin);
-        }
-        keep
-    }
-
-    #[inline(always)]
-    fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
-        let mut grade = margins.len();
-        for head in self.running() {
-            head.shrunk.set(row.ordinal(), false);
-            let outcome = head.visit_active::<K>(row);
-            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
-        }
-        grade
-    }
-
-    #[inline(always)]
-    fn measure<K: Isa>(&mut self, row: &Row<'_>) {
-        for head in self.running() {
-            head.measure::<K>(row);
-        }
-    }
-
-    #[inline(always)]
-    fn scattered(&self) -> bool {
-        self.heads.first().is_some_and(Head::scattered)
-    }
-
-    #[inline(always)]
-    fn ask<const FULL: bool>(&mut self, row: &Row<'_>) {
-        for head in self.running() {
-            head.ask::<FULL>(row);
-        }
     }
 
     fn end_full(&mut self) -> Result<(), OutOfMemory> {
@@ -273,18 +293,6 @@ impl<T: Real> Visits for Singles<T> {
             everything |= head.begin_verify()?;
         }
         Ok(everything)
-    }
-
-    #[inline(always)]
-    fn check<K: Isa>(&mut self, row: &Row<'_>) {
-        for head in self.running() {
-            head.check::<K>(row);
-        }
-    }
-
-    #[inline(always)]
-    fn needs_check(&self, ordinal: usize) -> bool {
-        self.heads.iter().any(|head| head.needs_check(ordinal))
     }
 
     fn end_verify(&mut self) -> Result<(), OutOfMemory> {

@@ -27,8 +27,10 @@ use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
-use crate::rows::visited::{VisitedBatch, VisitedPage};
+use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::TakesRows;
+use crate::solver::part::Part;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Policy, Problem, Proximal};
@@ -37,6 +39,7 @@ use crate::training::log::{Event, Log};
 use crate::training::schedule::block_newton::Solving;
 use crate::training::schedule::pass::{train_by, Fresh, Held, InPasses, Passes, StreamedPass};
 use crate::training::schedule::selective::{Grading, Selection};
+use crate::training::schedule::sharing::show_alone;
 use crate::training::schedule::working_set::GROUP;
 use crate::training::tallies::Tallies;
 
@@ -86,7 +89,8 @@ pub(in crate::training) struct BlockMinimization<T> {
     cursor: usize,
     /// By group, a bit for each slot whose row is not shrunk.
     active: Vec<u16>,
-    keep: Vec<bool>,
+    /// What is found of the rows of a batch.
+    found: Vec<u8>,
     /// Rows in the page.
     stored: u64,
 }
@@ -130,7 +134,7 @@ impl<T: Real> BlockMinimization<T> {
             order: Vec::new(),
             cursor: 0,
             active: Vec::new(),
-            keep: Vec::new(),
+            found: Vec::new(),
             stored: 0,
         })
     }
@@ -141,18 +145,17 @@ impl<T: Real> BlockMinimization<T> {
             return Ok(None);
         };
         let (ends, values, dense) = (batch.ends, batch.words.len(), self.facts.dense);
-        self.keep.clear();
         let fresh = Fresh {
-            solver: &mut self.passes.solver,
-            rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
+            batches: std::slice::from_ref(&batch),
+            dense,
             margin: f64::INFINITY,
             pass: self.passes.current,
             visits: !self.newton,
-            keep: &mut self.keep,
         };
-        self.level.run(fresh);
+        let solver = &mut self.passes.solver;
+        show_alone(solver, self.level, &fresh, &mut self.found)?;
         self.passes.keep(batch.words, dense);
-        self.passes.rows += self.keep.len();
+        self.passes.rows += self.found.len();
         if self.passes.current == StreamedPass::Full {
             let mut page = PageMut::open(self.region.words(), dense);
             let rows = Batch::new(batch.words, dense);
@@ -239,7 +242,7 @@ impl<T: Real> BlockMinimization<T> {
             _ => None,
         };
         let round = Round {
-            solver: &mut self.passes.solver,
+            heads: self.passes.solver.whole(),
             page: VisitedPage::as_stored(Page::new(self.region.words(), self.facts.dense)),
             groups: &self.order[self.cursor..],
             active: &mut self.active,
@@ -396,7 +399,7 @@ pub(in crate::training) fn store_row(row: &Row<'_>, page: &mut PageMut<'_>) -> b
 
 /// Groups of a round, visited until the budget is used up; gives back how many groups and values that was.
 struct Round<'a, T> {
-    solver: &'a mut Solver<T>,
+    heads: Part<'a, T>,
     page: VisitedPage<'a>,
     groups: &'a [u32],
     active: &'a mut [u16],
@@ -423,14 +426,14 @@ impl<T: Real> Work for Round<'_, T> {
                 values += row.values();
                 match &mut self.grading {
                     Some(grading) => {
-                        let grade = self.solver.visit_graded::<K>(&row, grading.margins);
+                        let grade = self.heads.visit_graded::<K>(&row, grading.margins);
                         grading.grades[slot] = grade as u8;
                     }
                     None => {
-                        self.solver.visit_active::<K>(&row, 0.0);
+                        self.heads.visit_active::<K>(&row, 0.0);
                     }
                 }
-                if self.solver.shrunk(row.ordinal()) {
+                if self.heads.shrunk(row.ordinal()) {
                     self.active[group as usize] &= !(1 << (slot % GROUP));
                 }
             }

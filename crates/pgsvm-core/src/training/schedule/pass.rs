@@ -2,24 +2,37 @@
 //! one that verifies, and each row is visited, measured or checked once when it comes.
 
 use crate::base::step::Step;
-use crate::cache::{Consumer, Ends};
+use crate::cache::{Consumer, Ends, RingBatch};
 use crate::rows::batch::Batch;
+use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::screening::slack::Metric;
-use crate::simd::{Isa, Real, Work};
-use crate::solver::driver::Method;
+use crate::simd::{Isa, Real};
+use crate::solver::driver::{Method, TakesRows};
 use crate::solver::scans::ScanRows;
-use crate::solver::Solver;
+use crate::solver::{Pass, Solver};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
 use crate::training::schedule::interface::Schedule;
+use crate::training::schedule::sharing::{Portion, Share};
 use crate::training::schedule::survey::Sample;
+use crate::training::schedule::working_set::GROUP;
 use crate::training::tallies::Tallies;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {
     Full,
     Verify,
+}
+
+impl StreamedPass {
+    /// What it is to the solver.
+    pub(in crate::training) fn of_solver(self) -> Pass {
+        match self {
+            Self::Full => Pass::Full,
+            Self::Verify => Pass::Verify { everything: true },
+        }
+    }
 }
 
 /// What the cache holds when something ends.
@@ -285,41 +298,70 @@ impl<S: InPasses> Schedule<S::Number> for S {
     }
 }
 
-/// The rows of a batch, visited, measured or checked once each.
-pub(in crate::training) struct Fresh<'a, T> {
-    pub(in crate::training) solver: &'a mut Solver<T>,
-    pub(in crate::training) rows: VisitedBatch<'a>,
+/// What is found of a fresh row: whether it is worth keeping.
+pub(in crate::training) const KEEP: u8 = 0;
+const DROP: u8 = 1;
+
+/// The rows of some batches, visited, measured or checked once each.
+pub(in crate::training) struct Fresh<'a> {
+    pub(in crate::training) batches: &'a [RingBatch<'a>],
+    pub(in crate::training) dense: usize,
     pub(in crate::training) margin: f64,
     pub(in crate::training) pass: StreamedPass,
     /// Whether rows of a full pass are visited, not only measured.
     pub(in crate::training) visits: bool,
-    /// For each row, whether it is worth keeping.
-    pub(in crate::training) keep: &'a mut Vec<bool>,
 }
 
-impl<T: Real> Work for Fresh<'_, T> {
-    type Output = ();
+impl Fresh<'_> {
+    /// The rows of a batch.
+    #[inline(always)]
+    fn rows_of<'b>(&self, batch: &RingBatch<'b>) -> VisitedBatch<'b> {
+        VisitedBatch::as_stored(Batch::new(batch.words, self.dense))
+    }
 
     #[inline(always)]
-    fn run<K: Isa>(self) {
-        let scattered = self.solver.scattered() && self.pass == StreamedPass::Full;
-        let mut rows = self.rows;
-        while let Some(row) = rows.next() {
-            if let (true, Some(next)) = (scattered, rows.peek()) {
-                self.solver.ask::<true>(&next);
+    fn show_one<K: Isa>(&self, to: &mut impl TakesRows, row: &Row<'_>) -> u8 {
+        let keep = match self.pass {
+            StreamedPass::Full if !self.visits => {
+                to.measure::<K>(row);
+                true
             }
-            let keep = match self.pass {
-                StreamedPass::Full if !self.visits => {
-                    self.solver.measure::<K>(&row);
-                    true
+            StreamedPass::Full => to.visit_full::<K>(row, self.margin),
+            StreamedPass::Verify => {
+                to.check::<K>(row);
+                false
+            }
+        };
+        match keep {
+            true => KEEP,
+            false => DROP,
+        }
+    }
+}
+
+impl Portion for Fresh<'_> {
+    fn rows(&self) -> usize {
+        let rows = |batch| self.rows_of(batch).count();
+        self.batches.iter().map(rows).sum()
+    }
+
+    #[inline(always)]
+    fn show<K: Isa>(&self, to: &mut impl TakesRows, share: Share, found: &mut Vec<u8>) {
+        let scattered = to.scattered() && self.pass == StreamedPass::Full;
+        let mut number = 0;
+        for batch in self.batches {
+            let mut rows = self.rows_of(batch);
+            while let Some(row) = rows.next() {
+                let group = number / GROUP;
+                number += 1;
+                if !share.has(group) {
+                    continue;
                 }
-                StreamedPass::Full => self.solver.visit_full::<K>(&row, self.margin),
-                StreamedPass::Verify => {
-                    self.solver.check::<K>(&row);
-                    false
+                if let (true, Some(next)) = (scattered && share.has(number / GROUP), rows.peek()) {
+                    to.ask::<true>(&next);
                 }
-            };
-            self.keep.push(keep);
+                found.push(self.show_one::<K>(to, &row));
+            }
         }
     }
 }

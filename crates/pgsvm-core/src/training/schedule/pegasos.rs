@@ -19,6 +19,7 @@ use crate::rows::page::{Page, PageMut};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::driver::TakesRows;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::task::problem::{Problem, Updates};
@@ -433,7 +434,7 @@ impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for VisitRows<'_, T, R> {
         for row in self.rows {
             count += 1;
             if let RowPurpose::Check = self.visit {
-                self.solver.check::<K>(&row);
+                self.solver.whole().check::<K>(&row);
                 continue;
             }
             // Pegasos' heads are held each by itself

@@ -1,5 +1,6 @@
 //! Training over rows that are all in the arena: shuffled blocks of consecutive rows, shrunk rows left out.
 
+use crate::base::memory::{gathered, Room};
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::Arena;
@@ -10,13 +11,17 @@ use crate::rows::visited::VisitedPage;
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::divided::{Member, Shared, Team};
+use crate::solver::divided::{Member, Shared};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::{Pass, Solver};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, Moment};
+use crate::training::schedule::active::{order_active, pays, Done};
 use crate::training::schedule::interface::{read_page, Schedule};
+use crate::training::schedule::sharing::{Crew, Sharing};
+use crate::training::schedule::turns::{AtHand, Turns};
+use crate::training::schedule::walk::visit_from;
 use crate::training::tallies::Tallies;
 use crate::training::threads::ThreadPool;
 
@@ -24,26 +29,12 @@ use crate::training::threads::ThreadPool;
 const BLOCK: usize = 16;
 /// The same when d is near n, or when rows come sorted by class.
 const SMALL_BLOCK: usize = 4;
-/// Visits of active rows between full passes, as a multiple of the rows.
-const ACTIVE_VISITS: usize = 2;
-/// Active passes between full passes.
-const ACTIVE_PASSES: usize = 20;
 /// A training that begins from elsewhere begins with active passes where one row in so many is active, or fewer.
 const FEW: usize = 2;
-/// A pass is divided when each trainer gets so many values at least, times the number of trainers squared but no more than
-/// `MOST_VALUES`, and so many for each feature: calling a thread takes as long as some thousand values (50,000 where it
-/// sleeps), parts that do not see each other take more visits the more of them there are, and adding up the changes of u
-/// takes as long as one or two values for each feature.
-const LEAST_VALUES: usize = 1 << 14;
-const MOST_VALUES: usize = 1 << 18;
-const VALUES_PER_FEATURE: usize = 4;
-/// A step of a team is longer than one of a single trainer by this, for the threads that it wakes.
+/// A step of several trainers is longer than one of a single trainer by this, for the threads that it wakes.
 const BUDGET_TIMES: usize = 4;
 /// What lies so many times itself apart in a ring never meets.
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
-/// An active pass is worth its O(d) work when it visits at least one value for so many features.
-pub(in crate::training) const FEATURES_PER_VALUE: usize = 16;
-
 /// What follows a verifying pass.
 #[derive(Clone, Copy)]
 enum After {
@@ -55,21 +46,12 @@ enum After {
     Full,
 }
 
-/// Active passes since the last full one.
-#[derive(Clone, Copy, Default)]
-struct Done {
-    passes: usize,
-    /// A head's share of their visits.
-    visits: usize,
-}
-
 /// Who has active passes.
-#[derive(Clone, Copy)]
-enum Turns {
+enum Acting {
     /// All heads together.
     Together,
-    /// One after another; so much was done before.
-    OneByOne { before: Done },
+    /// They take turns.
+    InTurns(Turns),
     /// All heads have had theirs until the next full pass.
     Over,
 }
@@ -88,17 +70,17 @@ pub(in crate::training) struct Resident<T> {
     pass_rows: usize,
     pass: Pass,
     active: Done,
-    turns: Turns,
+    acting: Acting,
     passes: u32,
     /// What follows the verifying pass in progress.
     after: After,
-    /// With more than one trainer.
-    team: Option<Team<T>>,
-    pool: ThreadPool,
+    crew: Crew<T>,
+    /// How trainers share the pass under way.
+    sharing: Sharing,
+    /// Where heads are dealt out, how many blocks of the pass each part has visited.
+    cursors: Vec<usize>,
     /// Rows that have been read, in a pass in which nothing is trained.
     read: usize,
-    /// Whether the team is in the middle of a pass.
-    together: bool,
     log: Log,
 }
 
@@ -111,7 +93,6 @@ impl<T: Real> Resident<T> {
         trainers: usize,
         log: Log,
     ) -> Result<Self, TrainError> {
-        let team = team_of(trainers, &solver)?;
         let block = block_of(&facts);
         let blocks = facts.rows.div_ceil(block);
         let mut order = Vec::new();
@@ -132,13 +113,13 @@ impl<T: Real> Resident<T> {
             pass_rows: 0,
             pass: Pass::Full,
             active: Done::default(),
-            turns: Turns::Together,
+            acting: Acting::Together,
             passes: 0,
             after: After::Round,
-            team,
-            pool: ThreadPool::new(trainers - 1),
+            crew: Crew::new(trainers),
+            sharing: Sharing::Alone,
+            cursors: Vec::new(),
             read: 0,
-            together: false,
             log,
         };
         this.begin()?;
@@ -158,12 +139,12 @@ impl<T: Real> Resident<T> {
     pub(in crate::training) fn solver_words_and_pool(
         &mut self,
     ) -> (&mut Solver<T>, &[u32], &ThreadPool) {
-        (&mut self.solver, self.arena.words(), &self.pool)
+        (&mut self.solver, self.arena.words(), &self.crew.pool)
     }
 
     /// Threads that may go over rows at the same time.
     pub(in crate::training) fn threads(&self) -> usize {
-        self.pool.members()
+        self.crew.pool.members()
     }
 
     /// Somebody who leads the heads has gone over all rows.
@@ -193,52 +174,102 @@ impl<T: Real> Resident<T> {
         self.begin_full()
     }
 
-    /// Whether this pass is divided among a team.
-    fn divided(&self) -> bool {
+    /// Has trainers share the pass that begins as suits it.
+    fn share(&mut self) -> Result<(), TrainError> {
         let values = self.pass_rows * self.facts.mean_row_words.max(1);
-        let divisible = self.solver.divisible();
-        self.team
-            .as_ref()
-            .filter(|_| divisible)
-            .is_some_and(|team| {
-                let members = team.members.len();
-                let least = MOST_VALUES.min(LEAST_VALUES * members * members);
-                values >= members * least.max(VALUES_PER_FEATURE * self.facts.features)
-            })
+        self.sharing = self.crew.shares_pass(&self.solver, &self.facts, values);
+        match self.sharing {
+            Sharing::Alone => {}
+            Sharing::Heads => {
+                let parts = self.solver.dealt(self.threads()).unwrap_or(1);
+                self.cursors.clear();
+                self.cursors.room(parts)?.resize(parts, 0);
+            }
+            Sharing::Rows => {
+                self.crew.gather(&self.solver)?;
+                if let Some(team) = &mut self.crew.team {
+                    team.begin(&mut self.solver, self.order.len(), self.pass)?;
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// A step of a team: every member has the budget `BUDGET_TIMES` over.
-    fn step_together(&mut self, budget: usize) -> Result<(), TrainError> {
-        let Some(team) = &mut self.team else {
-            return Ok(());
-        };
-        if !self.together {
-            team.begin(&mut self.solver, self.order.len(), self.pass)?;
-            self.together = true;
+    /// A step of a pass; gives back the values that a trainer visited.
+    fn visit(&mut self, budget: usize) -> Result<usize, TrainError> {
+        if self.cursor == 0 && self.sharing == Sharing::Alone {
+            self.share()?;
         }
         let blocks = Blocks {
             page: visited(&self.arena, &self.facts),
             numbers: &self.order,
             width: self.block,
         };
-        let (members, shared) = team.divide(&mut self.solver, blocks, self.pass)?;
-        let (level, budget) = (self.level, budget.saturating_mul(BUDGET_TIMES));
-        self.pool.side_by_side(members, |member| {
-            level.run(Together {
-                member,
-                shared: &shared,
-                budget,
-            })
-        });
-        self.cursor = self.order.len() - team.left();
-        if team.left() == 0 {
-            team.end(&mut self.solver, self.pass);
-            self.together = false;
+        let (level, pass, pool) = (self.level, self.pass, &self.crew.pool);
+        let longer = budget.saturating_mul(BUDGET_TIMES);
+        match (self.sharing, &mut self.crew.team) {
+            (Sharing::Heads, _) => {
+                let mut parts = self.solver.parts(pool.members())?;
+                let mut members = gathered(parts.iter_mut().zip(&mut self.cursors))?;
+                pool.side_by_side(&mut members, |(part, cursor)| {
+                    **cursor += visit_from(part, level, (blocks, **cursor), (pass, longer)).0;
+                });
+                self.cursor = self.cursors.iter().copied().min().unwrap_or(0);
+                Ok(budget)
+            }
+            (Sharing::Rows, Some(team)) => {
+                let (members, shared) = team.divide(&mut self.solver)?;
+                pool.side_by_side(members, |member| {
+                    level.run(Together {
+                        member,
+                        shared: &shared,
+                        blocks,
+                        pass,
+                        budget: longer,
+                    })
+                });
+                self.cursor = self.order.len() - team.left();
+                if team.left() == 0 {
+                    team.end(&mut self.solver, pass);
+                }
+                Ok(budget)
+            }
+            _ => {
+                let mut whole = self.solver.whole();
+                let at = (blocks, self.cursor);
+                let (done, values) = visit_from(&mut whole, level, at, (pass, budget));
+                self.cursor += done;
+                Ok(values.max(1))
+            }
         }
-        Ok(())
+    }
+
+    /// A step of heads that take turns; gives back the values that a trainer visited.
+    fn take_turns(&mut self, budget: usize) -> Result<usize, TrainError> {
+        let Acting::InTurns(turns) = &mut self.acting else {
+            return Ok(0);
+        };
+        let at_hand = AtHand {
+            page: visited(&self.arena, &self.facts),
+            facts: &self.facts,
+            width: self.block,
+            level: self.level,
+        };
+        let crew = (&self.crew.pool, budget);
+        let (ended, values) = turns.go_on(&mut self.solver, &at_hand, crew)?;
+        let over = turns.are_over();
+        for _ in 0..ended {
+            self.note(Event::Active);
+        }
+        if over {
+            self.acting = Acting::Over;
+            self.begin_active()?;
+        }
+        Ok(values)
     }
 
     fn end_pass(&mut self) -> Result<(), TrainError> {
+        self.sharing = Sharing::Alone;
         match self.pass {
             Pass::Full => {
                 let arrived = self.solver.end_full()?;
@@ -274,15 +305,12 @@ impl<T: Real> Resident<T> {
             }
             Pass::Active => {
                 self.note(Event::Active);
-                match (self.solver.seems_to_arrive(), self.solver.in_turns()) {
-                    (true, true) => self.next_turn()?,
-                    (true, false) => {
-                        let heads = self.solver.running_heads();
-                        self.after = After::Active { heads };
-                        return self.begin_verify();
-                    }
-                    (false, _) => self.end_active()?,
+                if self.solver.seems_to_arrive() {
+                    let heads = self.solver.running_heads();
+                    self.after = After::Active { heads };
+                    return self.begin_verify();
                 }
+                self.end_active()?;
             }
         }
         self.begin_active()
@@ -297,7 +325,7 @@ impl<T: Real> Resident<T> {
 
     /// No active pass has been made since the last full one.
     fn begin_round(&mut self) {
-        (self.active, self.turns) = (Done::default(), Turns::Together);
+        (self.active, self.acting) = (Done::default(), Acting::Together);
     }
 
     /// Notes in the log what has just ended.
@@ -350,73 +378,46 @@ impl<T: Real> Resident<T> {
 
     /// Orders the blocks that have a row in the active set.
     fn order_active_set(&mut self) {
-        let width = self.block;
-        self.order.clear();
-        let mut rows = 0;
-        for n in 0..self.facts.rows.div_ceil(64) {
-            let mut active = self.solver.active(n);
-            rows += active.count_ones() as usize;
-            while active != 0 {
-                let block = active.trailing_zeros() as usize / width;
-                self.order.push((64 * n / width + block) as u32);
-                active &= !(((1 << width) - 1) << (block * width));
-            }
-        }
+        let (solver, rows) = (&self.solver, (self.facts.rows, self.block));
+        self.pass_rows = order_active(&mut self.order, rows, |n| solver.active(n));
         self.cursor = 0;
-        self.pass_rows = rows;
     }
 
     /// Begins an active pass, or a full or verifying one when enough of them are done.
     fn begin_active(&mut self) -> Result<(), TrainError> {
-        while !self.order_active()? {
-            if self.solver.in_turns() {
-                self.next_turn()?;
-                continue;
-            }
+        self.pass = Pass::Active;
+        if !self.order_active()? {
             if self.solver.wants_proof() {
                 self.after = After::Full;
                 return self.begin_verify();
             }
             return self.begin_full();
         }
+        if let Acting::InTurns(_) = self.acting {
+            return Ok(());
+        }
         self.random.shuffle(&mut self.order);
         self.solver.begin_active();
-        self.pass = Pass::Active;
         Ok(())
     }
 
-    /// Orders the rows of an active pass; false when one is no longer due.
+    /// Orders the rows of an active pass, or has heads take turns; false when one is no longer due.
     fn order_active(&mut self) -> Result<bool, TrainError> {
         let patience = self.solver.patience();
-        if matches!(self.turns, Turns::Over)
-            || self.active.passes >= ACTIVE_PASSES * patience
-            || self.active.visits >= ACTIVE_VISITS * patience * self.facts.rows
-        {
+        if matches!(self.acting, Acting::Over) || self.active.is_enough(patience, &self.facts) {
             return Ok(false);
         }
         self.order_active_set();
-        let values = self.pass_rows * self.facts.mean_row_words.max(1);
-        if self.pass_rows == 0 || values * FEATURES_PER_VALUE < self.facts.features {
+        if !pays(self.pass_rows, &self.facts) {
             return Ok(false);
         }
-        if !self.solver.in_turns() && self.solver.better_in_turns(self.pass_rows) {
-            self.turns = Turns::OneByOne {
-                before: self.active,
-            };
-            self.next_turn()?;
-            return self.order_active();
+        if self.solver.better_in_turns(self.pass_rows) {
+            let seed = self.random.below(usize::MAX) as u64;
+            let rows = (&self.facts, self.block);
+            let turns = Turns::new(&self.solver, rows, (self.active, seed), self.threads())?;
+            self.acting = Acting::InTurns(turns);
         }
         Ok(true)
-    }
-
-    /// Makes it the next head's turn; behind the last no active pass is due.
-    fn next_turn(&mut self) -> Result<(), TrainError> {
-        let comes = self.solver.next_turn()?;
-        match self.turns {
-            Turns::OneByOne { before } if comes => self.active = before,
-            _ => self.turns = Turns::Over,
-        }
-        Ok(())
     }
 }
 
@@ -427,38 +428,25 @@ impl<T: Real> Schedule<T> for Resident<T> {
             if self.solver.done() {
                 return Ok(Step::Done);
             }
+            if let Acting::InTurns(_) = self.acting {
+                left = left.saturating_sub(self.take_turns(left)?);
+                continue;
+            }
             if self.cursor == self.order.len() {
                 self.end_pass()?;
                 // which goes over the weights: many, maybe, and of few rows
                 left = left.saturating_sub(self.facts.features);
                 continue;
             }
-            if self.together || (self.cursor == 0 && self.divided()) {
-                self.step_together(left)?;
-                return Ok(Step::Progress);
-            }
-            let blocks = Blocks {
-                page: visited(&self.arena, &self.facts),
-                numbers: &self.order[self.cursor..],
-                width: self.block,
-            };
-            let visit = Visit {
-                solver: &mut self.solver,
-                blocks,
-                pass: self.pass,
-                budget: left,
-            };
-            let (blocks, values) = self.level.run(visit);
-            self.cursor += blocks;
-            left = left.saturating_sub(values.max(1));
+            left = left.saturating_sub(self.visit(left)?);
         }
         Ok(Step::Progress)
     }
 
     fn restart(&mut self, solver: Solver<T>) -> Result<(), TrainError> {
-        self.team = team_of(self.pool.members(), &solver)?;
+        self.crew.part();
         self.solver = solver;
-        self.together = false;
+        self.sharing = Sharing::Alone;
         self.begin_round();
         self.begin()
     }
@@ -520,14 +508,6 @@ fn visited<'a>(arena: &'a Arena, facts: &Facts) -> VisitedPage<'a> {
     VisitedPage::as_stored(Page::new(arena.words(), facts.dense))
 }
 
-/// The team of several trainers. Heads that are held together are trained by one.
-fn team_of<T: Real>(members: usize, solver: &Solver<T>) -> Result<Option<Team<T>>, TrainError> {
-    match solver.singles() {
-        Some(heads) if members > 1 => Ok(Some(Team::new(members, heads)?)),
-        _ => Ok(None),
-    }
-}
-
 fn block_of(facts: &Facts) -> usize {
     // a shuffled table of two even classes changes class at every other row; a sorted one never
     let sorted = facts.class_changes * BLOCK < facts.rows;
@@ -538,38 +518,12 @@ fn block_of(facts: &Facts) -> usize {
     }
 }
 
-/// Visits blocks until the budget is used up; gives back how many blocks and values that was.
-struct Visit<'a, T> {
-    solver: &'a mut Solver<T>,
-    blocks: Blocks<'a>,
-    pass: Pass,
-    budget: usize,
-}
-
-impl<T: Real> Work for Visit<'_, T> {
-    type Output = (usize, usize);
-
-    #[inline(always)]
-    fn run<K: Isa>(self) -> (usize, usize) {
-        match self.pass {
-            Pass::Full => self
-                .solver
-                .visit_blocks::<K, true>(self.blocks, self.budget),
-            Pass::Active => self
-                .solver
-                .visit_blocks::<K, false>(self.blocks, self.budget),
-            Pass::Verify { everything } => {
-                self.solver
-                    .check_blocks::<K>(self.blocks, everything, self.budget)
-            }
-        }
-    }
-}
-
 /// A member's part of a step.
 struct Together<'a, 'b, T> {
     member: &'a mut Member<T>,
     shared: &'a Shared<'b, T>,
+    blocks: Blocks<'a>,
+    pass: Pass,
     budget: usize,
 }
 
@@ -578,6 +532,7 @@ impl<T: Real> Work for Together<'_, '_, T> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        self.member.visit::<K>(self.shared, self.budget);
+        let walk = (self.blocks, self.pass);
+        self.member.visit::<K>(self.shared, walk, self.budget);
     }
 }

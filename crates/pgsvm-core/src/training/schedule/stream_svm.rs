@@ -10,6 +10,7 @@
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Real, Work};
+use crate::solver::driver::TakesRows;
 use crate::solver::Solver;
 use crate::training::schedule::streaming::Streaming;
 use crate::training::schedule::threshold::Threshold;
@@ -72,6 +73,7 @@ impl<T: Real> Work for Pick<'_, T> {
 
     #[inline(always)]
     fn run<K: Isa>(self) -> bool {
-        self.solver.visit_active::<K>(&self.row, self.margin)
+        let mut heads = self.solver.whole();
+        heads.visit_active::<K>(&self.row, self.margin)
     }
 }

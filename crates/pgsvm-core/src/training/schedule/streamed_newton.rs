@@ -22,30 +22,21 @@ use crate::training::schedule::led_together::{visit_together, Portion};
 use crate::training::schedule::pass::{train_by, Held, InPasses, Passes};
 use crate::training::schedule::streaming::{learn, Streaming};
 use crate::training::tallies::Tallies;
-use crate::training::threads::ThreadPool;
 
 /// Rows that arrive, whose heads may be led.
 pub(in crate::training) struct StreamedNewton<T> {
     streaming: Streaming<T>,
     /// None where no head is led, or none any more.
     group: Option<Group>,
-    /// Threads that sum up what rows have.
-    pool: ThreadPool,
-    trainers: usize,
     /// Whether the last pass has ended, and none has begun since.
     between: bool,
 }
 
 impl<T: Real> StreamedNewton<T> {
-    pub(in crate::training) fn new(
-        streaming: Streaming<T>,
-        trainers: usize,
-    ) -> Result<Self, TrainError> {
+    pub(in crate::training) fn new(streaming: Streaming<T>) -> Result<Self, TrainError> {
         let mut this = Self {
             streaming,
             group: None,
-            pool: ThreadPool::new(0),
-            trainers,
             between: false,
         };
         this.begin()?;
@@ -57,11 +48,8 @@ impl<T: Real> StreamedNewton<T> {
         self.between = false;
         self.group = match solver.leading() {
             Some(_) => {
-                if self.pool.members() < self.trainers {
-                    self.pool = ThreadPool::new(self.trainers - 1);
-                }
-                let mut group =
-                    Group::new(solver, &self.streaming.facts, (true, self.pool.members()));
+                let threads = self.streaming.crew.pool.members();
+                let mut group = Group::new(solver, &self.streaming.facts, (true, threads));
                 group.next(solver)?;
                 group.begin_whole();
                 Some(group)
@@ -107,17 +95,18 @@ impl<T: Real> StreamedNewton<T> {
             facts,
             level,
             learner,
+            crew,
             ..
         } = &mut self.streaming;
         let (Some(group), Some(batch)) = (&mut self.group, consumer.front()) else {
             return Ok(None);
         };
         let rows = VisitedBatch::as_stored(Batch::new(batch.words, facts.dense));
-        let together = self.pool.members() > 1 && group.divides(batch.words.len());
+        let together = crew.pool.members() > 1 && group.divides(batch.words.len());
         let solver = &mut passes.solver;
         let values = if together {
             passes.rows += rows.clone().count();
-            let crew = (&self.pool, *level);
+            let crew = (&crew.pool, *level);
             visit_together(solver, &mut group.led, Portion::Batch(rows), crew)?
         } else {
             level.run(Visit {

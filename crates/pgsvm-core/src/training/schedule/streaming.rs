@@ -12,6 +12,8 @@
 //! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
 //! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
+use std::iter::repeat_n;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::base::prefetch::prefetch;
@@ -23,17 +25,21 @@ use crate::rows::facts::Facts;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
-use crate::simd::{Isa, Level, Real, Work};
+use crate::simd::{Isa, Level, Real};
+use crate::solver::driver::TakesRows;
 use crate::solver::scans::ScanRows;
-use crate::solver::Solver;
+use crate::solver::{Pass, Solver};
 use crate::task::problem::{Picks, Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
+use crate::training::schedule::active::FEATURES_PER_VALUE;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::schedule::pass::{train_by, Fresh, Held, InPasses, Passes, StreamedPass};
-use crate::training::schedule::resident::FEATURES_PER_VALUE;
+use crate::training::schedule::pass::{
+    train_by, Fresh, Held, InPasses, Passes, StreamedPass, KEEP,
+};
+use crate::training::schedule::sharing::{Crew, Portion, Share, Sharing};
 use crate::training::schedule::threshold::Threshold;
-use crate::training::schedule::working_set::{WorkingSet, GROUP};
+use crate::training::schedule::working_set::{Pages, WorkingSet, GROUP};
 use crate::training::tallies::Tallies;
 
 /// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
@@ -55,8 +61,14 @@ const COVERING_MARGIN: f64 = 0.01;
 /// How long no row must have come before kept rows are swept meanwhile: less than a role that is blocked stays awake
 /// ([`crate::base::step::Awake`]).
 const IDLE: Duration = Duration::from_micros(50);
+/// Words that are visited at a time, times the heads, where heads are several or rows are divided; of fresh rows as many as the
+/// ring allows and of kept ones as many as there are. Then trainers have some tenths of a millisecond to do, against which
+/// calling each other is little; with one trainer several heads do likewise, so that it makes no difference how many there are.
+const PORTION_WORDS: usize = 1 << 20;
 /// Groups swept before the ring is looked at again.
 const SWEEP_GROUPS: usize = 8;
+/// The same at least where several trainers wait for rows.
+const WAITING: f64 = 64.0;
 /// Sweeps pass over shrunk rows until the working set is fuller than this: only then the rows to drop must be found. Where it
 /// holds most rows that is done again once it has grown by so much since.
 const ROOMY: f64 = 0.8;
@@ -108,8 +120,9 @@ pub(in crate::training) struct Streaming<T> {
     ending: bool,
     /// Since when no row has come, as far as it was looked.
     waiting: Option<Instant>,
-    /// Flags of the rows of a batch or group to keep.
-    keep: Vec<bool>,
+    pub(in crate::training) crew: Crew<T>,
+    /// What is found of the rows of a batch, or of some groups.
+    found: Vec<u8>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
 }
@@ -173,7 +186,11 @@ impl<T: Real> Streaming<T> {
             settled: false,
             ending: false,
             waiting: None,
-            keep: Vec::new(),
+            crew: Crew::new(match problem.policy() {
+                Policy::Paper => 1,
+                _ => problem.trainers(),
+            }),
+            found: Vec::new(),
             learner: None,
         })
     }
@@ -185,7 +202,26 @@ impl<T: Real> Streaming<T> {
     }
 
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current == StreamedPass::Full && visits >= GROUP as f64 && !self.settled
+        self.passes.current == StreamedPass::Full && visits >= self.least_visits() && !self.settled
+    }
+
+    /// Words of a portion that is no larger than `most`, where rows are to come in portions.
+    fn portion(&self, most: usize) -> Option<usize> {
+        let solver = &self.passes.solver;
+        let heads = solver.running_heads().max(1);
+        let words = most.min(PORTION_WORDS / heads);
+        let comes = match self.policy {
+            Policy::Paper => false,
+            _ => heads > 1 || self.crew.shares(solver, &self.facts, words) == Sharing::Rows,
+        };
+        comes.then_some(words)
+    }
+
+    /// Cached visits that are made at a time at least.
+    fn least_visits(&self) -> f64 {
+        let row = self.facts.mean_row_words.max(1);
+        let words = self.portion(self.set.len() * row);
+        words.map_or(GROUP, |words| GROUP.max(words / row)) as f64
     }
 
     /// Whether no row has come for long enough that the working set is swept meanwhile. A reader that is only a little slower
@@ -209,43 +245,56 @@ impl<T: Real> Streaming<T> {
         margin.copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Visits the oldest batch of fresh rows; None when there is none.
-    fn take_batch(&mut self) -> Result<Option<usize>, TrainError> {
-        let margin = self.margin();
-        let Some(batch) = self.consumer.front() else {
+    /// Words of fresh rows that are visited at a time; 1 for a batch.
+    fn fresh_words(&self) -> usize {
+        let most = self.consumer.most_of_a_portion();
+        // a batch is no longer than that, unless a row is
+        match self.portion(most) {
+            Some(words) if self.facts.max_row_words <= most => words,
+            _ => 1,
+        }
+    }
+
+    /// Visits the oldest batches of fresh rows; None when there are none, or too few.
+    fn take_batches(&mut self) -> Result<Option<usize>, TrainError> {
+        let (margin, words) = (self.margin(), self.fresh_words());
+        let Some(batches) = self.consumer.portion_of(words)? else {
             return Ok(None);
         };
-        self.ending = batch.ends == Ends::Pass;
-        let values = batch.words.len();
-        let dense = self.facts.dense;
-        self.keep.clear();
+        self.ending = batches.last().is_some_and(|it| it.ends == Ends::Pass);
+        let values = batches.iter().map(|batch| batch.words.len()).sum();
+        let (dense, pass) = (self.facts.dense, self.passes.current);
         let fresh = Fresh {
-            solver: &mut self.passes.solver,
-            rows: VisitedBatch::as_stored(Batch::new(batch.words, dense)),
+            batches: &batches,
+            dense,
             margin,
-            pass: self.passes.current,
+            pass,
             visits: self.policy != Policy::Paper,
-            keep: &mut self.keep,
         };
-        self.level.run(fresh);
-        if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
-            learn(learner, &self.facts, batch.words);
-        }
-        self.passes.keep(batch.words, dense);
-        self.passes.rows += self.keep.len();
-        if self.passes.current == StreamedPass::Full {
-            for (&keep, row) in self.keep.iter().zip(Batch::new(batch.words, dense)) {
-                if keep {
-                    self.relevant += 1;
-                    self.set.insert(&row, &mut self.random);
-                    (self.settled, self.refreshed) = (false, true);
-                    self.most_open = 0.0;
-                }
+        let to = (&mut self.passes.solver, &self.facts, self.level);
+        let asked = (values, pass.of_solver());
+        self.crew.show(to, &fresh, asked, &mut self.found)?;
+        self.passes.rows += self.found.len();
+        let mut found = self.found.iter();
+        for batch in &batches {
+            if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
+                learn(learner, &self.facts, batch.words);
+            }
+            self.passes.keep(batch.words, dense);
+            let rows = Batch::new(batch.words, dense).zip(&mut found);
+            for (row, _) in rows.filter(|(_, found)| pass == StreamedPass::Full && **found == KEEP)
+            {
+                self.relevant += 1;
+                self.set.insert(&row, &mut self.random);
+                (self.settled, self.refreshed) = (false, true);
+                self.most_open = 0.0;
             }
         }
-        self.consumer.release();
-        if self.passes.current == StreamedPass::Full {
-            self.owe(self.keep.len());
+        for _ in 0..batches.len() {
+            self.consumer.release();
+        }
+        if pass == StreamedPass::Full {
+            self.owe(self.found.len());
         }
         Ok(Some(values))
     }
@@ -278,6 +327,7 @@ impl<T: Real> Streaming<T> {
         if self.passes.current == StreamedPass::Full {
             self.last_relevant = Some(std::mem::take(&mut self.relevant));
         }
+        self.crew.end_checks(&mut self.passes.solver);
         let held = self.held();
         self.passes.end(held)
     }
@@ -294,13 +344,17 @@ impl<T: Real> Streaming<T> {
                 return Ok(0);
             }
         }
-        let mut values = 0;
-        let end = (self.cursor + SWEEP_GROUPS).min(self.sweep.len());
-        for at in self.cursor..end {
-            let (page, first) = self.sweep[at];
-            let next = self.sweep.get(at + 1).copied();
-            values += self.sweep_group(page as usize, first as usize, next);
-        }
+        let end = (self.cursor + self.sweep_groups()).min(self.sweep.len());
+        let sweep = Sweep {
+            pages: self.set.pages(),
+            groups: &self.sweep[self.cursor..end],
+            margins: self.grades.then_some(&self.margins),
+        };
+        let values = sweep.groups.len() * GROUP * self.facts.mean_row_words;
+        let to = (&mut self.passes.solver, &self.facts, self.level);
+        self.crew
+            .show(to, &sweep, (values, Pass::Active), &mut self.found)?;
+        let values = self.count_visits(self.cursor..end);
         self.cursor = end;
         if self.cursor == self.sweep.len() {
             self.end_sweep()?;
@@ -308,35 +362,46 @@ impl<T: Real> Streaming<T> {
         Ok(values)
     }
 
-    fn sweep_group(&mut self, page: usize, first: usize, next: Option<(u32, u32)>) -> usize {
-        if let Some((page, slot)) = next {
-            let page = self.set.read(page as usize);
-            if (slot as usize) < page.slots() {
-                prefetch(page.peek(slot as usize), 8);
+    /// Groups swept at a time: so many that it makes no difference, since the rest would come next in any case, or as many as
+    /// trainers divide.
+    fn sweep_groups(&self) -> usize {
+        let group = GROUP as f64;
+        let waits = self.owed < group && self.crew.pool.members() > 1;
+        let least = if waits { WAITING * group } else { group };
+        let visits = self.least_visits().max(self.owed).max(least);
+        let sure = (visits - group).max(0.0) / (group * SWEEP_GROUPS as f64);
+        SWEEP_GROUPS * (1 + sure as usize)
+    }
+
+    /// Takes into account what was found of the rows of some groups; gives back the values visited.
+    fn count_visits(&mut self, groups: Range<usize>) -> usize {
+        let mut all = 0;
+        for (at, number) in groups.zip(0..) {
+            let (page, first) = self.sweep[at];
+            let (page, first) = (page as usize, first as usize);
+            let (mut visits, mut passed_over) = (0u32, 0u32);
+            for slot in first..self.set.read(page).slots().min(first + GROUP) {
+                let found = usize::from(self.found[GROUP * number + slot - first]);
+                let row = self.set.read(page).row(slot);
+                let Some(values) = row.filter(|_| found <= GRADES).map(|row| row.values()) else {
+                    passed_over += 1;
+                    continue;
+                };
+                visits += 1;
+                self.swept += values;
+                all += values;
+                if self.grades {
+                    self.words[found] += values;
+                    if found > self.cut {
+                        self.set.evict(page, slot);
+                    }
+                }
             }
+            self.pay(f64::from(visits) + f64::from(passed_over) * self.passing);
+            // a row passed over has been looked at
+            all += passed_over as usize;
         }
-        self.keep.clear();
-        let group = Group {
-            solver: &mut self.passes.solver,
-            page: VisitedPage::as_stored(self.set.read(page)),
-            first,
-            grades: self.grades,
-            margins: &self.margins,
-            cut: self.cut,
-            words: &mut self.words,
-            keep: &mut self.keep,
-        };
-        let (values, passed_over) = self.level.run(group);
-        self.swept += values;
-        let visits = self.keep.len() - passed_over;
-        self.pay(visits as f64 + passed_over as f64 * self.passing);
-        for offset in 0..self.keep.len() {
-            if !self.keep[offset] {
-                self.set.evict(page, first + offset);
-            }
-        }
-        // a row passed over has been looked at
-        values + passed_over
+        all
     }
 
     /// Takes cached visits off what is owed, or else off what is allowed besides.
@@ -437,7 +502,7 @@ impl<T: Real> Streaming<T> {
         if self.may_sweep(self.owed) {
             return self.sweep_some().map(Some);
         }
-        if let Some(values) = self.take_batch()? {
+        if let Some(values) = self.take_batches()? {
             *took = true;
             self.waiting = None;
             return Ok(Some(values));
@@ -480,6 +545,7 @@ impl<T: Real> InPasses for Streaming<T> {
     }
 
     fn begin_anew(&mut self) -> Result<(), TrainError> {
+        self.crew.part();
         self.threshold = Threshold::new();
         self.cut = GRADES;
         (self.graded, self.drops) = (0.0, false);
@@ -510,52 +576,60 @@ impl<T: Real> InPasses for Streaming<T> {
     }
 }
 
-/// A group of slots of the working set.
-struct Group<'a, T> {
-    solver: &'a mut Solver<T>,
-    page: VisitedPage<'a>,
-    first: usize,
-    /// Whether rows are graded, and those beyond the cut dropped; else rows that are shrunk are passed over.
-    grades: bool,
-    margins: &'a [f64; GRADES],
-    cut: usize,
-    words: &'a mut Words,
-    keep: &'a mut Vec<bool>,
+/// What is found of a row that is not visited, or of a slot without one.
+const PASSED_OVER: u8 = u8::MAX;
+
+/// Groups of slots of the working set.
+struct Sweep<'a> {
+    pages: Pages<'a>,
+    groups: &'a [(u32, u32)],
+    /// Where rows are graded, by what; else rows that are shrunk are passed over.
+    margins: Option<&'a [f64; GRADES]>,
 }
 
-impl<T: Real> Work for Group<'_, T> {
-    /// The values visited, and the rows passed over.
-    type Output = (usize, usize);
+impl Sweep<'_> {
+    /// The page of a group, and its slots.
+    #[inline(always)]
+    fn group(&self, number: usize) -> (VisitedPage<'_>, Range<usize>) {
+        let (page, first) = self.groups[number];
+        let page = VisitedPage::as_stored(self.pages.read(page as usize));
+        let first = first as usize;
+        (page, first..page.slots().min(first + GROUP))
+    }
+}
+
+impl Portion for Sweep<'_> {
+    /// Those of a group are whole, with slots behind the last one of a page.
+    fn rows(&self) -> usize {
+        GROUP * self.groups.len()
+    }
 
     #[inline(always)]
-    fn run<K: Isa>(self) -> (usize, usize) {
-        let (mut values, mut passed_over) = (0, 0);
-        let end = (self.first + GROUP).min(self.page.slots());
-        let scattered = self.solver.scattered();
-        for slot in self.first..end {
-            if scattered && slot + 1 < end {
-                self.solver.ask::<false>(&self.page.row(slot + 1));
+    fn show<K: Isa>(&self, to: &mut impl TakesRows, share: Share, found: &mut Vec<u8>) {
+        let scattered = to.scattered();
+        for number in (0..self.groups.len()).filter(|group| share.has(*group)) {
+            if share.behind(number) < self.groups.len() {
+                let (page, slots) = self.group(share.behind(number));
+                if !slots.is_empty() {
+                    prefetch(page.stored.peek(slots.start), 8);
+                }
             }
-            let keep = match self.page.live(slot) {
-                Some(row) if self.grades => {
-                    values += row.values();
-                    let grade = self.solver.visit_graded::<K>(&row, self.margins);
-                    self.words[grade] += row.values();
-                    grade <= self.cut
+            let (page, slots) = self.group(number);
+            let missing = GROUP - slots.len();
+            for slot in slots.clone() {
+                if scattered && slot + 1 < slots.end {
+                    to.ask::<false>(&page.row(slot + 1));
                 }
-                Some(row) if !self.solver.shrunk(row.ordinal()) => {
-                    values += row.values();
-                    self.solver.visit_active::<K>(&row, 0.0);
-                    true
-                }
-                // of a dead slot there is nothing to drop
-                _ => {
-                    passed_over += 1;
-                    true
-                }
-            };
-            self.keep.push(keep);
+                found.push(match (page.live(slot), self.margins) {
+                    (Some(row), Some(margins)) => to.visit_graded::<K>(&row, margins) as u8,
+                    (Some(row), None) if !to.shrunk(row.ordinal()) => {
+                        to.visit_active::<K>(&row, 0.0);
+                        0
+                    }
+                    _ => PASSED_OVER,
+                });
+            }
+            found.extend(repeat_n(PASSED_OVER, missing));
         }
-        (values, passed_over)
     }
 }

@@ -39,6 +39,22 @@ pub(in crate::training) struct WorkingSet {
     pub(in crate::training) evicted: u64,
 }
 
+/// The pages, to be read by any number of threads.
+#[derive(Clone, Copy)]
+pub(in crate::training) struct Pages<'a> {
+    words: &'a [u32],
+    page_words: usize,
+    dense: usize,
+}
+
+impl<'a> Pages<'a> {
+    #[inline(always)]
+    pub(in crate::training) fn read(self, page: usize) -> Page<'a> {
+        let from = page * self.page_words;
+        Page::new(&self.words[from..from + self.page_words], self.dense)
+    }
+}
+
 impl WorkingSet {
     pub(in crate::training) fn new(
         mut region: WorkingSetRegion,
@@ -83,10 +99,16 @@ impl WorkingSet {
         )
     }
 
-    pub(in crate::training) fn read(&mut self, page: usize) -> Page<'_> {
-        let from = page * self.page_words;
-        let dense = self.dense;
-        Page::new(&self.region.words()[from..from + self.page_words], dense)
+    pub(in crate::training) fn read(&self, page: usize) -> Page<'_> {
+        self.pages().read(page)
+    }
+
+    pub(in crate::training) fn pages(&self) -> Pages<'_> {
+        Pages {
+            words: self.region.shared(),
+            page_words: self.page_words,
+            dense: self.dense,
+        }
     }
 
     pub(in crate::training) fn len(&self) -> usize {
