@@ -145,6 +145,44 @@ CREATE OR REPLACE FUNCTION svm_prune(model text, keep int DEFAULT 10) RETURNS bi
 COMMENT ON FUNCTION svm_prune(text, int) IS
     'removes all versions but the newest ones and the current one, and returns how many';
 
+-- Nodes of Citus have tables for models of their own, as the extension is there too. The coordinator's cannot become reference tables:
+-- policies look into other tables, and there are triggers, neither of which Citus allows there.
+CREATE OR REPLACE FUNCTION svm_distribute_models(model text DEFAULT NULL) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    name text;
+    command text;
+    failed record;
+    copied bigint := 0;
+BEGIN
+    IF to_regprocedure('pg_catalog.run_command_on_workers(text, boolean)') IS NULL THEN
+        RAISE EXCEPTION 'svm_distribute_models() copies models to the nodes of Citus, which is not in this database' USING
+            ERRCODE = 'feature_not_supported',
+            HINT = 'To another database by hand: SELECT svm_export(''my_model'', ''pgsvm''), and there svm_import';
+    END IF;
+    FOR name IN SELECT coalesce($1, known.name) FROM (SELECT) AS one LEFT JOIN @extschema@.svm_models AS known ON $1 IS NULL LOOP
+        CONTINUE WHEN name IS NULL;
+        FOREACH command IN ARRAY ARRAY[
+            format('SELECT @extschema@.svm_import(%L, %L)', name, @extschema@.svm_export(name, 'pgsvm')),
+            format('SELECT @extschema@.svm_prune(%L, 1)', name)
+        ] LOOP
+            EXECUTE 'SELECT nodename, nodeport, result FROM pg_catalog.run_command_on_workers($1) WHERE NOT success LIMIT 1'
+                INTO failed USING command;
+            IF failed.result IS NOT NULL THEN
+                RAISE EXCEPTION 'model "%" could not be copied to node %:%', name, failed.nodename, failed.nodeport USING
+                    ERRCODE = 'external_routine_exception',
+                    DETAIL = failed.result,
+                    HINT = 'Other nodes may have it already; once this one answers: SELECT svm_distribute_models(' || quote_literal(name) || ')';
+            END IF;
+        END LOOP;
+        copied := copied + 1;
+    END LOOP;
+    RETURN copied;
+END;
+$$;
+COMMENT ON FUNCTION svm_distribute_models(text) IS
+    'copies the current version of a model, or of all, to the nodes of Citus, so that predictions are made where rows are; returns how many models';
+
 CREATE OR REPLACE FUNCTION svm_grant(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_grant_wrapper';
 COMMENT ON FUNCTION svm_grant(text, text) IS

@@ -10,7 +10,7 @@ use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
-use crate::training::outcome::Trained;
+use crate::training::outcome::{Away, Trained};
 use crate::training::validation;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Leader, Loss, MachineTimes, StopReason, StopRule};
@@ -460,6 +460,9 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
 }
 
 fn processes(trained: &Trained, trainers: usize) -> String {
+    if let Some(away) = &trained.processes.away {
+        return nodes(away);
+    }
     let mut text = match trained.processes.workers {
         0 => "no workers".to_owned(),
         1 => "1 worker".to_owned(),
@@ -475,6 +478,26 @@ fn processes(trained: &Trained, trainers: usize) -> String {
     // Newton's method sums up in one
     if trainers > 1 && report.resident && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
+    }
+    text
+}
+
+/// Where rows were summed up, and what went there and back.
+fn nodes(away: &Away) -> String {
+    let mut text = format!(
+        "{} on {}, {} sent",
+        counted(away.spread.shards.into(), "shard"),
+        counted(away.spread.nodes.into(), "node"),
+        readable_bytes(away.sent.bytes)
+    );
+    if away.sent.repeated > 0 {
+        text += &format!(
+            ", tried again {}",
+            counted(away.sent.repeated.into(), "time")
+        );
+    }
+    if away.anew {
+        text += ", begun anew as rows had changed";
     }
     text
 }

@@ -80,8 +80,8 @@ fn train_alone(
         .take()
         .map(|pieces| Helpers::new(job, pieces, |worker| workers.listen(worker)));
     let processes = Processes {
-        workers: 0,
         helpers: launched,
+        ..Processes::default()
     };
     let trained = turns.take(following, helpers, processes);
     workers.group.finish();
