@@ -436,6 +436,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     let processes = Processes {
         workers,
         helpers: launched - workers,
+        away: None,
     };
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {

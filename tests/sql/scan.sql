@@ -83,10 +83,10 @@ SELECT svm_train('seen', 'side', '{metres, tilt}', 'seen', solver => 'scan', tol
 SELECT count(DISTINCT round(primal::numeric, 3)) AS objectives, bool_and(gap <= 1e-6) AS certified FROM svm_models WHERE name IN ('seen', 'parts', 'joined');
 EXPLAIN (COSTS off) SELECT svm_internal.svm_scan('\x00', side, metres, tilt) FROM points;
 -- More columns than a call has room for go as rows, to an aggregate whose state travels as bytes; here by workers too.
-SELECT svm_train_query(format('SELECT side, %s FROM points', string_agg(format('drawn(id, %s) AS x%s', n, n), ', ')), 'side', model => 'many', solver => 'scan', loss => loss, tolerance => 1e-5, c => 0.01),
-       svm_train_query(format('SELECT side, ARRAY[%s] AS x FROM points', string_agg(format('drawn(id, %s)', n), ', ')), 'side', model => 'one', solver => 'scan', loss => loss, tolerance => 1e-5, c => 0.01)
+SELECT svm_train_query(format('SELECT side, %s FROM points WHERE id <= 2000', string_agg(format('drawn(id, %s) AS x%s', n, n), ', ')), 'side', model => 'many', solver => 'scan', loss => loss, c => 0.01),
+       svm_train_query(format('SELECT side, ARRAY[%s] AS x FROM points WHERE id <= 2000', string_agg(format('drawn(id, %s)', n), ', ')), 'side', model => 'one', solver => 'scan', loss => loss, c => 0.01)
 FROM generate_series(1, 120) AS n, unnest('{squared_hinge, hinge}'::text[]) AS loss GROUP BY loss;
-SELECT a.version, a.features, abs(a.primal / b.primal - 1) <= 1e-5 AS same FROM svm_versions AS a JOIN svm_versions AS b USING (version) WHERE (a.name, b.name) = ('many', 'one') ORDER BY version;
+SELECT a.version, a.features, abs(a.primal / b.primal - 1) <= 1e-3 AS same FROM svm_versions AS a JOIN svm_versions AS b USING (version) WHERE (a.name, b.name) = ('many', 'one') ORDER BY version;
 EXPLAIN (COSTS off) SELECT svm_internal.svm_scan_rows('\x00', ROW(side, metres, tilt)) FROM points;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
