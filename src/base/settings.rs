@@ -106,8 +106,8 @@ fn register_processes() {
 fn register_servers() {
     define_number(
         c"pgsvm.retry_seconds",
-        c"How long a training by scans tries again where another server fails.",
-        c"0 makes it an error at once.",
+        c"How long a training by scans tries again where a server of postgres_fdw fails.",
+        c"0 makes it an error at once. Citus leaves a transaction no other try.",
         &RETRY_SECONDS,
         0..=i32::MAX / 1000,
         GucFlags::UNIT_S,

@@ -31,6 +31,7 @@ const MOST_COLUMNS: usize = 98;
 pub struct Scan {
     text: CString,
     form: Form,
+    is_citus: bool,
     sent: Cell<Sent>,
 }
 
@@ -81,15 +82,17 @@ impl Scan {
         Ok(Self {
             text: CString::new(text).map_err(|_| OutOfMemory { bytes: 0 })?,
             form,
+            is_citus: planned.spread.is_citus,
             sent: Cell::default(),
         })
     }
 
     /// Runs it to its end with the active snapshot; None where there was no row. Where a server is out of reach it is run again, for
-    /// as long as the settings say.
+    /// as long as the settings say. Not with Citus, which keeps broken connections, and those that were at work beside them, until
+    /// the transaction ends.
     pub fn run(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
         let patience = settings::retry_time();
-        if patience.is_zero() {
+        if patience.is_zero() || self.is_citus {
             return self.run_once(told);
         }
         let until = Instant::now() + patience;

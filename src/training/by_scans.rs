@@ -212,7 +212,7 @@ impl Rows<'_> {
                 _ => 0,
             },
             helpers: 0,
-            away: (spread.shards > 0).then_some(away),
+            away: on_servers(self.job, self.planned).then_some(away),
         }
     }
 
