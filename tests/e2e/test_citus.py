@@ -137,6 +137,78 @@ def test_categories_and_many_columns(connection):
     assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
 
 
+def test_types_weights_and_classes(connection):
+    """Whatever a column is, nodes make the same of it."""
+    connection.execute("""
+        CREATE TYPE mood AS ENUM ('calm', 'cross', 'glad');
+        CREATE DOMAIN share AS float8 CHECK (VALUE BETWEEN 0 AND 1);
+        CREATE TABLE kinds_here AS
+        SELECT id, (ARRAY['calm', 'cross', 'glad'])[1 + (a * 1.5 + b * 1.4)::int]::mood AS feeling, a::share AS a, b::numeric(8, 6) AS b,
+            ARRAY[a, b]::real[] AS x, jsonb_build_object('a', a, 'of', CASE WHEN id % 2 = 0 THEN 'one' ELSE 'two' END) AS doc,
+            timestamptz '2026-01-01 00:00 UTC' + id * interval '1 hour' AS at, NULLIF(a, 0.5) AS holes, 1 + id % 3 AS counts
+        FROM here WHERE id <= 6000;
+        CREATE TABLE kinds (LIKE kinds_here);
+        SELECT create_distributed_table('kinds', 'id');
+        INSERT INTO kinds SELECT * FROM kinds_here""")
+    cases = [
+        ("{a, b}", ""),
+        ("{x}", ", weight => 'counts', class_weight => 'balanced'"),
+        ("{at, b}", ""),
+        ("{holes, b}", ", nulls => 'mean'"),
+        ("{doc}", ""),
+        ("{a, holes}", ", nulls => 'skip', loss => 'hinge'"),
+    ]
+    for features, more in cases:
+        for table in ["kinds", "kinds_here"]:
+            connection.execute(
+                f"SELECT svm_train('{table}', 'feeling', '{features}', 't_{table}', solver => 'scan', tolerance => 1e-5{more})"
+            )
+        apart, together = model(connection, "t_kinds"), model(connection, "t_kinds_here")
+        assert apart["rows_used"] == together["rows_used"]
+        assert apart["classes"] == together["classes"] == 3
+        assert abs(apart["primal"] - together["primal"]) <= 2e-5 * together["primal"], (features, more)
+
+
+def test_another_role_trains(connection):
+    connection.execute("DROP ROLE IF EXISTS trainer; CREATE ROLE trainer LOGIN")
+    connection.execute("GRANT CREATE ON SCHEMA public TO trainer; SET ROLE trainer")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        train(connection, "spread", "theirs")
+    connection.execute("RESET ROLE; GRANT SELECT ON spread TO trainer; SET ROLE trainer")
+    found = train(connection, "spread", "theirs")
+    assert (found["solver"], found["rows_used"], found["owner"]) == ("scan", ROWS, "trainer")
+    assert one(connection, "SELECT svm_distribute_models()") == 1
+    assert one(connection, "SELECT count(svm_predict('theirs', s)) FROM spread AS s") == ROWS
+
+
+def test_what_is_wrong_with_rows_is_told_as_ever(connection):
+    with pytest.raises(psycopg.errors.Error, match='feature column "a" contains'):
+        connection.execute("SELECT svm_train_query('SELECT nullif(a, 0.5) AS a, b, y FROM spread', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.Error, match="only one value"):
+        connection.execute("SELECT svm_train_query('SELECT a, b, y FROM spread WHERE y', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.Error, match="no rows"):
+        connection.execute("SELECT svm_train_query('SELECT a, b, y FROM spread WHERE a > 5', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="may be others each time"):
+        connection.execute(
+            "SELECT svm_train_query('SELECT a + random() AS a, b, y FROM spread', 'y', model => 'no', solver => 'scan')"
+        )
+
+
+def test_a_view_and_partitions(connection):
+    connection.execute("CREATE VIEW seen AS SELECT a, b, y FROM spread WHERE id > 1000")
+    found = train(connection, "seen", "seen")
+    assert (found["solver"], found["rows_used"]) == ("scan", ROWS - 1000)
+    connection.execute("""
+        CREATE TABLE parts (id int, a float8, b float8, y bool) PARTITION BY RANGE (id);
+        CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9000);
+        CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (9000) TO (100000);
+        SELECT create_distributed_table('parts', 'id');
+        INSERT INTO parts SELECT * FROM here""")
+    for table, rows in [("parts", ROWS), ("parts_1", 8999)]:
+        found = train(connection, table, "parts")
+        assert (found["solver"], found["rows_used"]) == ("scan", rows)
+
+
 def test_rows_of_the_own_transaction_are_seen(cluster, connection):
     with connection.transaction():
         connection.execute("INSERT INTO spread SELECT -1, 0.5, 0.5, true FROM generate_series(1, 500)")
@@ -182,7 +254,9 @@ def test_a_node_that_is_down_is_an_error_at_once(cluster, connection):
 @pytest.mark.parametrize("how", ["node", "backend"])
 def test_a_node_that_ends_in_the_middle_is_an_error_at_once(cluster, connection, how):
     running = Running(connection, SLOW % "squared_hinge")
-    port, pid = wait_until(lambda: [it for it in cluster.running() if it[0] == cluster.workers[0].port], what="a scan")[0]
+    port, pid = wait_until(lambda: [it for it in cluster.running() if it[0] == cluster.workers[0].port], what="a scan")[
+        0
+    ]
     asked = time.monotonic()
     if how == "node":
         cluster.workers[0].stop()
@@ -190,7 +264,9 @@ def test_a_node_that_ends_in_the_middle_is_an_error_at_once(cluster, connection,
         with cluster.workers[0].connect() as other:
             other.execute("SELECT pg_terminate_backend(%s::int)", [pid])
     try:
-        assert isinstance(running.end(), psycopg.Error), "it went on"
+        error = running.end()
+        assert isinstance(error, psycopg.Error), "it went on"
+        assert str(port) in f"{error} {error.diag.context}"
         assert running.seconds_until_end(since=asked) < 1.0
     finally:
         if how == "node":
