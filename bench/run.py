@@ -31,6 +31,7 @@ CASES = [
     "psvm",
     "scan",
     "ocas",
+    "citus",
     "bandwidth",
     "profile",
     "heads",
@@ -66,6 +67,8 @@ def main():
         print(f"== {case.TITLE}", flush=True)
         before, started = machine.description(), time.time()
         found = case.measure(Run(mode))
+        if found is None:
+            continue
         after = os.getloadavg()[0]
         about = {**before, "case": digest(case), "mode": mode, "load_after": after, "seconds": time.time() - started}
         (FOUND / f"{name}.json").write_text(json.dumps({"about": about, "found": found}, indent=1))

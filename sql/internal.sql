@@ -58,3 +58,20 @@ CREATE OR REPLACE AGGREGATE svm_internal.svm_scan_join(part bytea) (
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_internal.svm_scan_join(bytea) IS 'part of svm_scan: joins what scans of several parts have found';
+
+-- The same over rows, with a state that is no internal one: Citus hands states about as values, and knows the types of arguments only
+-- where they are declared.
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_rows_add(bytea, bytea, record) RETURNS bytea
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_rows_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_scan_rows_combine(bytea, bytea) RETURNS bytea
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_scan_rows_combine_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_scan_rows_add IS 'part of svm_scan_rows';
+COMMENT ON FUNCTION svm_internal.svm_scan_rows_combine IS 'part of svm_scan_rows';
+CREATE OR REPLACE AGGREGATE svm_internal.svm_scan_rows(told bytea, part record) (
+    SFUNC = svm_internal.svm_scan_rows_add,
+    STYPE = bytea,
+    SSPACE = 100000,
+    COMBINEFUNC = svm_internal.svm_scan_rows_combine,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_internal.svm_scan_rows(bytea, record) IS 'part of svm_train with solver => ''scan'', where Citus has the rows';

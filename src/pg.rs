@@ -7,11 +7,13 @@ pub mod array;
 pub mod backtraces;
 pub mod base_column;
 pub mod call;
+pub mod citus;
 pub mod compat;
 pub mod composite;
 pub mod deform;
 pub mod document;
 pub mod executor;
+pub mod flat_state;
 pub mod insert;
 pub mod json;
 pub mod kept_rows;
@@ -35,6 +37,7 @@ pub mod select;
 pub mod signals;
 pub mod snapshot;
 pub mod statement;
+pub mod subtransaction;
 pub mod table_scans;
 pub mod tempfile;
 pub mod transactions;
@@ -48,6 +51,7 @@ pub mod whole_rows;
 pub mod word;
 pub mod written;
 
+use crate::base::errors::Code;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 
 /// Lets PostgreSQL act on cancel, termination and worker messages; raises the ERROR if so.
@@ -128,4 +132,19 @@ fn caught(error: &CaughtError) -> &ErrorReportWithLevel {
         CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report,
         CaughtError::RustPanic { ereport, .. } => ereport,
     }
+}
+
+/// Whether an error says that another server cannot be reached, or has ended what it was asked for, and that another try may
+/// succeed: not that the transaction has lost what it had there.
+pub fn is_unreachable(error: &CaughtError) -> bool {
+    matches!(
+        caught(error).sql_error_code(),
+        Code::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION
+            | Code::ERRCODE_SQLSERVER_REJECTED_ESTABLISHMENT_OF_SQLCONNECTION
+            | Code::ERRCODE_CONNECTION_DOES_NOT_EXIST
+            | Code::ERRCODE_CONNECTION_FAILURE
+            | Code::ERRCODE_ADMIN_SHUTDOWN
+            | Code::ERRCODE_CRASH_SHUTDOWN
+            | Code::ERRCODE_CANNOT_CONNECT_NOW
+    )
 }

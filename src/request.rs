@@ -10,7 +10,7 @@ mod holding_out;
 pub mod kernel;
 mod options;
 pub mod reads;
-mod scans;
+pub mod scans;
 mod solver;
 pub mod source;
 pub mod words;
@@ -111,6 +111,8 @@ pub struct Request {
     pub deploy: Deploy,
     /// As given, stored with the model.
     pub options: serde_json::Value,
+    /// Whether training by scans has all options that were given.
+    pub knows_scans: bool,
     /// The settings that somebody gave, which the next version takes over; None where that is not known.
     pub given: Option<JsonText>,
 }
@@ -170,6 +172,7 @@ impl Arguments {
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
+        let knows_scans = choices.are_for(solver::SCAN);
         let kernel = kernel::kernel(&self, &choices)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
@@ -243,6 +246,7 @@ impl Arguments {
             class_weight,
             deploy,
             options,
+            knows_scans,
             given: settings,
         };
         scans::check(&request)?;

@@ -6,5 +6,6 @@
 
 mod functions;
 pub mod order;
+pub mod rows_state;
 pub mod state;
 pub mod statement;

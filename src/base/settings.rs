@@ -3,6 +3,7 @@
 
 use core::ffi::CStr;
 use core::ops::RangeInclusive;
+use core::time::Duration;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 use pgsvm_core::{InteriorTerms, Problem};
@@ -14,6 +15,7 @@ static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MACHINES: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
+static RETRY_SECONDS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static KEEP_VERSIONS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static PREDICT_NULLS: GucSetting<PredictNulls> =
     GucSetting::<PredictNulls>::new(PredictNulls::Null);
@@ -33,6 +35,7 @@ const MOST_HELPERS: i32 = 16;
 pub fn register() {
     register_sizes();
     register_processes();
+    register_servers();
     register_versions();
 }
 
@@ -100,6 +103,17 @@ fn register_processes() {
     );
 }
 
+fn register_servers() {
+    define_number(
+        c"pgsvm.retry_seconds",
+        c"How long a training by scans tries again where a server of postgres_fdw fails.",
+        c"0 makes it an error at once. Citus leaves a transaction no other try.",
+        &RETRY_SECONDS,
+        0..=i32::MAX / 1000,
+        GucFlags::UNIT_S,
+    );
+}
+
 fn register_versions() {
     define_number(
         c"pgsvm.keep_versions",
@@ -131,6 +145,11 @@ fn define_number(
     let (least, most) = range.into_inner();
     let context = GucContext::Userset;
     GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
+}
+
+/// How long a scan is tried again where another server fails.
+pub fn retry_time() -> Duration {
+    Duration::from_secs(RETRY_SECONDS.get() as u64)
 }
 
 /// How many versions of a model a training leaves; None for all.

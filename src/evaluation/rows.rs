@@ -6,7 +6,7 @@ use crate::base::settings::{self, PredictNulls};
 use crate::base::text::{joined, written};
 use crate::features::{FeaturePart, Nulls};
 use crate::model::Model;
-use crate::pg::query::Column;
+use crate::pg::query::{self, Column};
 use crate::pg::types::{type_kind, TypeKind};
 use crate::predict::held::HELD;
 use crate::predict::row_name::NAMING;
@@ -23,6 +23,8 @@ pub struct Rows {
     pub from: String,
     /// What it is called, as SQL writes it.
     pub name: String,
+    /// The same as a row value.
+    pub value: String,
     /// The label of a row.
     pub label: String,
     pub label_type: pg_sys::Oid,
@@ -49,13 +51,25 @@ pub fn of(
     let label_sql = label_of(&row, label, label_column, held_in).ok_or_else(|| {
         missing(label, &from).hint("Name the column that holds the labels: label => 'column'.")
     })?;
+    let label_type = label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid);
+    if held_in.is_none() && query::spread_of(&format!("SELECT * FROM {from}")).is_citus {
+        // what Citus writes for a node keeps the names of a table's columns, and loses those of a query's
+        return Ok(Rows {
+            from,
+            label: label_sql,
+            value: format!("{row}::pg_catalog.record"),
+            name: row,
+            label_type,
+        });
+    }
     let mut list = columns_read(model, label, held_in, &columns, relation)?;
     list.extend(label_column.map(|_| quote(label)));
     Ok(Rows {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
         label: label_sql,
+        value: row.clone(),
         name: row,
-        label_type: label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid),
+        label_type,
     })
 }
 

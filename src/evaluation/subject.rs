@@ -28,6 +28,8 @@ pub struct Subject {
     from: String,
     /// What the queries call a row of it, as SQL writes it.
     row: String,
+    /// The same as a row value.
+    row_value: String,
 }
 
 /// What the model is asked about a row. A row, one of a subquery, is a `record`, as the argument of the functions is then: it
@@ -68,6 +70,7 @@ impl Subject {
             label_column,
             from: rows.from,
             row: rows.name,
+            row_value: rows.value,
             model,
         })
     }
@@ -83,11 +86,12 @@ impl Subject {
         };
         let row = &self.row;
         written(format_args!(
-            "(SELECT {} AS actual, {}.svm_row_{function}({}, {row}) AS {column}
+            "(SELECT {} AS actual, {}.svm_row_{function}({}, {}) AS {column}
               FROM {} AS {row} OFFSET '0'::pg_catalog.int8)",
             self.actual()?,
             self.schema,
             literal(&self.model.name),
+            self.row_value,
             self.from
         ))
     }

@@ -8,7 +8,7 @@ use super::load::{self, Plans, VersionKey, VersionRow};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
-use crate::pg::{select, statement};
+use crate::pg::{citus, select, statement};
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
 use pgsvm_core::OutOfMemory;
@@ -158,6 +158,14 @@ fn load_and_keep(plans: &Plans, name: &str, row: &VersionRow) -> Result<Rc<Model
 }
 
 fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
+    let mut failure = missing_here(plans, name, version);
+    if let Some(hint) = failure.hint.as_mut().filter(|_| citus::is_there()) {
+        *hint += " Nodes of Citus have those that svm_distribute_models() has copied there.";
+    }
+    failure
+}
+
+fn missing_here(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
     let schema = statement::quoted_schema(plans.schema).unwrap_or_default();
     let list = format!("SELECT name FROM {schema}.svm_models");
     let failure = |message| Failure::new(Code::ERRCODE_UNDEFINED_OBJECT, message);

@@ -149,7 +149,7 @@ unsafe fn kept<S>(context: pg_sys::MemoryContext, state: S) -> *mut S {
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
-unsafe fn context(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::MemoryContext {
+pub(super) unsafe fn context(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::MemoryContext {
     let mut context = core::ptr::null_mut();
     // SAFETY: as the caller promises.
     if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {

@@ -2,6 +2,7 @@
 //! processes may run it.
 
 use super::base_column::BaseColumn;
+use super::citus::{self, Spread};
 use super::long_errors::cut_off;
 use super::pages::{self, Table};
 use super::{list, whole_rows};
@@ -58,6 +59,8 @@ pub struct Planned {
     pub is_plain: bool,
     /// Whether it gives the same rows each time with the same snapshot, as far as its functions tell; and changes nothing.
     pub repeats: bool,
+    /// How far the rows of its tables are spread, where the extension Citus has some of them.
+    pub spread: Spread,
 }
 
 /// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own
@@ -100,20 +103,13 @@ fn plan_one(text: &str) -> Planned {
     // SAFETY: parse, analyze and plan as PostgreSQL does for a client's statement; all results
     // live in the current memory context. `query` is read before the planner scribbles on it.
     unsafe {
-        let one = "a SELECT is one statement, and stays one";
-        let raw = list::nth(pg_sys::pg_parse_query(source.as_ptr()), 0).expect(one);
-        let rewritten = pg_sys::pg_analyze_and_rewrite_fixedparams(
-            raw,
-            source.as_ptr(),
-            core::ptr::null(),
-            0,
-            core::ptr::null_mut(),
-        );
-        let query = list::nth::<pg_sys::Query>(rewritten, 0).expect(one);
+        let query = rewrite(&source);
         let columns = columns((*query).targetList);
         let is_stable = !pg_sys::contain_volatile_functions(query.cast());
         let changes = (*query).hasModifyingCTE || !(*query).rowMarks.is_null();
-        let hazard = match changes {
+        let spread = citus::spread(&relations_of(query));
+        let hazard = match changes || spread.is_citus {
+            // Citus reads its tables in the session that asks, outside parallel mode
             true => Runs::Alone,
             false => hazard(pg_sys::max_parallel_hazard(query)),
         };
@@ -135,6 +131,7 @@ fn plan_one(text: &str) -> Planned {
             is_plain: whole_rows::is_plain(plan),
             // those of queries inside it too
             repeats: is_stable && !changes && (*plan).rowMarks.is_null(),
+            spread,
         }
     }
 }
@@ -169,9 +166,24 @@ unsafe fn analyze(source: &CStr) -> *mut pg_sys::Query {
 /// runs nothing.
 pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
     let source = terminated(text).or_raise();
-    // SAFETY: the query is analyzed; a list of one query takes what PostgreSQL makes of it.
+    // SAFETY: the query is analyzed.
+    unsafe { relations_of(cut_off(|| analyze(&source))) }
+}
+
+/// How far the rows are spread that a SELECT reads, of tables behind views too. Looks names up and runs nothing.
+pub fn spread_of(text: &str) -> Spread {
+    let source = terminated(text).or_raise();
+    // SAFETY: as above.
+    citus::spread(&unsafe { relations_of(cut_off(|| rewrite(&source))) })
+}
+
+/// The relations in an analyzed query; each once, in the order of their oids.
+///
+/// # Safety
+/// It is one, with all that it holds.
+unsafe fn relations_of(query: *mut pg_sys::Query) -> Vec<pg_sys::Oid> {
+    // SAFETY: as the caller promises; a list of one query takes what PostgreSQL makes of it.
     unsafe {
-        let query = cut_off(|| analyze(&source));
         let (mut oids, mut others) = (core::ptr::null_mut(), core::ptr::null_mut());
         let mut row_security = false;
         pg_sys::extract_query_dependencies(query.cast(), &mut oids, &mut others, &mut row_security);
@@ -179,6 +191,26 @@ pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
         oids.sort_by_key(|oid| oid.to_u32());
         oids.dedup();
         oids
+    }
+}
+
+/// Parses, analyzes and rewrites the text of a SELECT, views becoming what they are made of.
+///
+/// # Safety
+/// Inside a transaction; the result is valid while the current memory context and the text are.
+unsafe fn rewrite(source: &CStr) -> *mut pg_sys::Query {
+    let one = "a SELECT is one statement, and stays one";
+    // SAFETY: as the caller promises.
+    unsafe {
+        let raw = list::nth(pg_sys::pg_parse_query(source.as_ptr()), 0).expect(one);
+        let rewritten = pg_sys::pg_analyze_and_rewrite_fixedparams(
+            raw,
+            source.as_ptr(),
+            core::ptr::null(),
+            0,
+            core::ptr::null_mut(),
+        );
+        list::nth::<pg_sys::Query>(rewritten, 0).expect(one)
     }
 }
 

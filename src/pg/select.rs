@@ -124,6 +124,12 @@ impl PreparedSelect {
         }
     }
 
+    /// The same, planned for the values with which it is run, in parallel where the planner finds that worth while.
+    pub fn for_values(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
+        let options = pg_sys::CURSOR_OPT_PARALLEL_OK | pg_sys::CURSOR_OPT_CUSTOM_PLAN;
+        Self::prepare(sql, types, options)
+    }
+
     /// The same, in parallel where the planner finds that worth while.
     pub fn parallel(sql: &CStr, types: &[pg_sys::Oid]) -> Self {
         let options = pg_sys::CURSOR_OPT_PARALLEL_OK | pg_sys::CURSOR_OPT_GENERIC_PLAN;

@@ -13,20 +13,25 @@ const TIMEOUT_MS: core::ffi::c_long = 100;
 
 /// Sleeps until an interrupt raises an ERROR; returns after ten seconds without one.
 fn for_interrupt() {
-    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     for _ in 0..10_000 / TIMEOUT_MS {
-        // SAFETY: the latch of this process.
-        unsafe {
-            pg_sys::WaitLatch(
-                pg_sys::MyLatch,
-                events as core::ffi::c_int,
-                TIMEOUT_MS,
-                pg_sys::PG_WAIT_EXTENSION,
-            );
-            pg_sys::ResetLatch(pg_sys::MyLatch);
-        }
-        super::check_for_interrupts();
+        a_moment();
     }
+}
+
+/// Sleeps for a tenth of a second at most; an interrupt raises an ERROR.
+pub fn a_moment() {
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    // SAFETY: the latch of this process.
+    unsafe {
+        pg_sys::WaitLatch(
+            pg_sys::MyLatch,
+            events as core::ffi::c_int,
+            TIMEOUT_MS,
+            pg_sys::PG_WAIT_EXTENSION,
+        );
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+    super::check_for_interrupts();
 }
 
 /// Another process has raised the error that the user is to see: it arrives as an interrupt. The message is for when none

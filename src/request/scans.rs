@@ -1,37 +1,71 @@
-//! What training by scans does not take: whatever asks for something to be kept of each row.
+//! What training by scans does not take: whatever asks for something to be kept of each row. And when scans are taken though
+//! nobody asked for them: where other servers have the rows, and each can sum up its own.
 
 use crate::base::errors::Failure;
+use crate::pg::{citus, query};
 use crate::request::words::invalid;
 use crate::request::Request;
-use pgsvm_core::Leader;
+use pgsvm_core::{Leader, Policy, Purpose};
 
 /// Refuses what a scan does not keep.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
     if request.terms.leader != Leader::Scans {
         return Ok(());
     }
-    let (plan, terms) = (&request.plan, &request.terms);
-    let refused = |what: &str| {
-        let solver = terms.solver();
-        Err(invalid(format!(
+    let solver = request.terms.solver();
+    match kept(request) {
+        None => Ok(()),
+        Some(what) => Err(invalid(format!(
             "solver '{solver}' keeps nothing of a row, and {what}"
         ))
-        .hint("solver => 'stream'"))
-    };
-    if request.key.is_some() {
-        return refused("a key wants its dual variable");
+        .hint("solver => 'stream'")),
     }
-    if terms.keep_duals {
-        return refused("\"duals\" wants its dual variable");
-    }
-    if request.warm_start.is_some() {
-        return refused("\"warm_start\" begins from dual variables");
-    }
-    if plan.holds_out() {
-        return refused("rows held out, to choose c or to fit probabilities, want their decisions");
-    }
-    if request.kernel.is_some() {
-        return refused("a kernel machine compares rows with each other");
+}
+
+/// What asks for something to be kept of each row.
+fn kept(request: &Request) -> Option<&'static str> {
+    let plan = &request.plan;
+    let kept = [
+        (request.key.is_some(), "a key wants its dual variable"),
+        (
+            request.terms.keep_duals,
+            "\"duals\" wants its dual variable",
+        ),
+        (
+            request.warm_start.is_some(),
+            "\"warm_start\" begins from dual variables",
+        ),
+        (
+            plan.holds_out(),
+            "rows held out, to choose c or to fit probabilities, want their decisions",
+        ),
+        (
+            request.kernel.is_some(),
+            "a kernel machine compares rows with each other",
+        ),
+    ];
+    let first = kept.into_iter().find(|(wanted, _)| *wanted);
+    first.map(|(_, what)| what)
+}
+
+/// Takes scans where solver 'auto' may choose, other nodes of Citus have the rows, and what is asked for can be had by scans.
+pub fn choose(request: &mut Request) -> Result<(), Failure> {
+    let terms = &request.terms;
+    let may_choose = terms.leader == Leader::Auto
+        && terms.policy == Policy::Cached
+        && request.plan.purpose == Purpose::Train
+        && request.knows_scans
+        && kept(request).is_none();
+    if may_choose && citus::is_there() && is_spread(request)? {
+        request.terms.leader = Leader::Scans;
     }
     Ok(())
+}
+
+/// Whether shards of distributed tables have the rows, and they are the same each time.
+fn is_spread(request: &Request) -> Result<bool, Failure> {
+    // says with its place what is wrong with a query
+    request.source.columns()?;
+    let select = request.source.select(&["*".to_owned()])?;
+    Ok(query::spread_of(&select).shards > 0)
 }

@@ -210,6 +210,11 @@ impl Choices {
         Ok(policy)
     }
 
+    /// Whether this solver has all options that were given.
+    pub(super) fn are_for(&self, solver: &str) -> bool {
+        self.policy.is_none() && self.policy_of(solver).is_ok() && self.stop_of(solver).is_ok()
+    }
+
     /// Whether Newton's method leads.
     fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
         match solver {

@@ -1,10 +1,12 @@
 //! The aggregate's functions, as sql/internal.sql declares them.
 
+use super::rows_state::RowsState;
 use super::state::{ScanState, Taking};
-use crate::base::errors::OrRaise;
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::aggregate::{self, argument};
-use crate::pg::c_function;
+use crate::pg::record::RowValue;
 use crate::pg::varlena::Varlena;
+use crate::pg::{c_function, flat_state};
 use pgrx::pg_sys;
 
 c_function!(svm_scan_add_wrapper, pg_finfo_svm_scan_add_wrapper, add);
@@ -25,6 +27,17 @@ c_function!(
 );
 
 c_function!(svm_scan_join_wrapper, pg_finfo_svm_scan_join_wrapper, join);
+
+c_function!(
+    svm_scan_rows_add_wrapper,
+    pg_finfo_svm_scan_rows_add_wrapper,
+    add_row
+);
+c_function!(
+    svm_scan_rows_combine_wrapper,
+    pg_finfo_svm_scan_rows_combine_wrapper,
+    flat_state::combine::<RowsState>
+);
 
 /// `svm_scan_join(internal, bytea)`: what a scan of other rows has found.
 ///
@@ -60,7 +73,29 @@ unsafe fn add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             let told = argument(fcinfo, 1).map(|datum| Varlena::open(datum));
             Taking::told(told.as_ref().map_or(&[], Varlena::payload), types)
         };
-        state.take(arguments, begin).or_raise();
+        let columns = arguments.iter().map(|it| (it.value, it.isnull));
+        state.take(columns, begin).or_raise();
         aggregate::returned(state)
+    }
+}
+
+/// `svm_scan_rows_add(bytea, bytea, record)`: the same of a row, behind what the scan is told.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with the arguments declared in SQL.
+unsafe fn add_row(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; columns are read as the types that the row says.
+    unsafe {
+        let (state, value) = flat_state::state::<RowsState>(fcinfo);
+        let Some(row) = argument(fcinfo, 2) else {
+            Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "a row of a scan is NULL",
+            )
+            .raise();
+        };
+        let told = || argument(fcinfo, 1).map(|datum| Varlena::open(datum));
+        state.take(&RowValue::open(row), told).or_raise();
+        value
     }
 }

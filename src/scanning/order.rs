@@ -20,10 +20,11 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// What a scan is to find out.
 #[derive(Serialize)]
 pub enum Task<'a> {
-    /// What all rows are like, and a sample of so many bytes.
+    /// What all rows are like, and a sample of so many bytes, to which each process adds so many at most.
     Survey {
         reads: ReaderJob,
         sample_bytes: usize,
+        part_bytes: usize,
     },
     /// The sums of a pass.
     Sum(Known<'a>),
@@ -45,6 +46,7 @@ pub(super) enum ToldTask {
     Survey {
         reads: ReaderJob,
         sample_bytes: usize,
+        part_bytes: usize,
     },
     Sum(Box<ToldSum>),
 }

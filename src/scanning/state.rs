@@ -43,7 +43,12 @@ pub(super) struct Taking {
 
 /// What takes the examples.
 enum Sink {
-    Survey { survey: Box<Survey>, failed: bool },
+    Survey {
+        survey: Box<Survey>,
+        failed: bool,
+        /// What the sample takes when it has been joined with others.
+        sample_bytes: usize,
+    },
     Sum(Box<Summing>),
 }
 
@@ -54,17 +59,18 @@ struct Summing {
 }
 
 impl ScanState {
-    /// Takes a row in, whose columns are these arguments. `begin`: what it is told and the columns' types, for the first one.
+    /// Takes a row in, of these columns, each a value and whether it is NULL. `begin`: what it is told and the columns' types, for
+    /// the first one.
     pub(super) fn take(
         &mut self,
-        arguments: &[pg_sys::NullableDatum],
+        columns: impl Iterator<Item = (pg_sys::Datum, bool)>,
         begin: impl FnOnce() -> Result<Taking, Failure>,
     ) -> Result<(), Failure> {
         if matches!(self.0, Stage::New) {
             self.0 = Stage::Taking(Box::new(begin()?));
         }
         match &mut self.0 {
-            Stage::Taking(taking) => taking.take(arguments),
+            Stage::Taking(taking) => taking.take(columns),
             Stage::New | Stage::Ended(_) => Err(damaged()),
         }
     }
@@ -77,7 +83,18 @@ impl ScanState {
         }
     }
 
-    fn end(&mut self) -> Result<Option<Found>, OutOfMemory> {
+    /// Whether no row has come yet.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.0, Stage::New)
+    }
+
+    /// Of rows that have become this.
+    pub(super) fn ended(found: Option<Found>) -> Self {
+        Self(found.map_or(Stage::New, Stage::Ended))
+    }
+
+    /// What has become of the rows.
+    pub(super) fn end(&mut self) -> Result<Option<Found>, OutOfMemory> {
         Ok(match take(&mut self.0) {
             Stage::New => None,
             Stage::Taking(taking) => Some(taking.end()?),
@@ -98,11 +115,13 @@ impl Taking {
             ToldTask::Survey {
                 reads,
                 sample_bytes,
+                part_bytes,
             } => (
                 RowDecoder::learning(&told.job, read)?,
                 Sink::Survey {
-                    survey: Box::new(Survey::new(&reads, sample_bytes)),
+                    survey: Box::new(Survey::new(&reads, part_bytes)),
                     failed: false,
+                    sample_bytes,
                 },
             ),
             ToldTask::Sum(sum) => {
@@ -124,10 +143,13 @@ impl Taking {
         })
     }
 
-    fn take(&mut self, arguments: &[pg_sys::NullableDatum]) -> Result<(), Failure> {
+    fn take(
+        &mut self,
+        columns: impl Iterator<Item = (pg_sys::Datum, bool)>,
+    ) -> Result<(), Failure> {
         let places = self.values.iter_mut().zip(&mut self.nulls);
-        for (argument, (value, null)) in arguments.iter().zip(places) {
-            (*value, *null) = (argument.value, argument.isnull);
+        for (column, (value, null)) in columns.zip(places) {
+            (*value, *null) = column;
         }
         let row = Row {
             values: &self.values,
@@ -136,7 +158,7 @@ impl Taking {
         };
         match &mut self.sink {
             Sink::Survey { failed: true, .. } => Ok(()),
-            Sink::Survey { survey, failed } => {
+            Sink::Survey { survey, failed, .. } => {
                 *failed = match self.decode.visit(&row, &mut |example| survey.take(example)) {
                     Ok(()) => false,
                     Err(failure) if failure.code == Code::ERRCODE_OUT_OF_MEMORY => {
@@ -158,7 +180,12 @@ impl Taking {
 
     fn end(self: Box<Self>) -> Result<Found, OutOfMemory> {
         Ok(match self.sink {
-            Sink::Survey { survey, failed } => {
+            Sink::Survey {
+                mut survey,
+                failed,
+                sample_bytes,
+            } => {
+                survey.widen(sample_bytes);
                 Found::Learned(Box::new(Learned::of(self.decode, *survey, failed)?))
             }
             Sink::Sum(mut summing) => {
@@ -195,8 +222,7 @@ impl State for ScanState {
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
-        let found = Found::read(bytes)?;
-        Ok(Some(Self(found.map_or(Stage::New, Stage::Ended))))
+        Ok(Some(Self::ended(Found::read(bytes)?)))
     }
 }
 
@@ -207,7 +233,8 @@ impl Found {
     }
 }
 
-fn damaged() -> Failure {
+/// Bytes are none of a state's, or two states do not belong together.
+pub(super) fn damaged() -> Failure {
     Failure::new(
         Code::ERRCODE_DATA_CORRUPTED,
         "the state of a scan is damaged",

@@ -4,13 +4,14 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{Dictionary, FeaturePart, FeatureSet, SUPPORT_VECTORS};
+use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
-use crate::training::outcome::Trained;
+use crate::training::outcome::{Away, Trained};
 use crate::training::validation;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Leader, Loss, MachineTimes, StopReason, StopRule};
@@ -460,11 +461,16 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
 }
 
 fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
-    let mut text = match trained.processes.workers {
-        0 => "no workers".to_owned(),
-        1 => "1 worker".to_owned(),
-        many => format!("{many} workers"),
+    let away = trained.processes.away.as_ref();
+    let mut text = match (away.and_then(nodes), trained.processes.workers) {
+        (Some(nodes), _) => nodes,
+        (None, 0) => "no workers".to_owned(),
+        (None, 1) => "1 worker".to_owned(),
+        (None, many) => format!("{many} workers"),
     };
+    if let Some(away) = away {
+        text += &troubles_away(away);
+    }
     match trained.processes.helpers {
         0 => {}
         1 => text += ", 1 helper",
@@ -476,6 +482,32 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     // Newton's method sums up in one
     if trainers > 1 && share && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
+    }
+    text
+}
+
+/// On which nodes rows were summed up, and what went there and back; None where that is not known.
+fn nodes(away: &Away) -> Option<String> {
+    let Spread { shards, nodes, .. } = away.spread;
+    (shards > 0).then(|| {
+        format!(
+            "{} on {}, {} sent",
+            counted(shards.into(), "shard"),
+            counted(nodes.into(), "node"),
+            readable_bytes(away.sent.bytes)
+        )
+    })
+}
+
+/// What went wrong there on the way.
+fn troubles_away(away: &Away) -> String {
+    let mut text = String::new();
+    if away.sent.repeated > 0 {
+        let times = counted(away.sent.repeated.into(), "time");
+        text += &format!(", tried again {times}");
+    }
+    if away.anew {
+        text += ", begun anew as rows had changed";
     }
     text
 }

@@ -11,7 +11,7 @@ use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::request::source::Source;
-use crate::request::{self, Arguments, Request};
+use crate::request::{self, scans, Arguments, Request};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
 use crate::sql::follow;
 use crate::storing::predecessor::{self, TakenOver};
@@ -186,6 +186,8 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         // what is wrong without it is not because of what was taken over
         Err(failure) => return Err(arguments.check().err().unwrap_or_else(|| explain(failure))),
     };
+    let mut request = request;
+    scans::choose(&mut request).map_err(explain)?;
     rights::check_owner(
         &schema,
         &request.model,

@@ -17,7 +17,7 @@ use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
 use crate::training::failures::{problem_failure, train_failure};
 use crate::training::leader::folded;
-use crate::training::outcome::{Collected, Fitted, Processes, Trained, TrainedHead};
+use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::weights::KeptDuals;
@@ -35,12 +35,37 @@ const MOST_SAMPLE_BYTES: usize = 16 << 20;
 const ROWS_A_STEP: usize = 1000;
 const VALUES_A_STEP: usize = 1 << 20;
 
-/// Runs the training that `job` describes to its end.
+/// Runs the training that `job` describes to its end. Several servers have no common snapshot: where their rows change between scans
+/// it begins anew, once.
 pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
     let started = Instant::now();
     let scan = Scan::new(job, planned)?;
+    for anew in [false, true] {
+        if let Some(trained) = attempt(job, planned, &scan, started, anew)? {
+            return Ok(trained);
+        }
+        if !on_servers(job, planned) {
+            return Err(changed());
+        }
+    }
+    Err(changed_again())
+}
+
+/// Whether several servers have the rows.
+fn on_servers(job: &Job, planned: &Planned) -> bool {
+    planned.spread.shards > 0 || !job.parts.is_empty()
+}
+
+/// None where a scan has found other rows than the one before.
+fn attempt(
+    job: &Job,
+    planned: &Planned,
+    scan: &Scan,
+    started: Instant,
+    anew: bool,
+) -> Result<Option<Trained>, Failure> {
     let mut progress = Progress::start("leader", job.terms.tolerance);
-    let (source, surveyed) = survey(job, planned, &scan, &mut progress)?;
+    let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
     let rows = Rows {
         job,
         planned,
@@ -57,7 +82,9 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
     };
     let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, holding, started);
     let mut trainer = trainer.map_err(train_failure)?;
-    let processes = rows.train(&mut trainer, &mut progress)?;
+    let Some(parts) = rows.train(&mut trainer, &mut progress)? else {
+        return Ok(None);
+    };
     let read = Collected {
         outcome: outcome(&rows.source, report)?,
         machine: None,
@@ -67,14 +94,10 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
         screening: None,
     };
     let fitted = fitted(job, &read, &trainer)?;
-    let rechecked = Rechecked::default();
-    Ok(Trained::assemble(
-        job.cost(),
-        read,
-        fitted,
-        rechecked,
-        processes,
-    ))
+    let (rechecked, processes) = (Rechecked::default(), rows.processes(parts, anew));
+    let cost = job.cost();
+    let trained = Trained::assemble(cost, read, fitted, rechecked, processes);
+    Ok(Some(trained))
 }
 
 /// What all rows are like.
@@ -106,9 +129,15 @@ fn survey_in_parallel(
     planned: &Planned,
     scan: &Scan,
 ) -> Result<Option<(RowSource, Survey)>, Failure> {
+    let sample_bytes = sample_bytes(job);
     let task = Task::Survey {
         reads: reads(job),
-        sample_bytes: sample_bytes(job),
+        sample_bytes,
+        part_bytes: match planned.spread.shards as usize {
+            0 | 1 => sample_bytes,
+            // some may have more rows than others
+            shards => 2 * sample_bytes / shards,
+        },
     };
     match scan.run(&told(job, &planned.columns, task)?)? {
         Some(Found::Learned(learned)) if !learned.failed => {
@@ -137,7 +166,7 @@ fn survey_alone(
 struct Rows<'a> {
     job: &'a Job,
     planned: &'a Planned,
-    scan: Scan,
+    scan: &'a Scan,
     form: RowForm,
     /// As they are decoded in each scan.
     features: FeatureSet,
@@ -145,12 +174,12 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Has them scanned until the trainer has ended; gives back by how many processes.
+    /// Has them scanned until the trainer has ended; gives back by how many processes at most, or None where rows have changed.
     fn train(
         &self,
         trainer: &mut ScanTrainer,
         progress: &mut Progress,
-    ) -> Result<Processes, Failure> {
+    ) -> Result<Option<u32>, Failure> {
         let (mut digest, mut parts) = (None, 1);
         loop {
             check_for_interrupts();
@@ -159,26 +188,41 @@ impl Rows<'_> {
                 Step::Progress => {}
                 Step::Blocked => {
                     let pass = trainer.pass()?;
-                    let sums = self.sums(&pass)?;
+                    let Some(sums) = self.sums(&pass)? else {
+                        return Ok(None);
+                    };
                     let is_same = *digest.get_or_insert(sums.digest()) == sums.digest();
                     if sums.rows() != trainer.rows() || !is_same {
-                        return Err(changed());
+                        return Ok(None);
                     }
                     parts = parts.max(sums.parts());
                     trainer.take(pass, sums).map_err(train_failure)?;
                 }
-                Step::Done => {
-                    return Ok(Processes {
-                        workers: parts as i32 - 1,
-                        helpers: 0,
-                    })
-                }
+                Step::Done => return Ok(Some(parts)),
             }
         }
     }
 
-    /// The sums of a pass over all of them.
-    fn sums(&self, pass: &ScanPass) -> Result<ScanSums, Failure> {
+    /// Who went over them, in so many parts.
+    fn processes(&self, parts: u32, anew: bool) -> Processes {
+        let spread = self.planned.spread;
+        let away = Away {
+            spread,
+            sent: self.scan.sent(),
+            anew,
+        };
+        Processes {
+            workers: match spread.shards {
+                0 => parts as i32 - 1,
+                _ => 0,
+            },
+            helpers: 0,
+            away: on_servers(self.job, self.planned).then_some(away),
+        }
+    }
+
+    /// The sums of a pass over all of them; None where there were none.
+    fn sums(&self, pass: &ScanPass) -> Result<Option<ScanSums>, Failure> {
         let known = Known {
             features: &self.features,
             classes: self.source.known_classes(),
@@ -189,20 +233,31 @@ impl Rows<'_> {
             .scan
             .run(&told(self.job, &self.planned.columns, Task::Sum(known))?)?
         {
-            Some(Found::Summed(sums)) => Ok(*sums),
-            _ => Err(changed()),
+            Some(Found::Summed(sums)) => Ok(Some(*sums)),
+            _ => Ok(None),
         }
     }
 }
 
 /// What a scan found are other rows than those before.
 fn changed() -> Failure {
+    not_the_same()
+        .detail("Each scan has the snapshot of the first; a LIMIT without an order, or a sample without REPEATABLE, may still pick other rows.")
+        .hint("Order what is limited, or store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once")
+}
+
+/// The same of several servers.
+fn changed_again() -> Failure {
+    not_the_same()
+        .detail("Servers have no common snapshot; the training began anew once, and the rows have changed again.")
+        .hint("Hold those off who change them, LOCK TABLE … IN SHARE MODE; or take solver => 'stream', which reads them once")
+}
+
+fn not_the_same() -> Failure {
     Failure::new(
         Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         "the rows of the source are not the same in each scan",
     )
-    .detail("Each scan has the snapshot of the first; a LIMIT without an order, or a sample without REPEATABLE, may still pick other rows.")
-    .hint("Order what is limited, or store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once")
 }
 
 /// What the trainer leaves behind.

@@ -80,8 +80,8 @@ fn train_alone(
         .take()
         .map(|pieces| Helpers::new(job, pieces, |worker| workers.listen(worker)));
     let processes = Processes {
-        workers: 0,
         helpers: launched,
+        ..Processes::default()
     };
     let trained = turns.take(following, helpers, processes);
     workers.group.finish();
@@ -436,6 +436,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     let processes = Processes {
         workers,
         helpers: launched - workers,
+        away: None,
     };
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {

@@ -2,7 +2,9 @@
 
 use crate::base::errors::OrRaise;
 use crate::keys::chunks::KeyChunk;
+use crate::pg::citus::Spread;
 use crate::planning::job::{ReaderOutcome, TrainerOutcome};
+use crate::scanning::statement::Sent;
 use crate::targets::labels;
 use crate::training::recheck::{Covers, Rechecked};
 use crate::training::weights::{KeptDuals, StoredWeights};
@@ -114,6 +116,17 @@ pub struct Processes {
     pub workers: i32,
     /// Those that fetched rows.
     pub helpers: i32,
+    /// Where rows of Citus were summed up.
+    pub away: Option<Away>,
+}
+
+/// A training by scans on other nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Away {
+    pub spread: Spread,
+    pub sent: Sent,
+    /// Whether it began anew, as rows had changed.
+    pub anew: bool,
 }
 
 impl Trained {

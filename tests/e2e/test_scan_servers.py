@@ -1,13 +1,14 @@
 """A table whose partitions are on three servers: each sums up what is its own, by postgres_fdw, and the model is that of one
 server."""
 
+import threading
 import time
 
 import psycopg
 import pytest
 
 from harness.server import Server, new_database
-from harness.sessions import model, one
+from harness.sessions import listen, model, one
 
 ROWS = """
     SELECT i AS id, (hashint8extended(i, 1) & 1023) / 1024.0::float8 AS a, (hashint8extended(i, 2) & 1023) / 1024.0::float8 AS b,
@@ -117,3 +118,32 @@ def test_a_server_that_is_down_is_an_error_at_once(spread, connect, others):
         others[1].control("start")
     connection.execute("SELECT svm_train('spread', 'y', '{a, b}', 'again', solver => 'scan')")
     assert model(connection, "again")["rows_used"] == 3 * ROWS_A_SERVER
+
+
+def test_a_server_that_comes_back_in_time_is_waited_for(spread, connect, others):
+    connection = connect()
+    connection.execute("SET pgsvm.retry_seconds = 20")
+    told = listen(connection)
+    others[1].control("-m", "immediate", "stop")
+    restart = threading.Timer(0.5, others[1].control, ["start"])
+    restart.start()
+    try:
+        connection.execute("SELECT svm_train('spread', 'y', '{a, b}', 'waited', solver => 'scan')")
+    finally:
+        restart.join()
+    assert model(connection, "waited")["rows_used"] == 3 * ROWS_A_SERVER
+    assert any("tried again" in it.text for it in told), told
+
+
+def test_a_server_that_stays_away_is_an_error_when_the_time_is_up(spread, connect, others):
+    connection = connect()
+    connection.execute("SET pgsvm.retry_seconds = 1")
+    others[1].control("-m", "immediate", "stop")
+    try:
+        asked = time.monotonic()
+        with pytest.raises(psycopg.Error, match="part2"):
+            connection.execute("SELECT svm_train('spread', 'y', '{a, b}', 'no', solver => 'scan')")
+        assert 0.9 < time.monotonic() - asked < 3.0
+        assert one(connection, "SELECT count(*) FROM svm_models WHERE name = 'no'") == 0
+    finally:
+        others[1].control("start")

@@ -140,3 +140,8 @@ DROP SCHEMA traps CASCADE;
 DROP TABLE points;
 DROP FUNCTION put;
 SELECT svm_drop(name) FROM svm_models ORDER BY name;
+
+-- Models are copied to the nodes of Citus, where that is.
+\set ON_ERROR_STOP off
+SELECT svm_distribute_models();
+\echo :LAST_ERROR_SQLSTATE

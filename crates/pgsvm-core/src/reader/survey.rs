@@ -82,6 +82,11 @@ impl Survey {
         self.seen.take(example, words)
     }
 
+    /// Has so many bytes for the sample from here on: for one of several surveys, which alone had but a part of them.
+    pub fn widen(&mut self, sample_bytes: usize) {
+        self.sample.room = self.sample.room.max(sample_bytes / 4);
+    }
+
     /// Rows so far.
     pub fn rows(&self) -> u64 {
         self.seen.rows

@@ -1,0 +1,59 @@
+//! Tables of the extension Citus: what is a table here has no rows, its shards have them, as tables on the nodes. Catalog
+//! look-ups; nothing of Citus is linked or needed.
+
+use super::select::{connected, for_each_at_once};
+use crate::base::errors::OrRaise;
+use crate::base::text::{joined, terminated};
+use pgrx::pg_sys;
+
+/// How far rows are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// Whether some of the tables are Citus's.
+    pub is_citus: bool,
+    /// Shards of distributed tables among them, and nodes that those are on. Reference tables and tables that Citus only knows
+    /// have their rows here too, and do not count.
+    pub shards: u32,
+    pub nodes: u32,
+}
+
+/// Whether the extension is in this database.
+pub fn is_there() -> bool {
+    // SAFETY: a catalog look-up inside a transaction. Only superusers put tables into that schema.
+    let table = unsafe {
+        let schema = pg_sys::PG_CATALOG_NAMESPACE.into();
+        pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), schema)
+    };
+    table != pg_sys::InvalidOid
+}
+
+/// How far the rows of these tables are spread.
+pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
+    if !is_there() || tables.is_empty() {
+        return Spread::default();
+    }
+    let oids: Vec<_> = tables.iter().map(|it| it.to_u32().to_string()).collect();
+    let oids = joined(&oids, ", ").or_raise();
+    let query = format!(
+        "SELECT pg_catalog.count(DISTINCT part.logicalrelid), pg_catalog.count(DISTINCT shard.shardid), pg_catalog.count(DISTINCT place.groupid)
+         FROM pg_catalog.pg_dist_partition AS part
+             LEFT JOIN pg_catalog.pg_dist_shard AS shard ON shard.logicalrelid OPERATOR(pg_catalog.=) part.logicalrelid
+                 AND (part.partmethod OPERATOR(pg_catalog.<>) 'n'
+                     OR (part.repmodel OPERATOR(pg_catalog.<>) 't' AND part.colocationid OPERATOR(pg_catalog.<>) 0))
+             LEFT JOIN pg_catalog.pg_dist_placement AS place ON place.shardid OPERATOR(pg_catalog.=) shard.shardid
+         WHERE part.logicalrelid::pg_catalog.oid::pg_catalog.int8 IN ({oids})"
+    );
+    let query = terminated(&query).or_raise();
+    let mut spread = Spread::default();
+    connected(|| {
+        for_each_at_once(&query, |row| {
+            let count = |number| row.int8(number).unwrap_or_default() as u32;
+            spread = Spread {
+                is_citus: count(1) > 0,
+                shards: count(2),
+                nodes: count(3),
+            };
+        });
+    });
+    spread
+}

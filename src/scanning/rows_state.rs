@@ -1,0 +1,110 @@
+//! The state of the aggregate over rows: that of a scan, with what has come from other processes counted.
+
+use crate::base::errors::{Code, Failure};
+use crate::pg::aggregate::State;
+use crate::pg::flat_state::{self, FlatState};
+use crate::pg::record::{RowShape, RowValue};
+use crate::pg::varlena::Varlena;
+use crate::planning::job::{decode, encode};
+use crate::scanning::state::{damaged, Found, ScanState, Taking};
+use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
+use serde::{Deserialize, Serialize};
+
+/// A scan of rows.
+#[derive(Default)]
+pub(super) struct RowsState {
+    scan: ScanState,
+    /// What the rows look like, from the first on.
+    shape: Option<RowShape>,
+    arrived: Arrived,
+}
+
+/// States that have come as bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrived {
+    pub states: u64,
+    pub bytes: u64,
+}
+
+/// What a state says of the rows, and how it came together.
+#[derive(Serialize, Deserialize)]
+pub struct Gathered {
+    pub found: Option<Found>,
+    pub arrived: Arrived,
+}
+
+impl RowsState {
+    /// Takes a row in. `told`: what the scan is told, for the first one.
+    pub(super) fn take<'a>(
+        &mut self,
+        row: &RowValue,
+        told: impl FnOnce() -> Option<Varlena<'a>>,
+    ) -> Result<(), Failure> {
+        let shape = self.shape.get_or_insert_with(|| RowShape::of(row));
+        if !shape.fits(row) {
+            return Err(Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                "rows of a scan differ in their types",
+            ));
+        }
+        let types: Vec<_> = match self.scan.is_new() {
+            true => shape.columns().iter().map(|it| it.type_oid).collect(),
+            false => Vec::new(),
+        };
+        let (values, nulls) = shape.deform(row);
+        let columns = values.iter().copied().zip(nulls.iter().copied());
+        self.scan.take(columns, || {
+            let told = told();
+            let told = told.as_ref().map_or(&[][..], Varlena::payload);
+            Taking::told(told, types.into_iter())
+        })
+    }
+}
+
+impl State for RowsState {
+    fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
+        self.arrived.states += other.arrived.states;
+        self.arrived.bytes += other.arrived.bytes;
+        self.scan.merge(&mut other.scan)
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+        let bytes = encode(&Gathered {
+            found: self.scan.end()?,
+            arrived: self.arrived,
+        })?;
+        out.room(bytes.len())?.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
+        let Gathered { found, arrived } = Gathered::read(bytes).map_err(|_| damaged())?;
+        Ok(Some(Self {
+            scan: ScanState::ended(found),
+            shape: None,
+            arrived: match arrived.states {
+                // that of one process, which has just come
+                0 => Arrived {
+                    states: 1,
+                    bytes: bytes.len() as u64,
+                },
+                _ => arrived,
+            },
+        }))
+    }
+}
+
+impl FlatState for RowsState {
+    fn methods() -> &'static pg_sys::ExpandedObjectMethods {
+        static METHODS: pg_sys::ExpandedObjectMethods = flat_state::methods::<RowsState>();
+        &METHODS
+    }
+}
+
+impl Gathered {
+    /// What a state's bytes say.
+    pub fn read(bytes: &[u8]) -> Result<Self, OutOfMemory> {
+        decode(bytes)
+    }
+}

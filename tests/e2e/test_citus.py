@@ -1,0 +1,363 @@
+"""Tables that Citus has distributed: trained where their shards are, to the certificate of one machine. Runs where PGSVM_CITUS
+names a server tree that holds Citus and this extension."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+
+from harness.citus import Cluster
+from harness.server import wait_until
+from harness.sessions import Running, listen, model, one
+
+ROWS = 24000
+# label, two columns, a category
+COLUMNS = """i AS id, (hashint8extended(i, 1) & 1023) / 1024.0::float8 AS a, (hashint8extended(i, 2) & 1023) / 1024.0::float8 AS b,
+    (hashint8extended(i, 1) & 1023) + (hashint8extended(i, 2) & 1023) + (hashint8extended(i, 3) & 511) > 1280 AS y"""
+
+
+@pytest.fixture(scope="module", params=[2])
+def cluster(request):
+    cluster = Cluster(request.param)
+    try:
+        with cluster.coordinator.connect() as connection:
+            fill(connection)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def fill(connection):
+    connection.execute(f"CREATE TABLE here AS SELECT {COLUMNS} FROM generate_series(1, {ROWS}) AS i")
+    for table, column in [("spread", "id"), ("by_label", "y")]:
+        connection.execute(f"CREATE TABLE {table} (id int, a float8, b float8, y bool)")
+        connection.execute(f"SELECT create_distributed_table('{table}', '{column}')")
+        connection.execute(f"INSERT INTO {table} SELECT * FROM here")
+    connection.execute("CREATE TABLE everywhere (id int, a float8, b float8, y bool)")
+    connection.execute("SELECT create_reference_table('everywhere')")
+    connection.execute("INSERT INTO everywhere SELECT * FROM here")
+    connection.execute("CREATE TABLE known (id int, a float8, b float8, y bool)")
+    connection.execute("SELECT citus_add_local_table_to_metadata('known')")
+    connection.execute("INSERT INTO known SELECT * FROM here")
+    connection.execute("""
+        CREATE FUNCTION slowly(x float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+        DECLARE sum float8 := 0;
+        BEGIN
+            FOR i IN 1..600 LOOP sum := sum + i; END LOOP;
+            RETURN x + 0 * sum;
+        END $$""")
+
+
+@pytest.fixture
+def connection(cluster):
+    with cluster.coordinator.connect() as connection:
+        yield connection
+
+
+def train(connection, table, name, **more):
+    arguments = "".join(f", {key} => {value}" for key, value in more.items())
+    connection.execute(f"SELECT svm_train('{table}', 'y', '{{a, b}}', '{name}'{arguments})")
+    return model(connection, name)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("table", ["spread", "by_label"])
+def test_the_certificate_is_that_of_one_machine(connection, table, loss):
+    more = {"loss": f"'{loss}'", "solver": "'scan'", "tolerance": "1e-4"}
+    apart = train(connection, table, "apart", **more)
+    together = train(connection, "here", "together", **more)
+    assert apart["rows_used"] == together["rows_used"] == ROWS
+    assert 0 <= apart["gap"] <= 1e-4
+    assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
+    assert apart["passes"] <= together["passes"] + 1
+    # the losses, summed up independently
+    power = 2 if loss == "squared_hinge" else 1
+    losses = one(
+        connection,
+        f"SELECT sum(greatest(0, 1 - (CASE WHEN y THEN 1 ELSE -1 END) * svm_decision('apart', s)) ^ {power}) FROM here AS s",
+    )
+    assert losses <= apart["primal"] * (1 + 1e-9)
+
+
+def test_scans_are_taken_where_nobody_asks_for_a_solver(connection):
+    told = listen(connection)
+    found = train(connection, "spread", "chosen")
+    assert found["solver"] == "scan"
+    assert found["rows_used"] == ROWS
+    assert any("8 shards on 2 nodes" in it.text for it in told), told
+
+
+@pytest.mark.parametrize("table", ["spread", "everywhere", "known"])
+@pytest.mark.parametrize("solver", ["auto", "stream", "newton", "block", "scan"])
+def test_no_row_is_missed_whatever_the_solver(connection, table, solver):
+    found = train(connection, table, "any", solver=f"'{solver}'")
+    assert found["rows_used"] == ROWS
+    assert found["gap"] <= 1e-3
+
+
+def test_what_scans_do_not_take_is_read_by_the_session(connection):
+    found = train(connection, "spread", "probable", probability="true")
+    assert found["rows_used"] == ROWS
+    found = train(connection, "spread", "kept", key="'id'")
+    assert found["rows_used"] == ROWS
+    connection.execute("SELECT svm_refresh('kept')")
+    assert model(connection, "kept")["rows_used"] == ROWS
+
+
+def test_workers_and_a_small_cache_miss_none_either(connection):
+    connection.execute("SET pgsvm.min_parallel_size = 0; SET pgsvm.cache_size = '1MB'; SET pgsvm.workers = 2")
+    found = train(connection, "spread", "streamed", solver="'stream'")
+    assert found["rows_used"] == ROWS
+
+
+def test_a_query_over_several_tables(connection):
+    connection.execute(
+        "SELECT svm_train_query('SELECT s.a, e.b, s.y FROM spread AS s JOIN everywhere AS e USING (id)', 'y', model => 'joined')"
+    )
+    found = model(connection, "joined")
+    assert (found["solver"], found["rows_used"]) == ("scan", ROWS)
+    assert abs(found["primal"] - train(connection, "here", "plain")["primal"]) <= 2e-3 * found["primal"]
+
+
+def test_categories_and_many_columns(connection):
+    query = "SELECT a, CASE WHEN b > 0.5 THEN ''red'' ELSE ''green'' END AS colour, y FROM {}"
+    for table in ["spread", "here"]:
+        connection.execute(
+            f"SELECT svm_train_query('{query.format(table)}', 'y', model => 'c_{table}', solver => 'scan', tolerance => 1e-6)"
+        )
+    apart, together = model(connection, "c_spread"), model(connection, "c_here")
+    assert abs(apart["primal"] - together["primal"]) <= 2e-6 * together["primal"]
+    many = ", ".join(f"a * {number} + b AS x{number}" for number in range(120))
+    for table in ["spread", "here"]:
+        connection.execute(
+            f"SELECT svm_train_query('SELECT y, {many} FROM {table}', 'y', model => 'm_{table}', solver => 'scan', tolerance => 1e-4)"
+        )
+    apart, together = model(connection, "m_spread"), model(connection, "m_here")
+    assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
+
+
+def test_types_weights_and_classes(connection):
+    """Whatever a column is, nodes make the same of it."""
+    connection.execute("""
+        CREATE TYPE mood AS ENUM ('calm', 'cross', 'glad');
+        CREATE DOMAIN share AS float8 CHECK (VALUE BETWEEN 0 AND 1);
+        CREATE TABLE kinds_here AS
+        SELECT id, (ARRAY['calm', 'cross', 'glad'])[1 + least((a * 1.5 + b * 1.4)::int, 2)]::mood AS feeling, a::share AS a, b::numeric(8, 6) AS b,
+            ARRAY[a, b]::real[] AS x, timestamptz '2026-01-01 00:00 UTC' + id * interval '1 hour' AS at, NULLIF(a, 0.5) AS holes, 1 + id % 3 AS counts
+        FROM here WHERE id <= 6000;
+        CREATE TABLE kinds (LIKE kinds_here);
+        SELECT create_distributed_table('kinds', 'id');
+        INSERT INTO kinds SELECT * FROM kinds_here""")
+    cases = [
+        ("{a, b}", ""),
+        ("{x}", ", weight => 'counts', class_weight => 'balanced'"),
+        ("{at, b}", ""),
+        ("{holes, b}", ", nulls => 'mean'"),
+        ("{a, holes}", ", nulls => 'skip', loss => 'hinge'"),
+    ]
+    for number, (features, more) in enumerate(cases):
+        for table in ["kinds", "kinds_here"]:
+            connection.execute(
+                f"SELECT svm_train('{table}', 'feeling', '{features}', 't{number}_{table}', solver => 'scan', tolerance => 1e-5{more})"
+            )
+        apart, together = model(connection, f"t{number}_kinds"), model(connection, f"t{number}_kinds_here")
+        assert apart["rows_used"] == together["rows_used"]
+        assert apart["classes"] == together["classes"] == 3
+        assert abs(apart["primal"] - together["primal"]) <= 2e-5 * together["primal"], (features, more)
+
+
+def test_another_role_trains(connection):
+    connection.execute("DROP ROLE IF EXISTS trainer; CREATE ROLE trainer LOGIN")
+    connection.execute("SET ROLE trainer")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        train(connection, "spread", "theirs")
+    connection.execute("RESET ROLE; GRANT SELECT ON spread TO trainer; SET ROLE trainer")
+    found = train(connection, "spread", "theirs")
+    assert (found["solver"], found["rows_used"], found["owner"]) == ("scan", ROWS, "trainer")
+    assert one(connection, "SELECT svm_distribute_models()") == 1
+    assert one(connection, "SELECT count(svm_predict('theirs', s)) FROM spread AS s") == ROWS
+
+
+def test_what_is_wrong_with_rows_is_told_as_ever(connection):
+    with pytest.raises(psycopg.errors.Error, match='feature column "a" contains'):
+        connection.execute("SELECT svm_train_query('SELECT nullif(a, 0.5) AS a, b, y FROM spread', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.Error, match="only one value"):
+        connection.execute("SELECT svm_train_query('SELECT a, b, y FROM spread WHERE y', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.Error, match="no rows"):
+        connection.execute("SELECT svm_train_query('SELECT a, b, y FROM spread WHERE a > 5', 'y', model => 'no')")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="may be others each time"):
+        connection.execute(
+            "SELECT svm_train_query('SELECT a + random() AS a, b, y FROM spread', 'y', model => 'no', solver => 'scan')"
+        )
+
+
+def test_a_view_and_partitions(connection):
+    connection.execute("CREATE VIEW seen AS SELECT a, b, y FROM spread WHERE id > 1000")
+    found = train(connection, "seen", "seen")
+    assert (found["solver"], found["rows_used"]) == ("scan", ROWS - 1000)
+    connection.execute("""
+        CREATE TABLE parts (id int, a float8, b float8, y bool) PARTITION BY RANGE (id);
+        CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9000);
+        CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (9000) TO (100000);
+        SELECT create_distributed_table('parts', 'id');
+        INSERT INTO parts SELECT * FROM here""")
+    for table, rows in [("parts", ROWS), ("parts_1", 8999)]:
+        found = train(connection, table, "parts")
+        assert (found["solver"], found["rows_used"]) == ("scan", rows)
+
+
+def test_rows_of_the_own_transaction_are_seen(cluster, connection):
+    with connection.transaction():
+        connection.execute("INSERT INTO spread SELECT -1, 0.5, 0.5, true FROM generate_series(1, 500)")
+        assert train(connection, "spread", "seen")["rows_used"] == ROWS + 500
+        connection.execute("DELETE FROM spread WHERE id = -1")
+    with pytest.raises(ZeroDivisionError), connection.transaction():
+        train(connection, "spread", "rolled_back")
+        raise ZeroDivisionError
+    assert model(connection, "rolled_back") is None
+    assert cluster.nothing_is_left()
+
+
+SLOW = "SELECT svm_train_query('SELECT slowly(a) AS a, b, y FROM spread', 'y', model => 'slow', solver => 'scan', loss => '%s', tolerance => 1e-9)"
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_cancel_ends_it_everywhere(cluster, connection, loss):
+    running = Running(connection, SLOW % loss)
+    wait_until(lambda: running.over or cluster.running(), what="a scan on a node")
+    assert not running.over, running.end()
+    asked = time.monotonic()
+    connection.cancel_safe()
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    assert running.seconds_until_end(since=asked) < 1.0
+    assert cluster.nothing_is_left()
+    assert model(connection, "slow") is None
+
+
+def test_a_node_that_is_down_is_an_error_at_once(cluster, connection):
+    cluster.workers[1].stop()
+    try:
+        asked = time.monotonic()
+        with pytest.raises(psycopg.Error) as failed:
+            train(connection, "spread", "no", solver="'scan'")
+        assert time.monotonic() - asked < 1.0
+        assert str(cluster.workers[1].port) in str(failed.value)
+        assert model(connection, "no") is None
+    finally:
+        cluster.workers[1].start()
+    assert train(connection, "spread", "again", solver="'scan'")["rows_used"] == ROWS
+
+
+@pytest.mark.parametrize("how", ["node", "backend"])
+def test_a_node_that_ends_in_the_middle_is_an_error_at_once(cluster, connection, how):
+    running = Running(connection, SLOW % "squared_hinge")
+    port, pid = wait_until(lambda: [it for it in cluster.running() if it[0] == cluster.workers[0].port], what="a scan")[
+        0
+    ]
+    asked = time.monotonic()
+    if how == "node":
+        cluster.workers[0].stop()
+    else:
+        with cluster.workers[0].connect() as other:
+            other.execute("SELECT pg_terminate_backend(%s::int)", [pid])
+    try:
+        error = running.end()
+        assert isinstance(error, psycopg.Error), "it went on"
+        assert str(port) in f"{error} {error.diag.context}"
+        assert running.seconds_until_end(since=asked) < 1.0
+    finally:
+        if how == "node":
+            cluster.workers[0].start()
+    assert cluster.nothing_is_left()
+    assert model(connection, "slow") is None
+    assert train(connection, "spread", "again")["rows_used"] == ROWS
+
+
+def test_there_is_no_other_try_within_a_transaction(cluster, connection):
+    """Citus cleans up broken connections at the end of the transaction only."""
+    connection.execute("SET pgsvm.retry_seconds = 20")
+    cluster.workers[1].stop()
+    try:
+        asked = time.monotonic()
+        with pytest.raises(psycopg.Error, match=str(cluster.workers[1].port)):
+            train(connection, "spread", "no", solver="'scan'")
+        assert time.monotonic() - asked < 1.0
+    finally:
+        cluster.workers[1].start()
+    assert train(connection, "spread", "again")["rows_used"] == ROWS
+
+
+def test_rows_that_change_begin_it_anew_once(cluster, connection):
+    told = listen(connection)
+    running = Running(connection, SLOW % "squared_hinge")
+    with cluster.coordinator.connect() as other:
+        shown = "SELECT count(*) FROM svm_progress WHERE leader_pid = %s AND pass >= 1"
+        wait_until(lambda: running.over or one(other, shown, [running.pid]), within_seconds=60, what="a first scan")
+        other.execute("INSERT INTO spread VALUES (0, 0.5, 0.5, true)")
+        try:
+            assert running.end(within_seconds=120) == [("slow",)]
+            assert model(other, "slow")["rows_used"] == ROWS + 1
+            assert any("begun anew" in it.text for it in told), told
+        finally:
+            other.execute("DELETE FROM spread WHERE id = 0")
+
+
+def test_rows_that_go_on_changing_are_an_error(cluster, connection):
+    stop = threading.Event()
+
+    def change():
+        with cluster.coordinator.connect() as other:
+            while not stop.wait(0.01):
+                other.execute("INSERT INTO spread VALUES (0, 0.5, 0.5, true)")
+            other.execute("DELETE FROM spread WHERE id = 0")
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState, match="not the same in each scan"):
+            connection.execute(SLOW % "squared_hinge")
+    finally:
+        stop.set()
+        changing.join()
+
+
+def test_models_are_copied_to_the_nodes(cluster, connection):
+    for c in ["1", "0.01"]:
+        train(connection, "spread", "copied", c=c)
+    predicted = "SELECT sum(svm_decision('copied', s)) FROM {} AS s"
+    with pytest.raises(psycopg.errors.UndefinedObject) as failed:
+        connection.execute(predicted.format("spread"))
+    assert "svm_distribute_models" in failed.value.diag.message_hint
+    connection.execute("DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON spread TO reader")
+    connection.execute("SELECT svm_grant('copied', 'reader')")
+    for _ in range(2):
+        assert one(connection, "SELECT svm_distribute_models('copied')") == 1
+        for role in ["postgres", "reader"]:
+            connection.execute(f"SET ROLE {role}")
+            away = one(connection, predicted.format("spread"))
+            connection.execute("RESET ROLE")
+            assert abs(away - one(connection, predicted.format("here"))) <= 1e-6 * abs(away)
+        measured = [
+            one(connection, f"SELECT accuracy FROM svm_evaluate('copied', '{table}')") for table in ["spread", "here"]
+        ]
+        assert measured[0] == measured[1]
+        versions = "SELECT array_agg(name || version) FROM svm_versions WHERE name = 'copied'"
+        for node in cluster.workers:
+            with node.connect() as there:
+                assert one(there, versions) == ["copied2"]
+    with pytest.raises(psycopg.errors.UndefinedObject):
+        connection.execute("SELECT svm_distribute_models('none')")
+
+
+def test_a_function_that_holds_the_model_is_on_the_nodes(connection):
+    train(connection, "spread", "held")
+    connection.execute("SELECT svm_create_function('held', immutable => true)")
+    right = "SELECT count(*) FROM {} WHERE predict_held(a, b) = y"
+    assert one(connection, right.format("spread")) == one(connection, right.format("here")) > 0.8 * ROWS
+
+
+def test_why_models_are_no_reference_tables(connection):
+    connection.execute("SET citus.enable_unsafe_triggers = on")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="policy"):
+        connection.execute("SELECT create_reference_table('svm_weight')")
