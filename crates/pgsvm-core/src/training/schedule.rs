@@ -19,6 +19,7 @@ pub(crate) mod stream_svm;
 pub(crate) mod streamed_newton;
 pub(crate) mod streaming;
 pub(crate) mod survey;
+pub(crate) mod sweep;
 pub(crate) mod threshold;
 pub(crate) mod turns;
 pub(crate) mod walk;

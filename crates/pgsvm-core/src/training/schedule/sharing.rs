@@ -183,12 +183,8 @@ impl<T: Real> Crew<T> {
                 found,
             });
         });
-        found.clear();
-        found.room(rows)?;
-        let mut parts = gathered(shown.iter().map(|(.., own)| own.chunks(GROUP)))?;
-        for number in 0..rows.div_ceil(GROUP) {
-            found.extend_from_slice(parts[number % count].next().unwrap_or_default());
-        }
+        let parts = shown.iter().map(|(.., own)| own.chunks(GROUP));
+        put_together(parts, rows, found)?;
         if trains {
             team.end(solver, pass);
         }
@@ -234,6 +230,22 @@ impl Share {
     pub(in crate::training) fn behind(self, group: usize) -> usize {
         group + self.count
     }
+}
+
+/// Puts together what was found of groups that were dealt by turns.
+fn put_together<'a>(
+    parts: impl Iterator<Item = impl Iterator<Item = &'a [u8]>>,
+    rows: usize,
+    found: &mut Vec<u8>,
+) -> Result<(), OutOfMemory> {
+    let mut parts = gathered(parts)?;
+    let count = parts.len();
+    found.clear();
+    found.room(rows)?;
+    for number in 0..rows.div_ceil(GROUP) {
+        found.extend_from_slice(parts[number % count].next().unwrap_or_default());
+    }
+    Ok(())
 }
 
 /// Room for what is found of so many rows.

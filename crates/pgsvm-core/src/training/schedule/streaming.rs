@@ -12,21 +12,18 @@
 //! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
 //! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
-use std::iter::repeat_n;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::base::prefetch::prefetch;
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
-use crate::rows::visited::{VisitedBatch, VisitedPage};
+use crate::rows::visited::VisitedBatch;
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
-use crate::simd::{Isa, Level, Real};
-use crate::solver::driver::TakesRows;
+use crate::simd::{Level, Real};
 use crate::solver::scans::ScanRows;
 use crate::solver::{Pass, Solver};
 use crate::task::problem::{Picks, Policy, Problem, Timing};
@@ -37,9 +34,10 @@ use crate::training::schedule::grades::{limit, margins, Words, GRADES};
 use crate::training::schedule::pass::{
     train_by, Fresh, Held, InPasses, Passes, StreamedPass, KEEP,
 };
-use crate::training::schedule::sharing::{Crew, Portion, Share, Sharing};
+use crate::training::schedule::sharing::{Crew, Sharing};
+use crate::training::schedule::sweep::Sweep;
 use crate::training::schedule::threshold::Threshold;
-use crate::training::schedule::working_set::{Pages, WorkingSet, GROUP};
+use crate::training::schedule::working_set::{WorkingSet, GROUP};
 use crate::training::tallies::Tallies;
 
 /// Cached visits owed for each fresh row, unless the working set is so small that sweeps are limited.
@@ -263,10 +261,10 @@ impl<T: Real> Streaming<T> {
         };
         self.ending = batches.last().is_some_and(|it| it.ends == Ends::Pass);
         let values = batches.iter().map(|batch| batch.words.len()).sum();
-        let (dense, pass) = (self.facts.dense, self.passes.current);
+        let pass = self.passes.current;
         let fresh = Fresh {
             batches: &batches,
-            dense,
+            dense: self.facts.dense,
             margin,
             pass,
             visits: self.policy != Policy::Paper,
@@ -274,29 +272,37 @@ impl<T: Real> Streaming<T> {
         let to = (&mut self.passes.solver, &self.facts, self.level);
         let asked = (values, pass.of_solver());
         self.crew.show(to, &fresh, asked, &mut self.found)?;
+        let batches = batches.len();
+        self.sort_found(batches);
+        if pass == StreamedPass::Full {
+            self.owe(self.found.len());
+        }
+        Ok(Some(values))
+    }
+
+    /// Keeps the rows of so many batches that were found worth it, and gives the room of the batches back.
+    fn sort_found(&mut self, batches: usize) {
+        let dense = self.facts.dense;
         self.passes.rows += self.found.len();
         let mut found = self.found.iter();
-        for batch in &batches {
+        for _ in 0..batches {
+            let Some(batch) = self.consumer.front() else {
+                return;
+            };
             if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
                 learn(learner, &self.facts, batch.words);
             }
             self.passes.keep(batch.words, dense);
             let rows = Batch::new(batch.words, dense).zip(&mut found);
-            for (row, _) in rows.filter(|(_, found)| pass == StreamedPass::Full && **found == KEEP)
-            {
+            // in a verifying pass none is
+            for (row, _) in rows.filter(|(_, found)| **found == KEEP) {
                 self.relevant += 1;
                 self.set.insert(&row, &mut self.random);
                 (self.settled, self.refreshed) = (false, true);
                 self.most_open = 0.0;
             }
-        }
-        for _ in 0..batches.len() {
             self.consumer.release();
         }
-        if pass == StreamedPass::Full {
-            self.owe(self.found.len());
-        }
-        Ok(Some(values))
     }
 
     /// Owes cached visits for so many fresh rows.
@@ -573,63 +579,5 @@ impl<T: Real> InPasses for Streaming<T> {
     fn learned_metrics(&self) -> Vec<Metric> {
         let learner = self.learner.as_ref();
         learner.map_or_else(Vec::new, |learner| learned(learner, &self.passes.solver))
-    }
-}
-
-/// What is found of a row that is not visited, or of a slot without one.
-const PASSED_OVER: u8 = u8::MAX;
-
-/// Groups of slots of the working set.
-struct Sweep<'a> {
-    pages: Pages<'a>,
-    groups: &'a [(u32, u32)],
-    /// Where rows are graded, by what; else rows that are shrunk are passed over.
-    margins: Option<&'a [f64; GRADES]>,
-}
-
-impl Sweep<'_> {
-    /// The page of a group, and its slots.
-    #[inline(always)]
-    fn group(&self, number: usize) -> (VisitedPage<'_>, Range<usize>) {
-        let (page, first) = self.groups[number];
-        let page = VisitedPage::as_stored(self.pages.read(page as usize));
-        let first = first as usize;
-        (page, first..page.slots().min(first + GROUP))
-    }
-}
-
-impl Portion for Sweep<'_> {
-    /// Those of a group are whole, with slots behind the last one of a page.
-    fn rows(&self) -> usize {
-        GROUP * self.groups.len()
-    }
-
-    #[inline(always)]
-    fn show<K: Isa>(&self, to: &mut impl TakesRows, share: Share, found: &mut Vec<u8>) {
-        let scattered = to.scattered();
-        for number in (0..self.groups.len()).filter(|group| share.has(*group)) {
-            if share.behind(number) < self.groups.len() {
-                let (page, slots) = self.group(share.behind(number));
-                if !slots.is_empty() {
-                    prefetch(page.stored.peek(slots.start), 8);
-                }
-            }
-            let (page, slots) = self.group(number);
-            let missing = GROUP - slots.len();
-            for slot in slots.clone() {
-                if scattered && slot + 1 < slots.end {
-                    to.ask::<false>(&page.row(slot + 1));
-                }
-                found.push(match (page.live(slot), self.margins) {
-                    (Some(row), Some(margins)) => to.visit_graded::<K>(&row, margins) as u8,
-                    (Some(row), None) if !to.shrunk(row.ordinal()) => {
-                        to.visit_active::<K>(&row, 0.0);
-                        0
-                    }
-                    _ => PASSED_OVER,
-                });
-            }
-            found.extend(repeat_n(PASSED_OVER, missing));
-        }
     }
 }
