@@ -193,6 +193,14 @@ def test_what_is_wrong_with_rows_is_told_as_ever(connection):
         )
 
 
+def test_rows_that_may_be_others_each_time_are_read_once(connection):
+    query = "SELECT a + 0 * random() AS a, b, y FROM spread"
+    connection.execute(f"SELECT svm_train_query('{query}', 'y', model => 'once')")
+    found = model(connection, "once")
+    assert found["rows_used"] == ROWS
+    assert found["solver"] != "scan"
+
+
 def test_a_view_and_partitions(connection):
     connection.execute("CREATE VIEW seen AS SELECT a, b, y FROM spread WHERE id > 1000")
     found = train(connection, "seen", "seen")
