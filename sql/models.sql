@@ -162,12 +162,11 @@ BEGIN
         END IF;
         -- numbers go on from the largest: one before this one is there for a moment
         IF $2 > 1 THEN
-            WITH made AS (
-                INSERT INTO @extschema@.svm_model (name, owner, current_version) VALUES ($1, current_user, $2 - 1) RETURNING id
-            )
+            INSERT INTO @extschema@.svm_model (name, owner, current_version) VALUES ($1, current_user, $2 - 1);
             INSERT INTO @extschema@.svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, c,
                 scale, solver, intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped)
-            SELECT id, $2 - 1, '{"parts": []}', '', 'text', '{0, 1}', 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0, 0, 0, 0 FROM made;
+            SELECT m.id, $2 - 1, '{"parts": []}', '', 'text', '{0, 1}', 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0, 0, 0, 0
+            FROM @extschema@.svm_model AS m WHERE m.name = $1;
         END IF;
         PERFORM @extschema@.svm_import($1, $3);
         PERFORM @extschema@.svm_prune($1, 1);

@@ -27,9 +27,9 @@ pub fn is_there() -> bool {
     table != pg_sys::InvalidOid
 }
 
-/// How far the rows of these tables are spread.
+/// How far the rows of these tables are spread, where the extension is there.
 pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
-    if !is_there() || tables.is_empty() {
+    if tables.is_empty() {
         return Spread::default();
     }
     let oids: Vec<_> = tables.iter().map(|it| it.to_u32().to_string()).collect();

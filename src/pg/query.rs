@@ -107,7 +107,10 @@ fn plan_one(text: &str) -> Planned {
         let columns = columns((*query).targetList);
         let is_stable = !pg_sys::contain_volatile_functions(query.cast());
         let changes = (*query).hasModifyingCTE || !(*query).rowMarks.is_null();
-        let spread = citus::spread(&relations_of(query));
+        let spread = match citus::is_there() {
+            true => citus::spread(&relations_of(query)),
+            false => Spread::default(),
+        };
         let hazard = match changes || spread.is_citus {
             // Citus reads its tables in the session that asks, outside parallel mode
             true => Runs::Alone,
@@ -172,6 +175,9 @@ pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
 
 /// How far the rows are spread that a SELECT reads, of tables behind views too. Looks names up and runs nothing.
 pub fn spread_of(text: &str) -> Spread {
+    if !citus::is_there() {
+        return Spread::default();
+    }
     let source = terminated(text).or_raise();
     // SAFETY: as above.
     citus::spread(&unsafe { relations_of(cut_off(|| rewrite(&source))) })

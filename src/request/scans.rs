@@ -67,5 +67,6 @@ fn is_spread(request: &Request) -> Result<bool, Failure> {
     // says with its place what is wrong with a query
     request.source.columns()?;
     let select = request.source.select(&["*".to_owned()])?;
-    Ok(query::spread_of(&select).shards > 0)
+    let planned = query::plan(&select);
+    Ok(planned.repeats && planned.spread.shards > 0)
 }

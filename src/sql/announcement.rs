@@ -37,7 +37,7 @@ impl Announcement<'_> {
     pub fn make(&self) {
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, self.result());
         let said = said.detail(self.detail());
-        match self.a_kernel_is_better() {
+        match self.a_kernel_is_better().or_else(|| self.for_nodes()) {
             Some(hint) => said.hint(hint).notice(),
             None => said.notice(),
         }
@@ -119,6 +119,17 @@ impl Announcement<'_> {
             100.0 * compared.kernel,
             100.0 * compared.linear
         ))
+    }
+
+    /// What to type where nodes of Citus may predict with a version before this one.
+    fn for_nodes(&self) -> Option<String> {
+        let away = self.trained.processes.away.as_ref()?;
+        (away.spread.shards > 0).then(|| {
+            let model = self.request.model.replace('\'', "''");
+            format!(
+                "Nodes predict with it once they have it: SELECT svm_distribute_models('{model}')."
+            )
+        })
     }
 
     /// Where the C chosen is the smallest or the largest that was tried, and better than the others.

@@ -173,6 +173,7 @@ def test_another_role_trains(connection):
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         train(connection, "spread", "theirs")
     connection.execute("RESET ROLE; GRANT SELECT ON spread TO trainer; SET ROLE trainer")
+    train(connection, "spread", "theirs", c="0.01")
     found = train(connection, "spread", "theirs")
     assert (found["solver"], found["rows_used"], found["owner"]) == ("scan", ROWS, "trainer")
     assert one(connection, "SELECT svm_distribute_models()") == 1
@@ -190,6 +191,14 @@ def test_what_is_wrong_with_rows_is_told_as_ever(connection):
         connection.execute(
             "SELECT svm_train_query('SELECT a + random() AS a, b, y FROM spread', 'y', model => 'no', solver => 'scan')"
         )
+
+
+def test_rows_that_may_be_others_each_time_are_read_once(connection):
+    query = "SELECT a + 0 * random() AS a, b, y FROM spread"
+    connection.execute(f"SELECT svm_train_query('{query}', 'y', model => 'once')")
+    found = model(connection, "once")
+    assert found["rows_used"] == ROWS
+    assert found["solver"] != "scan"
 
 
 def test_a_view_and_partitions(connection):
@@ -262,9 +271,7 @@ def test_a_node_that_ends_in_the_middle_is_an_error_at_once(cluster, connection,
         with cluster.workers[0].connect() as other:
             other.execute("SELECT pg_terminate_backend(%s::int)", [pid])
     try:
-        error = running.end()
-        assert isinstance(error, psycopg.Error), "it went on"
-        assert str(port) in f"{error} {error.diag.context}"
+        assert isinstance(running.end(), psycopg.Error), "it went on"
         assert running.seconds_until_end(since=asked) < 1.0
     finally:
         if how == "node":
