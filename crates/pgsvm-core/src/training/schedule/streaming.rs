@@ -210,7 +210,7 @@ impl<T: Real> Streaming<T> {
         let words = most.min(PORTION_WORDS / heads);
         let comes = match self.policy {
             Policy::Paper => false,
-            _ => heads > 1 || self.crew.shares(solver, &self.facts, words) == Sharing::Rows,
+            _ => self.crew.shares(solver, &self.facts, words) == Sharing::Rows,
         };
         comes.then_some(words)
     }
