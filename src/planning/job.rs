@@ -50,6 +50,9 @@ pub struct Job {
     pub unit_rows: bool,
     pub terms: Terms,
     pub plan: Plan,
+    /// Where rows come by scans, the plan by which C and sigmoids are found beforehand on a sample of them, by the process that trains.
+    #[serde(skip)]
+    pub chooses: Option<Plan>,
     /// The kernel machine that is asked for; the process that reads makes it, and that is the leader.
     #[serde(skip)]
     pub kernel: Option<KernelTerms>,

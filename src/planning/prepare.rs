@@ -18,7 +18,7 @@ use crate::request::source::Source;
 use crate::request::{ClassWeight, Request};
 use crate::targets::labels;
 use pgrx::pg_sys;
-use pgsvm_core::{Folds, Leader, Purpose, Scale};
+use pgsvm_core::{Folds, Leader, Plan, Purpose, Scale};
 use std::mem::take;
 
 /// A training that can start, and what is said about it.
@@ -207,6 +207,8 @@ fn job(
     named: bool,
     roles: Vec<Role>,
 ) -> Job {
+    let by_scans = request.terms.leader == Leader::Scans;
+    let chooses = (by_scans && request.plan.holds_out()).then(|| request.plan.clone());
     Job {
         select: statement.select,
         parts: statement.parts,
@@ -220,7 +222,11 @@ fn job(
         scale: request.scale.resolve(features.dense_parts() > 0),
         unit_rows: request.unit_rows,
         terms: request.terms.clone(),
-        plan: request.plan.clone(),
+        plan: match (&chooses, request.plan.costs.as_slice()) {
+            (Some(_), [first, ..]) => Plan::train(*first),
+            _ => request.plan.clone(),
+        },
+        chooses,
         kernel: request.kernel.clone(),
         slacks: measures_slacks(request, &features),
         features,

@@ -5,6 +5,7 @@ use crate::base::errors::Failure;
 use crate::pg::{citus, query};
 use crate::request::words::invalid;
 use crate::request::Request;
+use pgsvm_core::plan::Folds;
 use pgsvm_core::{Leader, Policy, Purpose};
 
 /// Refuses what a scan does not keep.
@@ -36,8 +37,12 @@ fn kept(request: &Request) -> Option<&'static str> {
             "\"warm_start\" begins from dual variables",
         ),
         (
-            plan.holds_out(),
-            "rows held out, to choose c or to fit probabilities, want their decisions",
+            plan.purpose == Purpose::Validate,
+            "a cross-validation wants the decisions of all rows held out",
+        ),
+        (
+            plan.holds_out() && !matches!(plan.folds, Some(Folds::Count(_))),
+            "folds that a column says want its values",
         ),
         (
             request.kernel.is_some(),

@@ -195,6 +195,7 @@ impl Announcement<'_> {
             };
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
+        sentences.extend(self.by_a_sample());
         sentences.extend(self.kernel());
         sentences.extend(self.factored());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
@@ -203,6 +204,27 @@ impl Announcement<'_> {
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")
+    }
+
+    /// By scans what is found on rows that are held out, and of how many those were.
+    fn by_a_sample(&self) -> Option<String> {
+        let report = &self.trained.trainer.report;
+        let (terms, plan) = (&self.request.terms, &self.request.plan);
+        if terms.leader != Leader::Scans || report.validation.is_empty() {
+            return None;
+        }
+        let at_c = report.validation.iter().filter(|it| Some(it.c) == report.c);
+        let rows: u64 = at_c.map(|it| it.rows).sum();
+        let what = match (plan.costs.len() > 1, plan.probability) {
+            (true, true) => "c and probabilities are",
+            (true, false) => "c is",
+            _ => "Probabilities are",
+        };
+        let of = match rows == report.rows {
+            true => "all rows".to_owned(),
+            false => format!("a sample of {rows} rows"),
+        };
+        Some(format!("{what} by folds of {of}."))
     }
 
     /// Of a kernel machine its kernel and its landmarks.

@@ -22,8 +22,10 @@ use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::weights::KeptDuals;
 use pgsvm_core::memory::gathered;
+use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Holding, RowForm, ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed,
+    Chosen, Holding, Problem, RowForm, SampleSearch, ScanPass, ScanSums, ScanTrainer, Source, Step,
+    Survey, Surveyed, TrainError,
 };
 use std::time::Instant;
 
@@ -80,8 +82,12 @@ fn attempt(
         bytes: job.cache_bytes - sample_bytes(job),
         lets_go: planned.runs == Runs::Anywhere,
     };
-    let trainer = ScanTrainer::new(&problem, &job.plan, surveyed, holding, started);
+    let (plan, surveyed, chosen) = choose(job, &problem, surveyed, &rows.source, &mut progress)?;
+    let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, started);
     let mut trainer = trainer.map_err(train_failure)?;
+    if let Some(chosen) = chosen {
+        trainer.tell_chosen(chosen);
+    }
     let Some(parts) = rows.train(&mut trainer, &mut progress)? else {
         return Ok(None);
     };
@@ -98,6 +104,42 @@ fn attempt(
     let cost = job.cost();
     let trained = Trained::assemble(cost, read, fitted, rechecked, processes);
     Ok(Some(trained))
+}
+
+/// The plan of the final heads, where C and sigmoids are to be found first on the sample.
+fn choose(
+    job: &Job,
+    problem: &Problem,
+    surveyed: Surveyed,
+    source: &RowSource,
+    progress: &mut Progress,
+) -> Result<(Plan, Surveyed, Option<Chosen>), Failure> {
+    let Some(plan) = &job.chooses else {
+        return Ok((job.plan.clone(), surveyed, None));
+    };
+    let failed = |error| match error {
+        TrainError::Sample { class, rows } => too_few(source, class, rows, job),
+        error => train_failure(error),
+    };
+    let mut search = SampleSearch::new(problem, plan, surveyed).map_err(failed)?;
+    while search.step(VALUES_A_STEP).map_err(failed)? != Step::Done {
+        check_for_interrupts();
+        progress.show(search.cache());
+    }
+    let (surveyed, chosen) = search.finish().map_err(failed)?;
+    Ok((Plan::train(chosen.c), surveyed, Some(chosen)))
+}
+
+/// Of a class no row of the sample can be held out.
+fn too_few(source: &RowSource, class: usize, rows: u64, job: &Job) -> Failure {
+    let label = source.known_classes().get(class).map(|it| it.text.as_str());
+    let (label, megabytes) = (label.unwrap_or_default(), sample_bytes(job) >> 20);
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
+    )
+    .detail(format!("By scans c and probabilities are found on a sample of rows, here of {megabytes} MB."))
+    .hint("solver => 'stream', which holds rows out of all; or a number for c, without probabilities")
 }
 
 /// What all rows are like.

@@ -221,7 +221,10 @@ pub fn train_failure(error: TrainError) -> Failure {
         TrainError::Plan(error) => {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         }
-        TrainError::Head { .. } | TrainError::Start { .. } | TrainError::ReaderFailed => {
+        TrainError::Head { .. }
+        | TrainError::Start { .. }
+        | TrainError::Sample { .. }
+        | TrainError::ReaderFailed => {
             Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
         }
     }

@@ -69,6 +69,12 @@ SELECT svm_train('points', 'kind', '{metres, tilt, both}', 'kinds', solver => 's
 SELECT name, classes, stop_reason, gap <= 1e-3 AS certified, passes <= 12 AS soon FROM svm_models WHERE name = 'kinds';
 SELECT count(*) = 1 + max(pass) AS a_line_a_scan, bool_and(cache_rows = 0) AS nothing_kept, max(rows_read) = 20000 * (1 + max(pass)) AS all_rows FROM svm_training_log('kinds');
 
+-- What rows held out tell is found on the sample, here all rows: as of kept rows.
+SELECT svm_train('points', 'side', '{metres, tilt}', 'chosen', solver => solver, loss => loss, c => NULL, probability => true) FROM unnest('{scan, stream}'::text[], '{hinge, hinge}'::text[]) AS of(solver, loss);
+SELECT count(DISTINCT c) AS chosen, max(c) > min(c) AS others, bool_and(probability) AS probabilities FROM svm_versions WHERE name = 'chosen';
+SELECT svm_train('points', 'kind', '{metres, tilt, both}', 'likely', solver => 'scan', probability => true);
+SELECT count(*), abs(sum(probability) - 1) < 1e-6 AS whole FROM points AS p, svm_predict_set('likely', p) WHERE id = 9;
+
 -- A query, a view, partitions; in parallel, and with the plan that the planner takes.
 CREATE VIEW seen AS SELECT metres, tilt, side FROM points WHERE id > 100;
 CREATE TABLE parts (metres float8, tilt float8, side bool, id int) PARTITION BY RANGE (id);
@@ -93,8 +99,9 @@ RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_s
 -- What it does not take says so, and what to do.
 \set ON_ERROR_STOP off
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', key => 'id');
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', c => NULL);
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', probability => true);
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', c => NULL, options => '{"fold_column": "kind"}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', probability => true, options => '{"fold_order": "id"}');
+SELECT svm_train_query('SELECT metres, id <> 7 AS side FROM points', 'side', model => 'no', solver => 'scan', c => NULL);
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"duals": true}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', kernel => 'rbf');

@@ -88,7 +88,7 @@ pub use task::report::{
     relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,
 };
 pub use task::scoring::Scoring;
-pub use training::by_scans::{Holding, ScanProgress, ScanTrainer};
+pub use training::by_scans::{Chosen, Holding, SampleSearch, ScanProgress, ScanTrainer};
 pub use training::error::TrainError;
 pub use training::log::{Event, LogEntry};
 pub use training::Trainer;

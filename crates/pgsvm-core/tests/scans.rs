@@ -5,10 +5,11 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
+use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, Cuts, HeadSpec, Holding, Leader, Loss, Plan, Problem, ReaderJob, RowForm, Scale,
-    ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey, TrainerReport,
+    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, Plan, Problem, ReaderJob, RowForm, SampleSearch, Scale,
+    ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey, TrainError, TrainerReport,
 };
 use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
@@ -301,6 +302,111 @@ fn what_was_no_row_before_is_refused() {
         assert!(maker.make(&unknown).is_err());
     }
     assert!(maker.make(&example(row)).is_ok());
+}
+
+/// The plan that chooses among these C by three folds, with sigmoids.
+fn choosing(costs: &[f64]) -> Plan {
+    Plan {
+        costs: costs.to_vec(),
+        folds: Some(Folds::Count(3)),
+        probability: true,
+        ..Plan::train(1.0)
+    }
+}
+
+/// What is chosen on the rows of a sample of so many bytes at most, and how many rows it has.
+fn on_a_sample(
+    problem: &Problem,
+    plan: &Plan,
+    examples: &[OwnedExample],
+    sample_bytes: usize,
+) -> (Chosen, usize) {
+    let job = ReaderJob::new(Scale::Standard, problem);
+    let survey = Parts::by_turns(examples, 1).survey(&job, sample_bytes);
+    let surveyed = survey.finish(&[], 1).unwrap();
+    let rows = surveyed.sample_rows();
+    let mut search = SampleSearch::new(problem, plan, surveyed).unwrap();
+    while search.step(10_000).unwrap() != Step::Done {}
+    let (surveyed, chosen) = search.finish().unwrap();
+    assert_eq!(surveyed.sample_rows(), rows);
+    (chosen, rows)
+}
+
+/// The same rows, each in a fold drawn for it.
+fn in_folds(examples: &[OwnedExample], folds: u32, seed: u64) -> Vec<OwnedExample> {
+    let mut rows = [0u64; 8];
+    let folded = examples.iter().map(|it| {
+        let nth = &mut rows[it.group as usize];
+        *nth += 1;
+        let fold = drawn_fold(seed, it.group, *nth - 1, folds);
+        OwnedExample {
+            group: it.group * folds + fold,
+            ..it.clone()
+        }
+    });
+    folded.collect()
+}
+
+#[test]
+fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
+    for (examples, loss) in [
+        (clouds(3000, 6, 1.0, 21), Loss::SquaredHinge),
+        (by_first_appearance(rings(2000, 3, 22)), Loss::Hinge),
+    ] {
+        let problem = Problem::new(loss, 1.0, 1e-3).unwrap();
+        let plan = choosing(&[0.001, 0.1, 10.0]);
+        let settings = settings(PLENTY, Scale::Standard, Threads::One);
+        let folded = in_folds(&examples, 3, problem.seed());
+        let kept = pgsvm_core::engine::train_examples(problem, plan.clone(), &folded, settings);
+        let kept = kept.unwrap().trainer.report().unwrap();
+        let scans = problem.with_leader(Leader::Scans);
+        let (chosen, rows) = on_a_sample(&scans, &plan, &examples, PLENTY);
+        assert_eq!(rows, examples.len());
+        assert_eq!(chosen.validation.len(), kept.validation.len());
+        for (own, other) in chosen.validation.iter().zip(&kept.validation) {
+            assert_eq!((own.c, own.fold, own.rows), (other.c, other.fold, other.rows));
+            let off = (own.objective / other.objective - 1.0).abs();
+            assert!(off < 2e-2, "{own:?} {other:?}");
+        }
+        assert_eq!(Some(chosen.c), kept.c);
+        assert_eq!(chosen.sigmoids.len(), kept.sigmoids.len());
+        for (own, other) in chosen.sigmoids.iter().zip(&kept.sigmoids) {
+            let of = |at: f64| own.probability(at) - other.probability(at);
+            assert!([-1.0, 0.0, 1.0].iter().all(|at| of(*at).abs() < 0.02));
+        }
+    }
+}
+
+#[test]
+fn a_c_means_on_a_sample_what_it_means_on_all_rows() {
+    let examples = clouds(20_000, 5, 0.8, 23);
+    let problem = problem(1.0, 1e-3).with_leader(Leader::Scans);
+    let plan = choosing(&[1e-4, 1e-1]);
+    let (all, _) = on_a_sample(&problem, &plan, &examples, PLENTY);
+    let (some, rows) = on_a_sample(&problem, &plan, &examples, 200_000);
+    assert!((500..10_000).contains(&rows), "{rows}");
+    for c in [1e-4, 1e-1] {
+        let objective = |chosen: &Chosen| {
+            let at_c = chosen.validation.iter().filter(|it| it.c == c);
+            at_c.map(|it| it.objective).sum::<f64>()
+        };
+        let ratio = objective(&some) / objective(&all);
+        assert!((0.85..1.15).contains(&ratio), "{c}: {ratio}");
+    }
+}
+
+#[test]
+fn a_class_that_cannot_be_held_out_of_the_sample_is_an_error() {
+    let mut examples = clouds(5000, 8, 1.0, 24);
+    // one class is rare
+    examples.retain(|it| it.group == 0);
+    examples.extend(clouds(12, 8, 1.0, 25).into_iter().filter(|it| it.group == 1));
+    let problem = problem(1.0, 1e-3).with_leader(Leader::Scans);
+    let job = ReaderJob::new(Scale::Standard, &problem);
+    let survey = Parts::by_turns(&examples, 1).survey(&job, 3000);
+    let surveyed = survey.finish(&[], 1).unwrap();
+    let refused = SampleSearch::new(&problem, &choosing(&[1.0]), surveyed).err();
+    assert!(matches!(refused, Some(TrainError::Sample { class: 1, .. })), "{refused:?}");
 }
 
 fn hinge(c: f64, tolerance: f64) -> Problem {

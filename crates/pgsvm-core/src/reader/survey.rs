@@ -55,6 +55,13 @@ pub struct Surveyed {
     pub report: ReaderReport,
 }
 
+impl Surveyed {
+    /// Rows of the sample.
+    pub fn sample_rows(&self) -> usize {
+        Batch::new(&self.sample, self.facts.dense).count()
+    }
+}
+
 impl Survey {
     /// Of no rows as yet, with so many bytes for a sample.
     pub fn new(job: &ReaderJob, sample_bytes: usize) -> Self {

@@ -15,11 +15,12 @@
 
 mod bundles;
 mod led;
+mod sampled;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{gathered, OutOfMemory};
+use crate::base::memory::{copied, gathered, OutOfMemory};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
@@ -40,6 +41,7 @@ use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
 use bundles::Bundles;
 use led::LedByScans;
+pub use sampled::{Chosen, SampleSearch};
 
 /// A training by scans.
 pub struct ScanTrainer {
@@ -54,6 +56,8 @@ pub struct ScanTrainer {
     sample: Vec<u32>,
     activity: Activity,
     fit: Option<Fit>,
+    /// What rows held out have told before.
+    chosen: Option<Chosen>,
 }
 
 /// Rows that are held beside the sample.
@@ -91,7 +95,7 @@ pub struct ScanProgress {
 }
 
 impl ScanTrainer {
-    /// Of the final heads of this plan, over rows that were surveyed; holding rows out is not for scans. `started`: when the training
+    /// Of the final heads of this plan, over rows that were surveyed; what rows held out tell, [`SampleSearch`] has found before. `started`: when the training
     /// began.
     pub fn new(
         problem: &Problem,
@@ -132,7 +136,13 @@ impl ScanTrainer {
             sample,
             activity: Activity::Training,
             fit: None,
+            chosen: None,
         })
+    }
+
+    /// Has the report tell what was found on rows held out: the C of the plan is that of it.
+    pub fn tell_chosen(&mut self, chosen: Chosen) {
+        self.chosen = Some(chosen);
     }
 
     /// Computes on, going over about so many values. `Blocked`: a scan is wanted, by [`Self::pass`]; `Done`: all heads have ended.
@@ -275,12 +285,15 @@ impl ScanTrainer {
     /// How training ended; before the end, how it stands.
     pub fn report(&self) -> Result<TrainerReport, OutOfMemory> {
         let heads = self.solver.reports(self.facts.rows);
+        let chosen = self.chosen.as_ref();
+        let validation = chosen.map_or(&[][..], |it| &it.validation);
+        let sigmoids = chosen.map_or(&[][..], |it| &it.sigmoids);
         Ok(TrainerReport {
             heads: gathered(heads.take(self.heads.finals))?,
-            validation: Vec::new(),
+            validation: gathered(validation.iter().copied())?,
             c: self.heads.c,
             gamma: None,
-            sigmoids: Vec::new(),
+            sigmoids: copied(sigmoids)?,
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
             resident: false,

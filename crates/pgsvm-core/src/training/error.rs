@@ -21,6 +21,8 @@ pub enum TrainError {
     NewtonLoss,
     /// The plan cannot be carried out.
     Plan(PlanError),
+    /// A class of which so few rows are in the sample that none can be held out.
+    Sample { class: usize, rows: u64 },
     /// The reader gave up.
     ReaderFailed,
 }
@@ -38,6 +40,9 @@ impl fmt::Display for TrainError {
             }
             Self::NewtonLoss => write!(f, "Newton's method minimizes the squared hinge loss only"),
             Self::Plan(error) => error.fmt(f),
+            Self::Sample { class, rows } => {
+                write!(f, "class {class} has {rows} row(s) in the sample")
+            }
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }
     }
