@@ -138,8 +138,12 @@ fn too_few(source: &RowSource, class: usize, rows: u64, job: &Job) -> Failure {
         Code::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
     )
-    .detail(format!("By scans c and probabilities are found on a sample of rows, here of {megabytes} MB."))
-    .hint("solver => 'stream', which holds rows out of all; or a number for c, without probabilities")
+    .detail(format!(
+        "By scans c and probabilities are found on a sample of rows, here of {megabytes} MB."
+    ))
+    .hint(
+        "solver => 'stream', which holds rows out of all; or a number for c, without probabilities",
+    )
 }
 
 /// What all rows are like.

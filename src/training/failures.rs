@@ -224,8 +224,6 @@ pub fn train_failure(error: TrainError) -> Failure {
         TrainError::Head { .. }
         | TrainError::Start { .. }
         | TrainError::Sample { .. }
-        | TrainError::ReaderFailed => {
-            Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string())
-        }
+        | TrainError::ReaderFailed => Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string()),
     }
 }

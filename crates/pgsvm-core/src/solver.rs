@@ -40,6 +40,7 @@ pub(crate) mod bundle;
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
+mod held_rows;
 mod joint;
 pub(crate) mod led;
 mod metric;

@@ -8,8 +8,9 @@ use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, Plan, Problem, ReaderJob, RowForm, SampleSearch, Scale,
-    ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey, TrainError, TrainerReport,
+    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, Plan, Problem, ReaderJob,
+    RowForm, SampleSearch, Scale, ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey,
+    TrainError, TrainerReport,
 };
 use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
@@ -163,6 +164,14 @@ fn kept(problem: &Problem, examples: &[OwnedExample], scale: Scale) -> f64 {
         .primal
 }
 
+/// The same rows, of which some cost more than others.
+fn weighed(mut examples: Vec<OwnedExample>) -> Vec<OwnedExample> {
+    for (number, example) in examples.iter_mut().enumerate() {
+        example.cost = [0.1, 1.0, 7.0][number % 3];
+    }
+    examples
+}
+
 #[test]
 fn scans_arrive_where_kept_rows_do_however_rows_are_dealt_out() {
     let sets = [
@@ -171,24 +180,32 @@ fn scans_arrive_where_kept_rows_do_however_rows_are_dealt_out() {
         (words(2000, 60, 0, 3), Scale::MaxAbs),
         (clouds(2500, 5, 0.7, 4), Scale::None),
         (words(1500, 30, 4, 5), Scale::MinMax),
+        (weighed(clouds(2500, 6, 1.0, 6)), Scale::Standard),
     ];
     for (at, (examples, scale)) in sets.iter().enumerate() {
         for c in [0.01, 1.0, 100.0] {
             let problem = problem(c, 1e-6);
             let expected = kept(&problem, examples, *scale);
             let dealt = [
-                (Parts::by_turns(examples, 1), 0),
-                (Parts::by_turns(examples, 3), 40_000),
-                (Parts::by_class(examples, 2), 100_000),
+                (Parts::by_turns(examples, 1), 0, 1 << 20),
+                (Parts::by_turns(examples, 3), 40_000, 100_000),
+                (Parts::by_class(examples, 2), 100_000, 1 << 20),
+                // no rows come along, some, and all but a few
+                (Parts::by_turns(examples, 2), 40_000, 0),
+                (Parts::by_turns(examples, 4), 20_000, 8_000),
+                (Parts::by_turns(examples, 1), PLENTY, PLENTY),
             ];
-            for (parts, sample) in dealt {
-                let found = by_scans(&problem, &parts, *scale, sample);
+            for (parts, sample, room) in dealt {
+                let found = with_room(&problem, &parts, *scale, (sample, room));
                 let head = found.report.heads[0];
-                let place = format!("set {at}, C {c}, sample {sample}: {head:?}");
+                let place = format!("set {at}, C {c}, sample {sample}, room {room}: {head:?}");
                 assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
                 assert!(head.certificate.gap <= 1e-6, "{place}");
                 let off = (head.certificate.primal - expected).abs() / expected;
                 assert!(off < 2e-6, "{place}: {expected}");
+                // no dual is above the optimum, which may be lower by the gap there
+                let most = expected * (1.0 + 1e-9);
+                assert!(head.certificate.dual <= most, "{place}: {expected}");
                 assert!(
                     found.report.passes <= 12,
                     "{place}: {}",
@@ -364,7 +381,10 @@ fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
         assert_eq!(rows, examples.len());
         assert_eq!(chosen.validation.len(), kept.validation.len());
         for (own, other) in chosen.validation.iter().zip(&kept.validation) {
-            assert_eq!((own.c, own.fold, own.rows), (other.c, other.fold, other.rows));
+            assert_eq!(
+                (own.c, own.fold, own.rows),
+                (other.c, other.fold, other.rows)
+            );
             let off = (own.objective / other.objective - 1.0).abs();
             assert!(off < 2e-2, "{own:?} {other:?}");
         }
@@ -400,13 +420,20 @@ fn a_class_that_cannot_be_held_out_of_the_sample_is_an_error() {
     let mut examples = clouds(5000, 8, 1.0, 24);
     // one class is rare
     examples.retain(|it| it.group == 0);
-    examples.extend(clouds(12, 8, 1.0, 25).into_iter().filter(|it| it.group == 1));
+    examples.extend(
+        clouds(12, 8, 1.0, 25)
+            .into_iter()
+            .filter(|it| it.group == 1),
+    );
     let problem = problem(1.0, 1e-3).with_leader(Leader::Scans);
     let job = ReaderJob::new(Scale::Standard, &problem);
     let survey = Parts::by_turns(&examples, 1).survey(&job, 3000);
     let surveyed = survey.finish(&[], 1).unwrap();
     let refused = SampleSearch::new(&problem, &choosing(&[1.0]), surveyed).err();
-    assert!(matches!(refused, Some(TrainError::Sample { class: 1, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Some(TrainError::Sample { class: 1, .. })),
+        "{refused:?}"
+    );
 }
 
 fn hinge(c: f64, tolerance: f64) -> Problem {

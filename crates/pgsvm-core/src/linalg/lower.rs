@@ -49,6 +49,27 @@ impl Lower {
         self.length
     }
 
+    /// Has the numbers of another one of as many rows.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        for (own, other) in self.values.iter_mut().zip(&other.values) {
+            *own = *other;
+        }
+    }
+
+    /// The product of the whole symmetric matrix and x, in `product`.
+    pub(crate) fn times(&self, x: &[f64], product: &mut [f64]) {
+        product.fill(0.0);
+        for (row, x_row) in x.iter().enumerate() {
+            let mut sum = 0.0;
+            for (column, x_column) in x[..row].iter().enumerate() {
+                let value = self.get(row, column);
+                sum += value * x_column;
+                product[column] += value * x_row;
+            }
+            product[row] += sum + self.get(row, row) * x_row;
+        }
+    }
+
     /// Adds another one of as many rows.
     pub(crate) fn add(&mut self, other: &Self) {
         for (own, more) in self.values.iter_mut().zip(&other.values) {

@@ -7,6 +7,8 @@ pub(crate) mod choice;
 mod conjugate;
 pub(crate) mod head;
 mod line;
+mod local;
+mod near;
 pub(crate) mod pace;
 mod parts;
 pub(crate) mod scan;

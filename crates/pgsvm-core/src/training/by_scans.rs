@@ -53,6 +53,8 @@ pub struct ScanTrainer {
     log: Log,
     passes: u32,
     visits: u64,
+    /// Whether a scan has been taken in that is not in the log yet.
+    has_scanned: bool,
     sample: Vec<u32>,
     activity: Activity,
     fit: Option<Fit>,
@@ -119,7 +121,8 @@ impl ScanTrainer {
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
         let method = match problem.loss() {
             Loss::SquaredHinge => {
-                ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample)?))
+                let room = holding.bytes / 4;
+                ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample, room)?))
             }
             Loss::Hinge => {
                 ByScans::Bundles(Bundles::new(&solver, &facts, &sample, holding, &problem)?)
@@ -133,6 +136,7 @@ impl ScanTrainer {
             heads,
             passes: 0,
             visits: 0,
+            has_scanned: false,
             sample,
             activity: Activity::Training,
             fit: None,
@@ -150,6 +154,9 @@ impl ScanTrainer {
         match std::mem::replace(&mut self.activity, Activity::Training) {
             Activity::Training => {
                 let step = self.train(budget_values)?;
+                if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
+                    self.note();
+                }
                 if step == Step::Done {
                     self.begin_fitting()?;
                     return Ok(Step::Progress);
@@ -171,14 +178,7 @@ impl ScanTrainer {
         let solver = &mut self.solver;
         match &mut self.method {
             ByScans::Led(led) => led.step(solver, &self.sample, budget),
-            ByScans::Bundles(bundles) => {
-                let before = solver.running_heads();
-                let step = bundles.step(solver)?;
-                if solver.running_heads() < before {
-                    self.note();
-                }
-                Ok(step)
-            }
+            ByScans::Bundles(bundles) => Ok(bundles.step(solver)?),
         }
     }
 
@@ -199,11 +199,11 @@ impl ScanTrainer {
             ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
             ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
         }
-        self.note();
+        self.has_scanned = true;
         Ok(())
     }
 
-    /// Notes what is known behind a scan.
+    /// Notes what is known behind a scan, and what was computed with it.
     fn note(&mut self) {
         let cache_rows = self.held();
         self.log.note(

@@ -366,7 +366,7 @@ impl BundleHead {
         if self.looks {
             return self.begin_solving(master);
         }
-        master.take(&sums.words, &sums.coming)?;
+        master.take(sums.coming.packed(), sums.coming.beside())?;
         master.planes().push(sums.f.0, sums.b)?;
         self.in_plane = sums.in_plane;
         self.leaves = pass.centres.last().is_some_and(|it| sums.theta < it.theta);

@@ -7,11 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{gathered, list, OutOfMemory, Room};
+use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::kinks::Kinks;
+use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::still::{add, add_row, Numbers, Visited};
 
 /// Passes that may sort: a row that comes has a bit for each.
@@ -66,28 +67,15 @@ pub(crate) struct BundleSums {
     /// Rows that take part.
     pub(super) rows: u64,
     /// Rows that come.
-    #[serde(deserialize_with = "list")]
-    pub(super) words: Vec<u32>,
-    #[serde(deserialize_with = "list")]
-    pub(super) coming: Vec<Coming>,
+    pub(super) coming: HeldRows<Coming>,
     /// How near the margin they are at most.
     pub(super) theta: f64,
     /// Words that they may take.
     room: u64,
-    shape: Shape,
+    intercept: f64,
     /// This pass among those that sort.
     place: u32,
 }
-
-/// How rows lie, and their constant.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Shape {
-    dense: u32,
-    intercept: f64,
-}
-
-/// Of rows that are too many for their room so many stay.
-const STAY: f64 = 0.75;
 
 impl BundlePass {
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
@@ -109,14 +97,10 @@ impl BundlePass {
             b: 0.0,
             in_plane: 0,
             rows: 0,
-            words: Vec::new(),
-            coming: Vec::new(),
+            coming: HeldRows::new(self.dense),
             theta: self.centres.last().map_or(-1.0, |centre| centre.theta),
             room: self.room,
-            shape: Shape {
-                dense: self.dense,
-                intercept: self.visited.intercept,
-            },
+            intercept: self.visited.intercept,
             place: self.centres.len().saturating_sub(1) as u32,
         })
     }
@@ -173,6 +157,18 @@ impl BundlePass {
     }
 }
 
+impl Beside for Coming {
+    #[inline(always)]
+    fn away(&self) -> f64 {
+        self.away
+    }
+
+    #[inline(always)]
+    fn words(&self) -> usize {
+        self.words as usize
+    }
+}
+
 impl Coming {
     /// Of a row that is there from the beginning.
     pub(super) fn of_sample(row: &Row<'_>, visited: &Visited) -> Self {
@@ -199,7 +195,7 @@ impl BundleSums {
     fn add_to_plane<K: Isa>(&mut self, row: &Row<'_>, by: f64) {
         self.in_plane += 1;
         self.b += by.abs();
-        add_row::<K>(&mut self.f.0, by, row, self.shape.intercept);
+        add_row::<K>(&mut self.f.0, by, row, self.intercept);
     }
 
     /// Keeps a row that comes, or where others are nearer and there is no room for it adds it to the plane.
@@ -208,7 +204,7 @@ impl BundleSums {
         while coming.away <= self.theta && self.is_full(row) {
             self.come_nearer();
         }
-        if coming.away <= self.theta && self.push(row, coming).is_err() {
+        if coming.away <= self.theta && self.coming.push(row, coming).is_err() {
             self.keep_within(-1.0);
         }
         if coming.away > self.theta && coming.within >> self.place & 1 == 1 {
@@ -218,35 +214,14 @@ impl BundleSums {
 
     #[inline(always)]
     fn is_full(&self, row: &Row<'_>) -> bool {
-        (self.words.len() + row.values()) as u64 > self.room
-    }
-
-    fn push(&mut self, row: &Row<'_>, coming: Coming) -> Result<(), OutOfMemory> {
-        self.coming.room(1)?;
-        let words = self.words.room(row.values())?;
-        words.extend_from_slice(row.words());
-        self.coming.push(coming);
-        Ok(())
+        (self.coming.words() + row.values()) as u64 > self.room
     }
 
     /// Takes a theta that is less than the distance of some row.
     #[cold]
     fn come_nearer(&mut self) {
-        let theta = self.nearer_theta().unwrap_or(-1.0);
+        let theta = self.coming.nearer().unwrap_or(-1.0);
         self.keep_within(theta);
-    }
-
-    /// None where there is no memory, or no distance is less than the largest.
-    fn nearer_theta(&self) -> Option<f64> {
-        let mut all = gathered(self.coming.iter().map(|it| it.away)).ok()?;
-        let last = all.len().checked_sub(1)?;
-        let place = ((STAY * all.len() as f64) as usize).min(last);
-        let (less, at, more) = all.select_nth_unstable_by(place, f64::total_cmp);
-        let at = *at;
-        match more.iter().any(|it| *it > at) {
-            true => Some(at),
-            false => less.iter().copied().filter(|it| *it < at).reduce(f64::max),
-        }
     }
 
     /// Takes this theta: rows farther away go into the plane.
@@ -282,25 +257,17 @@ impl Work for KeepWithin<'_> {
             return;
         }
         all.theta = theta;
-        let words = std::mem::take(&mut all.words);
-        let mut coming = std::mem::take(&mut all.coming);
-        let (mut at, mut to) = (0, 0);
-        let mut kept = words;
-        coming.retain(|row| {
-            let own = at..at + row.words as usize;
-            at = own.end;
-            let stays = row.away <= theta;
-            if stays {
-                kept.copy_within(own, to);
-                to += row.words as usize;
-            } else if row.within >> all.place & 1 == 1 {
-                let packed = Row::new(&kept[own], all.shape.dense as usize);
-                all.add_to_plane::<K>(&packed, row.by);
-            }
-            stays
-        });
-        kept.truncate(to);
-        (all.words, all.coming) = (kept, coming);
+        let place = all.place;
+        let mut coming = std::mem::replace(&mut all.coming, HeldRows::new(0));
+        coming.retain(
+            |row| row.away <= theta,
+            |row, beside| {
+                if beside.within >> place & 1 == 1 {
+                    all.add_to_plane::<K>(row, beside.by);
+                }
+            },
+        );
+        all.coming = coming;
     }
 }
 
@@ -315,11 +282,7 @@ impl Work for JoinRows<'_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        let mut at = 0;
-        for coming in &self.more.coming {
-            let own = at..at + coming.words as usize;
-            at = own.end;
-            let row = Row::new(&self.more.words[own], self.sums.shape.dense as usize);
+        for (row, coming) in self.more.coming.from((0, 0)) {
             self.sums.keep::<K>(&row, *coming);
         }
     }

@@ -47,6 +47,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
+use crate::solver::newton::local::{Bringing, Local};
 use crate::solver::newton::pace::{picks, Costs, Pace};
 use crate::solver::newton::sums::{Order, Places, Sums};
 use crate::solver::newton::value::Value;
@@ -72,6 +73,8 @@ pub(crate) enum Next {
     Product,
     /// A pass over all rows, for where on the way to the last weights P is lowest.
     Line,
+    /// A step of what is solved with the near rows of the last pass.
+    Near,
     /// The sample has said what it can.
     Sampled,
     /// Nothing: the gap of the last pass is within the tolerance.
@@ -102,7 +105,7 @@ pub(crate) struct Given {
 pub(crate) struct Newton {
     pub(super) visited: Visited,
     /// C where all rows are gone over: that of a sample is larger by what it leaves out.
-    c: f64,
+    pub(super) c: f64,
     pub(super) free: bool,
     pub(super) tolerance: f64,
     max_passes: u32,
@@ -128,6 +131,9 @@ pub(crate) struct Newton {
     pub(super) factor: Option<Cholesky>,
     /// Where steps are found by conjugate gradients, how far they are.
     pub(super) conjugate: Option<Conjugate>,
+    /// Whether passes bring rows along, and what is being solved with those of the last one.
+    pub(super) bringing: Option<Bringing>,
+    pub(super) local: Option<Box<Local>>,
     /// Whether the pass gathers the Hessian.
     pub(super) gathers: bool,
     pub(super) samples: bool,
@@ -135,7 +141,7 @@ pub(crate) struct Newton {
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
     pub(super) sampled: u32,
-    state: Value,
+    pub(super) state: Value,
 }
 
 impl Newton {
@@ -170,6 +176,8 @@ impl Newton {
             sums: Sums::new(length, !costs.by_products)?,
             factor: None,
             conjugate: costs.by_products.then(Conjugate::default),
+            bringing: None,
+            local: None,
             gathers: true,
             samples: false,
             pace: Pace::new(costs),
@@ -369,7 +377,8 @@ impl Newton {
         if primal > self.best_primal * (1.0 + ROUNDING) {
             self.rises += 1;
             self.pace.be_careful();
-            if !self.gathers || self.conjugate.is_some() || self.rises > MOST_RISES {
+            let brings = self.sums.near.take().is_some();
+            if !self.gathers || self.conjugate.is_some() || brings || self.rises > MOST_RISES {
                 return match self.is_shortened {
                     // lower than where it was lowest is nothing that 64 bits can tell
                     true => self.give_up(),
@@ -387,6 +396,9 @@ impl Newton {
         }
         (self.rises, self.is_shortened) = (0, false);
         self.stand_here(primal);
+        if let Some(next) = self.begin_local() {
+            return next;
+        }
         self.best_gradient.copy_from_slice(&self.gradient);
         for (step, g) in self.step.iter_mut().zip(&self.gradient) {
             *step = -g;

@@ -147,6 +147,16 @@ impl Pace {
         self.careful = self.costs.scans;
     }
 
+    /// All rows.
+    pub(super) fn rows(&self) -> f64 {
+        self.costs.rows
+    }
+
+    /// Stored values of all rows.
+    pub(super) fn words(&self) -> f64 {
+        self.costs.pass
+    }
+
     /// A step is to lower P by so much.
     pub(super) fn note(&mut self, gain: f64) {
         if self.gain.is_finite() && !self.fresh {

@@ -13,6 +13,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
+use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add_product, Order, Places, Sums};
 use crate::solver::still::{add, Numbers, Visited};
@@ -49,6 +50,8 @@ struct Hessian {
     again: bool,
     /// Those of the pass before.
     before: Option<Numbers>,
+    /// Which rows are brought along; then only rows within the margin are in the matrix, and none of these.
+    near: Option<Nearness>,
 }
 
 /// Sums over a part of the rows, for one of those.
@@ -73,7 +76,10 @@ impl HeadPass {
         let fits = |weights: &Numbers| weights.0.len() == features + 1;
         let all_fit = match &self.task {
             Task::Evaluate { hessian: None } => true,
-            Task::Evaluate { hessian: Some(it) } => it.best.iter().chain(&it.before).all(fits),
+            Task::Evaluate { hessian: Some(it) } => {
+                let near = it.near.as_ref().map(|near| &near.u);
+                it.best.iter().chain(&it.before).chain(near).all(fits)
+            }
             Task::Product { direction } => fits(direction),
             Task::Line { best, step } => fits(best) && fits(step),
         };
@@ -90,6 +96,8 @@ impl HeadPass {
                 if hessian.is_some_and(|it| it.squares) {
                     sums.squares = Some(zeros(length)?);
                 }
+                let near = hessian.and_then(|it| it.near.as_ref());
+                sums.near = near.map(|near| near.begin(self.visited.intercept));
                 Kind::Evaluated(Box::new(sums))
             }
             Task::Product { .. } => Kind::Product(Numbers(zeros(length)?)),
@@ -102,6 +110,15 @@ impl HeadPass {
     pub(crate) fn visit<K: Isa>(&self, all: &mut HeadSums, row: &Row<'_>, block: u32) {
         let visited = &self.visited;
         match (&self.task, &mut all.0) {
+            (
+                Task::Evaluate {
+                    hessian:
+                        Some(Hessian {
+                            near: Some(near), ..
+                        }),
+                },
+                Kind::Evaluated(sums),
+            ) => sums.visit_or_bring::<K>(visited, (&self.w.0, near), row),
             (Task::Evaluate { hessian }, Kind::Evaluated(sums)) => {
                 let (at, order, before) = self.look::<K>(hessian.as_ref(), row, block);
                 sums.visit::<K>(visited, at, row, (order, before));
@@ -152,7 +169,13 @@ impl HeadSums {
     /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
     pub(crate) fn join(&mut self, more: &Self) -> bool {
         match (&mut self.0, &more.0) {
-            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.join(more, true),
+            (Kind::Evaluated(own), Kind::Evaluated(more)) => {
+                own.join(more, true);
+                // rows that gave way to others are packed
+                if let Some(gram) = &mut own.gram {
+                    gram.finish(Level::best());
+                }
+            }
             (Kind::Product(own), Kind::Product(more)) => add(&mut own.0, &more.0),
             (Kind::Line(own), Kind::Line(more)) => own.join(more),
             _ => return false,
@@ -188,14 +211,22 @@ impl Newton {
             return Ok(None);
         }
         let matrix = self.conjugate.is_none();
-        let looks_back = matrix && self.best_primal.is_finite();
+        let near = match matrix && self.pace.share == 1 {
+            true => self.nearness()?,
+            false => None,
+        };
+        let looks_back = matrix && near.is_none() && self.best_primal.is_finite();
         Ok(Some(Hessian {
             matrix,
             share: self.pace.share,
             squares: self.sums.squares.is_some(),
             best: looks_back.then(|| Numbers::of(&self.best)).transpose()?,
             again: self.rises > 0,
-            before: before.filter(|_| matrix).map(Numbers::of).transpose()?,
+            before: before
+                .filter(|_| matrix && near.is_none())
+                .map(Numbers::of)
+                .transpose()?,
+            near,
         }))
     }
 

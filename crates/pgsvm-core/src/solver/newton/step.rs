@@ -12,6 +12,11 @@ use crate::solver::still::product;
 /// and passes over it at most.
 const SAMPLE_GAIN: f64 = 0.005;
 const SAMPLE_PASSES: u32 = 12;
+/// The same where passes over all rows are scans: more of them, and less than this part of what P at the sample's weights may be off,
+/// which is about a row of the sample for each feature; where it has all rows, it is solved.
+const SAMPLE_PASSES_BEFORE_SCANS: u32 = 30;
+const OF_SAMPLE_ERROR: f64 = 0.05;
+const SOLVED: f64 = 1e-6;
 
 impl Newton {
     /// P rose: a pass says where on the way from the best it is lowest.
@@ -126,7 +131,22 @@ impl Newton {
         for (step, scale) in self.step.iter_mut().zip(&self.scales) {
             *step *= scale;
         }
-        self.go(gain)
+        match self.local.take() {
+            Some(local) => self.go_within(local, gain),
+            None => self.go(gain),
+        }
+    }
+
+    /// Of a sample the part of P by which steps may fall short.
+    fn sample_error(&self) -> f64 {
+        let part = self.visited.c / self.c;
+        match part > 1.0 {
+            true => {
+                let rows = (self.pace.rows() / part).max(1.0);
+                (OF_SAMPLE_ERROR * self.w.len() as f64 / rows).clamp(SOLVED, SAMPLE_GAIN)
+            }
+            false => SOLVED,
+        }
     }
 
     /// Takes the step from the best, which is expected to lower P by `gain`, and says what the next pass is to sum up.
@@ -137,7 +157,11 @@ impl Newton {
         if !(gain > 0.0 && gain.is_finite()) {
             return self.give_up();
         }
-        let ends = self.sampled >= SAMPLE_PASSES || gain <= SAMPLE_GAIN * self.best_primal;
+        let (passes, least) = match self.bringing {
+            Some(_) => (SAMPLE_PASSES_BEFORE_SCANS, self.sample_error()),
+            None => (SAMPLE_PASSES, SAMPLE_GAIN),
+        };
+        let ends = self.sampled >= passes || gain <= least * self.best_primal;
         if self.samples && ends {
             return Next::Sampled;
         }
@@ -147,6 +171,7 @@ impl Newton {
         let within = self.sums.tally.support;
         let gathers = self.samples
             || self.conjugate.is_some()
+            || self.bringing.is_some()
             || self.pace.gathers(self.tolerance, left, within);
         self.begin_pass(gathers);
         Next::Pass

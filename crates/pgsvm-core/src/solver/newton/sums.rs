@@ -8,6 +8,7 @@ use crate::linalg::gram::{Added, Gram};
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::newton::line::Line;
+use crate::solver::newton::near::{NearRows, Nearness};
 use crate::solver::still::{add, add_row, Visited};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
@@ -73,6 +74,8 @@ pub(crate) struct Sums {
     /// Sums of c of the rows of the Hessian, of all and of those gathered.
     pub(super) costs: f64,
     pub(super) gathered: f64,
+    /// Rows near the margin that came along, which are not in the products; None where none are to.
+    pub(super) near: Option<NearRows>,
 }
 
 /// What a row has a pass sum up.
@@ -103,6 +106,7 @@ impl Sums {
             beyond: zeros(length)?,
             costs: 0.0,
             gathered: 0.0,
+            near: None,
         })
     }
 
@@ -135,6 +139,9 @@ impl Sums {
         if let (Some(own), Some(more)) = (&mut self.squares, &more.squares) {
             add(own, more);
         }
+        if let (Some(gram), Some(own), Some(more)) = (&mut self.gram, &mut self.near, &more.near) {
+            own.join(more, gram);
+        }
         add(&mut self.beyond, &more.beyond);
         self.costs += more.costs;
         self.gathered += more.gathered;
@@ -150,6 +157,7 @@ impl Sums {
         self.tally = Tally::EMPTY;
         self.beyond.fill(0.0);
         (self.costs, self.gathered) = (0.0, 0.0);
+        self.near = None;
         if let Some(squares) = &mut self.squares {
             squares.fill(0.0);
         }
@@ -165,21 +173,12 @@ impl Sums {
         row: &Row<'_>,
         (order, before): (Order, bool),
     ) -> (f64, usize) {
-        let y = f64::from(head.signs[row.group()]);
+        let (y, cost) = head.side(row);
         if y == 0.0 {
             return (0.0, 0);
         }
         let (dense, sparse) = (row.dense(), row.sparse());
-        let score = head.score::<K>(row, at.w);
-        let positive = y > 0.0;
-        let weight = if positive { head.positive_weight } else { 1.0 };
-        let cost = f64::from(row.cost()) * weight;
-        self.tally
-            .add_at_start(SquaredHinge, (y, cost, score), None);
-        let side = &mut self.sides[usize::from(positive)];
-        side.costs += cost;
-        side.rows += 1;
-        let lost = 1.0 - y * score;
+        let lost = self.count::<K>(head, at.w, row, (y, cost));
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
         if let Some(best) = at.best.filter(|_| at.again || is_new) {
@@ -192,11 +191,7 @@ impl Sums {
         }
         let mut dual = 0.0;
         if lost > 0.0 {
-            dual = 2.0 * head.c * cost * lost;
-            self.tally.support += 1;
-            side.duals += dual;
-            side.loss += cost * lost * lost;
-            add_row::<K>(&mut side.v, dual, row, head.intercept);
+            dual = self.lose::<K>(head, row, (y, cost, lost));
         } else if !before && !within_best {
             return (0.0, 0);
         }
@@ -215,6 +210,74 @@ impl Sums {
             weight: cost,
         });
         (y * dual, products)
+    }
+}
+
+impl Sums {
+    /// Counts a row of this sign and cost; gives back 1 - y <w, x>.
+    #[inline(always)]
+    fn count<K: Isa>(
+        &mut self,
+        head: &Visited,
+        w: &[f64],
+        row: &Row<'_>,
+        (y, cost): (f64, f64),
+    ) -> f64 {
+        let score = head.score::<K>(row, w);
+        self.tally
+            .add_at_start(SquaredHinge, (y, cost, score), None);
+        let side = &mut self.sides[usize::from(y > 0.0)];
+        side.costs += cost;
+        side.rows += 1;
+        1.0 - y * score
+    }
+
+    /// Adds what a row within the margin loses, and its dual variable, which is given back.
+    #[inline(always)]
+    fn lose<K: Isa>(
+        &mut self,
+        head: &Visited,
+        row: &Row<'_>,
+        (y, cost, lost): (f64, f64, f64),
+    ) -> f64 {
+        let side = &mut self.sides[usize::from(y > 0.0)];
+        let dual = 2.0 * head.c * cost * lost;
+        self.tally.support += 1;
+        side.duals += dual;
+        side.loss += cost * lost * lost;
+        add_row::<K>(&mut side.v, dual, row, head.intercept);
+        dual
+    }
+
+    /// Adds a row to a pass that brings along those that are near: others that are within the margin go to the products.
+    #[inline(always)]
+    pub(super) fn visit_or_bring<K: Isa>(
+        &mut self,
+        head: &Visited,
+        (w, nearness): (&[f64], &Nearness),
+        row: &Row<'_>,
+    ) {
+        let (y, cost) = head.side(row);
+        if y == 0.0 {
+            return;
+        }
+        let lost = self.count::<K>(head, w, row, (y, cost));
+        if lost > 0.0 {
+            self.lose::<K>(head, row, (y, cost, lost));
+        }
+        let (Some(gram), Some(near)) = (&mut self.gram, &mut self.near) else {
+            return;
+        };
+        if let Some(found) = nearness.look::<K>(near, row, (lost, y * cost)) {
+            near.take::<K>(row, found, gram);
+        } else if lost > 0.0 {
+            gram.add::<K>(Added {
+                dense: row.dense(),
+                sparse: row.sparse(),
+                constant: head.intercept,
+                weight: cost,
+            });
+        }
     }
 }
 

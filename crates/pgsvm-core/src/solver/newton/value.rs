@@ -50,18 +50,22 @@ impl Newton {
             true => (a / b * (a / 4.0), 0.5 * a / b),
             false => (0.0, 0.0),
         };
-        let dual = match dual {
-            dual if !dual.is_finite() => 0.0,
-            // at the optimum both are the same, but for rounding; what lies further above shows an error and is left to be seen
-            dual if dual > primal && dual <= primal * (1.0 + DUAL_ROUNDING) => primal,
-            dual => dual,
-        };
+        let dual = no_more_than_rounding_above(dual, primal);
         Value {
             primal,
             dual,
             gap: relative_gap(primal, dual),
             multiples: balance.map(|of| of * multiple),
         }
+    }
+}
+
+/// At the optimum both are the same, but for rounding; what lies further above shows an error and is left to be seen.
+pub(super) fn no_more_than_rounding_above(dual: f64, primal: f64) -> f64 {
+    match dual {
+        dual if !dual.is_finite() => 0.0,
+        dual if dual > primal && dual <= primal * (1.0 + DUAL_ROUNDING) => primal,
+        dual => dual,
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct LedByScans {
     facts: Facts,
     /// By head of the group, the weights at which the last pass evaluated rows.
     before: Vec<Option<Vec<f64>>>,
+    /// Words that rows may take which scans bring along.
+    room: usize,
     /// The pass over the sample that is under way, and up to which word.
     sampling: Option<(ScanPass, ScanSums, usize)>,
 }
@@ -25,8 +27,10 @@ impl LedByScans {
         solver: &Solver<f64>,
         facts: &Facts,
         sample: &[u32],
+        room: usize,
     ) -> Result<Self, TrainError> {
         let mut this = Self {
+            room,
             group: Group::of_scans(solver, facts),
             facts: *facts,
             before: Vec::new(),
@@ -40,6 +44,10 @@ impl LedByScans {
     fn next_heads(&mut self, solver: &Solver<f64>, sample: &[u32]) -> Result<bool, TrainError> {
         if !self.group.next(solver)? {
             return Ok(false);
+        }
+        let (room, dense) = (self.room / self.group.led.len(), self.facts.dense);
+        for led in &mut self.group.led {
+            led.newton.bring_near(room, dense);
         }
         let rows = Batch::new(sample, self.facts.dense).count();
         match rows {

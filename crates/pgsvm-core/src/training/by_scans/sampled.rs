@@ -52,11 +52,7 @@ impl SampleSearch {
     ///
     /// # Errors
     /// [`TrainError::Sample`] for a class that has too few rows in the sample; memory.
-    pub fn new(
-        problem: &Problem,
-        plan: &Plan,
-        mut surveyed: Surveyed,
-    ) -> Result<Self, TrainError> {
+    pub fn new(problem: &Problem, plan: &Plan, mut surveyed: Surveyed) -> Result<Self, TrainError> {
         let (rows, bytes) = (surveyed.sample_rows(), 4 * surveyed.sample.len());
         check_classes(&surveyed, plan)?;
         let cache = Cache::in_memory(bytes + 8 * rows + CACHE_BESIDE_ROWS);

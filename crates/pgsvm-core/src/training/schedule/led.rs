@@ -137,6 +137,8 @@ impl Group {
             led.go_on(next);
             match (evaluated, led.next) {
                 _ if !self.whole => {}
+                // what is found is known when that has been solved
+                (true, Next::Near) => {}
                 (true, _) => solver.take_led(led),
                 (false, Next::GivenUp) => solver.leave_led(led),
                 (false, _) => {}
@@ -153,16 +155,22 @@ impl Group {
         level: Level,
     ) -> Option<usize> {
         let rest = self.led.get_mut(self.computes..)?;
-        let Some(place) = rest.iter().position(|led| led.next == Next::Factor) else {
+        let computes = |led: &Led| matches!(led.next, Next::Factor | Next::Near);
+        let Some(place) = rest.iter().position(computes) else {
             self.computes = self.led.len();
             return None;
         };
         self.computes += place;
         let led = &mut self.led[self.computes];
-        let products = led.newton.products();
-        let next = led.newton.factor(level);
+        let (products, solves) = (led.newton.products(), led.newton.is_solving());
+        let next = match led.next {
+            Next::Near => led.newton.near(level),
+            _ => led.newton.factor(level),
+        };
         led.go_on(next);
-        if led.next == Next::GivenUp && self.whole {
+        if solves && !led.newton.is_solving() && self.whole {
+            solver.take_led(led);
+        } else if led.next == Next::GivenUp && self.whole {
             solver.leave_led(led);
         }
         Some(products / PRODUCTS_PER_VALUE)
