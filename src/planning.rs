@@ -7,4 +7,5 @@ mod parts;
 pub mod pieces;
 pub mod prepare;
 mod roles;
+pub mod scans;
 pub mod source_columns;

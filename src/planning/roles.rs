@@ -43,13 +43,13 @@ pub fn timing(roles: &[Role]) -> Timing {
 
 /// Bytes the source may come to: what the planner expects, or what the relations it scans take on
 /// disk, whichever is larger (wide arrays live out of line, where the planner does not look).
-fn estimated_bytes(planned: &Planned) -> f64 {
+pub(super) fn estimated_bytes(planned: &Planned) -> f64 {
     (planned.rows * planned.width_bytes).max(planned.relation_bytes)
 }
 
 /// Bytes of cache that the rows may take: what the source may come to, but for plain columns and
 /// categories what they take when packed, whatever else the relations hold.
-fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
+pub(super) fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
     let numbers = features.parts.iter().try_fold(0, |sum, part| match part {
         FeaturePart::Column { .. } => Some(sum + 1),
         // the feature's number and its value

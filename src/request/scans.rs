@@ -53,15 +53,19 @@ fn kept(request: &Request) -> Option<&'static str> {
     first.map(|(_, what)| what)
 }
 
-/// Takes scans where solver 'auto' may choose, other nodes of Citus have the rows, and what is asked for can be had by scans.
-pub fn choose(request: &mut Request) -> Result<(), Failure> {
+/// Whether solver 'auto' may take scans: what is asked for can be had by them.
+pub fn may_choose(request: &Request) -> bool {
     let terms = &request.terms;
-    let may_choose = terms.leader == Leader::Auto
+    terms.leader == Leader::Auto
         && terms.policy == Policy::Cached
         && request.plan.purpose == Purpose::Train
         && request.knows_scans
-        && kept(request).is_none();
-    if may_choose && citus::is_there() && is_spread(request)? {
+        && kept(request).is_none()
+}
+
+/// Takes scans where that may be chosen and other nodes of Citus have the rows.
+pub fn choose(request: &mut Request) -> Result<(), Failure> {
+    if may_choose(request) && citus::is_there() && is_spread(request)? {
         request.terms.leader = Leader::Scans;
     }
     Ok(())

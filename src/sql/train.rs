@@ -9,6 +9,7 @@ use crate::model;
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
+use crate::planning;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::request::source::Source;
 use crate::request::{self, scans, Arguments, Request};
@@ -24,7 +25,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::following::Following;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::Scale;
+use pgsvm_core::{Leader, Scale};
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -196,6 +197,10 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
     provenance::check(&schema, &request)?;
     deployment::check(&schema, &request.model, &request.deploy)?;
     let mut prepared = prepare(&request, None).map_err(explain)?;
+    if scans::may_choose(&request) && planning::scans::pays(&prepared) {
+        request.terms.leader = Leader::Scans;
+        prepared = prepare(&request, None).map_err(explain)?;
+    }
     let begins = follow::warm_start(fcinfo, &schema, &request, &prepared)?;
     let following = begins.map(|(following, features)| {
         prepared.job.features = features;

@@ -1,0 +1,39 @@
+//! When solver 'auto' takes scans on one server: where they are clearly faster than a copy of the rows in a temporary file.
+
+use crate::base::settings;
+use crate::pg::query::Runs;
+use crate::planning::prepare::Prepared;
+use crate::planning::roles::{estimated_bytes, expected_cache_bytes};
+use pgrx::pg_sys;
+use pgsvm_core::Loss;
+
+/// Rows take so many times the cache at least: what fits it is read once. And so many bytes, so that processes are worth their start.
+const LEAST_CACHES: f64 = 2.0;
+const LEAST_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
+/// A scan sums up products of features, which cost more than the rest of a row where there are more than these; and there are so
+/// many rows for each at least.
+const MOST_FEATURES: f64 = 128.0;
+const ROWS_PER_FEATURE: f64 = 1000.0;
+/// Bytes of a feature in its row, as narrow arrays have it.
+const FEATURE_BYTES: f64 = 4.0;
+
+/// Whether this training, which may be by scans, is expected to be faster by them.
+pub fn pays(prepared: &Prepared) -> bool {
+    let (job, planned) = (&prepared.job, &prepared.planned);
+    let bytes = expected_cache_bytes(planned, &job.features);
+    let rows = planned.rows.max(1.0);
+    let features = estimated_bytes(planned) / rows / FEATURE_BYTES;
+    // SAFETY: a setting, read in the server's main thread.
+    let workers =
+        unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
+    // values of categories are learned by the session alone, and the hinge takes more scans
+    job.terms.loss == Loss::SquaredHinge
+        && job.features.categories().next().is_none()
+        && planned.runs == Runs::Anywhere
+        && planned.repeats
+        && workers > 0
+        && bytes > LEAST_CACHES * settings::cache_bytes() as f64
+        && bytes > LEAST_BYTES
+        && features <= MOST_FEATURES
+        && rows >= ROWS_PER_FEATURE * features
+}
