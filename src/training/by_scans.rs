@@ -133,13 +133,13 @@ fn choose(
 /// Of a class no row of the sample can be held out.
 fn too_few(source: &RowSource, class: usize, rows: u64, job: &Job) -> Failure {
     let label = source.known_classes().get(class).map(|it| it.text.as_str());
-    let (label, megabytes) = (label.unwrap_or_default(), sample_bytes(job) >> 20);
+    let (label, kilobytes) = (label.unwrap_or_default(), sample_bytes(job) / 1024);
     Failure::new(
         Code::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
     )
     .detail(format!(
-        "By scans c and probabilities are found on a sample of rows, here of {megabytes} MB."
+        "By scans c and probabilities are found on a sample of rows, here of {kilobytes} kB."
     ))
     .hint(
         "solver => 'stream', which holds rows out of all; or a number for c, without probabilities",
