@@ -29,6 +29,9 @@ mod resolve;
 mod set;
 mod sparse;
 mod stored;
+mod text;
+mod text_form;
+mod vocabularies;
 
 pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
@@ -39,3 +42,4 @@ pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
+pub use vocabularies::{TextGuess, VocabularyLearner, LOOKED_AT};

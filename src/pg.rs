@@ -40,6 +40,8 @@ pub mod statement;
 pub mod subtransaction;
 pub mod table_scans;
 pub mod tempfile;
+pub mod text_array;
+pub mod text_search;
 pub mod transactions;
 pub mod trigger;
 pub mod types;

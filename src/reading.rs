@@ -6,3 +6,4 @@ pub mod helpers;
 pub mod learned;
 pub mod row_decoder;
 pub mod rows;
+pub mod vocabularies;

@@ -17,7 +17,7 @@ pub mod words;
 
 pub use class_weight::ClassWeight;
 pub use holding_out::{cost, scoring_words};
-pub use options::read_options;
+pub use options::{read_options, TextTerms};
 pub use solver::Terms;
 pub use words::{invalid, required};
 
@@ -92,6 +92,7 @@ pub struct Request {
     pub unit_rows: bool,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
+    pub texts: TextTerms,
     pub terms: Terms,
     /// The kernel machine that is asked for; None for a linear one.
     pub kernel: Option<KernelTerms>,
@@ -234,6 +235,7 @@ impl Arguments {
             unit_rows: choices.unit_rows,
             nulls,
             categories: choices.categories,
+            texts: choices.texts,
             terms,
             kernel,
             fold_column: fold_column.filter(|_| holds_out),

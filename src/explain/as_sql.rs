@@ -128,6 +128,7 @@ fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
                 ))),
                 FeaturePart::Sparse { .. }
                 | FeaturePart::Libsvm { .. }
+                | FeaturePart::Text { .. }
                 | FeaturePart::Sparsevec { .. } => Box::new(core::iter::empty()),
             }
         })
@@ -192,9 +193,10 @@ fn categories(
 /// Refuses a model with features that cannot be written, or too many.
 fn check_terms(model: &Model) -> Result<(), Failure> {
     let refused = |part: &&FeaturePart| match part {
-        FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. } => {
-            true
-        }
+        FeaturePart::Sparse { .. }
+        | FeaturePart::Libsvm { .. }
+        | FeaturePart::Text { .. }
+        | FeaturePart::Sparsevec { .. } => true,
         other => other.dictionary().is_some_and(Dictionary::is_hashed),
     };
     if let Some(part) = model.features.parts.iter().find(refused) {
@@ -217,6 +219,7 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
 fn not_written(model: &Model, part: &FeaturePart) -> Failure {
     let detail = match part.dictionary() {
         Some(_) => "Its categories are hashed, and SQL has no common hash function.",
+        None if part.vocabulary().is_some() => "SQL has no short form for the words of a text.",
         None => "SQL has no short form for sparse features.",
     };
     Failure::new(

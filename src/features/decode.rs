@@ -16,6 +16,7 @@ use super::precision::Precision;
 use super::resolve::ByName;
 use super::set::{FeaturePart, FeatureSet};
 use super::sparse::SparseScratch;
+use super::text::TextReader;
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::prefetch;
 use crate::pg::query::Column;
@@ -38,6 +39,7 @@ pub struct Decoder {
     nulls: Nulls,
     sparse: SparseScratch,
     one_hot: OneHot,
+    texts: TextReader,
     /// Most values of a row.
     most: usize,
 }
@@ -77,6 +79,7 @@ impl Decoder {
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
             one_hot: OneHot::new(features.parts.len())?,
+            texts: TextReader::default(),
             features: features.copied()?,
             parts,
             width: columns.len(),
@@ -167,6 +170,13 @@ impl Decoder {
                         sparse_part += 1;
                         self.sparse(part, number, sparse_part - 1, &row, out)?
                     }
+                    Part::Text { at, kind } => {
+                        sparse_part += 1;
+                        let (part, sparse) = (&self.features.parts[number], &self.sparse);
+                        let out = (sparse, &mut *out);
+                        self.texts
+                            .decode(part, sparse_part - 1, &row, (at, kind), out)?
+                    }
                     Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
                 }
             };
@@ -243,7 +253,8 @@ impl Decoder {
                 | Part::Vector { at, .. }
                 | Part::Libsvm { at }
                 | Part::Sparsevec { at }
-                | Part::Category { at, .. } => *at..*at + 1,
+                | Part::Category { at, .. }
+                | Part::Text { at, .. } => *at..*at + 1,
                 Part::Sparse { index, value } => {
                     number += 1;
                     return row.nulls[index.0] || row.nulls[value.0];

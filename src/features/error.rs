@@ -18,6 +18,12 @@ pub enum FeatureError {
     AmbiguousColumn { column: String },
     /// An entry of `features` is neither a column nor a form that is known.
     Entry { entry: String },
+    /// An entry of `features` asks for runs of so many words.
+    Runs { entry: String, given: i64 },
+    /// There is no text search configuration of this name; what PostgreSQL says.
+    Configuration { name: String, reason: String },
+    /// No word of a text column is in as many rows as it must be.
+    NoWords { column: String },
     /// An entry of `features` appears twice.
     Duplicate { entry: String },
     /// `features` has so many entries.
@@ -123,7 +129,10 @@ impl FeatureError {
             Self::Several(all) => all
                 .first()
                 .map_or(Code::ERRCODE_INTERNAL_ERROR, |first| first.code()),
+            Self::Configuration { .. } => Code::ERRCODE_UNDEFINED_OBJECT,
+            Self::NoWords { .. } => Code::ERRCODE_NO_DATA,
             Self::Entry { .. }
+            | Self::Runs { .. }
             | Self::Label { .. }
             | Self::Nothing
             | Self::AllLeftOut { .. }

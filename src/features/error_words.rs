@@ -6,6 +6,7 @@ use super::set::MOST_PARTS;
 use crate::base::near;
 use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
+use pgsvm_expand::MOST_RUN;
 
 /// Columns that a hint excludes at once.
 const MOST_EXCLUDED: usize = 100;
@@ -19,6 +20,8 @@ impl FeatureError {
             | Self::Excluded { .. }
             | Self::AmbiguousColumn { .. }
             | Self::Entry { .. }
+            | Self::Runs { .. }
+            | Self::Configuration { .. }
             | Self::Duplicate { .. }
             | Self::TooMany { .. }
             | Self::Label { .. }
@@ -29,6 +32,7 @@ impl FeatureError {
             | Self::Type { .. }
             | Self::LongCategory { .. }
             | Self::NotUtf8 { .. }
+            | Self::NoWords { .. }
             | Self::TooManyCategories { .. } => self.about_columns(),
             Self::Length { .. }
             | Self::Empty { .. }
@@ -54,6 +58,10 @@ impl FeatureError {
             Self::MissingColumn { column, .. } => format!("column \"{column}\" does not exist"),
             Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
+            Self::Runs { entry, given } => {
+                format!("feature \"{entry}\" asks for runs of {given} words")
+            }
+            Self::Configuration { reason, .. } => reason.clone(),
             Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
             Self::TooMany { entries } => {
                 format!("features has {entries} entries, more than {MOST_PARTS}")
@@ -95,6 +103,9 @@ impl FeatureError {
             Self::NotUtf8 { column, bytes } => {
                 let bytes = bytes.escape_ascii();
                 format!("column \"{column}\" holds a text that is no UTF-8: {bytes}")
+            }
+            Self::NoWords { column } => {
+                format!("text column \"{column}\" has no words to learn from")
             }
             Self::TooManyCategories { column } => {
                 format!("the categories of column \"{column}\" do not fit in")
@@ -186,8 +197,18 @@ impl FeatureError {
     fn detail_of_columns(&self) -> Option<String> {
         Some(match self {
             Self::Entry { .. } => {
-                "A feature is the name of a column, category(column), \
-                 sparse(index_column, value_column) or libsvm(text_column)."
+                "A feature is the name of a column, category(column), text(column), \
+                 text(column, configuration, words), sparse(index_column, value_column) or \
+                 libsvm(text_column)."
+                    .to_owned()
+            }
+            Self::Runs { .. } => format!("A run has 1 to {MOST_RUN} words."),
+            Self::Configuration { .. } => {
+                "The words of a text are the lexemes of a text search configuration where one is named."
+                    .to_owned()
+            }
+            Self::NoWords { .. } => {
+                "A word has two letters or digits at least, and is in as many rows as \"min_df\" and \"max_df\" say."
                     .to_owned()
             }
             Self::Keys { keys, .. } => {
@@ -203,7 +224,7 @@ impl FeatureError {
             ),
             Self::Type { expected, .. } => format!("It must be {expected}."),
             Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
-                              enum or an array of numbers."
+                              enum, a tsvector or an array of numbers or texts."
                 .to_owned(),
             Self::AllLeftOut { columns } => format!("Left out: {}.", listed(columns)),
             Self::Numbers { column, others } => numbers_but_for(column, others),
@@ -279,6 +300,13 @@ impl FeatureError {
     /// What to do, whatever the columns are called.
     fn plain_hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Runs { .. } => "'text(column, english, 2)' has words and pairs of words.",
+            Self::Configuration { .. } => {
+                "SELECT cfgname FROM pg_ts_config lists them; 'text(column)' takes words as they are."
+            }
+            Self::NoWords { .. } => {
+                "Leave the column out, or let more words count: options => '{\"min_df\": 1, \"max_df\": 1}'."
+            }
             Self::Excluded { .. } => "Name it in one of them.",
             Self::AllLeftOut { .. } => {
                 "features => '{…}' names the columns to train on, whatever they are."

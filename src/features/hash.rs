@@ -1,20 +1,6 @@
-//! The hash of a category's text: what its hashed feature is, and what distinct values are counted by. Dictionaries in
-//! memory do not use it: whoever fills a table could choose texts that all fall together.
-//!
-//! FNV-1a in 64 bits over the bytes, and then the finalizer of MurmurHash3, which lets every bit of the
-//! sum reach every bit of the result. Both are a few lines, public domain and fixed by their
-//! publication: models store features by this hash, so it must never change, on no platform.
+//! Distinct values, counted by the hash of their text, which is what a category's hashed feature is too.
 
-/// The hash of a text.
-pub fn of_text(text: &str) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    for byte in text.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ hash >> 33
-}
+pub use pgsvm_expand::hash::of_text;
 
 /// Counts distinct texts in four kilobytes, to within 2 % mostly: HyperLogLog (Flajolet, Fusy, Gandouet
 /// and Meunier 2007, figure 3) with linear counting of few.

@@ -19,6 +19,10 @@ pub enum Feature<'a> {
     Null(&'a str),
     /// What the values of a category column share that have this hash.
     Hashed(&'a str, u32),
+    /// A word of a text.
+    Word(&'a FeaturePart, &'a str),
+    /// What the words of a text share that have this hash.
+    HashedWord(&'a FeaturePart, u64),
     /// None of the model's features.
     Unknown(u64),
 }
@@ -32,6 +36,8 @@ impl fmt::Display for Feature<'_> {
             Self::Category(column, value) => write!(f, "{column}={value}"),
             Self::Null(column) => write!(f, "{column} IS NULL"),
             Self::Hashed(column, bucket) => write!(f, "{column}#{bucket}"),
+            Self::Word(part, word) => write!(f, "{}[{word}]", part.name()),
+            Self::HashedWord(part, bucket) => write!(f, "{}#{bucket}", part.name()),
             Self::Unknown(id) => write!(f, "feature {id}"),
         }
     }
@@ -44,7 +50,7 @@ impl Feature<'_> {
         match self {
             Self::Column(column) => matches!(part, FeaturePart::Column { .. }) && named(column),
             Self::Element(column, _) => matches!(part, FeaturePart::Array { .. }) && named(column),
-            Self::Index(of, _) => part.same_as(of),
+            Self::Index(of, _) | Self::Word(of, _) | Self::HashedWord(of, _) => part.same_as(of),
             Self::Category(column, _) | Self::Null(column) | Self::Hashed(column, _) => {
                 part.dictionary().is_some() && named(column)
             }
@@ -85,7 +91,7 @@ impl FeatureSet {
     }
 
     /// The feature's name for messages and listings: `age`, `x[3]`, `sparse(idx, val)[17]`,
-    /// `workclass=Private`, `workclass IS NULL`, `city#1234`.
+    /// `workclass=Private`, `workclass IS NULL`, `city#1234`, `text(body)[free]`.
     pub fn feature_name(&self, id: u64) -> String {
         self.feature(id).to_string()
     }
@@ -96,7 +102,13 @@ impl FeatureSet {
         let (index, place) = (id / count, id % count);
         let plain = |part: &&FeaturePart| !part.is_dense() && part.dictionary().is_none();
         if let Some(part) = self.parts.iter().filter(plain).nth(place as usize) {
-            return Some(Feature::Index(part, index));
+            return match part.vocabulary() {
+                None => Some(Feature::Index(part, index)),
+                Some(known) => match known.word(index) {
+                    Some(word) => Some(Feature::Word(part, word)),
+                    None => Some(Feature::HashedWord(part, known.bucket(index)?)),
+                },
+            };
         }
         let code = u32::try_from(index).ok()?;
         self.categories().find_map(|(column, dictionary)| {

@@ -5,8 +5,12 @@ use super::error::FeatureError;
 use super::resolve::{wrong_type, ByName};
 use super::set::FeaturePart;
 use crate::pg::query::Column;
-use crate::pg::types::{category_kind, type_kind, CategoryKind, NumberKind, TypeKind};
+use crate::pg::text_search::Configuration;
+use crate::pg::types::{
+    category_kind, type_kind, words_kind, CategoryKind, NumberKind, TypeKind, WordsKind,
+};
 use crate::pg::vector::VectorKind;
+use pgrx::pg_sys;
 
 /// Where a part's values stand in a row, and as what.
 #[derive(Clone, Copy)]
@@ -41,6 +45,18 @@ pub(super) enum Part {
         at: usize,
         kind: CategoryKind,
     },
+    Text {
+        at: usize,
+        kind: TextKind,
+    },
+}
+
+/// How the words of a value are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextKind {
+    Words(WordsKind),
+    /// By this text search configuration.
+    Lexemes(pg_sys::Oid),
 }
 
 impl Part {
@@ -88,6 +104,17 @@ impl Part {
                 Ok(Self::Libsvm { at })
             }
             FeaturePart::Sparsevec { name, .. } => Self::sparsevec(at(name)?),
+            FeaturePart::Text { name, form, .. } => {
+                let (at, column) = at(name)?;
+                let kind = check_words(column, form.asked)?;
+                let kind = match &form.configuration {
+                    None => TextKind::Words(kind),
+                    Some(configuration) => {
+                        TextKind::Lexemes(find_configuration(configuration)?.oid)
+                    }
+                };
+                Ok(Self::Text { at, kind })
+            }
         }
     }
 
@@ -138,6 +165,27 @@ pub(super) fn check_text(column: &Column) -> Result<(), FeatureError> {
         TypeKind::Text => Ok(()),
         _ => Err(wrong_type(column, "text in LIBSVM notation")),
     }
+}
+
+/// `asked`: whether it is a text that is to be taken apart.
+pub(super) fn check_words(column: &Column, asked: bool) -> Result<WordsKind, FeatureError> {
+    match (words_kind(column.type_oid), asked) {
+        (Some(kind @ (WordsKind::Text | WordsKind::Padded)), true)
+        | (Some(kind @ (WordsKind::Vector | WordsKind::Array)), false) => Ok(kind),
+        (_, true) => Err(wrong_type(
+            column,
+            "text; a tsvector or an array of text is a feature as it is",
+        )),
+        (_, false) => Err(wrong_type(column, "a tsvector or an array of text")),
+    }
+}
+
+/// The text search configuration of this name.
+pub(super) fn find_configuration(name: &str) -> Result<Configuration, FeatureError> {
+    Configuration::find(name).map_err(|reason| FeatureError::Configuration {
+        name: name.to_owned(),
+        reason,
+    })
 }
 
 pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {

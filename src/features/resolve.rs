@@ -2,14 +2,20 @@
 //! in the leader.
 
 use super::error::FeatureError;
-use super::part::{array_kind, check_category, check_text, index_kind};
+use super::part::{
+    array_kind, check_category, check_text, check_words, find_configuration, index_kind,
+};
 use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
+use super::text_form::TextForm;
 use crate::base::near;
 use crate::pg::query::Column;
-use crate::pg::types::{category_kind, type_kind, type_name, CategoryKind, NumberKind, TypeKind};
+use crate::pg::types::{
+    category_kind, type_kind, type_name, words_kind, CategoryKind, NumberKind, TypeKind,
+};
 use crate::pg::vector::VectorKind;
 use core::mem::{discriminant, Discriminant};
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::MOST_RUN;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -125,7 +131,9 @@ fn check_entry(
 /// By which a part that has learned nothing is told from all others of the same columns.
 fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
     let columns = part.columns().map(str::to_owned);
-    (discriminant(part), columns.collect())
+    // of one text there may be words, and words of another kind
+    let words = part.vocabulary().map(|_| part.name());
+    (discriminant(part), columns.chain(words).collect())
 }
 
 fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
@@ -134,6 +142,7 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             EntryForm::Sparse(index, value) => return sparse_part(&index, &value, columns),
             EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
             EntryForm::Category(name) => return category_part(&name, columns),
+            EntryForm::Text(arguments) => return text_part(entry, &arguments, columns),
             EntryForm::Unknown => {
                 return Err(FeatureError::Entry {
                     entry: entry.to_owned(),
@@ -150,7 +159,7 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
         }),
         None => Err(wrong_type(
             column,
-            "a number, a date, a boolean, text, an enum or an array of numbers",
+            "a number, a date, a boolean, text, an enum, a tsvector or an array of numbers or texts",
         )),
     }
 }
@@ -171,11 +180,17 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             type_name,
             length: None,
         }),
-        _ => category_kind(column.type_oid).map(|_| FeaturePart::Category {
+        _ if category_kind(column.type_oid).is_some() => Some(FeaturePart::Category {
             name,
             type_name,
             asked: false,
             dictionary: Rc::default(),
+        }),
+        _ => words_kind(column.type_oid).map(|_| FeaturePart::Text {
+            name,
+            type_name,
+            form: TextForm::default(),
+            vocabulary: Rc::default(),
         }),
     }
 }
@@ -187,6 +202,41 @@ fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, Featur
         type_name: type_of(column),
         asked: matches!(check_category(column)?, CategoryKind::Integer(_)),
         dictionary: Rc::default(),
+    })
+}
+
+/// Words of a text: `text(column)`, `text(column, configuration)`, and with a number behind runs of so many words.
+fn text_part(
+    entry: &str,
+    arguments: &[String],
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(&arguments[0])?;
+    check_words(column, true)?;
+    let (mut configuration, mut runs) = (None, 1);
+    for argument in &arguments[1..] {
+        match argument.parse::<i64>() {
+            Ok(number) => {
+                let known = u32::try_from(number).ok();
+                let known = known.filter(|runs| (1..=MOST_RUN).contains(runs));
+                runs = known.ok_or_else(|| FeatureError::Runs {
+                    entry: entry.to_owned(),
+                    given: number,
+                })?;
+            }
+            Err(_) => configuration = Some(find_configuration(argument)?.name),
+        }
+    }
+    Ok(FeaturePart::Text {
+        name: column.name.clone(),
+        type_name: type_of(column),
+        form: TextForm {
+            configuration,
+            runs,
+            asked: true,
+            ..TextForm::default()
+        },
+        vocabulary: Rc::default(),
     })
 }
 
@@ -281,6 +331,8 @@ enum EntryForm {
     Sparse(String, String),
     Libsvm(String),
     Category(String),
+    /// What stands between its parentheses.
+    Text(Vec<String>),
     /// No parentheses: a column's name.
     Name,
     /// Parentheses, and nothing that is known in front of or between them.
@@ -302,6 +354,7 @@ fn parse_form(entry: &str) -> EntryForm {
     match (word.as_str(), names.as_slice()) {
         ("sparse", [index, value]) => EntryForm::Sparse(index.clone(), value.clone()),
         ("libsvm", [name]) => EntryForm::Libsvm(name.clone()),
+        ("text", [_] | [_, _] | [_, _, _]) => EntryForm::Text(names),
         ("category", [name]) => EntryForm::Category(name.clone()),
         _ => EntryForm::Unknown,
     }

@@ -3,9 +3,11 @@
 use super::category::Dictionary;
 use super::kernel_form::KernelForm;
 use super::stored;
+use super::text_form::TextForm;
 use crate::base::text::listed;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
+use pgsvm_expand::Vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -69,6 +71,16 @@ pub enum FeaturePart {
         asked: bool,
         #[serde(flatten)]
         dictionary: Rc<Dictionary>,
+    },
+    /// The words of a text: a feature each, with its tf-idf weight.
+    Text {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        #[serde(flatten)]
+        form: TextForm,
+        #[serde(flatten)]
+        vocabulary: Rc<Vocabulary>,
     },
 }
 
@@ -142,6 +154,7 @@ impl FeaturePart {
                 true => format!("category({})", quoted(name)),
                 false => name.clone(),
             },
+            Self::Text { name, form, .. } => text_name(name, form),
         }
     }
 
@@ -152,7 +165,8 @@ impl FeaturePart {
             | Self::Array { name, .. }
             | Self::Libsvm { name, .. }
             | Self::Sparsevec { name, .. }
-            | Self::Category { name, .. } => (name, None),
+            | Self::Category { name, .. }
+            | Self::Text { name, .. } => (name, None),
             Self::Sparse { index, value, .. } => (index, Some(value)),
         };
         core::iter::once(first.as_str()).chain(second.map(String::as_str))
@@ -165,7 +179,8 @@ impl FeaturePart {
             | Self::Array { type_name, .. }
             | Self::Libsvm { type_name, .. }
             | Self::Sparsevec { type_name, .. }
-            | Self::Category { type_name, .. } => type_name,
+            | Self::Category { type_name, .. }
+            | Self::Text { type_name, .. } => type_name,
             Self::Sparse { value_type, .. } => value_type,
         }
     }
@@ -176,6 +191,7 @@ impl FeaturePart {
         match &mut part {
             Self::Array { length, .. } => *length = None,
             Self::Category { dictionary, .. } => *dictionary = Rc::default(),
+            Self::Text { vocabulary, .. } => *vocabulary = Rc::default(),
             Self::Column { .. }
             | Self::Sparse { .. }
             | Self::Sparsevec { .. }
@@ -187,6 +203,28 @@ impl FeaturePart {
     /// Whether another part reads the same columns in the same way, whatever rows have taught.
     pub fn same_as(&self, other: &Self) -> bool {
         self.unlearned() == other.unlearned()
+    }
+
+    /// The same text in a column of another name.
+    pub fn renamed(&self, column: &str) -> Self {
+        let mut part = self.clone();
+        if let Self::Text { name, .. } = &mut part {
+            column.clone_into(name);
+        }
+        part
+    }
+
+    /// The words of its texts, where it holds such.
+    pub fn vocabulary(&self) -> Option<&Vocabulary> {
+        match self {
+            Self::Text { vocabulary, .. } => Some(vocabulary),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds texts of which nothing is known yet.
+    pub fn is_unlearned_text(&self) -> bool {
+        self.vocabulary().is_some_and(|known| !known.is_learned())
     }
 
     /// The codes of its values, where it is a category column.
@@ -267,6 +305,15 @@ impl FeatureSet {
         self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
     }
 
+    /// Has texts count a word that comes often with 1 + ln tf in place of tf, or not.
+    pub fn weigh_sublinearly(&mut self, sublinear: bool) {
+        for part in &mut self.parts {
+            if let FeaturePart::Text { form, .. } = part {
+                form.sublinear = sublinear;
+            }
+        }
+    }
+
     /// The parts as the user names them.
     pub fn names(&self) -> String {
         let names: Vec<_> = self.parts.iter().map(FeaturePart::name).collect();
@@ -321,13 +368,27 @@ impl FeatureSet {
     pub fn bytes(&self) -> usize {
         let parts = self.parts.len() * PART_BYTES;
         let dictionaries = self.categories().map(|(_, dictionary)| dictionary.bytes());
+        let words = self.parts.iter().filter_map(FeaturePart::vocabulary);
+        let words: usize = words.map(Vocabulary::bytes).sum();
         let scaling = self
             .unit_rows
             .as_ref()
             .map_or(0, |scaling| 2 * scaling.dense + scaling.sparse_factor.len());
         let kernel = self.kernel.as_ref().map_or(0, |kernel| kernel.bytes());
         let numbers = self.means.len() + 2 * self.spread.deviation.len() + scaling;
-        parts + kernel + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
+        parts + kernel + words + dictionaries.sum::<usize>() + numbers * size_of::<f64>()
+    }
+}
+
+/// A text as `features` asks for it: a vector or an array of words by its column alone.
+fn text_name(name: &str, form: &TextForm) -> String {
+    let configuration = form.configuration.iter().map(|it| quoted(it));
+    let runs = (form.runs > 1).then(|| form.runs.to_string());
+    let more: Vec<_> = configuration.chain(runs).collect();
+    match (form.asked, more.is_empty()) {
+        (false, _) => name.to_owned(),
+        (true, true) => format!("text({})", quoted(name)),
+        (true, false) => format!("text({}, {})", quoted(name), more.join(", ")),
     }
 }
 

@@ -4,9 +4,11 @@
 
 use super::category::{Dictionary, Hashed};
 use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
+use super::text_form::{one, TextForm};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
 use pgsvm_core::Spread;
+use pgsvm_expand::{Vocabulary, Words, MOST_RUN};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::rc::Rc;
@@ -33,6 +35,17 @@ pub struct StoredPart {
     codes: Vec<u32>,
     null_code: Option<u32>,
     hashed: Option<Hashed>,
+    configuration: Option<String>,
+    #[serde(default = "one")]
+    runs: u32,
+    #[serde(default)]
+    sublinear: bool,
+    #[serde(default)]
+    words: Words,
+    #[serde(default, deserialize_with = "list")]
+    texts: Vec<u32>,
+    #[serde(default)]
+    all_texts: u64,
 }
 
 impl TryFrom<StoredPart> for FeaturePart {
@@ -76,6 +89,20 @@ impl TryFrom<StoredPart> for FeaturePart {
                     part.null_code,
                     part.hashed,
                 )?),
+            },
+            "text" if !(1..=MOST_RUN).contains(&part.runs) => {
+                return Err("a part of a feature set has runs of no words".to_owned())
+            }
+            "text" => Self::Text {
+                name: given(name)?,
+                type_name: given(type_name)?,
+                form: TextForm {
+                    configuration: part.configuration,
+                    runs: part.runs,
+                    sublinear: part.sublinear,
+                    asked: part.asked,
+                },
+                vocabulary: Rc::new(Vocabulary::stored(part.words, part.texts, part.all_texts)?),
             },
             _ => return Err("a part of a feature set is of no kind".to_owned()),
         })

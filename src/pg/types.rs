@@ -124,6 +124,38 @@ pub fn category_kind(type_oid: pg_sys::Oid) -> Option<CategoryKind> {
     }
 }
 
+/// A type whose values are words, or made of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordsKind {
+    Text,
+    /// `char(n)`.
+    Padded,
+    /// `tsvector`.
+    Vector,
+    /// An array of texts.
+    Array,
+}
+
+/// How words come out of values of a type, None where none do; a domain counts as its base type.
+pub fn words_kind(type_oid: pg_sys::Oid) -> Option<WordsKind> {
+    match category_kind(type_oid) {
+        Some(CategoryKind::Text) => return Some(WordsKind::Text),
+        Some(CategoryKind::Padded) => return Some(WordsKind::Padded),
+        Some(_) => return None,
+        None => {}
+    }
+    // SAFETY: catalog look-ups of an oid, inside a transaction.
+    let (base, element) = unsafe {
+        let base = pg_sys::getBaseType(type_oid);
+        (base, pg_sys::get_element_type(base))
+    };
+    match element {
+        _ if base == pg_sys::TSVECTOROID => Some(WordsKind::Vector),
+        pg_sys::TEXTOID | pg_sys::VARCHAROID => Some(WordsKind::Array),
+        _ => None,
+    }
+}
+
 fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
     Some(match type_oid {
         pg_sys::BOOLOID => NumberKind::Boolean,

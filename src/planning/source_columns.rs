@@ -40,7 +40,8 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
         Some(name) => Some(KeyKind::of_column(named("key", name, &columns)?)?),
         None => None,
     };
-    let (features, left_out) = resolved.unwrap_or_default();
+    let (mut features, left_out) = resolved.unwrap_or_default();
+    features.weigh_sublinearly(request.texts.sublinear);
     Ok(Checked {
         label_type: label.type_oid,
         label_kind: LabelKind::of_type(&label.name, label.type_oid)?,

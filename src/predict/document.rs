@@ -9,7 +9,7 @@ use crate::pg::query::Column;
 use crate::pg::select::text_datum;
 use crate::pg::value;
 use pgrx::{pg_sys, IntoDatum};
-use pgsvm_core::memory::{filled, gathered, OutOfMemory, Room};
+use pgsvm_core::memory::{filled, gathered, owned, OutOfMemory, Room};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -38,6 +38,11 @@ enum FieldKind {
     Indices,
     /// Text in LIBSVM notation, or as a sparsevec prints.
     Pairs,
+    /// A text that is taken apart.
+    Text,
+    /// As a tsvector prints.
+    Vector,
+    Words,
 }
 
 impl FieldKind {
@@ -45,7 +50,9 @@ impl FieldKind {
         match self {
             Self::Number => pg_sys::FLOAT8OID,
             Self::Time(type_oid) => type_oid,
-            Self::Category | Self::Pairs => pg_sys::TEXTOID,
+            Self::Category | Self::Pairs | Self::Text => pg_sys::TEXTOID,
+            Self::Vector => pg_sys::TSVECTOROID,
+            Self::Words => pg_sys::TEXTARRAYOID,
             Self::Numbers => pg_sys::FLOAT8ARRAYOID,
             Self::Indices => pg_sys::INT8ARRAYOID,
         }
@@ -59,6 +66,9 @@ impl FieldKind {
             Self::Numbers => "an array of numbers",
             Self::Indices => "an array of integers",
             Self::Pairs => "a text in LIBSVM notation",
+            Self::Text => "a text",
+            Self::Vector => "a tsvector, as text",
+            Self::Words => "an array of texts",
         }
     }
 }
@@ -153,6 +163,19 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
         FeaturePart::Libsvm { name, .. } | FeaturePart::Sparsevec { name, .. } => {
             vec![(name, FieldKind::Pairs)]
         }
+        FeaturePart::Text {
+            name,
+            type_name,
+            form,
+            ..
+        } => {
+            let kind = match (form.asked, type_name.as_str()) {
+                (true, _) => FieldKind::Text,
+                (false, "tsvector") => FieldKind::Vector,
+                (false, _) => FieldKind::Words,
+            };
+            vec![(name, kind)]
+        }
     }
 }
 
@@ -207,7 +230,14 @@ fn value_of(
             let read = value::read(text, type_oid);
             Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
         }
-        (FieldKind::Category, Field::Text(text)) => Some(text_datum(utf8(name, text)?)),
+        (FieldKind::Vector, Field::Text(text)) => {
+            let read = value::read(utf8(name, text)?, pg_sys::TSVECTOROID);
+            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+        }
+        (FieldKind::Words, Field::Array(elements)) => words(name, elements)?.into_datum(),
+        (FieldKind::Category | FieldKind::Text, Field::Text(text)) => {
+            Some(text_datum(utf8(name, text)?))
+        }
         (FieldKind::Category, Field::Boolean(value)) => Some(text_datum(match value {
             true => "true",
             false => "false",
@@ -239,6 +269,22 @@ fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure>
         });
     }
     Ok(numbers)
+}
+
+fn words(name: &str, elements: &Elements) -> Result<Vec<Option<String>>, Failure> {
+    let mut words = room(elements.len())?;
+    for (at, element) in elements.iter().enumerate() {
+        crate::pg::check_for_interrupts();
+        words.push(match element {
+            Field::Null => None,
+            Field::Text(text) => Some(owned(utf8(name, text)?)?),
+            other => {
+                let place = format!("{name}[{}]", at + 1);
+                return Err(wrong_field(&place, FieldKind::Text, &other));
+            }
+        });
+    }
+    Ok(words)
 }
 
 fn indices(name: &str, elements: &Elements) -> Result<Vec<Option<i64>>, Failure> {

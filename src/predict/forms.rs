@@ -85,8 +85,20 @@ pub fn vector_form(model: &Model, type_id: pg_sys::Oid, kind: VectorKind) -> Res
     Ok(Form::Decoded(Box::new(decoder)))
 }
 
-/// Categories come out of columns only.
+/// Categories and words come out of columns only.
 fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
+    let mut parts = model.features.parts.iter();
+    if let Some(part) = parts.find(|part| part.vocabulary().is_some()) {
+        return Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "model \"{}\" reads texts, which {argument} cannot give",
+                model.name
+            ),
+        )
+        .detail(format!("Its feature {} is a text's words.", part.name()))
+        .hint(call_hint(model)));
+    }
     match model.features.categories().next() {
         None => Ok(()),
         Some((column, _)) => Err(Failure::new(
@@ -103,6 +115,11 @@ fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
 
 /// Texts in LIBSVM notation: all dense features by their positions, or the one sparse part.
 pub fn text_form(model: &Model) -> Result<Form, Failure> {
+    if let [part @ FeaturePart::Text { form, .. }] = model.features.parts.as_slice() {
+        if form.asked {
+            return only_text(model, part);
+        }
+    }
     check_no_categories(model, "a text in LIBSVM notation")?;
     match (model.features.dense_parts(), model.features.sparse_parts()) {
         (_, 0) => Ok(Form::DenseText),
@@ -130,6 +147,17 @@ pub fn text_form(model: &Model) -> Result<Form, Failure> {
         )
         .hint(call_hint(model))),
     }
+}
+
+/// The text of a model that reads nothing else.
+fn only_text(model: &Model, part: &FeaturePart) -> Result<Form, Failure> {
+    let features = FeatureSet {
+        parts: vec![part.renamed(ARGUMENT)],
+        ..FeatureSet::default()
+    };
+    let columns = [argument_column(pg_sys::TEXTOID)];
+    let decoder = Decoder::new(&features, &columns, model.nulls)?;
+    Ok(Form::Decoded(Box::new(decoder)))
 }
 
 fn argument_column(type_oid: pg_sys::Oid) -> Column {

@@ -15,7 +15,9 @@ use pgsvm_core::{
     Compression, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem,
     Proximal, StopRule, Updates,
 };
+use pgsvm_expand::{Frequency, Limits};
 use serde_json::Value;
+use std::fmt::Display;
 
 /// Solvers that know an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 33] = [
+static OPTIONS: [Entry; 37] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -182,6 +184,30 @@ static OPTIONS: [Entry; 33] = [
         all.categories.hash_keys = true;
         Ok(())
     }),
+    entry("min_df", Solvers::All, Of::Model, |all, it| {
+        let least = it.frequency(2)?;
+        all.texts.limits.least = match least < 1.0 {
+            true => Frequency::Share(least),
+            false => Frequency::Texts(least as u64),
+        };
+        Ok(())
+    }),
+    entry("max_df", Solvers::All, Of::Model, |all, it| {
+        let most = it.frequency(0.5)?;
+        all.texts.limits.greatest = match most > 1.0 {
+            true => Frequency::Texts(most as u64),
+            false => Frequency::Share(most),
+        };
+        Ok(())
+    }),
+    entry("sublinear", Solvers::All, Of::Model, |all, it| {
+        it.word(&TRUTH)
+            .map(|sublinear| all.texts.sublinear = sublinear)
+    }),
+    entry("max_words", Solvers::All, Of::Model, |all, it| {
+        it.number(0, Limits::MOST, Limits::MOST)
+            .map(|most| all.texts.limits.most = most)
+    }),
     entry("normalize_rows", Solvers::All, Of::Model, |all, it| {
         it.word(&TRUTH).map(|unit| all.unit_rows = unit)
     }),
@@ -268,6 +294,13 @@ pub(super) enum InnerWord {
     Pegasos,
 }
 
+/// How words of texts are learned and weighted.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TextTerms {
+    pub limits: Limits,
+    pub sublinear: bool,
+}
+
 /// What `options` may choose. What belongs to some solvers only is None unless given.
 #[derive(Default)]
 pub(super) struct Choices {
@@ -297,6 +330,7 @@ pub(super) struct Choices {
     pub(super) fold_column: Option<String>,
     pub(super) fold_order: Option<String>,
     pub(super) categories: CategoryLimits,
+    pub(super) texts: TextTerms,
     pub(super) warm_start: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
     pub(super) method: Option<Method>,
@@ -395,6 +429,20 @@ impl Member<'_> {
                 "options => '{{\"{}\": [0.01, 0.1, 1, 10]}}'",
                 self.name
             ))
+        })
+    }
+
+    /// In how many rows a word is: a share of them, or a whole number.
+    fn frequency(&self, usual: impl Display) -> Result<f64, Failure> {
+        let whole = |it: &f64| *it >= 0.0 && (*it <= 1.0 || it.fract() == 0.0);
+        let number = self.value.as_f64().filter(whole);
+        number.ok_or_else(|| {
+            invalid(format!(
+                "{} must be a share of the rows, from 0 to 1, or a number of them, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint(format!("options => '{{\"{}\": {usual}}}'", self.name))
         })
     }
 

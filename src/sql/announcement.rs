@@ -287,6 +287,7 @@ impl Announcement<'_> {
                 "Columns with hashed values",
                 categories(Dictionary::is_hashed),
             ),
+            ("Texts", texts(features)),
             ("Of one value", features.of_one_value()),
             ("Text that looks like numbers", number_columns(features)),
         ];
@@ -491,6 +492,21 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
     let such = texts
         .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
     such.map(|(name, _)| name.clone()).collect()
+}
+
+/// The texts, and how many words each has; where words share numbers, so many numbers besides.
+fn texts(features: &FeatureSet) -> Vec<String> {
+    let texts = features.parts.iter().filter_map(|part| {
+        let known = part.vocabulary()?;
+        let words = known.words().len() as u64;
+        let mut told = format!("{} of {}", counted(words, "word"), part.name());
+        if known.is_hashed() {
+            let hashed = known.len() as u64 - words;
+            told += &format!(" and {hashed} hashed");
+        }
+        Some(told)
+    });
+    texts.collect()
 }
 
 fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {

@@ -91,6 +91,7 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
         features: match part {
             FeaturePart::Column { .. } => Some(1),
             FeaturePart::Array { length, .. } => length.map(u64::from),
+            FeaturePart::Text { vocabulary, .. } => Some(vocabulary.len() as u64),
             _ => dictionary.map(Dictionary::len),
         },
         categories: categories.transpose()?,
@@ -106,5 +107,7 @@ fn treatment(part: &FeaturePart) -> &'static str {
         FeaturePart::Libsvm { .. } => "libsvm",
         FeaturePart::Category { dictionary, .. } if dictionary.is_hashed() => "hashed category",
         FeaturePart::Category { .. } => "category",
+        FeaturePart::Text { vocabulary, .. } if vocabulary.is_hashed() => "hashed text",
+        FeaturePart::Text { .. } => "text",
     }
 }

@@ -156,6 +156,19 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
         FeaturePart::Category {
             name, type_name, ..
         } => one(name, category_type(type_name)),
+        FeaturePart::Text {
+            name,
+            type_name,
+            form,
+            ..
+        } => {
+            let kind = match (form.asked, type_name.as_str()) {
+                (true, _) => "text",
+                (false, "tsvector") => "tsvector",
+                (false, _) => "text[]",
+            };
+            one(name, kind.to_owned())
+        }
     }
 }
 

@@ -5,8 +5,6 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{FeaturePart, FeatureSet};
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
-use crate::pg::snapshot::with_latest;
-use crate::planning::prepare::prepare;
 use crate::request::source::Source;
 use crate::request::{self, Arguments};
 use crate::sql::train;
@@ -131,8 +129,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
         },
     };
     let request = arguments.check()?;
-    let prepared = prepare(&request, None)?;
-    let trained = with_latest(|| train::run(&prepared, None));
+    let trained = train::prepare_and_run(&request)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),
         false => Err(train::out_of_range()),

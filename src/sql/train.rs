@@ -11,6 +11,7 @@ use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
 use crate::planning::prepare::{prepare, Prepared};
+use crate::reading::vocabularies;
 use crate::request::source::Source;
 use crate::request::{self, scans, Arguments, Request};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
@@ -206,7 +207,10 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         prepared.job.features = features;
         following
     });
-    let trained = with_latest(|| run(&prepared, following));
+    let trained = with_latest(|| {
+        vocabularies::learn(&mut prepared, &request)?;
+        Ok::<_, Failure>(run(&prepared, following))
+    })?;
     let taken_over = taken_over.as_ref();
     store(&schema, request, &prepared, taken_over, trained, started)
 }
@@ -214,6 +218,15 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
 /// Trains, with the active snapshot.
 pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
     leader::train(&prepared.job, &prepared.planned, following)
+}
+
+/// Prepares and trains what begins from nothing, for nothing that is stored.
+pub fn prepare_and_run(request: &Request) -> Result<Trained, Failure> {
+    let mut prepared = prepare(request, None)?;
+    with_latest(|| {
+        vocabularies::learn(&mut prepared, request)?;
+        Ok(run(&prepared, None))
+    })
 }
 
 /// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `taken_over` are
@@ -257,8 +270,7 @@ pub fn store(
 
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
-    let prepared = prepare(&request, None)?;
-    let trained = with_latest(|| run(&prepared, None));
+    let trained = prepare_and_run(&request)?;
     warn_of_lost_digits(&trained);
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }

@@ -18,7 +18,8 @@ def models(server, database):
             CREATE TABLE points AS
             SELECT i AS id, sin(i) AS x, cos(3 * i)::numeric(8, 4) AS y, ARRAY[i % 5, i % 7]::real[] AS v,
                    ARRAY[1 + i % 3, 40000 + i % 2] AS idx, ARRAY[sin(i), 1]::real[] AS val,
-                   CASE WHEN sin(i) > 0 THEN 'right' ELSE 'left' END::side AS side, sin(i) > 0 AS label
+                   CASE WHEN sin(i) > 0 THEN 'right' ELSE 'left' END::side AS side, sin(i) > 0 AS label,
+                   CASE WHEN sin(i) > 0 THEN 'Übermorgen "rechts"' ELSE 'later turns' END || i % 9 AS body
             FROM generate_series(1, 1000) AS i
             """
         )
@@ -33,6 +34,9 @@ def models(server, database):
             """SELECT svm_train('points', 'side', ARRAY['x', 'y'], 'text', key => 'id', options => '{"duals": true}')"""
         )
         connection.execute("SELECT svm_train_query('SELECT x, label FROM points', 'label', model => 'asked')")
+        connection.execute(
+            "SELECT svm_train('points', 'label', ARRAY['text(body)', 'text(body, english, 2)'], 'words')"
+        )
         three = put_model(connection, "three", [1, 2, 3], labels=["a", "b", "c"])
         put_weights(connection, three, 1, [4, 5, 6])
         put_weights(connection, three, 2, [7, 8, 9])
@@ -62,7 +66,7 @@ TABLES = {
 ANSWERS = """
     SELECT id, svm_decision('dense', p), svm_decision('dense@1', p), svm_decision('sparse', p),
            svm_classify('text', p), svm_decision('kept', p),
-           svm_decision('curved@1', p), svm_decision('curved@2', p)
+           svm_decision('curved@1', p), svm_decision('curved@2', p), svm_decision('words', p)
     FROM points AS p ORDER BY id
 """
 
@@ -80,7 +84,7 @@ def test_a_dump_brings_every_model_over(server, connect, restored):
     with server.connect(restored) as copied:
         everything = "SELECT * FROM svm_models ORDER BY name"
         assert copied.execute(everything).fetchall() == original.execute(everything).fetchall()
-        assert stored_rows(copied) == stored_rows(original) == (7, 9, stored_rows(original)[2])
+        assert stored_rows(copied) == stored_rows(original) == (8, 10, stored_rows(original)[2])
         for table, key in TABLES.items():
             # a role's oid is found anew, by its name
             row = "SELECT model_id, owner, grantee" if table == "svm_permission" else "SELECT *"

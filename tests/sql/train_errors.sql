@@ -86,7 +86,7 @@ SELECT svm_train('points', 'good', features => ARRAY['libsvm(x)']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => ARRAY(SELECT 'sparse(x, y' || i || ')' FROM generate_series(1, 10001) AS i));
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train_query('SELECT good, ARRAY[side] AS sides FROM points', 'good', model => 'm');
+SELECT svm_train_query('SELECT good, ARRAY[good] AS sides FROM points', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 
 -- values

@@ -1,0 +1,26 @@
+//! Rows grown out of short values: the words of a text become numbered features with weights. Pure.
+//!
+//! Knows texts, words and numbers; knows neither rows' headers nor where texts come from, nor what a weight is trained for.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`letters`] | which characters words are made of |
+//! | [`tokens`] | a text's words in lower case, and runs of several words |
+//! | [`hash`] | the hash by which words without a number of their own share one |
+//! | [`words`] | many words one behind the other, found by hash |
+//! | [`vocabulary`] | learned from all texts: which word has which number, and in how many texts it is |
+//! | [`weights`] | a text's words as numbers with tf-idf weights |
+
+pub mod hash;
+pub mod letters;
+pub mod tokens;
+pub mod vocabulary;
+pub mod weights;
+pub mod words;
+
+pub(crate) use pgsvm_base as base;
+
+pub use tokens::{Tokens, MOST_RUN};
+pub use vocabulary::{Frequency, Learner, Limits, Vocabulary};
+pub use weights::Weigher;
+pub use words::{Words, LONGEST_WORD_BYTES};

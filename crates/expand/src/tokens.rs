@@ -1,0 +1,239 @@
+//! The words of a text as scikit-learn takes them by default: lower case, runs of two or more characters of words, and of
+//! those runs of up to so many words with blanks between them. One buffer for all texts.
+
+use crate::base::interrupts;
+use crate::base::memory::{OutOfMemory, Room};
+use crate::letters::{is_ascii_of_word, is_of_word};
+
+/// Most words of a run.
+pub const MOST_RUN: u32 = 5;
+/// Words between two looks for interrupts.
+const WORDS_A_LOOK: usize = 1 << 12;
+/// Bytes of a text made ready between two looks.
+const BYTES_A_LOOK: usize = 1 << 16;
+/// Characters on each side of a capital sigma that decide which small one it becomes.
+const AROUND_SIGMA: usize = 16;
+
+/// The words of one text.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    /// What they stand in.
+    text: String,
+    /// Where each begins and ends.
+    places: Vec<(u32, u32)>,
+    run: String,
+}
+
+impl Tokens {
+    /// Forgets the words.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.places.clear();
+    }
+
+    /// Takes the words of a text in place of those before.
+    pub fn split(&mut self, text: &str) -> Result<(), OutOfMemory> {
+        self.clear();
+        match text.is_ascii() {
+            true => self.lower_ascii(text)?,
+            false => self.lower(text)?,
+        }
+        self.find()
+    }
+
+    /// Adds one word as it is.
+    pub fn add(&mut self, word: &str) -> Result<(), OutOfMemory> {
+        let begin = self.text.len() as u32;
+        self.text.room(word.len())?.push_str(word);
+        let end = self.text.len() as u32;
+        self.places.room(1)?.push((begin, end));
+        if self.places.len().is_multiple_of(WORDS_A_LOOK) {
+            interrupts::check();
+        }
+        Ok(())
+    }
+
+    /// The words in the order of the text.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let places = self.places.iter();
+        places.map(|(begin, end)| &self.text[*begin as usize..*end as usize])
+    }
+
+    /// Visits all words, and then all runs of up to `longest` words.
+    pub fn each<E: From<OutOfMemory>>(
+        &mut self,
+        longest: u32,
+        mut visit: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for words in self.places.chunks(WORDS_A_LOOK) {
+            interrupts::check();
+            for (begin, end) in words {
+                visit(&self.text[*begin as usize..*end as usize])?;
+            }
+        }
+        for length in 2..=longest as usize {
+            for (at, places) in self.places.windows(length).enumerate() {
+                if at.is_multiple_of(WORDS_A_LOOK) {
+                    interrupts::check();
+                }
+                self.run.clear();
+                for (begin, end) in places {
+                    let word = &self.text[*begin as usize..*end as usize];
+                    self.run.room(word.len() + 1)?.push_str(word);
+                    self.run.push(' ');
+                }
+                visit(self.run.trim_end_matches(' '))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lower_ascii(&mut self, text: &str) -> Result<(), OutOfMemory> {
+        self.text.room(text.len())?;
+        // pieces of ASCII end where characters do
+        for from in (0..text.len()).step_by(BYTES_A_LOOK) {
+            interrupts::check();
+            let piece = &text[from..text.len().min(from + BYTES_A_LOOK)];
+            self.text.push_str(piece);
+            self.text[from..].make_ascii_lowercase();
+        }
+        Ok(())
+    }
+
+    /// Unicode's lower case, whatever the locale.
+    fn lower(&mut self, text: &str) -> Result<(), OutOfMemory> {
+        self.text.room(text.len())?;
+        for (count, (at, character)) in text.char_indices().enumerate() {
+            if count.is_multiple_of(BYTES_A_LOOK) {
+                interrupts::check();
+            }
+            match character {
+                'Σ' => {
+                    self.text.room(2)?.push(small_sigma(text, at));
+                }
+                other if other.is_ascii() => {
+                    self.text.room(1)?.push(other.to_ascii_lowercase());
+                }
+                other => {
+                    for small in other.to_lowercase() {
+                        self.text.room(small.len_utf8())?.push(small);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the words of the text in lower case.
+    fn find(&mut self) -> Result<(), OutOfMemory> {
+        let bytes = self.text.as_bytes();
+        let (mut at, mut begin, mut characters) = (0, 0, 0);
+        while at < bytes.len() {
+            let byte = bytes[at];
+            let (is_of_word, length) = match byte.is_ascii() {
+                true => (is_ascii_of_word(byte), 1),
+                false => {
+                    let next = self.text[at..].chars().next();
+                    let character = next.unwrap_or(char::REPLACEMENT_CHARACTER);
+                    (is_of_word(character), character.len_utf8())
+                }
+            };
+            if is_of_word {
+                characters += 1;
+            } else {
+                if characters > 1 {
+                    self.places.room(1)?.push((begin as u32, at as u32));
+                    if self.places.len().is_multiple_of(WORDS_A_LOOK) {
+                        interrupts::check();
+                    }
+                }
+                (characters, begin) = (0, at + length);
+            }
+            at += length;
+        }
+        if characters > 1 {
+            self.places.room(1)?.push((begin as u32, at as u32));
+        }
+        Ok(())
+    }
+}
+
+/// The small letter of the capital sigma at this place, which is another one where a word ends.
+fn small_sigma(text: &str, at: usize) -> char {
+    let before = text[..at].char_indices().rev().take(AROUND_SIGMA).last();
+    let begin = before.map_or(at, |(begin, _)| begin);
+    let after = text[at..].char_indices().nth(AROUND_SIGMA);
+    let end = after.map_or(text.len(), |(end, _)| at + end);
+    // a few characters, for which a string may ask without a way to fail
+    let place = text[begin..at].to_lowercase().chars().count();
+    let lower = text[begin..end].to_lowercase();
+    lower.chars().nth(place).unwrap_or('σ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut tokens = Tokens::default();
+        tokens.split("what was there before").unwrap();
+        tokens.split(text).unwrap();
+        tokens.words().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_are_runs_of_two_or_more_characters_in_lower_case() {
+        assert_eq!(
+            words("Free entry: win £1,000 NOW!! a b_c x2"),
+            ["free", "entry", "win", "000", "now", "b_c", "x2"]
+        );
+        assert_eq!(words("it's a dog's life"), ["it", "dog", "life"]);
+        assert!(words("").is_empty() && words("a . b").is_empty());
+        assert_eq!(words("ab"), ["ab"]);
+    }
+
+    #[test]
+    fn other_scripts_have_words_too() {
+        assert_eq!(
+            words("Übermäßig GROẞE Straße"),
+            ["übermäßig", "große", "straße"]
+        );
+        assert_eq!(words("ПРИВЕТ, мир"), ["привет", "мир"]);
+        assert_eq!(words("中文 字"), ["中文"]);
+        assert_eq!(words("ΟΔΟΣ ΣΟΦΟΣ·ΑΣΑ"), ["οδος", "σοφοσ", "ασα"]);
+        // a dot above that stands apart ends a word
+        assert_eq!(words("İSTANBUL"), ["stanbul"]);
+    }
+
+    #[test]
+    fn long_texts_are_taken_in_pieces() {
+        let text = "ab CD ".repeat(1 << 15);
+        assert_eq!(words(&text).len(), 1 << 16);
+        assert!(words(&text).iter().all(|word| word == "ab" || word == "cd"));
+        let text = "äb ".repeat(1 << 15);
+        assert_eq!(words(&text).len(), 1 << 15);
+    }
+
+    #[test]
+    fn runs_of_words_come_behind_the_words() {
+        let mut tokens = Tokens::default();
+        tokens.split("One two three").unwrap();
+        let mut all = Vec::new();
+        let visit = |word: &str| {
+            all.push(word.to_owned());
+            Ok::<_, OutOfMemory>(())
+        };
+        tokens.each(3, visit).unwrap();
+        assert_eq!(
+            all,
+            [
+                "one",
+                "two",
+                "three",
+                "one two",
+                "two three",
+                "one two three"
+            ]
+        );
+    }
+}

@@ -1,0 +1,405 @@
+//! Which word has which number, and in how many texts it is: learned from all texts, and frozen with the model.
+//!
+//! Numbers are those of the words in the order of their characters, as scikit-learn's vocabulary has them. While texts are
+//! counted up to [`Limits::most`] words are kept, those that come first; words behind those share `2^hash_bits` numbers by
+//! their hash, unsigned: what meets in one counts as one word. Hashed numbers are behind those of the words.
+
+use serde::{Serialize, Serializer};
+
+use crate::base::memory::{filled, gathered, OutOfMemory, Room};
+use crate::hash;
+use crate::words::{Words, LONGEST_WORD_BYTES};
+
+/// Bytes that the words may have while they are learned.
+const KEPT_BYTES: usize = 64 << 20;
+/// Most bits of hashed numbers.
+pub const MOST_HASH_BITS: u32 = 24;
+
+/// In how many texts a word is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Frequency {
+    Texts(u64),
+    /// Of all of them.
+    Share(f64),
+}
+
+impl Frequency {
+    /// As a number of texts.
+    fn of(self, texts: u64) -> f64 {
+        match self {
+            Self::Texts(count) => count as f64,
+            Self::Share(share) => share * texts as f64,
+        }
+    }
+}
+
+/// What a vocabulary may have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Words with numbers of their own.
+    pub most: u32,
+    /// log2 of the hashed numbers of those that come later.
+    pub hash_bits: u32,
+    /// Words in fewer texts, and in more, have no number.
+    pub least: Frequency,
+    pub greatest: Frequency,
+}
+
+impl Limits {
+    pub const MOST: u32 = 1 << 20;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            most: Self::MOST,
+            hash_bits: 18,
+            least: Frequency::Texts(1),
+            greatest: Frequency::Share(1.0),
+        }
+    }
+}
+
+/// Words with their numbers.
+#[derive(Debug, Default, PartialEq)]
+pub struct Vocabulary {
+    words: Words,
+    /// By number, hashed ones behind the others: in how many texts it is.
+    texts: Vec<u32>,
+    /// By number, the factor of how often it is in a text.
+    idf: Vec<f64>,
+    /// Texts that it was learned from; 0 where nothing was learned.
+    all: u64,
+}
+
+/// The form in which models store it.
+#[derive(Serialize)]
+struct Written<'a> {
+    words: &'a Words,
+    texts: &'a [u32],
+    all_texts: u64,
+}
+
+impl Serialize for Vocabulary {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let written = Written {
+            words: &self.words,
+            texts: &self.texts,
+            all_texts: self.all,
+        };
+        written.serialize(to)
+    }
+}
+
+impl Vocabulary {
+    /// What was stored.
+    ///
+    /// # Errors
+    /// Counts that are none of these words.
+    pub fn stored(words: Words, texts: Vec<u32>, all: u64) -> Result<Self, String> {
+        let hashed = texts.len().checked_sub(words.len());
+        let fits = |hashed: usize| {
+            hashed == 0 || (hashed.is_power_of_two() && hashed <= 1 << MOST_HASH_BITS)
+        };
+        let counted = texts.iter().all(|texts| u64::from(*texts) <= all);
+        match hashed.is_some_and(fits) && counted {
+            true => Self::of(words, texts, all).map_err(|error| error.to_string()),
+            false => Err("a vocabulary without counts".to_owned()),
+        }
+    }
+
+    fn of(words: Words, texts: Vec<u32>, all: u64) -> Result<Self, OutOfMemory> {
+        let idf = gathered(texts.iter().map(|texts| idf(all, *texts)))?;
+        Ok(Self {
+            words,
+            texts,
+            idf,
+            all,
+        })
+    }
+
+    /// Whether it was learned.
+    pub fn is_learned(&self) -> bool {
+        self.all > 0
+    }
+
+    /// The number of a word; None where it has none.
+    #[inline]
+    pub fn number(&self, word: &str) -> Option<u32> {
+        match self.words.find(word) {
+            None if self.is_hashed() && word.len() <= LONGEST_WORD_BYTES => {
+                let mask = self.hashed() as u64 - 1;
+                let bucket = hash::of_text(word) & mask;
+                Some(self.words.len() as u32 + bucket as u32)
+            }
+            found => found,
+        }
+    }
+
+    /// The word with this number.
+    pub fn word(&self, number: u64) -> Option<&str> {
+        self.words.get(usize::try_from(number).ok()?)
+    }
+
+    /// The hashed number, from 0, that this number is.
+    pub fn bucket(&self, number: u64) -> Option<u64> {
+        let bucket = number.checked_sub(self.words.len() as u64)?;
+        (bucket < self.hashed() as u64).then_some(bucket)
+    }
+
+    /// The factor of a number.
+    #[inline]
+    pub fn idf(&self, number: u32) -> f64 {
+        self.idf.get(number as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Words with numbers of their own.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Texts that it was learned from.
+    pub fn texts(&self) -> u64 {
+        self.all
+    }
+
+    /// Whether words without a number of their own share some.
+    #[inline]
+    pub fn is_hashed(&self) -> bool {
+        self.texts.len() > self.words.len()
+    }
+
+    fn hashed(&self) -> usize {
+        self.texts.len() - self.words.len()
+    }
+
+    /// Bytes it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.words.bytes() + self.texts.len() * (size_of::<u32>() + size_of::<f64>())
+    }
+}
+
+/// ln((1 + n) / (1 + df)) + 1, as scikit-learn has it.
+fn idf(all: u64, texts: u32) -> f64 {
+    ((1.0 + all as f64) / (1.0 + f64::from(texts))).ln() + 1.0
+}
+
+/// Counts in how many texts words are.
+#[derive(Debug)]
+pub struct Learner {
+    limits: Limits,
+    words: Words,
+    counts: Counts,
+    hashed: Counts,
+    all: u32,
+}
+
+/// By number, in how many texts it is, and which text was the last.
+#[derive(Debug, Default)]
+struct Counts(Vec<(u32, u32)>);
+
+impl Counts {
+    #[inline]
+    fn count(&mut self, number: usize, text: u32) {
+        let (texts, last) = &mut self.0[number];
+        if *last != text {
+            (*texts, *last) = (*texts + 1, text);
+        }
+    }
+}
+
+impl Learner {
+    /// Of no text as yet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            words: Words::default(),
+            counts: Counts::default(),
+            hashed: Counts::default(),
+            all: 0,
+        }
+    }
+
+    /// Begins a text.
+    pub fn begin(&mut self) -> Result<(), OutOfMemory> {
+        self.all = self.all.checked_add(1).ok_or(OutOfMemory { bytes: 0 })?;
+        Ok(())
+    }
+
+    /// Takes a word of it.
+    #[inline]
+    pub fn take(&mut self, word: &str) -> Result<(), OutOfMemory> {
+        match self.words.find(word) {
+            Some(number) => {
+                self.counts.count(number as usize, self.all);
+                Ok(())
+            }
+            None => self.take_new(word),
+        }
+    }
+
+    #[cold]
+    fn take_new(&mut self, word: &str) -> Result<(), OutOfMemory> {
+        if word.len() > LONGEST_WORD_BYTES {
+            return Ok(());
+        }
+        let room = self.words.len() < self.limits.most as usize
+            && self.words.text_bytes() + word.len() <= KEPT_BYTES;
+        if room {
+            self.words.add(word)?;
+            self.counts.0.room(1)?.push((1, self.all));
+            return Ok(());
+        }
+        let hashed = 1 << self.limits.hash_bits;
+        if self.hashed.0.is_empty() {
+            self.hashed.0 = filled((0, 0), hashed)?;
+        }
+        let bucket = hash::of_text(word) & (hashed as u64 - 1);
+        self.hashed.count(bucket as usize, self.all);
+        Ok(())
+    }
+
+    /// What was learned.
+    pub fn finish(self) -> Result<Vocabulary, OutOfMemory> {
+        let all = u64::from(self.all);
+        let (least, greatest) = (self.limits.least.of(all), self.limits.greatest.of(all));
+        let kept = |number: &u32| {
+            let texts = f64::from(self.counts.0[*number as usize].0);
+            texts >= least && texts <= greatest
+        };
+        let mut order = gathered((0..self.words.len() as u32).filter(kept))?;
+        let word = |number: u32| self.words.get(number as usize).unwrap_or_default();
+        order.sort_unstable_by(|a, b| word(*a).cmp(word(*b)));
+        let mut words = Words::default();
+        let mut texts = Vec::new();
+        texts.room(order.len() + self.hashed.0.len())?;
+        for number in &order {
+            words.add(word(*number))?;
+            texts.push(self.counts.0[*number as usize].0);
+        }
+        texts.extend(self.hashed.0.iter().map(|(texts, _)| texts));
+        Vocabulary::of(words, texts, all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(texts: &[&str], limits: Limits) -> Vocabulary {
+        let mut learner = Learner::new(limits);
+        for text in texts {
+            learner.begin().unwrap();
+            for word in text.split(' ') {
+                learner.take(word).unwrap();
+            }
+        }
+        learner.finish().unwrap()
+    }
+
+    const TEXTS: [&str; 4] = ["b a b", "b c", "d b a", "b"];
+
+    #[test]
+    fn numbers_are_those_of_the_words_in_order() {
+        let known = learned(&TEXTS, Limits::default());
+        assert_eq!(
+            known.words().iter().collect::<Vec<_>>(),
+            ["a", "b", "c", "d"]
+        );
+        assert_eq!(known.number("c"), Some(2));
+        assert_eq!(known.number("e"), None);
+        assert_eq!(known.texts, [2, 4, 1, 1]);
+        assert!((known.idf(0) - ((5.0f64 / 3.0).ln() + 1.0)).abs() < 1e-15);
+        assert!((known.idf(1) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn words_in_too_few_or_too_many_texts_have_no_number() {
+        let limits = |least, greatest| Limits {
+            least,
+            greatest,
+            ..Limits::default()
+        };
+        let words = |limits| {
+            let known = learned(&TEXTS, limits);
+            known.words().iter().collect::<Vec<_>>().join("")
+        };
+        assert_eq!(
+            words(limits(Frequency::Texts(2), Frequency::Share(1.0))),
+            "ab"
+        );
+        assert_eq!(
+            words(limits(Frequency::Texts(1), Frequency::Share(0.5))),
+            "acd"
+        );
+        assert_eq!(
+            words(limits(Frequency::Share(0.5), Frequency::Texts(2))),
+            "a"
+        );
+        assert_eq!(
+            words(limits(Frequency::Texts(9), Frequency::Share(1.0))),
+            ""
+        );
+    }
+
+    #[test]
+    fn words_beyond_the_limit_are_hashed() {
+        let limits = Limits {
+            most: 2,
+            hash_bits: 3,
+            ..Limits::default()
+        };
+        let known = learned(&TEXTS, limits);
+        assert_eq!(known.words().iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(known.len(), 10);
+        let of = |word| u64::from(known.number(word).unwrap());
+        assert_eq!(known.bucket(of("c")), Some(hash::of_text("c") & 7));
+        assert!(known.number("never seen").is_some());
+        assert_eq!(known.bucket(1), None);
+        let counted: u32 = known.texts[2..].iter().sum();
+        assert_eq!(counted, 2);
+    }
+
+    #[test]
+    fn too_long_a_word_has_no_number() {
+        let long = "x".repeat(LONGEST_WORD_BYTES + 1);
+        let known = learned(&[&long, "y"], Limits::default());
+        assert_eq!((known.number(&long), known.len()), (None, 1));
+    }
+
+    fn stored(json: &serde_json::Value) -> Result<Vocabulary, String> {
+        let words = serde_json::from_value(json["words"].clone()).unwrap();
+        let texts = serde_json::from_value(json["texts"].clone()).unwrap();
+        Vocabulary::stored(words, texts, json["all_texts"].as_u64().unwrap())
+    }
+
+    #[test]
+    fn it_comes_back_from_json() {
+        let limits = Limits {
+            most: 2,
+            hash_bits: 2,
+            ..Limits::default()
+        };
+        for limits in [limits, Limits::default()] {
+            let known = learned(&TEXTS, limits);
+            let json = serde_json::to_value(&known).unwrap();
+            assert_eq!(stored(&json).unwrap(), known);
+        }
+        for wrong in [
+            serde_json::json!({"words": ["a"], "texts": [], "all_texts": 1}),
+            serde_json::json!({"words": ["a"], "texts": [2], "all_texts": 1}),
+            serde_json::json!({"words": [], "texts": [1, 1, 1], "all_texts": 1}),
+        ] {
+            assert!(stored(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The words of a text as numbers with weights: tf-idf, divided by the length of all of them. One buffer for all texts.
+
+use crate::base::memory::{OutOfMemory, Room};
+use crate::vocabulary::Vocabulary;
+
+/// Numbers of the words of one text.
+#[derive(Debug, Default)]
+pub struct Weigher {
+    /// In any order, each as often as it is there.
+    numbers: Vec<u32>,
+    /// Ascending, each once, with its weight.
+    weights: Vec<(u32, f64)>,
+}
+
+impl Weigher {
+    /// Begins a text.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.weights.clear();
+    }
+
+    /// Takes a word, if it has a number.
+    #[inline]
+    pub fn take(&mut self, known: &Vocabulary, word: &str) -> Result<(), OutOfMemory> {
+        if let Some(number) = known.number(word) {
+            self.numbers.room(1)?.push(number);
+        }
+        Ok(())
+    }
+
+    /// Numbers and weights of the text, ascending. `sublinear`: 1 + ln tf in place of tf, how often a word is there.
+    pub fn finish(
+        &mut self,
+        known: &Vocabulary,
+        sublinear: bool,
+    ) -> Result<&[(u32, f64)], OutOfMemory> {
+        self.numbers.sort_unstable();
+        let mut squares = 0.0;
+        for same in self.numbers.chunk_by(|a, b| a == b) {
+            let times = same.len() as f64;
+            let frequency = match sublinear {
+                true => 1.0 + times.ln(),
+                false => times,
+            };
+            let weight = frequency * known.idf(same[0]);
+            squares += weight * weight;
+            self.weights.room(1)?.push((same[0], weight));
+        }
+        if squares > 0.0 {
+            let length = squares.sqrt();
+            self.weights
+                .iter_mut()
+                .for_each(|(_, weight)| *weight /= length);
+        }
+        Ok(&self.weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::{Learner, Limits};
+
+    fn vocabulary() -> Vocabulary {
+        let mut learner = Learner::new(Limits::default());
+        for text in [&["a", "b"][..], &["a"], &["a", "c", "c"]] {
+            learner.begin().unwrap();
+            text.iter().for_each(|word| learner.take(word).unwrap());
+        }
+        learner.finish().unwrap()
+    }
+
+    fn weights(words: &[&str], sublinear: bool) -> Vec<(u32, f64)> {
+        let (known, mut weigher) = (vocabulary(), Weigher::default());
+        weigher.take(&known, "b").unwrap();
+        weigher.clear();
+        words
+            .iter()
+            .for_each(|word| weigher.take(&known, word).unwrap());
+        weigher.finish(&known, sublinear).unwrap().to_vec()
+    }
+
+    #[test]
+    fn weights_are_tf_idf_of_length_one() {
+        let found = weights(&["c", "a", "c", "unseen"], false);
+        // idf of a is 1, that of c 1 + ln 2
+        let (a, c) = (1.0, 2.0 * (1.0 + 2f64.ln()));
+        let length = f64::hypot(a, c);
+        assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [0, 2]);
+        assert!((found[0].1 - a / length).abs() < 1e-15);
+        assert!((found[1].1 - c / length).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_word_that_comes_often_may_count_less() {
+        let found = weights(&["c", "a", "c"], true);
+        let ratio = (1.0 + 2f64.ln()) * (1.0 + 2f64.ln());
+        assert!((found[1].1 / found[0].1 - ratio).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_text_of_unknown_words_has_no_weights() {
+        assert!(weights(&["unseen"], false).is_empty());
+        assert!(weights(&[], false).is_empty());
+    }
+}

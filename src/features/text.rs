@@ -1,0 +1,174 @@
+//! Texts as features: a feature for each word, with its tf-idf weight. Words are those of `pgsvm_expand`, the lexemes of a text
+//! search configuration or of a `tsvector`, or the elements of an array of texts. Called by the decoder.
+
+use super::buffer::FeatureBuffer;
+use super::decode::{Decoded, Null, RowValues};
+use super::error::{utf8, FeatureError};
+use super::part::TextKind;
+use super::set::FeaturePart;
+use super::sparse::SparseScratch;
+use super::text_form::TextForm;
+use crate::pg::text_array;
+use crate::pg::text_search::{self, Lexemes};
+use crate::pg::types::WordsKind;
+use crate::pg::varlena::Varlena;
+use crate::pg::word::without_padding;
+use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::{Tokens, Vocabulary, Weigher};
+
+/// Takes values apart into words, and words into weights; kept from row to row.
+#[derive(Default)]
+pub(super) struct TextReader {
+    tokens: Tokens,
+    weigher: Weigher,
+    /// Places of a vector's lexemes, and which ones stand there.
+    places: Vec<(u16, u32)>,
+}
+
+impl TextReader {
+    /// The words of a value, and runs of up to so many.
+    ///
+    /// # Safety
+    /// `datum` is a value of this kind, not NULL, and stays where it is during the call.
+    pub unsafe fn words(
+        &mut self,
+        column: &str,
+        (datum, kind): (pg_sys::Datum, TextKind),
+        runs: u32,
+        visit: impl FnMut(&str) -> Result<(), OutOfMemory>,
+    ) -> Result<(), FeatureError> {
+        // SAFETY: as the caller promises; what is opened stays in place until it has been read.
+        unsafe {
+            match kind {
+                TextKind::Words(WordsKind::Vector) => self.vector(column, datum, runs)?,
+                TextKind::Words(WordsKind::Array) => self.array(column, datum)?,
+                TextKind::Words(kind) => {
+                    let value = Varlena::open(datum);
+                    let text = match kind {
+                        WordsKind::Padded => without_padding(value.payload()),
+                        _ => value.payload(),
+                    };
+                    self.tokens.split(utf8(column, text)?)?;
+                }
+                TextKind::Lexemes(configuration) => {
+                    let lexemes = text_search::lexemes(configuration, datum);
+                    let read = self.vector(column, lexemes, runs);
+                    pg_sys::pfree(lexemes.cast_mut_ptr());
+                    read?;
+                }
+            }
+        }
+        self.tokens.each(runs, visit)?;
+        Ok(())
+    }
+
+    /// # Safety
+    /// As above, of a `tsvector`.
+    unsafe fn vector(
+        &mut self,
+        column: &str,
+        datum: pg_sys::Datum,
+        runs: u32,
+    ) -> Result<(), FeatureError> {
+        let damaged = || damaged(column);
+        // SAFETY: as the caller promises.
+        let value = unsafe { Varlena::open(datum) };
+        let lexemes = Lexemes::new(value.payload()).ok_or_else(damaged)?;
+        self.tokens.clear();
+        self.places.clear();
+        for number in 0..lexemes.len() {
+            let lexeme = lexemes.get(number).ok_or_else(damaged)?;
+            let places = lexeme.places();
+            if runs > 1 {
+                self.places.room(places.len())?;
+                self.places.extend(places.map(|it| (it, number as u32)));
+                continue;
+            }
+            let word = utf8(column, lexeme.bytes)?;
+            // without places it is there once
+            for _ in 0..places.len().max(1) {
+                self.tokens.add(word)?;
+            }
+        }
+        self.places.sort_unstable();
+        for (_, number) in &self.places {
+            let lexeme = lexemes.get(*number as usize).ok_or_else(damaged)?;
+            self.tokens.add(utf8(column, lexeme.bytes)?)?;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As above, of an array of texts.
+    unsafe fn array(&mut self, column: &str, datum: pg_sys::Datum) -> Result<(), FeatureError> {
+        self.tokens.clear();
+        // SAFETY: as the caller promises; what is detoasted has a long header and lies as arrays do.
+        unsafe {
+            let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+            let length = pgrx::varlena::varsize_4b(array);
+            let bytes = core::slice::from_raw_parts(array.cast::<u8>(), length);
+            let read = text_array::for_each(bytes, |element| {
+                self.tokens.add(utf8(column, element)?)?;
+                Ok(())
+            });
+            if array != datum.cast_mut_ptr() {
+                pg_sys::pfree(array.cast());
+            }
+            read.unwrap_or_else(|| Err(damaged(column)))
+        }
+    }
+
+    /// The text in column `at` as sparse part `sparse_part`.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; column `at` is of this kind.
+    pub unsafe fn decode(
+        &mut self,
+        part: &FeaturePart,
+        sparse_part: i64,
+        row: &RowValues<'_>,
+        (at, kind): (usize, TextKind),
+        (sparse, out): (&SparseScratch, &mut FeatureBuffer),
+    ) -> Decoded {
+        if row.nulls[at] {
+            return Ok(Some(Null));
+        }
+        let (name, form, known) = text_part(part);
+        let mut weigher = core::mem::take(&mut self.weigher);
+        weigher.clear();
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.words(name, (row.values[at], kind), form.runs, |word| {
+                weigher.take(known, word)
+            })?;
+        }
+        let weights = weigher.finish(known, form.sublinear)?;
+        sparse.room(weights.len(), out)?;
+        for (number, weight) in weights {
+            sparse.push(part, (f64::from(*number), *weight), sparse_part, out)?;
+        }
+        self.weigher = weigher;
+        Ok(None)
+    }
+}
+
+/// The column of a text, how it is read, and its vocabulary.
+pub(super) fn text_part(part: &FeaturePart) -> (&str, &TextForm, &Vocabulary) {
+    let FeaturePart::Text {
+        name,
+        form,
+        vocabulary,
+        ..
+    } = part
+    else {
+        unreachable!("the parts of a decoder stand in the order of its features");
+    };
+    (name, form, vocabulary)
+}
+
+fn damaged(column: &str) -> FeatureError {
+    FeatureError::Damaged {
+        column: column.to_owned(),
+    }
+}

@@ -1,0 +1,226 @@
+//! What is learned of texts before a training reads its rows: their vocabularies, and of text columns that nobody named whether
+//! they hold texts or categories.
+
+use super::category::LONGEST_VALUE_BYTES;
+use super::error::FeatureError;
+use super::hash::of_text;
+use super::part::{Part, TextKind};
+use super::resolve::ByName;
+use super::set::{FeaturePart, FeatureSet};
+use super::text::{text_part, TextReader};
+use super::text_form::TextForm;
+use crate::pg::query::Column;
+use crate::pg::types::{words_kind, WordsKind};
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::{Learner, Limits};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Counts the words of texts.
+pub struct VocabularyLearner {
+    texts: Vec<Counted>,
+    reader: TextReader,
+}
+
+/// One column of texts.
+struct Counted {
+    /// Its part of the features.
+    number: usize,
+    at: usize,
+    kind: TextKind,
+    runs: u32,
+    name: String,
+    learner: Learner,
+}
+
+impl VocabularyLearner {
+    /// For rows with these columns; None where no vocabulary is to be learned.
+    pub fn new(
+        features: &FeatureSet,
+        columns: &[Column],
+        limits: Limits,
+    ) -> Result<Option<Self>, FeatureError> {
+        let by_name = ByName::new(columns)?;
+        let mut texts = Vec::new();
+        for (number, part) in features.parts.iter().enumerate() {
+            if !part.is_unlearned_text() {
+                continue;
+            }
+            let (name, form, _) = text_part(part);
+            if let Part::Text { at, kind } = Part::new(part, &by_name)? {
+                texts.room(1)?.push(Counted {
+                    number,
+                    at,
+                    kind,
+                    runs: form.runs,
+                    name: name.to_owned(),
+                    learner: Learner::new(limits),
+                });
+            }
+        }
+        let reader = TextReader::default();
+        Ok((!texts.is_empty()).then_some(Self { texts, reader }))
+    }
+
+    /// Takes the texts of a row.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`.
+    pub unsafe fn take(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+    ) -> Result<(), FeatureError> {
+        for text in &mut self.texts {
+            text.learner.begin()?;
+            if nulls[text.at] {
+                continue;
+            }
+            let (value, learner) = ((values[text.at], text.kind), &mut text.learner);
+            // SAFETY: as the caller promises.
+            unsafe {
+                self.reader
+                    .words(&text.name, value, text.runs, |word| learner.take(word))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the vocabularies to their parts; columns without a word, unless somebody `named` the features, go, and are given
+    /// back.
+    pub fn finish(
+        self,
+        features: &mut FeatureSet,
+        named: bool,
+    ) -> Result<Vec<String>, FeatureError> {
+        let mut without = Vec::new();
+        // from the last, as those behind a part that goes get another place
+        for text in self.texts.into_iter().rev() {
+            let learned = text.learner.finish()?;
+            if learned.is_empty() && learned.is_learned() {
+                if named {
+                    return Err(FeatureError::NoWords { column: text.name });
+                }
+                features.parts.remove(text.number);
+                without.room(1)?.push(text.name);
+            } else if let FeaturePart::Text { vocabulary, .. } = &mut features.parts[text.number] {
+                *vocabulary = Rc::new(learned);
+            }
+        }
+        Ok(without)
+    }
+}
+
+/// Rows by which a text column is told from one of categories.
+pub const LOOKED_AT: u64 = 2000;
+/// A column of texts has more distinct values than this, and more than half as many as rows, ...
+const FEW_VALUES: usize = 100;
+/// ... and in the mean so many words at least.
+const LEAST_WORDS: u64 = 5;
+
+/// Looks at text columns that nobody named.
+pub struct TextGuess {
+    columns: Vec<Guessed>,
+}
+
+struct Guessed {
+    number: usize,
+    at: usize,
+    rows: u64,
+    words: u64,
+    longest: usize,
+    values: HashSet<u64>,
+}
+
+impl TextGuess {
+    /// For rows with these columns; None where there is none to be looked at.
+    pub fn new(features: &FeatureSet, columns: &[Column]) -> Result<Option<Self>, FeatureError> {
+        let by_name = ByName::new(columns)?;
+        let mut guessed = Vec::new();
+        for (number, part) in features.parts.iter().enumerate() {
+            // what a model before has learned stays
+            let FeaturePart::Category {
+                name, dictionary, ..
+            } = part
+            else {
+                continue;
+            };
+            if dictionary.len() > 0 {
+                continue;
+            }
+            let at = by_name.place(name)?;
+            if words_kind(columns[at].type_oid) == Some(WordsKind::Text) {
+                guessed.room(1)?.push(Guessed {
+                    number,
+                    at,
+                    rows: 0,
+                    words: 0,
+                    longest: 0,
+                    values: HashSet::new(),
+                });
+            }
+        }
+        Ok((!guessed.is_empty()).then_some(Self { columns: guessed }))
+    }
+
+    /// Looks at a row.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`.
+    pub unsafe fn take(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+    ) -> Result<(), OutOfMemory> {
+        for column in &mut self.columns {
+            if nulls[column.at] {
+                continue;
+            }
+            // SAFETY: as the caller promises.
+            let value = unsafe { Varlena::open(values[column.at]) };
+            let text = value.payload();
+            let words = text.split(u8::is_ascii_whitespace);
+            column.rows += 1;
+            column.words += words.filter(|word| !word.is_empty()).count() as u64;
+            column.longest = column.longest.max(text.len());
+            let hash = core::str::from_utf8(text).map_or(0, of_text);
+            column.values.room(1)?.insert(hash);
+        }
+        Ok(())
+    }
+
+    /// Has columns of texts read as such.
+    pub fn finish(self, features: &mut FeatureSet, sublinear: bool) {
+        for column in self.columns {
+            if !column.holds_texts() {
+                continue;
+            }
+            let part = &mut features.parts[column.number];
+            if let FeaturePart::Category {
+                name, type_name, ..
+            } = part
+            {
+                *part = FeaturePart::Text {
+                    name: core::mem::take(name),
+                    type_name: core::mem::take(type_name),
+                    form: TextForm {
+                        sublinear,
+                        asked: true,
+                        ..TextForm::default()
+                    },
+                    vocabulary: Rc::default(),
+                };
+            }
+        }
+    }
+}
+
+impl Guessed {
+    fn holds_texts(&self) -> bool {
+        let many = self.values.len() > FEW_VALUES && 2 * self.values.len() as u64 > self.rows;
+        let long = self.words >= LEAST_WORDS * self.rows || self.longest > LONGEST_VALUE_BYTES;
+        many && long
+    }
+}

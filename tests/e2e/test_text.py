@@ -1,0 +1,118 @@
+"""Words and weights of texts are those of scikit-learn's TfidfVectorizer: names, idf and values, on texts of three kinds."""
+
+import inspect
+import json
+import pkgutil
+import random
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from harness.sessions import one
+
+GERMAN = """Übermäßige Größe: Straße, STRASSE und GROẞE Öfen.
+Der Zug nach Köln fährt um 12:30 Uhr von Gleis 3_b ab; die Fahrkarte kostet 25,90 €.
+Müßiggang ist aller Laster Anfang – sagt man in Österreich, in der Schweiz und anderswo.
+Wer A sagt, muß nicht B sagen. Er kann auch erkennen, daß A falsch war.
+Die Katze tritt die Treppe krumm, krumm tritt die Katze die Treppe.""".splitlines()
+
+
+def english():
+    """Docstrings of Python's own modules."""
+    found = []
+    for module in sorted(pkgutil.iter_modules(), key=lambda it: it.name):
+        if module.name in {
+            "argparse",
+            "csv",
+            "datetime",
+            "decimal",
+            "email",
+            "json",
+            "random",
+            "re",
+            "socket",
+            "statistics",
+        }:
+            loaded = __import__(module.name)
+            members = [member for _, member in sorted(vars(loaded).items()) if callable(member)]
+            found += [text for text in map(inspect.getdoc, [loaded, *members]) if text]
+    return sorted(set(found))
+
+
+def scripts():
+    """Characters of all scripts in any order, with cases, marks, digits and signs."""
+    generator = random.Random(1)
+    ranges = [
+        (0x20, 0x250),
+        (0x370, 0x530),
+        (0x5D0, 0x6FF),
+        (0x900, 0x980),
+        (0x1E00, 0x2000),
+        (0x3040, 0x3100),
+        (0x4E00, 0x4E40),
+    ]
+    ranges += [(0xAC00, 0xAC20), (0x1D400, 0x1D440), (0x2C00, 0x2D00), (0x10400, 0x10450), (0x2150, 0x2190)]
+
+    def character():
+        return chr(generator.randrange(*generator.choice(ranges)))
+
+    def word():
+        return "".join(character() for _ in range(generator.randrange(1, 6)))
+
+    words = [word() for _ in range(300)] + ["ΟΔΟΣ", "ΣΑΣ", "İstanbul", "ǅungla", "ﬁn", "x²", "Ⅷ", "٣٤"]
+    return [" ".join(generator.choices(words, k=12)) for _ in range(150)]
+
+
+TEXTS = {"english": english, "german": lambda: GERMAN * 8, "scripts": scripts}
+OPTIONS = {
+    "plain": ("text(body)", {}, {}),
+    "pairs": ("text(body, 2)", {}, {"ngram_range": (1, 2)}),
+    "pruned": (
+        "text(body)",
+        {"min_df": 2, "max_df": 0.7, "sublinear": True},
+        {"min_df": 2, "max_df": 0.7, "sublinear_tf": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("texts", TEXTS)
+@pytest.mark.parametrize("chosen", OPTIONS)
+def test_as_scikit_learn(connection, texts, chosen):
+    (entry, options, theirs), model = OPTIONS[chosen], f"{chosen}_{texts}"
+    texts = [text.replace("\0", "") for text in TEXTS[texts]()]
+    connection.execute("DROP TABLE IF EXISTS t; CREATE TABLE t (id int, body text, y bool)")
+    with connection.cursor().copy("COPY t FROM STDIN") as copy:
+        for at, text in enumerate(texts):
+            copy.write_row((at, text, at % 3 == 0))
+    one(
+        connection,
+        "SELECT svm_train('t', 'y', ARRAY[%s], %s, options => %s, max_passes => 2)",
+        (entry, model, json.dumps(options)),
+    )
+    peer = TfidfVectorizer(**theirs)
+    expected = peer.fit_transform(texts)
+    part = one(
+        connection,
+        "SELECT v.features -> 'parts' -> 0 FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id"
+        f" WHERE m.name = '{model}'",
+    )
+    assert part["words"] == list(peer.get_feature_names_out())
+    idf = np.log((1 + part["all_texts"]) / (1 + np.array(part["texts"]))) + 1
+    assert np.abs(idf - peer.idf_).max() < 1e-6
+
+    name = entry if entry == "text(body)" else "text(body, 2)"
+    number = {f"{name}[{word}]": at for at, word in enumerate(part["words"])}
+    for at in range(0, len(texts), max(1, len(texts) // 40)):
+        ours = np.zeros(len(number))
+        rows = connection.execute(
+            "SELECT feature, value FROM svm_explain(%s, %s::text, 100000)", (model, texts[at])
+        ).fetchall()
+        for feature, value in rows:
+            if feature in number:
+                ours[number[feature]] = value
+        theirs = expected[at].toarray()[0]
+        # a word whose weight is 0 is in no explanation
+        listed = ours != 0
+        assert np.abs(ours - theirs)[listed].max(initial=0) < 1e-6
+        assert listed.sum() >= 0.5 * (theirs != 0).sum()
