@@ -89,6 +89,7 @@ static OPTIONS: [Entry; 37] = [
         it.word(&[
             ("gap", StopRule::Gap),
             ("projected_gradient", StopRule::ProjectedGradient),
+            ("svmperf", StopRule::MeanLoss),
         ])
         .map(|stop| all.stop = stop)
     }),

@@ -136,7 +136,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         inner: choices.inner(solver, loss)?,
         blocks: choices.blocks,
         picks: choices.picks()?,
-        stop: choices.stop_of(given.solver.as_deref().unwrap_or("auto"))?,
+        stop: choices.stop_of(solver, loss)?,
         spooling: choices.spooling(),
         keep_duals: choices.duals,
     })
@@ -147,6 +147,11 @@ fn tolerance(tolerance: Option<f64>, stop: StopRule) -> Result<f64, Failure> {
         StopRule::Gap => (
             USUAL_TOLERANCE,
             "It bounds the relative duality gap, (primal - dual) / primal.",
+            "tolerance => 1e-3",
+        ),
+        StopRule::MeanLoss => (
+            USUAL_TOLERANCE,
+            "It bounds (primal - dual) / C over the rows.",
             "tolerance => 1e-3",
         ),
         StopRule::ProjectedGradient => (
@@ -212,7 +217,7 @@ impl Choices {
 
     /// Whether this solver has all options that were given.
     pub(super) fn are_for(&self, solver: &str) -> bool {
-        self.policy.is_none() && self.policy_of(solver).is_ok() && self.stop_of(solver).is_ok()
+        self.policy.is_none() && self.policy_of(solver).is_ok() && self.stop == StopRule::Gap
     }
 
     /// Whether Newton's method leads.
@@ -297,11 +302,20 @@ impl Choices {
     }
 
     /// When training ends, if `solver` knows that.
-    fn stop_of(&self, solver: &str) -> Result<StopRule, Failure> {
+    fn stop_of(&self, solver: &str, loss: Loss) -> Result<StopRule, Failure> {
         if self.stop == StopRule::Gap {
             return Ok(self.stop);
         }
         let refused = |reason: &str, hint: &str| Err(invalid(reason).hint(hint));
+        if self.stop == StopRule::MeanLoss {
+            return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && loss == Loss::Hinge {
+                true => Ok(self.stop),
+                false => refused(
+                    "\"svmperf\" is where cutting planes of the hinge end",
+                    "solver => 'ocas', loss => 'hinge'",
+                ),
+            };
+        }
         let without = match self.inner {
             Some(InnerWord::Pegasos) => Some("Pegasos has no projected gradient to stop by"),
             Some(InnerWord::Newton) => Some("Newton's method has no projected gradient to stop by"),

@@ -338,6 +338,7 @@ impl Announcement<'_> {
         } = self.request.terms;
         let of_what = match stop {
             StopRule::Gap => "its tolerance",
+            StopRule::MeanLoss => "the tolerance of its mean loss",
             StopRule::ProjectedGradient => "the range of projected gradients",
         };
         let text = format!(

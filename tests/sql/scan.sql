@@ -64,6 +64,10 @@ SELECT svm_train('points', 'side', '{metres, tilt}', 'ocas', solver => 'ocas', c
 SELECT m.name, m.solver, m.loss, m.stop_reason, m.gap BETWEEN 0 AND 1e-3 AS certified, m.primal / h.primal BETWEEN 0.998 AND 1.002 AS same
 FROM svm_models AS m, svm_models AS h WHERE m.name IN ('ocas', 'ocas_1', 'planes', 'held') AND h.name = 'held' ORDER BY 1;
 
+-- SVMperf's stop: what the mean loss may be lowered by.
+SELECT svm_train('points', 'side', '{metres, tilt}', 'mean_loss', solver => solver, c => 0.001, loss => 'hinge', options => '{"stop": "svmperf"}') FROM unnest('{ocas, cutting_plane, scan}'::text[]) AS solver;
+SELECT version, solver, stop_reason, (primal - dual) / (c * rows_used) BETWEEN 0 AND 1e-3 AS within, gap BETWEEN 0 AND 0.1 AS certified FROM svm_versions WHERE name = 'mean_loss' ORDER BY version;
+
 -- Several classes in one scan each; what happened when.
 SELECT svm_train('points', 'kind', '{metres, tilt, both}', 'kinds', solver => 'scan');
 SELECT name, classes, stop_reason, gap <= 1e-3 AS certified, passes <= 12 AS soon FROM svm_models WHERE name = 'kinds';
@@ -109,6 +113,8 @@ SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options =
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', kernel => 'rbf');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge', options => '{"intercept": "free"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', loss => 'squared_hinge');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'stream', loss => 'hinge', options => '{"stop": "svmperf"}');
+SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"stop": "svmperf"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"lambda": 0.5}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', options => '{"lambda": 0}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'cutting_plane', key => 'id');

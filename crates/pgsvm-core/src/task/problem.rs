@@ -94,6 +94,9 @@ pub enum StopRule {
     /// The projected gradients of the visits during one scan of the reader lie within the tolerance of each other (StreamSVM,
     /// equation 10).
     ProjectedGradient,
+    /// What primal and dual differ by, over C times the rows, is within the tolerance: how much the mean loss may be lowered at most, as
+    /// SVMperf has it (Joachims, KDD 2006). Of bundles and cutting planes.
+    MeanLoss,
 }
 
 /// In which order things come.

@@ -9,7 +9,7 @@ use crate::solver::bundle::master::{Master, Solved};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
 use crate::solver::still::{Numbers, Visited};
 use crate::solver::sums::tally::Tally;
-use crate::task::problem::Cuts;
+use crate::task::problem::{Cuts, StopRule};
 use crate::task::report::relative_gap;
 
 /// The part of the rows that come in a pass, at first; and how many times as many where the gap has not fallen to a third.
@@ -35,6 +35,7 @@ pub(crate) enum Due {
 /// A head that is given.
 pub(crate) struct GivenHead {
     pub(in crate::solver) visited: Visited,
+    pub(in crate::solver) stop: StopRule,
     pub(in crate::solver) tolerance: f64,
     pub(in crate::solver) max_passes: u32,
     pub(in crate::solver) length: usize,
@@ -47,6 +48,7 @@ pub(crate) struct BundleHead {
     cuts: Cuts,
     /// Of OCAS, whether the next pass looks along the line, before the one that makes a plane.
     looks: bool,
+    stop: StopRule,
     tolerance: f64,
     max_passes: u32,
     rows: f64,
@@ -106,12 +108,14 @@ impl BundleHead {
     ) -> Result<Self, OutOfMemory> {
         let GivenHead {
             visited,
+            stop,
             tolerance,
             max_passes,
             length,
             cuts,
         } = given;
         let mut this = Self {
+            stop,
             tolerance,
             max_passes: match cuts {
                 Cuts::BesideHeld => max_passes.min(MOST_CENTRES as u32 - 1),
@@ -235,7 +239,16 @@ impl BundleHead {
 
     /// The gap to which the known problem is solved.
     fn wanted(&self) -> f64 {
-        PART * self.tolerance * self.primal
+        PART * self.enough()
+    }
+
+    /// What primal and dual may differ by in the end.
+    fn enough(&self) -> f64 {
+        self.tolerance
+            * match self.stop {
+                StopRule::MeanLoss => self.visited.c * self.rows,
+                StopRule::Gap | StopRule::ProjectedGradient => self.primal,
+            }
     }
 
     fn end_solving(&mut self, master: Box<Master>, at: Solved) -> FoundByPass {
@@ -243,7 +256,7 @@ impl BundleHead {
         self.held = master.held();
         self.dual = self.dual.max(at.dual);
         let gap = self.gap();
-        self.arrived = gap <= self.tolerance;
+        self.arrived = self.primal - self.dual <= self.enough();
         let gives_up = !self.arrived && self.passes >= self.max_passes;
         if gap > self.gap_before / 3.0 {
             self.share *= GROWTH;

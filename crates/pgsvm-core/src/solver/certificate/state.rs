@@ -19,7 +19,7 @@ use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
 use crate::task::heads::HeadSpec;
-use crate::task::problem::{Policy, Problem, Proximal};
+use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
 /// Scores in 32 bits do where the support vectors' costs are no more than so many times the primal.
@@ -170,6 +170,11 @@ impl HeadState {
     /// Ends it where it stands: with the best pair known.
     pub(in crate::solver) fn request_stop(&mut self) {
         self.stop.end(StopReason::Requested);
+    }
+
+    /// By what it ends.
+    pub(crate) fn stop_rule(&self) -> StopRule {
+        self.stop.rule()
     }
 
     pub(crate) fn tolerance(&self) -> f64 {

@@ -48,6 +48,10 @@ impl Stopping {
         }
     }
 
+    pub(in crate::solver) fn rule(&self) -> StopRule {
+        self.rule
+    }
+
     pub(in crate::solver) fn tolerance(&self) -> f64 {
         self.tolerance
     }
@@ -117,7 +121,7 @@ impl Stopping {
     /// Whether what it ends at seems to be there.
     pub(in crate::solver) fn expects(&self) -> bool {
         match self.rule {
-            StopRule::Gap => self.seems_there || self.estimate < self.slack * self.tolerance,
+            StopRule::Gap | StopRule::MeanLoss => self.seems_there || self.estimate < self.slack * self.tolerance,
             StopRule::ProjectedGradient => self.lies_within(),
         }
     }

@@ -68,6 +68,7 @@ impl<T: Real> Head<T> {
                 positive_weight: f64::from(self.state.terms.positive_weight),
                 intercept: self.iterate.intercept(),
             },
+            stop: self.state.stop_rule(),
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
             length: self.iterate.len(),
