@@ -31,6 +31,7 @@ CASES = [
     "psvm",
     "scan",
     "ocas",
+    "indexed",
     "bandwidth",
     "profile",
     "heads",

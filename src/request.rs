@@ -13,6 +13,7 @@ pub mod reads;
 mod scans;
 mod solver;
 pub mod source;
+mod truncated;
 pub mod words;
 
 pub use class_weight::ClassWeight;
@@ -170,7 +171,7 @@ impl Arguments {
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
-        let kernel = kernel::kernel(&self, &choices)?;
+        let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
@@ -246,6 +247,7 @@ impl Arguments {
             given: settings,
         };
         scans::check(&request)?;
+        truncated::check(&request)?;
         Ok(request)
     }
 }

@@ -124,8 +124,11 @@ impl<T: Real> Solver<T> {
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
         let by_scans = problem.leader() == Leader::Scans;
-        let apart =
-            problem.pegasos().is_some() || problem.block_newton() || led.is_some() || by_scans;
+        let apart = problem.truncation().is_some()
+            || problem.pegasos().is_some()
+            || problem.block_newton()
+            || led.is_some()
+            || by_scans;
         let heads = if !apart && JointHeads::suits(&states) {
             Heads::Together(Box::new(JointHeads::new(specs, states, intercept, facts)?))
         } else {
@@ -225,10 +228,6 @@ impl<T: Real> Solver<T> {
     /// The duals of the last pass, summed over the heads.
     pub(crate) fn last_dual(&self) -> f64 {
         self.states().map(HeadState::last_dual).sum()
-    }
-
-    pub(crate) fn full_passes(&self) -> u32 {
-        self.full_passes
     }
 
     /// <w, x> + b of a head that has ended, at its certificate's weights.
@@ -423,6 +422,11 @@ impl<T: Real> Solver<T> {
             self.scales.looks_again = self.needs_look()?;
         }
         Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
+    }
+
+    /// Whether the verifying pass that has ended was the beginning of training, or of a round of a truncated loss.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.full_passes == 0 || self.running().any(|state| state.truncated.begins_round())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.
