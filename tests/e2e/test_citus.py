@@ -1,6 +1,7 @@
 """Tables that Citus has distributed: trained where their shards are, to the certificate of one machine. Runs where PGSVM_CITUS
 names a server tree that holds Citus and this extension."""
 
+import re
 import threading
 import time
 
@@ -85,7 +86,7 @@ def test_scans_are_taken_where_nobody_asks_for_a_solver(connection):
     found = train(connection, "spread", "chosen")
     assert found["solver"] == "scan"
     assert found["rows_used"] == ROWS
-    assert any("8 shards on 2 nodes" in it.text for it in told), told
+    assert any(re.search(r"8 shards on \d+ nodes", it.text) for it in told), told
 
 
 @pytest.mark.parametrize("table", ["spread", "everywhere", "known"])

@@ -126,8 +126,11 @@ impl<T: Real> Solver<T> {
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
         let by_scans = problem.leader() == Leader::Scans;
-        let apart =
-            problem.pegasos().is_some() || problem.block_newton() || led.is_some() || by_scans;
+        let apart = problem.truncation().is_some()
+            || problem.pegasos().is_some()
+            || problem.block_newton()
+            || led.is_some()
+            || by_scans;
         let heads = if !apart && JointGroups::suits(&states) {
             // other schedules have one trainer
             let groups = match problem.policy() {
@@ -229,10 +232,6 @@ impl<T: Real> Solver<T> {
         self.states().map(HeadState::last_dual).sum()
     }
 
-    pub(crate) fn full_passes(&self) -> u32 {
-        self.full_passes
-    }
-
     /// <w, x> + b of a head that has ended, at its certificate's weights.
     #[inline(always)]
     pub(crate) fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
@@ -317,6 +316,11 @@ impl<T: Real> Solver<T> {
             self.scales.looks_again = self.needs_look()?;
         }
         Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
+    }
+
+    /// Whether the verifying pass that has ended was the beginning of training, or of a round of a truncated loss.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.full_passes == 0 || self.running().any(|state| state.truncated.begins_round())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.

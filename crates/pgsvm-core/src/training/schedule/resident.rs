@@ -290,15 +290,16 @@ impl<T: Real> Resident<T> {
                     return self.begin_verify();
                 }
                 match std::mem::replace(&mut self.after, After::Round) {
+                    _ if self.solver.begins_anew() => {
+                        self.begin_round();
+                        return self.begin_sorted();
+                    }
                     After::Active { heads } if self.solver.running_heads() < heads => {
                         self.end_active()?;
                         return self.begin_active();
                     }
                     After::Active { .. } | After::Full => return self.begin_full(),
                     After::Round => {}
-                }
-                if self.solver.full_passes() == 0 {
-                    return self.begin_sorted();
                 }
                 self.solver.advance()?;
                 self.begin_round();
