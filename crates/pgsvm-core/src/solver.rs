@@ -318,9 +318,9 @@ impl<T: Real> Solver<T> {
         Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
     }
 
-    /// Whether the verifying pass that has ended was the beginning of training, or of a round of a truncated loss.
-    pub(crate) fn begins_anew(&self) -> bool {
-        self.full_passes == 0 || self.running().any(|state| state.truncated.begins_round())
+    /// Whether a round of a truncated loss has begun with the verifying pass that has ended.
+    pub(crate) fn begins_round(&self) -> bool {
+        self.running().any(|state| state.truncated.begins_round())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.

@@ -290,7 +290,7 @@ impl<T: Real> Resident<T> {
                     return self.begin_verify();
                 }
                 match std::mem::replace(&mut self.after, After::Round) {
-                    _ if self.solver.begins_anew() => {
+                    _ if self.solver.begins_round() => {
                         self.begin_round();
                         return self.begin_sorted();
                     }
@@ -300,6 +300,9 @@ impl<T: Real> Resident<T> {
                     }
                     After::Active { .. } | After::Full => return self.begin_full(),
                     After::Round => {}
+                }
+                if self.solver.full_passes() == 0 {
+                    return self.begin_sorted();
                 }
                 self.solver.advance()?;
                 self.begin_round();
