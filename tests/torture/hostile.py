@@ -469,7 +469,7 @@ class Hostile:
         count = len(function.types) - self.random.randint(0, function.defaults)
         arguments = [self.argument(declared) for declared in function.types[:count]]
         # mostly a model that there is: an unknown name ends a call early
-        if function.types[:1] == ["text"] and function.names[:1] == ["model"] and self.random.random() < 0.8:
+        if arguments and function.types[0] == "text" and function.names[:1] == ["model"] and self.random.random() < 0.8:
             model = self.random.choice(MODELS)
             arguments[0] = literal(model)
             if function.names[1:2] == ["features"] and len(arguments) > 1 and self.random.random() < 0.5:

@@ -32,7 +32,7 @@ use crate::linalg::lower::Lower;
 use crate::simd::Level;
 use crate::solver::bundle::master::{Known, Solved};
 use crate::solver::still::product;
-use loops::{Along, Margins, Moving, SumUp};
+use loops::{Margins, Moving, SumUp};
 use simplex::Simplex;
 
 /// Features and the intercept at most: a matrix of 4 MB.
@@ -97,8 +97,12 @@ impl Augmented {
         let count = known.rows.len();
         self.moving.clear();
         self.moving.room(count)?.resize(count, Moving::default());
-        let moving = &mut self.moving;
-        Level::best().run(Margins { known, moving });
+        Level::best().run(Margins {
+            known,
+            moving: &mut self.moving,
+            at: &known.w,
+            tell: Moving::stand,
+        });
         self.simplex
             .begin(&known.planes, &known.w, PART_OF_PLANES * off)
     }
@@ -127,13 +131,13 @@ impl Augmented {
             .add_to_matrix(&known.planes, self.steep, self.gram.sums_mut());
         self.solve(known, level);
         self.of_round += 1;
-        let (moving, step) = (&mut self.moving, &self.step);
-        level.run(Along {
+        level.run(Margins {
             known,
-            moving,
-            step,
+            moving: &mut self.moving,
+            at: &self.step,
+            tell: Moving::move_along,
         });
-        self.simplex.along(&known.planes, step);
+        self.simplex.along(&known.planes, &self.step);
         self.go(known);
         found
     }

@@ -18,8 +18,6 @@ const GROWTH: f64 = 1.4;
 /// Of the room that is left what a pass may use, and of all room where rows can be let go.
 const USED: f64 = 0.4;
 const USED_AND_LET_GO: f64 = 0.5;
-/// So much more than what has room comes, by an estimate: what is too much is left.
-const SPARE: f64 = 1.2;
 /// The known problem is solved to this part of what is left of the tolerance, and the sample's to this gap.
 const PART: f64 = 0.2;
 const SAMPLE_GAP: f64 = 1e-2;
@@ -59,6 +57,8 @@ pub(crate) struct BundleHead {
     /// Whether rows are let go to make room for others. Whether one is near the margin must come out the same here and where it is
     /// scanned, to the last bit.
     lets_go: bool,
+    /// Whether the last pass had too little room for the rows that were near.
+    leaves: bool,
     best: Vec<f64>,
     newest: Vec<f64>,
     /// The step of the pass before.
@@ -124,6 +124,7 @@ impl BundleHead {
             mean_words: facts.mean_row_words.max(1) as f64,
             room,
             lets_go,
+            leaves: false,
             best: zeros(length)?,
             newest: zeros(length)?,
             step: 1.0,
@@ -313,11 +314,10 @@ impl BundleHead {
         }
     }
 
-    /// Makes room for what comes next: rows go that came longest ago, and are far from the margin now.
+    /// Makes room for what comes next, where there was too little: rows go that came longest ago, and are far from the margin now.
     fn make_room(&mut self) {
-        let wanted =
-            (self.share * self.rows * self.mean_words).min(USED_AND_LET_GO * self.room as f64);
-        while self.lets_go && (self.room_to_use() as f64) < wanted {
+        let wanted = (USED_AND_LET_GO * self.room as f64) as usize;
+        while self.lets_go && self.leaves && self.room_to_use() < wanted {
             let mut active = self.centres.iter_mut().filter(|it| it.theta >= 0.0);
             let (Some(oldest), Some(_), Stage::Waiting(master)) =
                 (active.next(), active.next(), &mut self.stage)
@@ -329,10 +329,11 @@ impl BundleHead {
         }
     }
 
-    /// How near the margin the wanted share of the rows is, at weights w: below 0 where none has room.
+    /// How near the margin the wanted share of the rows is, at weights w: below 0 where there is no room.
     fn theta(&self, w: &[f64], sample: &[u32]) -> Result<f64, OutOfMemory> {
-        let fits = SPARE * self.room_to_use() as f64 / self.mean_words / self.rows.max(1.0);
-        let share = self.share.min(fits);
+        if self.room_to_use() == 0 {
+            return Ok(-1.0);
+        }
         let mut away = Vec::new();
         away.room(sample.len() / self.mean_words as usize + 1)?;
         Level::best().run(Distances {
@@ -341,7 +342,7 @@ impl BundleHead {
             w,
             away: &mut away,
         })?;
-        let place = (share * away.len() as f64) as usize;
+        let place = (self.share * away.len() as f64) as usize;
         if place == 0 {
             return Ok(-1.0);
         }
@@ -368,6 +369,7 @@ impl BundleHead {
         master.take(&sums.words, &sums.coming)?;
         master.planes().push(sums.f.0, sums.b)?;
         self.in_plane = sums.in_plane;
+        self.leaves = pass.centres.last().is_some_and(|it| sums.theta < it.theta);
         match pass.centres.into_iter().next_back() {
             Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(Centre {
                 theta: sums.theta,

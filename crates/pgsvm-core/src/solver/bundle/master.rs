@@ -206,9 +206,8 @@ impl Work for LetGo<'_> {
             }
             let row = held.row(words, dense);
             let margin = |centre: &Centre| held.y * score::<K>(&row, &centre.w.0, intercept);
-            let near = |centre: &Centre| centre.theta >= 0.0 && centre.is_near(margin(centre));
             let (from, values) = (held.at as usize * QUAD, row.values());
-            let stays = centres.iter().any(near);
+            let stays = centres.iter().any(|centre| centre.holds(margin));
             if stays {
                 words.copy_within(from..from + values, to);
                 held.at = (to / QUAD) as u32;

@@ -145,8 +145,7 @@ impl BundlePass {
             return;
         };
         let margin = |centre: &Centre| y * self.visited.score::<K>(row, &centre.w.0);
-        let near = |centre: &Centre| centre.theta >= 0.0 && centre.is_near(margin(centre));
-        if before.iter().any(near) {
+        if before.iter().any(|centre| centre.holds(margin)) {
             return;
         }
         let at = margin(newest);
@@ -188,10 +187,10 @@ impl Coming {
 }
 
 impl Centre {
-    /// Whether a row with this margin came.
+    /// Whether a row came by it and has not been let go, by the row's margin there, which is asked for only where some did.
     #[inline(always)]
-    pub(super) fn is_near(&self, margin: f64) -> bool {
-        (margin - 1.0).abs() <= self.theta
+    pub(super) fn holds(&self, margin: impl Fn(&Self) -> f64) -> bool {
+        self.theta >= 0.0 && (margin(self) - 1.0).abs() <= self.theta
     }
 }
 

@@ -17,6 +17,16 @@ pub(super) struct Moving {
 }
 
 impl Moving {
+    /// Its margin at the weights.
+    pub(super) fn stand(&mut self, margin: f64) {
+        self.r = 1.0 - margin;
+    }
+
+    /// How its margin moves along the step.
+    pub(super) fn move_along(&mut self, margin: f64) {
+        self.along = margin;
+    }
+
     /// a', so far along the step.
     #[inline(always)]
     pub(super) fn multiplier(&self, held: &Held, steep: f64, length: f64) -> f64 {
@@ -35,10 +45,12 @@ impl Moving {
     }
 }
 
-/// Takes r of all rows.
+/// Takes y <w, x> of all rows, at weights or along a step, and tells each.
 pub(super) struct Margins<'a> {
     pub(super) known: &'a Known,
     pub(super) moving: &'a mut [Moving],
+    pub(super) at: &'a [f64],
+    pub(super) tell: fn(&mut Moving, f64),
 }
 
 impl Work for Margins<'_> {
@@ -52,7 +64,8 @@ impl Work for Margins<'_> {
             interrupts::check();
             for (held, moving) in rows.iter().zip(moving) {
                 let row = held.row(&known.words, known.dense);
-                moving.r = 1.0 - held.y * score::<K>(&row, &known.w, known.intercept);
+                let margin = held.y * score::<K>(&row, self.at, known.intercept);
+                (self.tell)(moving, margin);
             }
         }
     }
@@ -100,30 +113,6 @@ impl Work for SumUp<'_> {
             primal: 0.5 * product(&known.w, &known.w) + losses + all.simplex.risk(),
             support,
             ended: false,
-        }
-    }
-}
-
-/// Takes how margins move along the step.
-pub(super) struct Along<'a> {
-    pub(super) known: &'a Known,
-    pub(super) moving: &'a mut [Moving],
-    pub(super) step: &'a [f64],
-}
-
-impl Work for Along<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        let known = self.known;
-        let rows = known.rows.chunks(ROWS).zip(self.moving.chunks_mut(ROWS));
-        for (rows, moving) in rows {
-            interrupts::check();
-            for (held, moving) in rows.iter().zip(moving) {
-                let row = held.row(&known.words, known.dense);
-                moving.along = held.y * score::<K>(&row, self.step, known.intercept);
-            }
         }
     }
 }
