@@ -232,6 +232,10 @@ impl<T: Real> Solver<T> {
         self.states().map(HeadState::last_dual).sum()
     }
 
+    pub(crate) fn full_passes(&self) -> u32 {
+        self.full_passes
+    }
+
     /// <w, x> + b of a head that has ended, at its certificate's weights.
     #[inline(always)]
     pub(crate) fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
