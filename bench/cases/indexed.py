@@ -29,7 +29,7 @@ def measure(run):
         held, trained = drawn[0] < 0.2, drawn[0] >= 0.2
         for percent in FLIPPED["quick" if run.quick else "full"]:
             y = np.where(drawn[1] < percent / 100, -whole.y, whole.y)[trained]
-            problem = problems.kept(f"{name}_std_{percent}", lambda _, y=y: (whole.x[trained], y))
+            problem = problems.kept(f"{name}_std_{percent}", lambda _, rows=(whole.x[trained], y): rows)
             cell = {"set": name, "flipped": percent, "rows": problem.rows}
             cell.update({loss: cell_of(problem, (whole.x[held], whole.y[held]), given) for loss, given in LOSSES.items()})
             run.say(f"  {cell}")
