@@ -32,6 +32,7 @@ CASES = [
     "scan",
     "ocas",
     "citus",
+    "indexed",
     "bandwidth",
     "profile",
     "heads",

@@ -72,7 +72,11 @@ SELECT
     CASE pg_catalog.jsonb_typeof(version.features OPERATOR(pg_catalog.#>) '{kernel,landmarks}') WHEN 'number'
         THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,landmarks}')::numeric END AS landmarks,
     CASE pg_catalog.jsonb_typeof(version.features OPERATOR(pg_catalog.#>) '{kernel,left_out}') WHEN 'number'
-        THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,left_out}')::numeric::float8 END AS left_out
+        THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,left_out}')::numeric::float8 END AS left_out,
+    -- of a truncated loss, summed over the heads; primal, dual and gap are those of the rows that are no outliers
+    version.truncation,
+    (SELECT pg_catalog.sum(head.truncated_primal) FROM svm_head AS head WHERE head.version_id = version.id) AS truncated_primal,
+    (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -104,7 +108,10 @@ SELECT
     training_auc,
     kernel,
     landmarks,
-    left_out
+    left_out,
+    truncation,
+    truncated_primal,
+    outliers
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';

@@ -87,6 +87,8 @@ CREATE TABLE svm_version (
     given jsonb,
     -- the standard deviation of the decisions on the rows it was trained on, of several heads the largest
     decision_deviation float8,
+    -- s, where losses are min(L, 1 + s)
+    truncation float8,
     UNIQUE (model_id, version)
 );
 
@@ -156,6 +158,9 @@ CREATE TABLE svm_head (
     sigmoid_offset float8,
     -- of Pegasos: how many updates its dual variables come from, those of the versions that it continues included
     updates bigint,
+    -- of a truncated loss: its objective over all rows, and the rows beyond; primal and dual are those of the other rows
+    truncated_primal float8,
+    outliers bigint,
     PRIMARY KEY (version_id, head)
 );
 

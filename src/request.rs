@@ -13,6 +13,7 @@ pub mod reads;
 pub mod scans;
 mod solver;
 pub mod source;
+mod truncated;
 pub mod words;
 
 pub use class_weight::ClassWeight;
@@ -174,7 +175,7 @@ impl Arguments {
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
         let knows_scans = choices.are_for(solver::SCAN);
-        let kernel = kernel::kernel(&self, &choices)?;
+        let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
@@ -252,6 +253,7 @@ impl Arguments {
             given: settings,
         };
         scans::check(&request)?;
+        truncated::check(&request)?;
         Ok(request)
     }
 }

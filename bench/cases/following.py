@@ -185,8 +185,20 @@ def report(found):
         if cell["changed"] == "a hundredth" and anew["solving"]["median"] > 2 / 3 * anew["wall"]["median"]:
             name = f"refresh after 1 % changed / training from nothing, {cell['problem']}, {cell['rows']} rows, C = {cell['c']:g}, wall time"
             verdicts.append((name, whole, TARGET, None, True))
-    verdicts.append(("refresh / training from nothing, worst of all changes, wall time", max(ratios), NEVER_SLOWER, 1.0, True))
-    header = ["problem", "C", "changed", "trained", "wall s", "processor s", "s behind reading", "visits a row", "passes"]
+    verdicts.append(
+        ("refresh / training from nothing, worst of all changes, wall time", max(ratios), NEVER_SLOWER, 1.0, True)
+    )
+    header = [
+        "problem",
+        "C",
+        "changed",
+        "trained",
+        "wall s",
+        "processor s",
+        "s behind reading",
+        "visits a row",
+        "passes",
+    ]
     header += ["largest gap", "rows passed over", "ratio of wall time", "ratio behind reading"]
     note = f"Left out: {', '.join(found['missing'])}.\n\n" if found["missing"] else ""
     return note + table(header, rows), verdicts, []

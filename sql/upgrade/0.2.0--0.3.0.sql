@@ -91,8 +91,8 @@ ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jso
 ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version text;
 
 -- and what was given, and how far apart decisions are
-ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8;
+ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8, ADD COLUMN truncation float8;
 
 -- what Pegasos is carried on with, and what StreamSVM stops by
-ALTER TABLE svm_head ADD COLUMN updates bigint;
+ALTER TABLE svm_head ADD COLUMN updates bigint, ADD COLUMN truncated_primal float8, ADD COLUMN outliers bigint;
 ALTER TABLE svm_log ADD COLUMN projected_gradient float8[];

@@ -9,8 +9,10 @@ use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
 use crate::request::source::{free_name, quote, Source};
+use crate::request::words::sql_float;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
+use pgsvm_core::Loss;
 use std::ffi::CString;
 
 c_function!(
@@ -39,7 +41,12 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let source = Source::Relation(pg_sys::Oid::from(relation.value.value() as u32));
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);
-        let query = query(&schema, &name, &model, &source, limit).or_raise();
+        let asked = Asked {
+            name: &name,
+            below: select::connected(|| doubted_below(&schema, &model.name)),
+            limit,
+        };
+        let query = query(&schema, &asked, &model, &source).or_raise();
         select::connected(|| {
             select::for_each_at_once(&query, |row| {
                 rows.put(|| [1, 2, 3, 4].map(|column| row.datum(column)));
@@ -49,13 +56,43 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     pg_sys::Datum::from(0)
 }
 
+/// What is asked for.
+struct Asked<'a> {
+    name: &'a str,
+    /// The margin below which labels are doubted.
+    below: f64,
+    limit: Option<i32>,
+}
+
+/// The margin below which the labels of model `name@version` are doubted: 0, or that of its outliers. SPI is connected.
+fn doubted_below(schema: &str, name: &str) -> f64 {
+    // before an update there is no such column
+    let query = format!(
+        "SELECT (pg_catalog.to_jsonb(stored) OPERATOR(pg_catalog.->>) 'truncation')::pg_catalog.float8, stored.loss
+         FROM {schema}.svm_versions AS stored
+         WHERE pg_catalog.concat(stored.name, '@', stored.version) OPERATOR(pg_catalog.=) {}::pg_catalog.text",
+        quote_literal(name)
+    );
+    let query = CString::new(query).unwrap_or_default();
+    let mut below = 0.0;
+    select::for_each_at_once(&query, |row| {
+        if let Some(s) = row.float8(1).filter(|s| *s > 0.0) {
+            below = match row.text(2).as_deref() {
+                Some("truncated_squared_hinge") => Loss::SquaredHinge,
+                _ => Loss::Hinge,
+            }
+            .margin_at(1.0 + s);
+        }
+    });
+    below
+}
+
 /// The SELECT. What is slow, the row as jsonb, is made only of the rows that are shown.
 fn query(
     schema: &str,
-    name: &str,
+    asked: &Asked<'_>,
     model: &Model,
     source: &Source,
-    limit: Option<i32>,
 ) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
@@ -66,8 +103,10 @@ fn query(
         "CAST({alias}.{} AS pg_catalog.text)",
         quote(&model.label_column)
     );
-    let name = format!("{}::pg_catalog.text", quote_literal(name));
-    let limit = limit.map_or("ALL".to_owned(), |limit| limit.to_string());
+    let name = format!("{}::pg_catalog.text", quote_literal(asked.name));
+    let limit = asked
+        .limit
+        .map_or("ALL".to_owned(), |limit| limit.to_string());
     let query = format!(
         "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
              {schema}.svm_row_class({name}, suspect.example), suspect.margin
@@ -75,7 +114,8 @@ fn query(
                    {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
                FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
                ORDER BY 3 LIMIT {limit}) AS suspect
-         WHERE suspect.margin OPERATOR(pg_catalog.<) 0"
+         WHERE suspect.margin OPERATOR(pg_catalog.<) ({})",
+        sql_float(asked.below)
     );
     Ok(CString::new(query).unwrap_or_default())
 }

@@ -260,6 +260,8 @@ fn compares(request: &Request, roles: &[Role]) -> bool {
 /// count depends on what the other rows are like.
 fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
     request.key.is_some()
+        // which moves by jumps when rows change sides
+        && request.terms.truncation.is_none()
         && request.kernel.is_none()
         && matches!(request.nulls, Nulls::Error | Nulls::Skip)
         && !request.class_weight.is_balanced()

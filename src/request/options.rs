@@ -71,7 +71,7 @@ struct Member<'a> {
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 37] = [
+static OPTIONS: [Entry; 38] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -254,6 +254,9 @@ static OPTIONS: [Entry; 37] = [
         };
         part.map(|part| all.lambda = Some(part))
     }),
+    entry("truncation", Solvers::All, Of::Model, |all, it| {
+        it.positive(1).map(|s| all.truncation = Some(s))
+    }),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
     }),
@@ -339,6 +342,7 @@ pub(super) struct Choices {
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
     pub(super) lambda: Option<f64>,
+    pub(super) truncation: Option<f64>,
 }
 
 impl Choices {
@@ -453,6 +457,19 @@ impl Member<'_> {
         number.ok_or_else(|| {
             invalid(format!(
                 "{} must lie between 0 and 1, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint(format!("options => '{{\"{}\": {usual}}}'", self.name))
+        })
+    }
+
+    /// A number above 0; `usual` is what a hint proposes.
+    fn positive(&self, usual: u32) -> Result<f64, Failure> {
+        let number = self.value.as_f64().filter(|it| *it > 0.0 && it.is_finite());
+        number.ok_or_else(|| {
+            invalid(format!(
+                "{} must be a number above 0, not {}",
                 self.name,
                 shown(self.value)
             ))

@@ -48,6 +48,10 @@ fn kept(request: &Request) -> Option<&'static str> {
             request.kernel.is_some(),
             "a kernel machine compares rows with each other",
         ),
+        (
+            request.terms.truncation.is_some(),
+            "a truncated loss remembers which are outliers",
+        ),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
     first.map(|(_, what)| what)

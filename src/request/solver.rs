@@ -17,10 +17,12 @@ const USUAL_TOLERANCE: f64 = 1e-3;
 /// The same of the range of projected gradients: StreamSVM's.
 const USUAL_RANGE: f64 = 1e-4;
 
-/// The words for `loss`, first what holds where nothing is given.
-const LOSSES: [(&str, Loss); 2] = [
-    ("squared_hinge", Loss::SquaredHinge),
-    ("hinge", Loss::Hinge),
+/// The words for `loss`, first what holds where nothing is given; and s, where min(L, 1 + s) is meant and nobody says another.
+const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
+    ("squared_hinge", (Loss::SquaredHinge, None)),
+    ("hinge", (Loss::Hinge, None)),
+    ("ramp", (Loss::Hinge, Some(1.0))),
+    ("truncated_squared_hinge", (Loss::SquaredHinge, Some(1.25))),
 ];
 
 /// The word for PSVM.
@@ -37,6 +39,8 @@ const LAMBDA: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     pub loss: Loss,
+    /// s, where the loss is truncated: min(L, 1 + s).
+    pub truncation: Option<f64>,
     pub intercept: bool,
     pub tolerance: f64,
     pub max_passes: u32,
@@ -67,6 +71,15 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// The word for `loss`.
+    pub fn loss_word(&self) -> &'static str {
+        let is = |(loss, s): (Loss, Option<f64>)| {
+            loss == self.loss && s.is_some() == self.truncation.is_some()
+        };
+        let known = LOSSES.iter().find(|(_, known)| is(*known));
+        known.map_or("", |(word, _)| word)
+    }
+
     /// The word for `solver`.
     pub fn solver(&self) -> &'static str {
         match (self.policy, self.leader) {
@@ -113,13 +126,14 @@ impl Terms {
 pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
     // what minimizes one loss only takes that where none is given
     let solver = given.solver.as_deref().unwrap_or("auto");
-    let loss = match (&given.loss, choices.inner) {
-        (None, Some(InnerWord::Pegasos)) => Loss::Hinge,
-        (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => Loss::Hinge,
+    let (loss, usual) = match (&given.loss, choices.inner) {
+        (None, Some(InnerWord::Pegasos)) => (Loss::Hinge, None),
+        (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => (Loss::Hinge, None),
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
     Ok(Terms {
         loss,
+        truncation: choices.truncation(usual)?,
         intercept: given.intercept.unwrap_or(true),
         tolerance: tolerance(given.tolerance, choices.stop)?,
         max_passes: max_passes(given.max_passes)?,
@@ -242,6 +256,15 @@ impl Choices {
             }
             "auto" => Ok(Leader::Auto),
             _ => Ok(Leader::Nobody),
+        }
+    }
+
+    /// s, of losses that are truncated, whose `usual` one it is where nothing is given.
+    fn truncation(&self, usual: Option<f64>) -> Result<Option<f64>, Failure> {
+        match (usual, self.truncation) {
+            (None, Some(_)) => Err(invalid("\"truncation\" is that of a truncated loss")
+                .hint("loss => 'ramp' or 'truncated_squared_hinge', or leave \"truncation\" out of the options")),
+            (usual, given) => Ok(given.or(usual)),
         }
     }
 

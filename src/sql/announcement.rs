@@ -178,7 +178,7 @@ impl Announcement<'_> {
         let terms = &self.request.terms;
         let mut sentences = vec![format!(
             "Loss {}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
-            version_row::loss_word(terms.loss),
+            terms.loss_word(),
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver_taken(report.newton),
@@ -196,6 +196,7 @@ impl Announcement<'_> {
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
         sentences.extend(self.by_a_sample());
+        sentences.extend(self.truncated());
         sentences.extend(self.kernel());
         sentences.extend(self.factored());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
@@ -225,6 +226,29 @@ impl Announcement<'_> {
             false => format!("a sample of {rows} rows"),
         };
         Some(format!("{what} by folds of {of}."))
+    }
+
+    /// Of a truncated loss what is certified, and what the outliers came to.
+    fn truncated(&self) -> Option<String> {
+        let s = self.request.terms.truncation?;
+        let report = &self.trained.trainer.report;
+        let heads = report.heads.iter().filter_map(|head| head.truncated);
+        let (objective, outliers) = heads.fold((0.0, 0), |(objective, outliers), it| {
+            (objective + it.objective, outliers + it.outliers)
+        });
+        let settled = report.summary().stop.is_some_and(StopReason::arrived);
+        let rest = match settled {
+            true => ", and which rows these are does not change any more within the tolerance",
+            false => "; which rows these are may still change",
+        };
+        Some(format!(
+            "Truncation {s}: {} treated as {}; the gap is that of the convex problem over the others{rest}. The truncated objective, {objective:.6e}, may have smaller values elsewhere.",
+            counted(outliers, "row"),
+            match outliers {
+                1 => "an outlier",
+                _ => "outliers",
+            },
+        ))
     }
 
     /// Of a kernel machine its kernel and its landmarks.

@@ -16,7 +16,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
 use pgsvm_core::kernels::Rows as LandmarkRows;
-use pgsvm_core::{Loss, StopReason};
+use pgsvm_core::StopReason;
 use serde_json::Value;
 
 /// What is stored besides the outcome of the training.
@@ -113,7 +113,8 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("label_type", labelled.label_type.into()),
         ("label_values", labelled.values.to_vec().into()),
         ("nulls", request.nulls.word().into()),
-        ("loss", loss_word(terms.loss).into()),
+        ("loss", terms.loss_word().into()),
+        ("truncation", terms.truncation.into()),
         ("scale", labelled.scale.into()),
         ("solver", terms.solver().into()),
         ("intercept_used", terms.intercept.into()),
@@ -240,12 +241,12 @@ pub fn insert_heads(
     };
     let insert = format!(
         "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
-             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, updates)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, updates, truncated_primal, outliers)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
     );
     for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
         let sigmoid = report.sigmoids.get(number);
-        let values: [DatumWithOid<'_>; 13] = [
+        let values: [DatumWithOid<'_>; 15] = [
             version_id.into(),
             (number as i32).into(),
             class.as_str().into(),
@@ -259,17 +260,12 @@ pub fn insert_heads(
             sigmoid.map(|sigmoid| sigmoid.a).into(),
             sigmoid.map(|sigmoid| sigmoid.b).into(),
             head.updates.map(|updates| updates as i64).into(),
+            head.truncated.map(|it| it.objective).into(),
+            head.truncated.map(|it| it.outliers as i64).into(),
         ];
         client.update(Kept(&insert), None, &values)?;
     }
     Ok(())
-}
-
-pub fn loss_word(loss: Loss) -> &'static str {
-    match loss {
-        Loss::Hinge => "hinge",
-        Loss::SquaredHinge => "squared_hinge",
-    }
 }
 
 /// How a training ended, as svm_models shows it.

@@ -85,7 +85,8 @@ pub use task::problem::{
     StopRule, Timing, Updates,
 };
 pub use task::report::{
-    relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,
+    relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Truncation,
+    Validation,
 };
 pub use task::scoring::Scoring;
 pub use training::by_scans::{Chosen, Holding, SampleSearch, ScanProgress, ScanTrainer};

@@ -127,8 +127,11 @@ impl<T: Real> Solver<T> {
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
         let by_scans = problem.leader() == Leader::Scans;
-        let apart =
-            problem.pegasos().is_some() || problem.block_newton() || led.is_some() || by_scans;
+        let apart = problem.truncation().is_some()
+            || problem.pegasos().is_some()
+            || problem.block_newton()
+            || led.is_some()
+            || by_scans;
         let heads = if !apart && JointGroups::suits(&states) {
             // other schedules have one trainer
             let groups = match problem.policy() {
@@ -318,6 +321,11 @@ impl<T: Real> Solver<T> {
             self.scales.looks_again = self.needs_look()?;
         }
         Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
+    }
+
+    /// Whether a round of a truncated loss has begun with the verifying pass that has ended.
+    pub(crate) fn begins_round(&self) -> bool {
+        self.running().any(|state| state.truncated.begins_round())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.

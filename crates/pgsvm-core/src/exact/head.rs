@@ -99,6 +99,7 @@ impl Head {
                 ties: 0.0,
                 stop: None,
                 support_vectors: 0,
+                truncated: None,
                 kappa: 0.0,
                 updates: None,
             },

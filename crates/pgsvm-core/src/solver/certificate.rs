@@ -9,3 +9,4 @@ pub(crate) mod proof;
 pub(crate) mod shrinking;
 pub(crate) mod state;
 pub(crate) mod stop;
+pub(crate) mod truncated;

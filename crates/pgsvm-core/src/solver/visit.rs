@@ -4,5 +4,6 @@
 
 pub(crate) mod active;
 pub(crate) mod ahead;
+pub(crate) mod outliers;
 pub(crate) mod per_row;
 pub(crate) mod visitor;

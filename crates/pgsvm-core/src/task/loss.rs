@@ -52,6 +52,14 @@ impl Loss {
         by_loss!(self, loss => loss.value(margin))
     }
 
+    /// The margin at which L is this, above 0.
+    pub fn margin_at(self, value: f64) -> f64 {
+        match self {
+            Self::Hinge => NO_LOSS_FROM - value,
+            Self::SquaredHinge => NO_LOSS_FROM - value.sqrt(),
+        }
+    }
+
     /// Whether a dual variable may grow without end.
     pub(crate) fn unbounded(self) -> bool {
         by_loss!(self, loss => unbounded(loss))
@@ -302,6 +310,15 @@ mod tests {
             }
             let slope = (loss.value(-1e-6) - loss.value(0.0)) / 1e-6;
             assert!((slope - loss.slope()).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_loss_has_its_value_at_the_margin_of_it() {
+        for loss in LOSSES {
+            for value in [0.5, 1.0, 2.25] {
+                assert!((loss.value(loss.margin_at(value)) - value).abs() < 1e-12);
+            }
         }
     }
 

@@ -101,6 +101,7 @@ mod tests {
             stop: Some(StopReason::Tolerance),
             support_vectors: 4,
             updates: None,
+            truncated: None,
             kappa: 1.0,
         }
     }

@@ -178,6 +178,7 @@ pub struct Problem {
     leader: Leader,
     free_intercept: bool,
     cuts: Cuts,
+    truncation: Option<f64>,
 }
 
 /// Why a parameter was refused.
@@ -201,6 +202,10 @@ pub enum ProblemError {
     Picks(u32),
     /// Projected gradients are those of the dual that is solved: Pegasos has none, and a shift others.
     NoProjectedGradient,
+    /// s must be positive and finite.
+    Truncation(f64),
+    /// Truncated losses are for coordinate descent over rows that are kept or stream by the cached policy.
+    CannotTruncate,
 }
 
 impl Problem {
@@ -249,6 +254,7 @@ impl Problem {
             leader: Leader::Nobody,
             free_intercept: false,
             cuts: Cuts::BesideHeld,
+            truncation: None,
         })
     }
 
@@ -364,6 +370,26 @@ impl Problem {
     pub fn with_cuts(mut self, cuts: Cuts) -> Self {
         self.cuts = cuts;
         self
+    }
+
+    /// Truncates the loss at 1 + s. Policy and leader are to be set before.
+    pub fn with_truncation(mut self, s: Option<f64>) -> Result<Self, ProblemError> {
+        if let Some(s) = s {
+            if !(s > 0.0 && s.is_finite()) {
+                return Err(ProblemError::Truncation(s));
+            }
+            let led = matches!(self.leader, Leader::Newton | Leader::Scans);
+            if led || self.policy != Policy::Cached {
+                return Err(ProblemError::CannotTruncate);
+            }
+        }
+        self.truncation = s;
+        Ok(self)
+    }
+
+    /// s, where losses are min(L, 1 + s).
+    pub fn truncation(&self) -> Option<f64> {
+        self.truncation
     }
 
     /// Which planes a training by scans makes.
@@ -495,6 +521,12 @@ impl fmt::Display for ProblemError {
                 "picks must lie between 1 and {}, but are {n}",
                 Problem::MOST_PICKS
             ),
+            Self::Truncation(s) => {
+                write!(f, "truncation must be positive and finite, but is {s}")
+            }
+            Self::CannotTruncate => {
+                write!(f, "truncated losses are solved by coordinate descent alone")
+            }
             Self::NoProjectedGradient => {
                 write!(f, "there is no projected gradient of the dual to stop by")
             }

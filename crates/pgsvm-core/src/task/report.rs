@@ -56,6 +56,16 @@ impl StopReason {
     }
 }
 
+/// What the rows beyond the truncation of a loss came to, and the truncated objective.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Truncation {
+    /// 1/2 |w|^2 + C sum c min(L, 1 + s) over all rows of the head. The certificate is that of the convex problem over the rows
+    /// that are no outliers.
+    pub objective: f64,
+    /// Rows whose loss is above 1 + s.
+    pub outliers: u64,
+}
+
 /// How one head ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeadReport {
@@ -70,6 +80,8 @@ pub struct HeadReport {
     pub stop: Option<StopReason>,
     /// Rows whose dual variable is positive.
     pub support_vectors: u64,
+    /// Where the loss is truncated, what that came to.
+    pub truncated: Option<Truncation>,
     /// The proximal shift at the end.
     pub kappa: f64,
     /// Of Pegasos: updates so far, those before its beginning included.

@@ -478,10 +478,12 @@ impl<T: Real> Run<T> {
         self.heads.finals = self.heads.specs.len();
         self.heads.plan = None;
         (self.heads.stage, self.heads.folds) = (Stage::Final, 0);
-        // the lengths of Pegasos' steps are those of a beginning from nothing
-        match self.problem.pegasos() {
-            None => Ok(std::mem::take(&mut self.begun)),
-            Some(_) => Ok(Vec::new()),
+        // the lengths of Pegasos' steps are those of a beginning from nothing, and the mean of dual variables over different
+        // outliers says nothing
+        let anew = self.problem.pegasos().is_some() || self.problem.truncation().is_some();
+        match anew {
+            false => Ok(std::mem::take(&mut self.begun)),
+            true => Ok(Vec::new()),
         }
     }
 

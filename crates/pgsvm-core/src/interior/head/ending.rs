@@ -177,6 +177,7 @@ impl Head<'_> {
             ties: ties / rows.max(1.0),
             stop: None,
             support_vectors: support as u64,
+            truncated: None,
             kappa: 0.0,
             updates: None,
         })

@@ -12,6 +12,7 @@ use crate::solver::certificate::state::Verifying;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
+use crate::solver::visit::outliers::Sorted;
 use crate::task::loss::{Conjugate, LossFunction};
 
 /// A head in a verifying pass: what has been recomputed so far.
@@ -21,6 +22,8 @@ pub(in crate::solver) struct Proof {
     /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
     tally: Tally,
     pub(in crate::solver) breakpoints: Option<Breakpoints>,
+    /// What was found of outliers.
+    pub(in crate::solver) sorted: Sorted,
     pub(in crate::solver) primal: bool,
     /// Whether rows that these weights hold at their bound are to be shrunk, and all others active.
     pub(in crate::solver) sorts: bool,
@@ -59,6 +62,7 @@ impl Proof {
             proved: Proved::default(),
             tally: Tally::EMPTY,
             breakpoints: (primal && shifts && !exact).then(Breakpoints::new),
+            sorted: Sorted::default(),
             primal,
             sorts,
             exact,
@@ -92,6 +96,12 @@ impl Proof {
                 .then(|| settled(alpha, upper, y * score - linear))
         });
         Checked { alpha, settled }
+    }
+
+    /// Counts an outlier, which is on the wrong side.
+    #[inline(always)]
+    pub(in crate::solver) fn leave_out(&mut self) {
+        self.tally.rows += 1;
     }
 
     /// Whether the primal at the newest weights is summed.
@@ -132,6 +142,7 @@ impl Proof {
         self.proved.diag += other.proved.diag;
         self.proved.support += other.proved.support;
         self.tally = self.tally.with(other.tally);
+        self.sorted = self.sorted.with(other.sorted);
         if let (Some(all), Some(some)) = (&mut self.breakpoints, &other.breakpoints) {
             all.join(some);
         }

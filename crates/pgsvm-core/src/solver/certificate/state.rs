@@ -12,6 +12,7 @@ use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::shrinking::{wake, Shrinking};
 use crate::solver::certificate::stop::Stopping;
+use crate::solver::certificate::truncated::Truncated;
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
@@ -103,6 +104,8 @@ pub(crate) struct HeadState {
     decides_constantly: bool,
     /// Whether the verifying pass in progress sums the primal at the newest weights too.
     verifies_primal: bool,
+    /// Where the loss is truncated.
+    pub(in crate::solver) truncated: Truncated,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
 }
@@ -132,7 +135,7 @@ impl HeadState {
             terms: Terms {
                 c: spec.c,
                 positive_weight: spec.positive_weight,
-                loss: problem.loss(),
+                loss: Truncated::of(problem).first_loss(),
                 shrink_above: f64::INFINITY,
                 shrink_below: f64::NEG_INFINITY,
             },
@@ -157,8 +160,11 @@ impl HeadState {
             ),
             begins: Beginning::Zero,
             exactness: Exactness::Wide,
-            decides_constantly: problem.intercept() && spec.signs.among_classes(heads),
+            decides_constantly: problem.intercept()
+                && spec.signs.among_classes(heads)
+                && problem.truncation().is_none(),
             verifies_primal: false,
+            truncated: Truncated::of(problem),
             updates: None,
         }
     }
@@ -226,6 +232,7 @@ impl HeadState {
 
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
     pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
+        self.truncated.begin_elsewhere();
         self.begins = match at_weights {
             true => Beginning::AtWeights,
             false => Beginning::AtDual,
@@ -257,6 +264,10 @@ impl HeadState {
 
     /// Begins a full pass at weights with these norms.
     pub(in crate::solver) fn begin_full(&mut self, norms: Norms) {
+        if self.truncated.begins() {
+            self.stop.aim_at(1.0);
+        }
+        self.truncated.begin_full();
         self.stop.begin_full();
         self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
@@ -421,6 +432,10 @@ impl HeadState {
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
     pub(in crate::solver) fn advance(&mut self, metric: Option<&ShiftMetric>) -> Shift {
+        if self.truncated.begins_round() {
+            // what was measured is of another problem, and the centre has moved
+            return Shift::Stay;
+        }
         if metric.is_some() {
             // where columns differ in scale, gradients say little about how firmly a row is held
             self.shrinking.distrust();
@@ -466,7 +481,7 @@ impl HeadState {
 
     /// Whether the visits of the active pass left more of the gap than the tolerance.
     pub(in crate::solver) fn leaves_much(&self) -> bool {
-        self.sums.open > self.tolerance() * self.best_primal()
+        self.sums.open > self.stop.aim() * self.best_primal()
     }
 
     /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (shrunk rows leave
@@ -479,7 +494,7 @@ impl HeadState {
         let (open, norms) = (self.sums.open, norms());
         let dual = self.dual_at(norms, self.sums);
         let gap = relative_gap(dual + open + 0.5 * norms.apart, dual);
-        self.stop.end_active(self.stop.is_met_by(gap));
+        self.stop.end_active(self.stop.comes_to(gap));
     }
 
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
@@ -499,12 +514,23 @@ impl HeadState {
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
     pub(in crate::solver) fn sorts_rows(&self) -> bool {
-        self.shrinking.allowed && self.begins == Beginning::AtWeights
+        self.shrinking.allowed && (self.begins == Beginning::AtWeights || self.truncated.is())
     }
 
     /// Begins to verify. `present`: the dual at the present dual variables.
     pub(in crate::solver) fn begin_verify(&mut self, present: f64) -> Verifying {
         let (again, known) = (self.stop.take_again(), self.is_known());
+        if self.truncated.is() {
+            // sides are taken at the newest weights, and the problem is that of the rows on this side then
+            self.verifies_primal = true;
+            self.terms.loss = self.truncated.loss();
+            self.sums.full = Tally::EMPTY;
+            return Verifying {
+                primal: true,
+                laid: false,
+                exact: false,
+            };
+        }
         let exact = self.exactness == Exactness::Asked;
         self.verifies_primal = exact || (!known && !again);
         self.sums.full = Tally::EMPTY;
@@ -529,7 +555,10 @@ impl HeadState {
     /// it, and only one side counts: that shows where the losses of many support vectors, at a large C, should be 0.
     fn wants_exact(&self) -> bool {
         let many = self.terms.c * self.support as f64 > NARROW * self.best_primal();
-        self.exactness == Exactness::Narrow && many && self.constant().is_none()
+        !self.truncated.is()
+            && self.exactness == Exactness::Narrow
+            && many
+            && self.constant().is_none()
     }
 
     /// The present dual variables, of this dual, and those laid aside change places.
@@ -555,6 +584,13 @@ impl HeadState {
             self.exactness = Exactness::Known;
             self.bounds.primal.value = f64::INFINITY;
         }
+        if self.truncated.is() {
+            // sides are those at the newest weights, which are the only ones known to agree with them
+            self.bounds.primal.value = f64::INFINITY;
+        }
+        if self.truncated.take_moved() {
+            self.bounds = Bounds::UNKNOWN;
+        }
         self.verifies_primal && self.take_primal(norm, shifted).1
     }
 
@@ -572,9 +608,22 @@ impl HeadState {
         let gap = relative_gap(self.best_primal(), dual);
         self.shrinking.come_near(self.bounds.trained_gap().min(gap));
         if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
-            return self.end_with(proof, shrink);
+            if self.stop.ends_anyway()
+                || self
+                    .truncated
+                    .stays(self.terms.c, self.tolerance() * self.best_primal())
+            {
+                return self.end_with(proof, shrink);
+            }
+            self.stop.ask_again();
         }
-        if self.exactness == Exactness::Known {
+        let moved = self.truncated.begins_round();
+        if self.truncated.is() && !moved {
+            self.stop.doubt();
+        }
+        if moved {
+            self.stop.begin_round(gap);
+        } else if self.exactness == Exactness::Known {
             // it was not there after all
             self.exactness = Exactness::Narrow;
         } else if self.verifies_primal {
@@ -587,8 +636,11 @@ impl HeadState {
             .take_dual(dual, proved.support, self.sums.visits);
         let lay = lays.then_some(shrink);
         let beginning = std::mem::replace(&mut self.begins, Beginning::Zero);
-        if beginning == Beginning::Zero {
-            return Verified::GoesOn { lay };
+        match beginning {
+            Beginning::Zero => return Verified::GoesOn { lay },
+            // until v is known no row has a side
+            Beginning::AtDual if self.truncated.is() => self.stop.ask_again(),
+            _ => {}
         }
         let mean = alpha / proved.support.max(1) as f64;
         Verified::Begins {
@@ -646,6 +698,7 @@ impl HeadState {
             ties: best.ties as f64 / best.rows.max(1) as f64,
             stop: self.stop.reason(),
             support_vectors: self.bounds.laid_support(),
+            truncated: self.truncated.report(best.value, self.terms.c),
             kappa: self.rule.kappa(),
             updates: self.updates,
         }

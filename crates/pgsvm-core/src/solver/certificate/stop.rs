@@ -7,6 +7,14 @@ use crate::task::report::StopReason;
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
 
+/// The gap that a round of a truncated loss comes to before rows are sorted again, as a share of the one that it begins with.
+const ROUND_SHARE: f64 = 0.2;
+/// And at most.
+const ROUND_MOST: f64 = 0.05;
+
+/// The most by which a gap estimated in active passes is doubted.
+const MOST_DOUBT: f64 = 8.0;
+
 /// Largest and smallest projected gradient of no visit.
 const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
@@ -14,12 +22,17 @@ const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 pub(in crate::solver) struct Stopping {
     rule: StopRule,
     tolerance: f64,
+    /// The gap that is to be there before a proof: the tolerance, or more where losses are truncated and rows are still to
+    /// change sides.
+    aim: f64,
     max_passes: u32,
     /// Full passes completed.
     full_passes: u32,
     /// The gap that the last full pass seems to end with, and how far such estimates are believed.
     estimate: f64,
     slack: f64,
+    /// How many times smaller than what a proof waits for the gap estimated in active passes must be.
+    doubt: f64,
     /// Whether the last active pass seems to have closed the gap.
     seems_there: bool,
     /// Whether other dual variables than those just proved are to be proved at once.
@@ -36,10 +49,12 @@ impl Stopping {
         Self {
             rule,
             tolerance,
+            aim: tolerance,
             max_passes,
             full_passes: 0,
             estimate: f64::INFINITY,
             slack: ESTIMATE_SLACK,
+            doubt: 1.0,
             seems_there: false,
             again: false,
             scan: NO_GRADIENTS,
@@ -76,6 +91,37 @@ impl Stopping {
     /// Whether a gap is what it ends at.
     pub(in crate::solver) fn is_met_by(&self, gap: f64) -> bool {
         self.rule == StopRule::Gap && gap <= self.tolerance
+    }
+
+    /// Whether a gap is what a proof waits for.
+    pub(in crate::solver) fn comes_to(&self, gap: f64) -> bool {
+        self.rule == StopRule::Gap && self.doubt * gap <= self.aim
+    }
+
+    /// The gap that active passes seemed to have closed is open: that is believed the less from now on.
+    pub(in crate::solver) fn doubt(&mut self) {
+        if self.seems_there {
+            self.doubt = (2.0 * self.doubt).min(MOST_DOUBT);
+        }
+    }
+
+    /// What a proof waits for.
+    pub(in crate::solver) fn aim(&self) -> f64 {
+        self.aim
+    }
+
+    /// A round of a truncated loss begins, which counts as a pass: rows have changed sides, and the gap over those on this side
+    /// is to come to a share of what it is.
+    pub(in crate::solver) fn begin_round(&mut self, gap: f64) {
+        self.full_passes += 1;
+        self.aim_at(gap);
+    }
+
+    /// A gap of so much is to come to a share of itself before the next proof.
+    pub(in crate::solver) fn aim_at(&mut self, gap: f64) {
+        self.aim = (gap * ROUND_SHARE).min(ROUND_MOST).max(self.tolerance);
+        self.estimate = f64::INFINITY;
+        self.seems_there = false;
     }
 
     /// Whether projected gradients are what it ends at, and lie within the tolerance of each other.
@@ -121,7 +167,9 @@ impl Stopping {
     /// Whether what it ends at seems to be there.
     pub(in crate::solver) fn expects(&self) -> bool {
         match self.rule {
-            StopRule::Gap | StopRule::MeanLoss => self.seems_there || self.estimate < self.slack * self.tolerance,
+            StopRule::Gap | StopRule::MeanLoss => {
+                self.seems_there || self.estimate < self.slack * self.aim
+            }
             StopRule::ProjectedGradient => self.lies_within(),
         }
     }

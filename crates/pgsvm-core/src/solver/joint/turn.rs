@@ -175,6 +175,7 @@ impl JointHeads {
         let state = &mut self.states[head];
         let (u, form) = turn.iterate.view();
         let view = HeadView {
+            outliers: None,
             signs: &turn.signs,
             terms: state.terms,
             alpha: Dual::share(&mut turn.alpha),

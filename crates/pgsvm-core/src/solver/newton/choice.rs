@@ -50,6 +50,7 @@ pub(crate) fn leading(
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
     let can = problem.loss() == Loss::SquaredHinge
+        && problem.truncation().is_none()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     let does = can

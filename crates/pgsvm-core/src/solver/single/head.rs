@@ -18,15 +18,20 @@ use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::iterate::Iterate;
 use crate::solver::proximal::moments::ShiftMetric;
+use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::ahead::Ahead;
+use crate::solver::visit::outliers::Outliers;
 use crate::solver::visit::per_row::{Dual, Shrunk};
 use crate::solver::visit::visitor::{scattered, HeadView, Outcome, Visitor};
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::loss::{by_loss, LossFunction};
+
+/// With fewer features a whole metric costs next to nothing.
+const FEW_FEATURES: usize = 33;
 
 pub(crate) struct Head<T> {
     pub(crate) state: HeadState,
@@ -45,6 +50,8 @@ pub(crate) struct Head<T> {
     pub(in crate::solver) breakpoints: Option<Breakpoints>,
     /// Rows that active passes leave out.
     pub(crate) shrunk: Shrunk,
+    /// Rows beyond the truncation of the loss, where it is truncated.
+    pub(in crate::solver) outliers: Option<Outliers>,
     pub(in crate::solver) proof: Option<Box<Proof>>,
     /// What full passes learn for a metric that follows the dual variables, once there is to be one.
     pub(in crate::solver) dual_moments: Option<DualMoments>,
@@ -71,7 +78,6 @@ impl<T: Real> Head<T> {
             alpha: Lined::zeros(facts.rows)?,
             laid: Lined::zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, state.kappa())?,
-            state,
             start: zeros(length)?,
             start_is_zero: true,
             best_w: zeros(length)?,
@@ -79,10 +85,12 @@ impl<T: Real> Head<T> {
             shrunk: Shrunk::new(facts.rows).map_err(|_| OutOfMemory {
                 bytes: facts.rows as u64 / 8,
             })?,
+            outliers: state.truncated.outliers(facts.rows)?,
             proof: None,
             dual_moments: None,
             descent: None,
             steepness: Vec::new(),
+            state,
         })
     }
 
@@ -109,6 +117,7 @@ impl<T: Real> Head<T> {
             terms: self.state.terms,
             alpha: Dual::share(&mut self.alpha),
             shrunk: &self.shrunk,
+            outliers: self.outliers.as_ref(),
             start: (!self.start_is_zero).then_some(&self.start),
             form,
         };
@@ -275,9 +284,9 @@ impl<T: Real> Head<T> {
         std::mem::swap(&mut self.alpha, &mut self.laid);
     }
 
-    /// Whether there is an intercept.
+    /// Whether better intercepts are looked for. Truncated losses are not: rows are outliers or not at the weights as they are.
     pub(in crate::solver) fn shifts(&self) -> bool {
-        self.iterate.intercept() > 0.0
+        self.iterate.intercept() > 0.0 && self.outliers.is_none()
     }
 
     /// A better intercept for the weights of the start.
@@ -324,11 +333,17 @@ impl<T: Real> Head<T> {
             (shift, _) => self.shift(shift)?,
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
-            if self.state.wants_dual_metric() {
+            if self.state.wants_dual_metric() || self.rounds_want_metric(squares.len()) {
                 self.dual_moments = Some(DualMoments::new(squares.len())?);
             }
         }
         Ok(())
+    }
+
+    /// Whether the rounds of a truncated loss are spared passes by a metric that follows the dual variables, as it follows the rows
+    /// that are left. A whole one of many features takes longer than that.
+    fn rounds_want_metric(&self, features: usize) -> bool {
+        self.outliers.is_some() && !(FEW_FEATURES..MOST_WEIGHTS).contains(&features)
     }
 
     /// Measures the shift from the start in the metric that was learned, if there is one. `mean_squares`: of the columns.

@@ -296,8 +296,7 @@ impl<T: Real> Visits for Singles<T> {
     }
 
     fn end_verify(&mut self) -> Result<(), OutOfMemory> {
-        self.running().for_each(Head::end_verify);
-        Ok(())
+        self.running().try_for_each(Head::end_verify)
     }
 
     fn advance(

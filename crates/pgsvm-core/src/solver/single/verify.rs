@@ -28,12 +28,15 @@ impl<T: Real> HeadView<'_, T> {
             dense, intercept, ..
         } = self.form;
         let dual = &self.alpha[row.ordinal()];
-        let before = dual.get();
         let score = match (proof.primal, self.start) {
             (true, Some(start)) if proof.exact => Some(exact_score(row, start, intercept)),
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
+        if self.leaves_out(loss, row, (y, score), proof) {
+            return;
+        }
+        let before = dual.get();
         let checked = proof.check::<K, L>(row, (loss, &self.terms), (y, before, score), intercept);
         if checked.alpha != before {
             dual.set(checked.alpha);
@@ -41,6 +44,33 @@ impl<T: Real> HeadView<'_, T> {
         if let Some(settled) = checked.settled {
             self.shrunk.set(row.ordinal(), settled);
         }
+    }
+}
+
+impl<T> HeadView<'_, T> {
+    /// Where the loss is truncated, puts a row with sign `y` on its side at this score; whether it is an outlier, whose dual
+    /// variable is 0 from now on.
+    #[inline(always)]
+    fn leaves_out<L: LossFunction>(
+        &self,
+        loss: L,
+        row: &Row<'_>,
+        (y, score): (f64, Option<f64>),
+        proof: &mut Proof,
+    ) -> bool {
+        let (Some(outliers), Some(score)) = (self.outliers, score) else {
+            return false;
+        };
+        let at = (self.terms.cost(row.cost(), y), loss.value(y * score));
+        let (is_out, moves) = outliers.sort(row.ordinal(), at, &mut proof.sorted);
+        if moves {
+            self.shrunk.set(row.ordinal(), is_out);
+        }
+        if is_out {
+            proof.leave_out();
+            self.alpha[row.ordinal()].set(0.0);
+        }
+        is_out
     }
 }
 
@@ -55,6 +85,9 @@ impl<T: Real> Head<T> {
             self.make_feasible();
         }
         let verifying = self.state.begin_verify(present);
+        if let Some(outliers) = &mut self.outliers {
+            (outliers.most_loss, outliers.band) = self.state.truncated.line();
+        }
         if verifying.exact {
             self.start.copy_from_slice(&self.best_w);
         }
@@ -100,10 +133,11 @@ impl<T: Real> Head<T> {
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact v.
-    pub(crate) fn end_verify(&mut self) {
+    pub(crate) fn end_verify(&mut self) -> Result<(), OutOfMemory> {
         let Some(mut proof) = self.proof.take() else {
-            return;
+            return Ok(());
         };
+        self.state.truncated.sorted = proof.sorted;
         let (tally, shifted) = proof.losses(|breakpoints| self.better(breakpoints));
         self.state.sums.full = tally;
         let norm = self.start_norm();
@@ -111,23 +145,40 @@ impl<T: Real> Head<T> {
             self.take_start(shifted);
         }
         let verified = self.state.end_verify(proof.proved());
-        if let Verified::GoesOn { lay } | Verified::Begins { lay, .. } = verified {
-            if let Some(shrink) = lay {
-                self.lay_duals(shrink);
-            }
-        }
+        self.lay_verified(verified);
         match verified {
             Verified::Ended { shrink: 1.0 } => {}
             Verified::Ended { shrink } => self.scale_duals(shrink),
             Verified::EndedWithLaid => self.exchange_duals(1.0),
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
-            Verified::GoesOn { .. } => self.go_on_from(&mut proof.v),
+            Verified::GoesOn { .. } => {
+                if self.state.truncated.begins_round() {
+                    // v has lost rows that the weights are still good for
+                    self.iterate.move_centre(self.state.kappa())?;
+                }
+                self.go_on_from(&mut proof.v);
+            }
             Verified::Begins { .. } if self.descent.is_some() => self.go_on_from(&mut proof.v),
             Verified::Begins { kappa, at_v, .. } => self.iterate.begin_with(&proof.v, kappa, at_v),
         }
         if !self.state.runs() {
             self.end();
+        }
+        Ok(())
+    }
+
+    /// Lays the dual variables just verified aside, where they are the best.
+    fn lay_verified(&mut self, verified: Verified) {
+        let lay = match verified {
+            Verified::GoesOn { lay } | Verified::Begins { lay, .. } => lay,
+            _ => return,
+        };
+        match lay {
+            Some(shrink) => self.lay_duals(shrink),
+            // those laid aside are of other rows
+            None if self.state.truncated.begins_round() => self.laid.fill(0.0),
+            None => {}
         }
     }
 }

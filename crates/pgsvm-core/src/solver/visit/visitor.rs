@@ -21,6 +21,7 @@ use crate::solver::proximal::whole::{WholeStep, MOST_WEIGHTS};
 use crate::solver::sums::intercept::Breakpoints;
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
+use crate::solver::visit::outliers::Outliers;
 use crate::solver::visit::per_row::{Dual, Shrunk};
 use crate::task::loss::LossFunction;
 
@@ -90,6 +91,8 @@ pub(in crate::solver) struct HeadView<'a, T> {
     /// By ordinal.
     pub(in crate::solver) alpha: &'a [Dual],
     pub(in crate::solver) shrunk: &'a Shrunk,
+    /// Rows that visits leave out, where the loss is truncated.
+    pub(in crate::solver) outliers: Option<&'a Outliers>,
     /// Weights at the start of the full pass; None where they are all 0.
     pub(in crate::solver) start: Option<&'a [T]>,
     pub(in crate::solver) form: WeightMap<'a, T>,
@@ -146,7 +149,10 @@ impl<T: Real> HeadView<'_, T> {
 impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     #[inline(always)]
     pub(in crate::solver) fn sign(&self, row: &Row<'_>) -> f64 {
-        f64::from(self.head.signs[row.group()])
+        match self.head.outliers {
+            Some(outliers) if outliers.has(row.ordinal()) => 0.0,
+            _ => f64::from(self.head.signs[row.group()]),
+        }
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred steps, and leaves

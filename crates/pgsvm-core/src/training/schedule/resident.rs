@@ -290,6 +290,10 @@ impl<T: Real> Resident<T> {
                     return self.begin_verify();
                 }
                 match std::mem::replace(&mut self.after, After::Round) {
+                    _ if self.solver.begins_round() => {
+                        self.begin_round();
+                        return self.begin_sorted();
+                    }
                     After::Active { heads } if self.solver.running_heads() < heads => {
                         self.end_active()?;
                         return self.begin_active();

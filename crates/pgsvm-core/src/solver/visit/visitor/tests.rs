@@ -43,6 +43,7 @@ impl Work for Visits<'_> {
         let shrunk = Shrunk::new(alpha.len()).unwrap();
         let mut u: Vec<f64> = (0..=DENSE).map(|j| (j as f64).sin() / 9.0).collect();
         let head = HeadView {
+            outliers: None,
             signs: &self.signs,
             terms: Terms {
                 c: 0.3,

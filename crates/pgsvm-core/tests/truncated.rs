@@ -1,0 +1,257 @@
+//! Truncated losses: the convex problem over the rows that are no outliers is solved and certified, the outliers are the rows
+//! beyond the truncation, the objective is what it says, and labels that are wrong do little harm.
+
+mod common;
+
+use common::*;
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
+use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
+use pgsvm_core::{
+    HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason, Timing,
+};
+
+const PLENTY: usize = 16 << 20;
+const TOLERANCE: f64 = 1e-3;
+/// No band in which rows stay on their side is wider.
+const BAND: f64 = 0.13;
+
+fn problem(loss: Loss, c: f64, s: f64) -> Problem {
+    let problem = Problem::new(loss, c, TOLERANCE).expect("valid");
+    problem.with_truncation(Some(s)).expect("valid")
+}
+
+/// These rows with the labels of a share of them wrong.
+fn flipped(mut examples: Vec<OwnedExample>, share: f64, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    for example in examples.iter_mut().skip(1) {
+        if numbers.uniform() < share {
+            example.group = 1 - example.group;
+        }
+    }
+    examples
+}
+
+fn weighted(mut examples: Vec<OwnedExample>, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    for example in &mut examples {
+        example.cost = [0.5, 1.0, 3.0][numbers.below(3)];
+    }
+    examples
+}
+
+fn value(loss: Loss, margin: f64) -> f64 {
+    let slack = (1.0 - margin).max(0.0);
+    match loss {
+        Loss::Hinge => slack,
+        Loss::SquaredHinge => slack * slack,
+    }
+}
+
+/// Checks a head against what weights and dual variables say, over unscaled dense rows.
+fn assert_truncated(
+    trained: &Trained,
+    (head, spec): (usize, &HeadSpec),
+    problem: &Problem,
+    examples: &[OwnedExample],
+) {
+    let report = trained.trainer.report().unwrap().heads[head];
+    let truncated = report.truncated.expect("a truncated loss");
+    let most = 1.0 + problem.truncation().unwrap();
+    let (weights, duals) = (trained.trainer.weights(head), trained.trainer.duals(head));
+    let mut v = vec![0.0; weights.len() + 1];
+    let (mut all, mut inside, mut dual, mut between) = (0.0, 0.0, 0.0, (0, 0));
+    for (example, alpha) in examples.iter().zip(duals.iter()) {
+        let y = f64::from(spec.signs.of(example.group as usize));
+        let alpha = f64::from(alpha);
+        if y == 0.0 {
+            assert_eq!(alpha, 0.0);
+            continue;
+        }
+        let row: Vec<f64> = example.dense.iter().map(|x| f64::from(*x as f32)).collect();
+        let products = row.iter().enumerate().map(|(j, x)| weights.get(j) * x);
+        let loss = value(
+            problem.loss(),
+            y * (products.sum::<f64>() + weights.intercept()),
+        );
+        let weight = spec.c * f64::from(example.cost);
+        all += weight * loss.min(most);
+        between.0 += u64::from(loss > most + BAND);
+        between.1 += u64::from(loss > most - BAND);
+        if loss > most + BAND {
+            assert_eq!(alpha, 0.0, "an outlier holds weights");
+            inside -= weight * most;
+        }
+        dual += match problem.loss() {
+            Loss::Hinge => alpha,
+            Loss::SquaredHinge => alpha - alpha * alpha / (4.0 * weight),
+        };
+        for (v, x) in v.iter_mut().zip(row.iter().chain([&1.0])) {
+            *v += alpha * y * x;
+        }
+    }
+    let norm = weights.iter().map(|w| w * w).sum::<f64>() + weights.intercept().powi(2);
+    let objective = 0.5 * norm + all;
+    let close =
+        |a: f64, b: f64, by: f64| assert!((a - b).abs() <= by * a.abs().max(b.abs()), "{a} {b}");
+    close(truncated.objective, objective, 1e-5);
+    assert!(
+        (between.0..=between.1).contains(&truncated.outliers),
+        "{truncated:?} {between:?}"
+    );
+    let dual = dual - 0.5 * v.iter().map(|v| v * v).sum::<f64>();
+    close(report.certificate.dual, dual, 1e-4);
+    assert!(report.certificate.gap >= 0.0 && report.certificate.gap <= problem.tolerance());
+    assert_eq!(report.stop, Some(StopReason::Tolerance));
+    // rows of the band count on the one side or the other
+    let primal = objective + inside;
+    let slack = spec.c * 3.0 * (BAND + most) * (between.1 - between.0) as f64;
+    assert!((report.certificate.primal - primal).abs() <= slack + 1e-4 * primal);
+}
+
+fn accuracy(trained: &Trained, examples: &[OwnedExample]) -> f64 {
+    let weights = trained.trainer.weights(0);
+    let right = examples.iter().filter(|example| {
+        let products = example
+            .dense
+            .iter()
+            .enumerate()
+            .map(|(j, x)| weights.get(j) * x);
+        (products.sum::<f64>() + weights.intercept() > 0.0) == (example.group == 1)
+    });
+    right.count() as f64 / examples.len() as f64
+}
+
+fn check(problem: &Problem, examples: &[OwnedExample], settings: Settings) -> Trained {
+    let trained = train(*problem, examples, settings);
+    let spec = HeadSpec::binary(problem.c());
+    assert_truncated(&trained, (0, &spec), problem, examples);
+    trained
+}
+
+#[test]
+fn what_a_truncated_training_says_is_so() {
+    let rows = weighted(flipped(clouds(3000, 12, 4.0, 31), 0.2, 32), 33);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (c, s) in [(0.01, 1.0), (1.0, 0.5), (1.0, 1.0), (1.0, 3.0), (30.0, 1.0)] {
+            let settings = settings(PLENTY, Scale::None, Threads::One);
+            check(&problem(loss, c, s), &rows, settings);
+        }
+    }
+}
+
+#[test]
+fn more_rows_than_are_drawn_and_several_trainers() {
+    let rows = flipped(clouds(24_000, 8, 4.0, 34), 0.2, 35);
+    for trainers in [1, 2] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            let problem = problem(loss, 1.0, 1.0)
+                .with_trainers(trainers)
+                .expect("valid");
+            check(&problem, &rows, settings(PLENTY, Scale::None, Threads::One));
+        }
+    }
+}
+
+#[test]
+fn rows_that_stream_come_to_the_same() {
+    let rows = flipped(clouds(8000, 20, 4.0, 36), 0.2, 37);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = problem(loss, 0.1, 1.0).with_timing(Timing::Lockstep);
+        let trained = |cache| check(&problem, &rows, settings(cache, Scale::None, Threads::One));
+        let [whole, tenth] = [trained(PLENTY), trained(8000 * 112 / 10)];
+        assert!(whole.reader.resident && !tenth.reader.resident);
+        let objective = |it: &Trained| {
+            let head = it.trainer.report().unwrap().heads[0];
+            head.truncated.expect("a truncated loss").objective
+        };
+        let [a, b] = [&whole, &tenth].map(objective);
+        assert!((a - b).abs() <= 3e-3 * a.max(b), "{a} {b}");
+    }
+}
+
+#[test]
+fn wrong_labels_do_little_harm() {
+    let clean = clouds(12_000, 10, 4.0, 38);
+    let wrong = flipped(clean.clone(), 0.3, 39);
+    let settings = || settings(PLENTY, Scale::None, Threads::One);
+    let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");
+    let of_clean = accuracy(&train(hinge, &clean, settings()), &clean);
+    let ramp = check(&problem(Loss::Hinge, 1.0, 1.0), &wrong, settings());
+    let found = accuracy(&ramp, &clean);
+    assert!(found >= of_clean - 0.01, "{found} {of_clean}");
+    let plain = train(hinge, &wrong, settings())
+        .trainer
+        .report()
+        .unwrap()
+        .heads[0];
+    let head = ramp.trainer.report().unwrap().heads[0];
+    assert!(
+        3 * head.support_vectors < plain.support_vectors,
+        "{head:?} {plain:?}"
+    );
+    let outliers = head.truncated.expect("a truncated loss").outliers as f64 / 12_000.0;
+    assert!((outliers - 0.3).abs() < 0.05, "{outliers}");
+}
+
+#[test]
+fn each_class_has_outliers_of_its_own() {
+    let rows = on_a_circle(4000);
+    let problem = problem(Loss::Hinge, 1.0, 1.0);
+    let specs = |c: f64| -> Vec<HeadSpec> {
+        let signs = [vec![1, -1, -1], vec![-1, 1, -1], vec![-1, -1, 1]];
+        signs.map(|signs| HeadSpec::new(signs, c)).into()
+    };
+    let settings = settings(PLENTY, Scale::None, Threads::One);
+    let trained = train_examples(problem, specs(1.0), &rows, settings).expect("works");
+    for (head, spec) in specs(1.0).iter().enumerate() {
+        assert_truncated(&trained, (head, spec), &problem, &rows);
+    }
+}
+
+#[test]
+fn folds_and_probabilities_work() {
+    let mut rows = flipped(clouds(4000, 6, 4.0, 40), 0.1, 41);
+    for (k, row) in rows.iter_mut().enumerate() {
+        row.group = row.group * 3 + (k % 3) as u32;
+    }
+    let plan = Plan {
+        costs: vec![0.01, 1.0],
+        folds: Some(Folds::Count(3)),
+        purpose: Purpose::Train,
+        probability: true,
+        scoring: Scoring::Accuracy,
+        beyond: 0,
+    };
+    let settings = settings(PLENTY, Scale::None, Threads::One);
+    let problem = problem(Loss::Hinge, 1.0, 1.0);
+    let trained = train_examples(problem, Goal::Plan(plan), &rows, settings).expect("works");
+    let report = trained.trainer.report().unwrap();
+    assert_eq!((report.sigmoids.len(), report.validation.len()), (1, 6));
+    let signs: Vec<i8> = (0..6).map(|group| if group < 3 { -1 } else { 1 }).collect();
+    let spec = HeadSpec::new(signs, report.c.expect("chosen"));
+    assert_truncated(&trained, (0, &spec), &problem, &rows);
+}
+
+#[test]
+fn what_solves_one_convex_problem_is_refused() {
+    let plain = Problem::new(Loss::SquaredHinge, 1.0, TOLERANCE).expect("valid");
+    for s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(
+            plain.with_truncation(Some(s)),
+            Err(ProblemError::Truncation(_))
+        ));
+    }
+    let others = [
+        plain.with_leader(Leader::Newton),
+        plain.with_leader(Leader::Scans),
+        plain.with_policy(Policy::Block),
+        plain.with_policy(Policy::Paper),
+    ];
+    for other in others {
+        assert_eq!(
+            other.with_truncation(Some(1.0)),
+            Err(ProblemError::CannotTruncate)
+        );
+        assert!(other.with_truncation(None).is_ok());
+    }
+}

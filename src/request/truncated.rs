@@ -1,0 +1,48 @@
+//! What truncated losses do not take: ways of solving that know convex losses only. Pure.
+
+use crate::base::errors::Failure;
+use crate::request::kernel::{KernelTerms, Method};
+use crate::request::words::invalid;
+use crate::request::{Request, Terms};
+use pgsvm_core::{Leader, Policy};
+
+/// Refuses what solves convex problems alone.
+pub(super) fn check(request: &Request) -> Result<(), Failure> {
+    let terms = &request.terms;
+    if terms.truncation.is_none() {
+        return Ok(());
+    }
+    let loss = terms.loss_word();
+    let led = matches!(terms.leader, Leader::Newton | Leader::Scans);
+    if led || terms.interior_point || terms.policy != Policy::Cached {
+        let solver = match terms.policy {
+            Policy::Paper => "stream' with policy \"paper\" as published".to_owned(),
+            _ => format!("{}'", terms.solver()),
+        };
+        return Err(invalid(format!("solver '{solver} does not minimize loss '{loss}'"))
+            .detail("Which rows are outliers changes from round to round, and it solves one convex problem.")
+            .hint("solver => 'auto', or 'stream'"));
+    }
+    Ok(())
+}
+
+/// The kernel machine that is asked for: of a truncated loss always one of low rank, whose rows are trained as any others.
+pub(super) fn kernel(
+    terms: &Terms,
+    kernel: Option<KernelTerms>,
+) -> Result<Option<KernelTerms>, Failure> {
+    match kernel {
+        Some(kernel) if terms.truncation.is_some() && kernel.method == Method::Exact => {
+            let loss = terms.loss_word();
+            Err(invalid(format!(
+                "an exact kernel machine does not minimize loss '{loss}'"
+            ))
+            .hint("options => '{\"method\": \"low_rank\"}'"))
+        }
+        Some(kernel) if terms.truncation.is_some() && kernel.method == Method::Auto => {
+            let method = Method::LowRank;
+            Ok(Some(KernelTerms { method, ..kernel }))
+        }
+        kernel => Ok(kernel),
+    }
+}

@@ -1,0 +1,68 @@
+-- Truncated losses: what they come to, what is said of them, and who refuses them.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+-- two sides of a line, in which every fifth label is wrong
+CREATE TABLE marks AS
+SELECT i AS id, x, y, x + 2 * y > 0 AS truth, (x + 2 * y > 0) <> (i % 5 = 0 AND x + 2 * y > -2) AS side, 1 + i % 3 AS w,
+    CASE WHEN x + 2 * y > 0 THEN 'up' WHEN x > y THEN 'right' ELSE 'left' END AS part
+FROM (SELECT i, sin(i * 12.9898) * 3 AS x, cos(i * 78.233) * 3 AS y FROM generate_series(1, 3000) AS i) AS s;
+
+SELECT svm_train('marks', 'side', '{x, y}', 'plain', loss => 'hinge'), svm_train('marks', 'side', '{x, y}', 'guarded', loss => 'ramp'),
+    svm_train('marks', 'side', '{x, y}', 'bent', loss => 'truncated_squared_hinge', options => '{"truncation": 2}'),
+    svm_train('marks', 'side', '{x, y}', 'heavy', loss => 'ramp', weight => 'w', probability => true, key => 'id');
+SELECT name, loss, truncation, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 300 AS has_outliers,
+    truncated_primal > primal AS is_more, stop_reason
+FROM svm_models ORDER BY name;
+-- right about what is true, where the hinge believes the labels
+SELECT avg(((svm_decision('guarded', m) > 0) = truth)::int) > 0.99 AS guarded, avg(((svm_decision('bent', m) > 0) = truth)::int) > 0.97 AS bent,
+    avg(((svm_decision('plain', m) > 0) = truth)::int) < avg(((svm_decision('guarded', m) > 0) = truth)::int) AS better
+FROM marks AS m;
+-- the truncated objective is what it says, and outliers hold no weights
+SELECT svm_train('marks', 'side', '{x, y}', 'raw', loss => 'ramp', scale => 'none', options => '{"truncation": 0.5, "duals": true}');
+CREATE TABLE losses AS
+SELECT greatest(0, 1 - (2 * side::int - 1) * svm_decision('raw', m)) AS lost, row_number() OVER (ORDER BY id) - 1 AS number FROM marks AS m;
+SELECT abs(sum(least(lost, 1.5)) + (SELECT 0.5 * (sum(weight * weight)) FROM svm_weights('raw')) - min(truncated_primal)) < 1e-4 * min(truncated_primal) AS objective,
+    abs(count(*) FILTER (WHERE lost > 1.5) - min(outliers)) < 60 AS outliers
+FROM losses, svm_models WHERE name = 'raw';
+SELECT count(*) FROM losses JOIN (
+    SELECT d.first_row + part AS number FROM svm_dual AS d CROSS JOIN unnest(d.rows) AS part WHERE d.version_id = (
+        SELECT v.id FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'raw')) AS held USING (number)
+WHERE lost > 1.63;
+-- suspects are the outliers: below -s, and below what has a loss of 1 + s
+SELECT max(margin) < -1 AS guarded, count(*) > 300 AS many, avg((example->>'truth' <> label)::int) > 0.95 AS wrong FROM svm_suspects('guarded', 'marks', NULL);
+SELECT max(margin) < 1 - sqrt(3) AS bent FROM svm_suspects('bent', 'marks', NULL);
+SELECT max(margin) > -0.5 AS plain FROM svm_suspects('plain', 'marks', NULL);
+-- it goes on from what it knows, classes have outliers of their own, rows stream, c is chosen, kernels are of low rank
+SELECT svm_refresh('heavy'), svm_train('marks', 'side', '{x, y}', 'warm', loss => 'ramp', options => '{"warm_start": "guarded"}'),
+    svm_train('marks', 'part', '{x, y}', 'parts', loss => 'ramp'), svm_train('marks', 'side', '{x, y}', 'chosen', loss => 'ramp', c => NULL),
+    svm_train('marks', 'side', '{x, y}', 'round', loss => 'ramp', kernel => 'rbf', rank => 20);
+SET pgsvm.cache_size = '64kB';
+SELECT svm_train('marks', 'side', '{x, y}', 'streamed', loss => 'ramp');
+RESET pgsvm.cache_size;
+SELECT name, version, loss, truncation, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 0 AS has_outliers, stop_reason
+FROM svm_models WHERE name IN ('heavy', 'warm', 'parts', 'chosen', 'round', 'streamed') ORDER BY name;
+SELECT count(*), every(head.outliers IS NOT NULL AND head.truncated_primal >= head.primal)
+FROM svm_head AS head JOIN svm_version AS version ON version.id = head.version_id JOIN svm_model AS model ON model.id = version.model_id
+WHERE model.name = 'parts';
+-- a retraining takes the loss and s over
+SELECT svm_train('marks', 'side', '{x, y}', 'bent');
+SELECT version, loss, truncation FROM svm_models WHERE name = 'bent';
+
+-- refused
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"truncation": 0}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"truncation": -1}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"truncation": "much"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'hinge', options => '{"truncation": 1}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'scan');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'ocas');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'block');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'selective_block');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'newton');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'newton');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', options => '{"intercept": "free"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'interior_point');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"policy": "paper"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', kernel => 'rbf', options => '{"method": "exact"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramps');
