@@ -26,9 +26,10 @@ pub fn pays(prepared: &Prepared) -> bool {
     // SAFETY: a setting, read in the server's main thread.
     let workers =
         unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
-    // values of categories are learned by the session alone, and the hinge takes more scans
+    // the hinge takes more scans; how many features there will be is known only where all are numbers, and values of categories are
+    // learned by the session alone
     job.terms.loss == Loss::SquaredHinge
-        && job.features.categories().next().is_none()
+        && job.features.dense_parts() == job.features.parts.len()
         && planned.runs == Runs::Anywhere
         && planned.repeats
         && workers > 0
