@@ -12,6 +12,7 @@
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
+//! | truncation | s of the truncated loss min(L, 1 + s) |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner, inner_rounds | how blocks are solved, `dual` or `newton`; rounds over a block at most |
 //! | kernel | `rbf`, `polynomial`, `sigmoid` or `linear`: rows are mapped by landmarks first |
@@ -240,6 +241,16 @@ fn outcome(report: &TrainerReport, [loading, solving]: [Time; 2]) -> Vec<(&'stat
         ("gap", gaps.fold(0.0, f64::max)),
         ("passes", f64::from(report.passes)),
         ("visits", report.visits as f64),
+        ("support", head.support_vectors as f64),
+        (
+            "objective",
+            head.truncated
+                .map_or(head.certificate.primal, |it| it.objective),
+        ),
+        (
+            "outliers",
+            head.truncated.map_or(0.0, |it| it.outliers as f64),
+        ),
     ]
 }
 
@@ -293,6 +304,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         ("dual", Inner::CoordinateDescent),
         ("newton", Inner::Newton),
     ];
+    let truncation = options.take("truncation").map(|s| s.parse());
     Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
         .with_max_passes(options.number("passes", 1000)?)?
         .with_intercept(options.number("intercept", 1)? == 1)
@@ -303,7 +315,8 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
         .with_proximal(options.word("proximal", &proximal)?)
         .with_leader(options.word("newton", &leader)?)
-        .with_trainers(options.number("trainers", 1)?)?)
+        .with_trainers(options.number("trainers", 1)?)?
+        .with_truncation(truncation.transpose()?)?)
 }
 
 fn heads(count: usize, c: f64) -> Vec<HeadSpec> {
