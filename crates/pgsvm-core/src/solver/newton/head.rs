@@ -194,9 +194,11 @@ impl Newton {
 
     /// Bytes that it takes where passes cost so much.
     pub(crate) fn bytes(costs: &Costs) -> usize {
-        let matrix = match costs.by_products {
-            true => 0,
-            false => Gram::bytes(costs.length),
+        let matrix = match (costs.by_products, costs.scans) {
+            (true, _) => 0,
+            (false, false) => Gram::bytes(costs.length),
+            // and the products of far rows, while what a scan knows is solved
+            (false, true) => 2 * Gram::bytes(costs.length),
         };
         matrix + 8 * 10 * costs.length
     }

@@ -43,6 +43,8 @@ const MOST_ITERATIONS: u32 = 40;
 const MOST_HALVINGS: u32 = 30;
 /// F has not fallen where it is lower by no more than this part of itself: so much is rounding.
 const ROUNDING: f64 = 1e-14;
+/// A step is within reach up to this part of it: what rounding may do to a row's distance is far less than the rest.
+const WITHIN: f64 = 0.999;
 /// Of all words of the rows what near ones take at most: in the first pass, of whose step nothing is known, and behind it. And how far
 /// a step is expected to be at most, of the one before.
 const FIRST_PART: f64 = 0.02;
@@ -118,7 +120,7 @@ impl Newton {
     /// Begins to solve what the pass knows, where it brought rows along.
     pub(super) fn begin_local(&mut self) -> Option<Next> {
         let near = self.sums.near.take()?;
-        // without memory it goes on as if none had come, but they are not in the products
+        // without memory there is no step
         let local = Local::new(near, &mut self.sums);
         Some(match local {
             Ok(local) => {
@@ -207,7 +209,7 @@ impl Newton {
             .map(|(s, scale)| (s / scale).powi(2))
             .sum::<f64>()
             .sqrt();
-        if !self.free && length <= local.near.reach {
+        if !self.free && length <= WITHIN * local.near.reach {
             let (primal, dual) = (self.state.primal, local.value - local.left);
             if dual > self.state.dual {
                 self.state.dual = no_more_than_rounding_above(dual, primal);

@@ -70,6 +70,7 @@ impl Group {
     pub(in crate::training) fn of_scans(solver: &Solver<f64>, facts: &Facts) -> Self {
         let mut this = Self::new(solver, facts, (true, 1));
         this.costs.scans = true;
+        this.at_a_time = at_a_time(&this.costs, 1);
         this
     }
 
