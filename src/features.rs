@@ -42,4 +42,5 @@ pub use libsvm::parse as parse_libsvm;
 pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
+pub use text_form::Unit;
 pub use vocabularies::{TextGuess, VocabularyLearner, LOOKED_AT};

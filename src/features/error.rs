@@ -20,6 +20,15 @@ pub enum FeatureError {
     Entry { entry: String },
     /// An entry of `features` asks for runs of so many words.
     Runs { entry: String, given: i64 },
+    /// An entry of `features` asks for runs of so many characters.
+    Characters { entry: String },
+    /// A character of a string, at this place from 1, is no letter of the alphabet.
+    Letter {
+        column: String,
+        place: u64,
+        byte: u8,
+        alphabet: String,
+    },
     /// There is no text search configuration of this name; what PostgreSQL says.
     Configuration { name: String, reason: String },
     /// No word of a text column is in as many rows as it must be.
@@ -133,6 +142,8 @@ impl FeatureError {
             Self::NoWords { .. } => Code::ERRCODE_NO_DATA,
             Self::Entry { .. }
             | Self::Runs { .. }
+            | Self::Characters { .. }
+            | Self::Letter { .. }
             | Self::Label { .. }
             | Self::Nothing
             | Self::AllLeftOut { .. }

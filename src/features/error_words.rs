@@ -3,6 +3,7 @@
 use super::category::{KeyCount, LONGEST_VALUE_BYTES};
 use super::error::FeatureError;
 use super::set::MOST_PARTS;
+use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
 use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
@@ -21,6 +22,7 @@ impl FeatureError {
             | Self::AmbiguousColumn { .. }
             | Self::Entry { .. }
             | Self::Runs { .. }
+            | Self::Characters { .. }
             | Self::Configuration { .. }
             | Self::Duplicate { .. }
             | Self::TooMany { .. }
@@ -33,6 +35,7 @@ impl FeatureError {
             | Self::LongCategory { .. }
             | Self::NotUtf8 { .. }
             | Self::NoWords { .. }
+            | Self::Letter { .. }
             | Self::TooManyCategories { .. } => self.about_columns(),
             Self::Length { .. }
             | Self::Empty { .. }
@@ -60,6 +63,9 @@ impl FeatureError {
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
             Self::Runs { entry, given } => {
                 format!("feature \"{entry}\" asks for runs of {given} words")
+            }
+            Self::Characters { entry } => {
+                format!("feature \"{entry}\" asks for runs that cannot be")
             }
             Self::Configuration { reason, .. } => reason.clone(),
             Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
@@ -104,6 +110,15 @@ impl FeatureError {
                 let bytes = bytes.escape_ascii();
                 format!("column \"{column}\" holds a text that is no UTF-8: {bytes}")
             }
+            Self::Letter {
+                column,
+                place,
+                byte,
+                ..
+            } => format!(
+                "character {place} of column \"{column}\" is \"{}\", no letter of its alphabet",
+                byte.escape_ascii()
+            ),
             Self::NoWords { column } => {
                 format!("text column \"{column}\" has no words to learn from")
             }
@@ -198,11 +213,17 @@ impl FeatureError {
         Some(match self {
             Self::Entry { .. } => {
                 "A feature is the name of a column, category(column), text(column), \
-                 text(column, configuration, words), sparse(index_column, value_column) or \
+                 text(column, configuration, words), ngrams(column, 1, 3), spectrum(column, 5), \
+                 weighted_degree(column, 8), sparse(index_column, value_column) or \
                  libsvm(text_column)."
                     .to_owned()
             }
             Self::Runs { .. } => format!("A run has 1 to {MOST_RUN} words."),
+            Self::Characters { .. } => format!(
+                "'ngrams(column, 1, 3)' has runs of 1 to 3 characters, of {MOST_CHARACTERS} at most, 'spectrum(column, 5)' of 5; \
+                 'weighted_degree(column, 8, ACGT)' runs of up to 8 of these letters at each place, fewer than 2147483648."
+            ),
+            Self::Letter { alphabet, .. } => format!("The letters are \"{alphabet}\"."),
             Self::Configuration { .. } => {
                 "The words of a text are the lexemes of a text search configuration where one is named."
                     .to_owned()
@@ -290,6 +311,10 @@ impl FeatureError {
                 let names = sql_text(&format!("{{{}}}", names.join(",")));
                 format!("Leave out what is a key: exclude => {names}. {HASH_HINT}.")
             }
+            Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
+                "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
+                char::from(*byte)
+            ),
             Self::LongCategory { .. } => {
                 format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
             }

@@ -23,6 +23,8 @@ pub enum Feature<'a> {
     Word(&'a FeaturePart, &'a str),
     /// What the words of a text share that have this hash.
     HashedWord(&'a FeaturePart, u64),
+    /// A run of letters at its place in a string.
+    Run(&'a FeaturePart, u64),
     /// None of the model's features.
     Unknown(u64),
 }
@@ -38,6 +40,10 @@ impl fmt::Display for Feature<'_> {
             Self::Hashed(column, bucket) => write!(f, "{column}#{bucket}"),
             Self::Word(part, word) => write!(f, "{}[{word}]", part.name()),
             Self::HashedWord(part, bucket) => write!(f, "{}#{bucket}", part.name()),
+            Self::Run(part, number) => match part.run(*number) {
+                Some((place, letters)) => write!(f, "{}[{}:{letters}]", part.name(), place + 1),
+                None => write!(f, "{}[{number}]", part.name()),
+            },
             Self::Unknown(id) => write!(f, "feature {id}"),
         }
     }
@@ -50,7 +56,9 @@ impl Feature<'_> {
         match self {
             Self::Column(column) => matches!(part, FeaturePart::Column { .. }) && named(column),
             Self::Element(column, _) => matches!(part, FeaturePart::Array { .. }) && named(column),
-            Self::Index(of, _) | Self::Word(of, _) | Self::HashedWord(of, _) => part.same_as(of),
+            Self::Index(of, _) | Self::Word(of, _) | Self::HashedWord(of, _) | Self::Run(of, _) => {
+                part.same_as(of)
+            }
             Self::Category(column, _) | Self::Null(column) | Self::Hashed(column, _) => {
                 part.dictionary().is_some() && named(column)
             }
@@ -104,6 +112,7 @@ impl FeatureSet {
         if let Some(part) = self.parts.iter().filter(plain).nth(place as usize) {
             return match part.vocabulary() {
                 None => Some(Feature::Index(part, index)),
+                Some(_) if part.run(0).is_some() => Some(Feature::Run(part, index)),
                 Some(known) => match known.word(index) {
                     Some(word) => Some(Feature::Word(part, word)),
                     None => Some(Feature::HashedWord(part, known.bucket(index)?)),

@@ -4,6 +4,7 @@
 use super::error::FeatureError;
 use super::resolve::{wrong_type, ByName};
 use super::set::FeaturePart;
+use super::text_form::Unit;
 use crate::pg::query::Column;
 use crate::pg::text_search::Configuration;
 use crate::pg::types::{
@@ -57,6 +58,15 @@ pub(super) enum TextKind {
     Words(WordsKind),
     /// By this text search configuration.
     Lexemes(pg_sys::Oid),
+    /// Runs of characters, of `char(n)` or not, as they are or in lower case.
+    Characters {
+        padded: bool,
+        as_they_are: bool,
+    },
+    /// Runs of letters at their places.
+    Places {
+        padded: bool,
+    },
 }
 
 impl Part {
@@ -107,7 +117,14 @@ impl Part {
             FeaturePart::Text { name, form, .. } => {
                 let (at, column) = at(name)?;
                 let kind = check_words(column, form.asked)?;
+                let padded = kind == WordsKind::Padded;
+                let as_they_are = form.unit == Unit::Spectrum;
                 let kind = match &form.configuration {
+                    _ if form.unit == Unit::Degree => TextKind::Places { padded },
+                    _ if form.unit != Unit::Words => TextKind::Characters {
+                        padded,
+                        as_they_are,
+                    },
                     None => TextKind::Words(kind),
                     Some(configuration) => {
                         TextKind::Lexemes(find_configuration(configuration)?.oid)

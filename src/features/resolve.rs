@@ -6,7 +6,7 @@ use super::part::{
     array_kind, check_category, check_text, check_words, find_configuration, index_kind,
 };
 use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
-use super::text_form::TextForm;
+use super::text_form::{TextForm, Unit, MOST_CHARACTERS};
 use crate::base::near;
 use crate::pg::query::Column;
 use crate::pg::types::{
@@ -15,7 +15,7 @@ use crate::pg::types::{
 use crate::pg::vector::VectorKind;
 use core::mem::{discriminant, Discriminant};
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::MOST_RUN;
+use pgsvm_expand::{Degree, MOST_RUN};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -143,6 +143,9 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
             EntryForm::Category(name) => return category_part(&name, columns),
             EntryForm::Text(arguments) => return text_part(entry, &arguments, columns),
+            EntryForm::Characters(unit, arguments) => {
+                return characters_part(entry, unit, &arguments, columns)
+            }
             EntryForm::Unknown => {
                 return Err(FeatureError::Entry {
                     entry: entry.to_owned(),
@@ -240,6 +243,52 @@ fn text_part(
     })
 }
 
+/// Runs of characters: `ngrams(column, least, most)`, `spectrum(column, length)`, `weighted_degree(column, most, letters)`.
+fn characters_part(
+    entry: &str,
+    unit: Unit,
+    arguments: &[String],
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(&arguments[0])?;
+    check_words(column, true)?;
+    let refused = || FeatureError::Characters {
+        entry: entry.to_owned(),
+    };
+    let number = |at: usize| -> Result<u32, FeatureError> {
+        let number = arguments[at].parse().map_err(|_| refused())?;
+        match (1..=MOST_CHARACTERS).contains(&number) {
+            true => Ok(number),
+            false => Err(refused()),
+        }
+    };
+    let (least, runs) = match unit {
+        Unit::Ngrams => (number(1)?, number(2)?),
+        Unit::Spectrum => (number(1)?, number(1)?),
+        _ => (1, number(1)?),
+    };
+    let form = TextForm {
+        unit,
+        least,
+        runs,
+        alphabet: arguments
+            .get(2)
+            .filter(|letters| unit == Unit::Degree && *letters != Degree::USUAL)
+            .cloned(),
+        asked: true,
+        ..TextForm::default()
+    };
+    if least > runs || (unit == Unit::Degree && form.degree().is_none()) {
+        return Err(refused());
+    }
+    Ok(FeaturePart::Text {
+        name: column.name.clone(),
+        type_name: type_of(column),
+        form,
+        vocabulary: Rc::default(),
+    })
+}
+
 fn sparse_part(
     index: &str,
     value: &str,
@@ -333,6 +382,7 @@ enum EntryForm {
     Category(String),
     /// What stands between its parentheses.
     Text(Vec<String>),
+    Characters(Unit, Vec<String>),
     /// No parentheses: a column's name.
     Name,
     /// Parentheses, and nothing that is known in front of or between them.
@@ -355,6 +405,9 @@ fn parse_form(entry: &str) -> EntryForm {
         ("sparse", [index, value]) => EntryForm::Sparse(index.clone(), value.clone()),
         ("libsvm", [name]) => EntryForm::Libsvm(name.clone()),
         ("text", [_] | [_, _] | [_, _, _]) => EntryForm::Text(names),
+        ("ngrams", [_, _, _]) => EntryForm::Characters(Unit::Ngrams, names),
+        ("spectrum", [_, _]) => EntryForm::Characters(Unit::Spectrum, names),
+        ("weighted_degree", [_, _] | [_, _, _]) => EntryForm::Characters(Unit::Degree, names),
         ("category", [name]) => EntryForm::Category(name.clone()),
         _ => EntryForm::Unknown,
     }

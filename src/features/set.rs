@@ -3,7 +3,7 @@
 use super::category::Dictionary;
 use super::kernel_form::KernelForm;
 use super::stored;
-use super::text_form::TextForm;
+use super::text_form::{TextForm, Unit};
 use crate::base::text::listed;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
@@ -222,9 +222,22 @@ impl FeaturePart {
         }
     }
 
+    /// Of the weighted degree the place from 0, and the letters, of the feature with this number.
+    pub fn run(&self, number: u64) -> Option<(u64, String)> {
+        match self {
+            Self::Text { form, .. } => form.degree().map(|degree| degree.run(number)),
+            _ => None,
+        }
+    }
+
     /// Whether it holds texts of which nothing is known yet.
     pub fn is_unlearned_text(&self) -> bool {
-        self.vocabulary().is_some_and(|known| !known.is_learned())
+        match self {
+            Self::Text {
+                form, vocabulary, ..
+            } => form.unit != Unit::Degree && !vocabulary.is_learned(),
+            _ => false,
+        }
     }
 
     /// The codes of its values, where it is a category column.
@@ -309,7 +322,7 @@ impl FeatureSet {
     pub fn weigh_sublinearly(&mut self, sublinear: bool) {
         for part in &mut self.parts {
             if let FeaturePart::Text { form, .. } = part {
-                form.sublinear = sublinear;
+                form.sublinear = sublinear && form.unit != Unit::Degree;
             }
         }
     }
@@ -382,6 +395,17 @@ impl FeatureSet {
 
 /// A text as `features` asks for it: a vector or an array of words by its column alone.
 fn text_name(name: &str, form: &TextForm) -> String {
+    let (name_given, last) = (quoted(name), form.runs);
+    match (form.unit, &form.alphabet) {
+        (Unit::Words, _) => {}
+        (Unit::Ngrams, _) => return format!("ngrams({name_given}, {}, {last})", form.least),
+        (Unit::Spectrum, _) => return format!("spectrum({name_given}, {last})"),
+        (Unit::Degree, None) => return format!("weighted_degree({name_given}, {last})"),
+        (Unit::Degree, Some(letters)) => {
+            let letters = quoted(letters);
+            return format!("weighted_degree({name_given}, {last}, {letters})");
+        }
+    }
     let configuration = form.configuration.iter().map(|it| quoted(it));
     let runs = (form.runs > 1).then(|| form.runs.to_string());
     let more: Vec<_> = configuration.chain(runs).collect();

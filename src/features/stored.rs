@@ -4,11 +4,11 @@
 
 use super::category::{Dictionary, Hashed};
 use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
-use super::text_form::{one, TextForm};
+use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
 use pgsvm_core::Spread;
-use pgsvm_expand::{Vocabulary, Words, MOST_RUN};
+use pgsvm_expand::{Vocabulary, Words};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::rc::Rc;
@@ -36,6 +36,11 @@ pub struct StoredPart {
     null_code: Option<u32>,
     hashed: Option<Hashed>,
     configuration: Option<String>,
+    #[serde(default)]
+    unit: Unit,
+    #[serde(default = "one")]
+    least: u32,
+    alphabet: Option<String>,
     #[serde(default = "one")]
     runs: u32,
     #[serde(default)]
@@ -90,13 +95,19 @@ impl TryFrom<StoredPart> for FeaturePart {
                     part.hashed,
                 )?),
             },
-            "text" if !(1..=MOST_RUN).contains(&part.runs) => {
+            "text"
+                if !(1..=MOST_CHARACTERS).contains(&part.runs)
+                    || !(1..=part.runs).contains(&part.least) =>
+            {
                 return Err("a part of a feature set has runs of no words".to_owned())
             }
             "text" => Self::Text {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 form: TextForm {
+                    unit: part.unit,
+                    least: part.least,
+                    alphabet: part.alphabet,
                     configuration: part.configuration,
                     runs: part.runs,
                     sublinear: part.sublinear,

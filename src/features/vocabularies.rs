@@ -16,6 +16,7 @@ use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::{Learner, Limits};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Counts the words of texts.
@@ -30,7 +31,7 @@ struct Counted {
     number: usize,
     at: usize,
     kind: TextKind,
-    runs: u32,
+    runs: RangeInclusive<u32>,
     name: String,
     learner: Learner,
 }
@@ -54,7 +55,7 @@ impl VocabularyLearner {
                     number,
                     at,
                     kind,
-                    runs: form.runs,
+                    runs: form.least..=form.runs,
                     name: name.to_owned(),
                     learner: Learner::new(limits),
                 });
@@ -82,7 +83,7 @@ impl VocabularyLearner {
             // SAFETY: as the caller promises.
             unsafe {
                 self.reader
-                    .words(&text.name, value, text.runs, |word| learner.take(word))?;
+                    .words(&text.name, value, &text.runs, |word| learner.take(word))?;
             }
         }
         Ok(())

@@ -91,6 +91,8 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
         features: match part {
             FeaturePart::Column { .. } => Some(1),
             FeaturePart::Array { length, .. } => length.map(u64::from),
+            // as many as the longest string has
+            FeaturePart::Text { form, .. } if form.degree().is_some() => None,
             FeaturePart::Text { vocabulary, .. } => Some(vocabulary.len() as u64),
             _ => dictionary.map(Dictionary::len),
         },
@@ -107,6 +109,7 @@ fn treatment(part: &FeaturePart) -> &'static str {
         FeaturePart::Libsvm { .. } => "libsvm",
         FeaturePart::Category { dictionary, .. } if dictionary.is_hashed() => "hashed category",
         FeaturePart::Category { .. } => "category",
+        FeaturePart::Text { form, .. } if form.degree().is_some() => "weighted degree",
         FeaturePart::Text { vocabulary, .. } if vocabulary.is_hashed() => "hashed text",
         FeaturePart::Text { .. } => "text",
     }

@@ -68,6 +68,7 @@ TEXTS = {"english": english, "german": lambda: GERMAN * 8, "scripts": scripts}
 OPTIONS = {
     "plain": ("text(body)", {}, {}),
     "pairs": ("text(body, 2)", {}, {"ngram_range": (1, 2)}),
+    "characters": ("ngrams(body, 1, 3)", {"min_df": 2}, {"analyzer": "char", "ngram_range": (1, 3), "min_df": 2}),
     "pruned": (
         "text(body)",
         {"min_df": 2, "max_df": 0.7, "sublinear": True},
@@ -101,8 +102,7 @@ def test_as_scikit_learn(connection, texts, chosen):
     idf = np.log((1 + part["all_texts"]) / (1 + np.array(part["texts"]))) + 1
     assert np.abs(idf - peer.idf_).max() < 1e-6
 
-    name = entry if entry == "text(body)" else "text(body, 2)"
-    number = {f"{name}[{word}]": at for at, word in enumerate(part["words"])}
+    number = {f"{entry}[{word}]": at for at, word in enumerate(part["words"])}
     for at in range(0, len(texts), max(1, len(texts) // 40)):
         ours = np.zeros(len(number))
         rows = connection.execute(
