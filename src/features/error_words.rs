@@ -1,12 +1,13 @@
 //! How what is wrong with features is said.
 
-use super::category::{KeyCount, LONGEST_VALUE_BYTES};
+use super::category::{CategoryLimits, KeyCount, LONGEST_VALUE_BYTES};
 use super::error::FeatureError;
 use super::set::MOST_PARTS;
 use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
 use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
+use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS, MOST_MADE};
 use pgsvm_expand::MOST_RUN;
 
 /// Columns that a hint excludes at once.
@@ -23,6 +24,10 @@ impl FeatureError {
             | Self::Entry { .. }
             | Self::Runs { .. }
             | Self::Characters { .. }
+            | Self::TooManyMade { .. }
+            | Self::Making { .. }
+            | Self::Crossed { .. }
+            | Self::HashBits { .. }
             | Self::Configuration { .. }
             | Self::Duplicate { .. }
             | Self::TooMany { .. }
@@ -63,6 +68,16 @@ impl FeatureError {
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
             Self::Runs { entry, given } => {
                 format!("feature \"{entry}\" asks for runs of {given} words")
+            }
+            Self::TooManyMade { entry } => {
+                format!("feature \"{entry}\" makes more than {MOST_MADE} numbers of a row")
+            }
+            Self::Making { entry } => format!("feature \"{entry}\" cannot be made"),
+            Self::Crossed { entry } => {
+                format!("feature \"{entry}\" crosses columns that do not go together")
+            }
+            Self::HashBits { entry } => {
+                format!("feature \"{entry}\" hashes into a number of bits that cannot be")
             }
             Self::Characters { entry } => {
                 format!("feature \"{entry}\" asks for runs that cannot be")
@@ -214,11 +229,22 @@ impl FeatureError {
             Self::Entry { .. } => {
                 "A feature is the name of a column, category(column), text(column), \
                  text(column, configuration, words), ngrams(column, 1, 3), spectrum(column, 5), \
-                 weighted_degree(column, 8), sparse(index_column, value_column) or \
+                 weighted_degree(column, 8), log(column), polynomial(column, 2), bucket(column, 10), \
+                 spline(column, 5), parts(time_column), cross(column, column), \
+                 sparse(index_column, value_column), hash(sparse(index_column, value_column), 18) or \
                  libsvm(text_column)."
                     .to_owned()
             }
             Self::Runs { .. } => format!("A run has 1 to {MOST_RUN} words."),
+            Self::Making { .. } => format!(
+                "'polynomial(column, 2)' has a degree of 1 to {MOST_DEGREE}, 'bucket(column, 10)' and 'spline(column, 5)' have 1 to {MOST_KNOTS} buckets or knots."
+            ),
+            Self::Crossed { .. } => {
+                "Columns are crossed that are all numbers, or two that are categories.".to_owned()
+            }
+            Self::HashBits { .. } => {
+                format!("There are 1 to {} bits.", CategoryLimits::MOST_HASH_BITS)
+            }
             Self::Characters { .. } => format!(
                 "'ngrams(column, 1, 3)' has runs of 1 to 3 characters, of {MOST_CHARACTERS} at most, 'spectrum(column, 5)' of 5; \
                  'weighted_degree(column, 8, ACGT)' runs of up to 8 of these letters at each place, fewer than 2147483648."
@@ -325,6 +351,12 @@ impl FeatureError {
     /// What to do, whatever the columns are called.
     fn plain_hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::TooManyMade { .. } => {
+                "Take a lower degree or fewer columns, or a kernel: kernel => 'polynomial'."
+            }
+            Self::Crossed { .. } => {
+                "'cross(a, b)' of an integer that is a category: cast it to text in svm_train_query."
+            }
             Self::Runs { .. } => "'text(column, english, 2)' has words and pairs of words.",
             Self::Configuration { .. } => {
                 "SELECT cfgname FROM pg_ts_config lists them; 'text(column)' takes words as they are."

@@ -3,6 +3,7 @@
 //! a field, does not do.
 
 use super::category::{Dictionary, Hashed};
+use super::made_form::Made;
 use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
 use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
 use crate::base::json;
@@ -23,6 +24,9 @@ pub struct StoredPart {
     #[serde(default)]
     time: bool,
     length: Option<u32>,
+    made: Option<Made>,
+    crossed: Option<(String, String)>,
+    hash_bits: Option<u32>,
     index: Option<String>,
     index_type: Option<String>,
     value: Option<String>,
@@ -65,16 +69,21 @@ impl TryFrom<StoredPart> for FeaturePart {
                 type_name: given(type_name)?,
                 time: part.time,
             },
+            "array" if part.made.as_ref().is_some_and(|made| !made.is_sound()) => {
+                return Err("a part of a feature set makes nothing".to_owned())
+            }
             "array" => Self::Array {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 length: part.length,
+                made: part.made,
             },
             "sparse" => Self::Sparse {
                 index: given(part.index)?,
                 index_type: given(part.index_type)?,
                 value: given(part.value)?,
                 value_type: given(part.value_type)?,
+                hash_bits: part.hash_bits.filter(|bits| (1..=24).contains(bits)),
             },
             "libsvm" => Self::Libsvm {
                 name: given(name)?,
@@ -88,6 +97,7 @@ impl TryFrom<StoredPart> for FeaturePart {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 asked: part.asked,
+                crossed: part.crossed,
                 dictionary: Rc::new(Dictionary::stored(
                     part.values,
                     part.codes,

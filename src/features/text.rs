@@ -2,9 +2,9 @@
 //! search configuration or of a `tsvector`, or the elements of an array of texts. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{Decoded, Null, RowValues};
 use super::error::{utf8, FeatureError};
 use super::part::TextKind;
+use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use super::text_form::{TextForm, Unit};

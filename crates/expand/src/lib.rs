@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`degree`] | the weighted degree features of strings |
 //! | [`letters`] | which characters words are made of |
+//! | [`numbers`] | numbers made of numbers: polynomials, buckets, splines, … |
 //! | [`tokens`] | a text's words in lower case, and runs of several words |
 //! | [`hash`] | the hash by which words without a number of their own share one |
 //! | [`words`] | many words one behind the other, found by hash |
@@ -15,6 +16,7 @@
 pub mod degree;
 pub mod hash;
 pub mod letters;
+pub mod numbers;
 pub mod tokens;
 pub mod vocabulary;
 pub mod weights;
