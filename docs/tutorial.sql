@@ -133,9 +133,31 @@ FROM svm_models WHERE name IN ('line', 'curve') ORDER BY name;
 SELECT count(*) AS answered, sum((p.label = r.ring)::int) > 1980 AS good
 FROM svm_predict_query('curve', 'SELECT * FROM rings', 'id') AS p JOIN rings AS r ON r.id = p.row_key::int;
 
+-- Spam from free text
+DO $$ BEGIN PERFORM setseed(0.5); END $$;
+CREATE TABLE sms AS
+SELECT id, id % 5 = 0 AS spam, initcap(string_agg(word, ' ' ORDER BY place)) || '.' AS body
+FROM generate_series(1, 4000) AS id,
+     LATERAL (SELECT place, (ARRAY['call', 'now', 'you', 'your', 'to', 'for', 'the', 'me', 'mobile', 'txt',
+                                   'free', 'win', 'prize', 'cash', 'claim', 'urgent', 'reply', 'stop', 'offer', 'www',
+                                   'home', 'later', 'love', 'ok', 'going', 'time', 'good', 'come', 'what', 'work'])
+                            [1 + (10 * random())::int % 10
+                             + CASE WHEN random() < 0.6 THEN 0 WHEN (random() < 0.8) = (id % 5 = 0) THEN 10 ELSE 20 END] AS word
+              FROM generate_series(1, 9 + id % 4) AS place) AS drawn
+GROUP BY id;
+CREATE TABLE new_sms AS SELECT * FROM sms WHERE id > 3000;
+DELETE FROM sms WHERE id > 3000;
+SELECT body, spam FROM sms ORDER BY id LIMIT 5;
+SELECT svm_train('sms', 'spam', '{text(body)}');
+SELECT rows, round(accuracy::numeric, 1) AS accuracy, auc > 0.9 AS ranks FROM svm_evaluate('sms_spam', 'new_sms');
+SELECT svm_classify('sms_spam', 'URGENT! You win a prize, claim your cash'::text) AS one, svm_classify('sms_spam', 'ok, going home later'::text) AS other;
+SELECT feature, contribution > 0 AS spam FROM svm_explain('sms_spam', 'ok, claim your prize'::text) ORDER BY contribution DESC, feature;
+SELECT svm_train('sms', 'spam', model => 'by_itself', exclude => '{id}');
+SELECT column_name, treatment, features FROM svm_features('by_itself');
+
 -- Cleaning up
 SELECT count(svm_drop(name)) AS dropped
-FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached,line,curve}'::text[]) AS name;
+FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached,line,curve,sms_spam,by_itself}'::text[]) AS name;
 DROP VIEW patchy, raw_version, signed;
-DROP TABLE machines, new_machines, readings, notes, rings;
+DROP TABLE machines, new_machines, readings, notes, rings, sms, new_sms;
 RESET client_min_messages;

@@ -36,6 +36,20 @@ CREATE OR REPLACE FUNCTION svm_explain(
 COMMENT ON FUNCTION svm_explain(text, text, int, anycompatible, text) IS
     'what the features of a row add to the decision, the largest contributions first; they sum to the decision';
 
+CREATE OR REPLACE FUNCTION svm_expand(
+    model text, features anyelement, OUT "position" bigint, OUT feature text, OUT value float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 100 AS 'MODULE_PATHNAME', 'svm_expand_wrapper';
+COMMENT ON FUNCTION svm_expand(text, anyelement) IS
+    'the features that a model makes of a row and that are not 0, with their positions, from 1';
+
+CREATE OR REPLACE FUNCTION svm_expand(
+    model text, features text, OUT "position" bigint, OUT feature text, OUT value float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE ROWS 100 AS 'MODULE_PATHNAME', 'svm_expand_wrapper';
+COMMENT ON FUNCTION svm_expand(text, text) IS
+    'the features that a model makes of a row and that are not 0, with their positions, from 1';
+
 CREATE OR REPLACE FUNCTION svm_internal.svm_weights_unordered(
     model text, OUT head int, OUT class text, OUT feature text, OUT weight float8, OUT standardized float8,
     OUT importance float8, OUT index bigint, OUT "position" bigint

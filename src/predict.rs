@@ -7,6 +7,7 @@ pub mod complaints;
 mod constant;
 mod contributions;
 mod document;
+mod expanded;
 mod forms;
 pub mod held;
 mod kernel_contributions;

@@ -119,7 +119,10 @@ fn columns_read(
 
 /// The column of arrays that is all that the model reads; None where a NULL in its place is more than NULL.
 fn only_array<'a>(model: &Model, columns: &'a [Column]) -> Option<&'a Column> {
-    let [FeaturePart::Array { name, .. }] = model.features.parts.as_slice() else {
+    let [FeaturePart::Array {
+        name, made: None, ..
+    }] = model.features.parts.as_slice()
+    else {
         return None;
     };
     let null_is_null = match model.nulls {

@@ -204,7 +204,11 @@ fn put_line(
 pub fn own_indices(model: &Model) -> bool {
     matches!(
         model.features.parts.as_slice(),
-        [FeaturePart::Sparse { .. } | FeaturePart::Libsvm { .. } | FeaturePart::Sparsevec { .. }]
+        [FeaturePart::Sparse {
+            hash_bits: None,
+            ..
+        } | FeaturePart::Libsvm { .. }
+            | FeaturePart::Sparsevec { .. }]
     )
 }
 

@@ -111,6 +111,7 @@ fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
                     name,
                     type_name,
                     length,
+                    ..
                 } => {
                     let column = array(name, type_name);
                     let places = 1..=length.unwrap_or(0);
@@ -196,6 +197,10 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
         FeaturePart::Sparse { .. }
         | FeaturePart::Libsvm { .. }
         | FeaturePart::Text { .. }
+        | FeaturePart::Array { made: Some(_), .. }
+        | FeaturePart::Category {
+            crossed: Some(_), ..
+        }
         | FeaturePart::Sparsevec { .. } => true,
         other => other.dictionary().is_some_and(Dictionary::is_hashed),
     };
@@ -218,6 +223,9 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
 
 fn not_written(model: &Model, part: &FeaturePart) -> Failure {
     let detail = match part.dictionary() {
+        _ if part.made().is_some() || part.crossed().is_some() => {
+            "What is made of several values is not written."
+        }
         Some(_) => "Its categories are hashed, and SQL has no common hash function.",
         None if part.vocabulary().is_some() => "SQL has no short form for the words of a text.",
         None => "SQL has no short form for sparse features.",

@@ -10,10 +10,12 @@ use super::buffer::{FeatureBuffer, Nulls};
 use super::category::CategoryLimits;
 use super::dense::columns;
 use super::error::FeatureError;
+use super::made::{make, MadeReader};
 use super::one_hot::OneHot;
 use super::part::Part;
 use super::precision::Precision;
 use super::resolve::ByName;
+use super::row::{Decoded, Null, RowValues};
 use super::set::{FeaturePart, FeatureSet};
 use super::sparse::SparseScratch;
 use super::text::TextReader;
@@ -40,19 +42,9 @@ pub struct Decoder {
     sparse: SparseScratch,
     one_hot: OneHot,
     texts: TextReader,
+    made: Vec<MadeReader>,
     /// Most values of a row.
     most: usize,
-}
-
-/// The value of a part that is NULL, in whole or in an element.
-pub(super) struct Null;
-
-pub(super) type Decoded = Result<Option<Null>, FeatureError>;
-
-/// One row's values and null flags.
-pub(super) struct RowValues<'a> {
-    pub values: &'a [pg_sys::Datum],
-    pub nulls: &'a [bool],
 }
 
 impl Decoder {
@@ -65,9 +57,15 @@ impl Decoder {
         nulls: Nulls,
     ) -> Result<Self, FeatureError> {
         let by_name = ByName::new(columns)?;
-        let mut parts = Vec::new();
+        let (mut parts, mut made) = (Vec::new(), Vec::new());
         for part in &features.parts {
-            let part = Part::new(part, &by_name)?;
+            let part = match MadeReader::new(part, &by_name)? {
+                Some(reader) => {
+                    made.room(1)?.push(reader);
+                    Part::Made(made.len() - 1)
+                }
+                None => Part::new(part, &by_name)?,
+            };
             parts.room(1)?;
             let joined = parts
                 .last_mut()
@@ -80,6 +78,7 @@ impl Decoder {
             sparse: SparseScratch::new(features.sparse_parts()),
             one_hot: OneHot::new(features.parts.len())?,
             texts: TextReader::default(),
+            made,
             features: features.copied()?,
             parts,
             width: columns.len(),
@@ -164,6 +163,7 @@ impl Decoder {
                         number += count;
                         continue;
                     }
+                    Part::Made(reader) => self.make(number, &row, reader, out)?,
                     Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
                     Part::Vector { at, half } => self.vector(number, &row, at, half, out)?,
                     Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. } => {
@@ -176,6 +176,9 @@ impl Decoder {
                         let out = (sparse, &mut *out);
                         self.texts
                             .decode(part, sparse_part - 1, &row, (at, kind), out)?
+                    }
+                    Part::Crossed { first, second } => {
+                        self.crossed(number, &row, first, second, out)?
                     }
                     Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
                 }
@@ -255,6 +258,14 @@ impl Decoder {
                 | Part::Sparsevec { at }
                 | Part::Category { at, .. }
                 | Part::Text { at, .. } => *at..*at + 1,
+                Part::Crossed { first, second } => {
+                    number += 1;
+                    return row.nulls[first.0] || row.nulls[second.0];
+                }
+                Part::Made(reader) => {
+                    number += 1;
+                    return self.made[*reader].lacks(row);
+                }
                 Part::Sparse { index, value } => {
                     number += 1;
                     return row.nulls[index.0] || row.nulls[value.0];
@@ -319,6 +330,38 @@ impl Decoder {
         Ok(any_null.then_some(Null))
     }
 
+    /// What part `number` makes of its columns.
+    ///
+    /// # Safety
+    /// As for `decode`.
+    unsafe fn make(
+        &mut self,
+        number: usize,
+        row: &RowValues<'_>,
+        reader: usize,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let most = self.most;
+        let FeaturePart::Array {
+            name,
+            length,
+            made: Some(made),
+            ..
+        } = &mut self.features.parts[number]
+        else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        // SAFETY: as the caller promises.
+        let numbers = unsafe { self.made[reader].numbers(name, row) }?;
+        let Some(numbers) = numbers else {
+            return self.null_array(number, out);
+        };
+        let count = make((name, made), numbers, &mut out.dense)?;
+        *length = Some(count as u32);
+        check_row(out.dense.len(), most)?;
+        Ok(None)
+    }
+
     /// NULL where array part `number` should be.
     #[cold]
     pub(super) fn null_array(&mut self, number: usize, out: &mut FeatureBuffer) -> Decoded {
@@ -370,6 +413,34 @@ impl Decoder {
             true => self.one_hot.null_code(part, self.nulls)?,
             // SAFETY: as the caller promises.
             false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
+        };
+        if let Some(code) = code {
+            self.sparse.code(part, code, out)?;
+        }
+        Ok(null.then_some(Null))
+    }
+
+    /// The values of two columns together as one category; NULL where one of them is.
+    ///
+    /// # Safety
+    /// As for `decode`; the columns hold categories of these kinds.
+    unsafe fn crossed(
+        &mut self,
+        number: usize,
+        row: &RowValues<'_>,
+        first: (usize, CategoryKind),
+        second: (usize, CategoryKind),
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let part = &mut self.features.parts[number];
+        let null = row.nulls[first.0] || row.nulls[second.0];
+        let code = match null {
+            true => self.one_hot.null_code(part, self.nulls)?,
+            false => {
+                let values = [first, second].map(|(at, kind)| (row.values[at], kind));
+                // SAFETY: as the caller promises.
+                unsafe { self.one_hot.pair_code(part, number, values) }?
+            }
         };
         if let Some(code) = code {
             self.sparse.code(part, code, out)?;

@@ -1,8 +1,8 @@
 //! Columns that are one number each. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::RowValues;
 use super::error::FeatureError;
+use super::row::RowValues;
 use crate::pg::numeric;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;

@@ -20,6 +20,23 @@ pub enum FeatureError {
     Entry { entry: String },
     /// An entry of `features` asks for runs of so many words.
     Runs { entry: String, given: i64 },
+    /// An entry of `features` that makes too many numbers of numbers.
+    TooManyMade { entry: String },
+    /// An entry of `features` that makes numbers of numbers with a degree, or buckets or knots, that cannot be.
+    Making { entry: String },
+    /// Columns to be crossed that do not go together.
+    Crossed { entry: String },
+    /// An entry of `features` hashes into so many bits.
+    HashBits { entry: String },
+    /// An entry of `features` asks for runs of so many characters.
+    Characters { entry: String },
+    /// A character of a string, at this place from 1, is no letter of the alphabet.
+    Letter {
+        column: String,
+        place: u64,
+        byte: u8,
+        alphabet: String,
+    },
     /// There is no text search configuration of this name; what PostgreSQL says.
     Configuration { name: String, reason: String },
     /// No word of a text column is in as many rows as it must be.
@@ -133,6 +150,11 @@ impl FeatureError {
             Self::NoWords { .. } => Code::ERRCODE_NO_DATA,
             Self::Entry { .. }
             | Self::Runs { .. }
+            | Self::Making { .. }
+            | Self::Crossed { .. }
+            | Self::HashBits { .. }
+            | Self::Characters { .. }
+            | Self::Letter { .. }
             | Self::Label { .. }
             | Self::Nothing
             | Self::AllLeftOut { .. }
@@ -141,7 +163,7 @@ impl FeatureError {
             | Self::Excluded { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
             Self::LongCategory { .. } => Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
             Self::NotUtf8 { .. } => Code::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
-            Self::TooManyCategories { .. } | Self::TooMany { .. } => {
+            Self::TooManyCategories { .. } | Self::TooMany { .. } | Self::TooManyMade { .. } => {
                 Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
             }
             Self::Type { .. } => Code::ERRCODE_DATATYPE_MISMATCH,

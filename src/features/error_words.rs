@@ -1,11 +1,13 @@
 //! How what is wrong with features is said.
 
-use super::category::{KeyCount, LONGEST_VALUE_BYTES};
+use super::category::{CategoryLimits, KeyCount, LONGEST_VALUE_BYTES};
 use super::error::FeatureError;
 use super::set::MOST_PARTS;
+use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
 use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
+use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS, MOST_MADE};
 use pgsvm_expand::MOST_RUN;
 
 /// Columns that a hint excludes at once.
@@ -21,6 +23,11 @@ impl FeatureError {
             | Self::AmbiguousColumn { .. }
             | Self::Entry { .. }
             | Self::Runs { .. }
+            | Self::Characters { .. }
+            | Self::TooManyMade { .. }
+            | Self::Making { .. }
+            | Self::Crossed { .. }
+            | Self::HashBits { .. }
             | Self::Configuration { .. }
             | Self::Duplicate { .. }
             | Self::TooMany { .. }
@@ -33,6 +40,7 @@ impl FeatureError {
             | Self::LongCategory { .. }
             | Self::NotUtf8 { .. }
             | Self::NoWords { .. }
+            | Self::Letter { .. }
             | Self::TooManyCategories { .. } => self.about_columns(),
             Self::Length { .. }
             | Self::Empty { .. }
@@ -60,6 +68,19 @@ impl FeatureError {
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
             Self::Runs { entry, given } => {
                 format!("feature \"{entry}\" asks for runs of {given} words")
+            }
+            Self::TooManyMade { entry } => {
+                format!("feature \"{entry}\" makes more than {MOST_MADE} numbers of a row")
+            }
+            Self::Making { entry } => format!("feature \"{entry}\" cannot be made"),
+            Self::Crossed { entry } => {
+                format!("feature \"{entry}\" crosses columns that do not go together")
+            }
+            Self::HashBits { entry } => {
+                format!("feature \"{entry}\" hashes into a number of bits that cannot be")
+            }
+            Self::Characters { entry } => {
+                format!("feature \"{entry}\" asks for runs that cannot be")
             }
             Self::Configuration { reason, .. } => reason.clone(),
             Self::Duplicate { entry } => format!("feature \"{entry}\" appears twice"),
@@ -104,6 +125,15 @@ impl FeatureError {
                 let bytes = bytes.escape_ascii();
                 format!("column \"{column}\" holds a text that is no UTF-8: {bytes}")
             }
+            Self::Letter {
+                column,
+                place,
+                byte,
+                ..
+            } => format!(
+                "character {place} of column \"{column}\" is \"{}\", no letter of its alphabet",
+                byte.escape_ascii()
+            ),
             Self::NoWords { column } => {
                 format!("text column \"{column}\" has no words to learn from")
             }
@@ -198,11 +228,28 @@ impl FeatureError {
         Some(match self {
             Self::Entry { .. } => {
                 "A feature is the name of a column, category(column), text(column), \
-                 text(column, configuration, words), sparse(index_column, value_column) or \
+                 text(column, configuration, words), ngrams(column, 1, 3), spectrum(column, 5), \
+                 weighted_degree(column, 8), log(column), polynomial(column, 2), bucket(column, 10), \
+                 spline(column, 5), parts(time_column), cross(column, column), \
+                 sparse(index_column, value_column), hash(sparse(index_column, value_column), 18) or \
                  libsvm(text_column)."
                     .to_owned()
             }
             Self::Runs { .. } => format!("A run has 1 to {MOST_RUN} words."),
+            Self::Making { .. } => format!(
+                "'polynomial(column, 2)' has a degree of 1 to {MOST_DEGREE}, 'bucket(column, 10)' and 'spline(column, 5)' have 1 to {MOST_KNOTS} buckets or knots."
+            ),
+            Self::Crossed { .. } => {
+                "Columns are crossed that are all numbers, or two that are categories.".to_owned()
+            }
+            Self::HashBits { .. } => {
+                format!("There are 1 to {} bits.", CategoryLimits::MOST_HASH_BITS)
+            }
+            Self::Characters { .. } => format!(
+                "'ngrams(column, 1, 3)' has runs of 1 to 3 characters, of {MOST_CHARACTERS} at most, 'spectrum(column, 5)' of 5; \
+                 'weighted_degree(column, 8, ACGT)' runs of up to 8 of these letters at each place, fewer than 2147483648."
+            ),
+            Self::Letter { alphabet, .. } => format!("The letters are \"{alphabet}\"."),
             Self::Configuration { .. } => {
                 "The words of a text are the lexemes of a text search configuration where one is named."
                     .to_owned()
@@ -290,6 +337,10 @@ impl FeatureError {
                 let names = sql_text(&format!("{{{}}}", names.join(",")));
                 format!("Leave out what is a key: exclude => {names}. {HASH_HINT}.")
             }
+            Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
+                "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
+                char::from(*byte)
+            ),
             Self::LongCategory { .. } => {
                 format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
             }
@@ -300,6 +351,12 @@ impl FeatureError {
     /// What to do, whatever the columns are called.
     fn plain_hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::TooManyMade { .. } => {
+                "Take a lower degree or fewer columns, or a kernel: kernel => 'polynomial'."
+            }
+            Self::Crossed { .. } => {
+                "'cross(a, b)' of an integer that is a category: cast it to text in svm_train_query."
+            }
             Self::Runs { .. } => "'text(column, english, 2)' has words and pairs of words.",
             Self::Configuration { .. } => {
                 "SELECT cfgname FROM pg_ts_config lists them; 'text(column)' takes words as they are."

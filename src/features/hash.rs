@@ -1,6 +1,6 @@
 //! Distinct values, counted by the hash of their text, which is what a category's hashed feature is too.
 
-pub use pgsvm_expand::hash::of_text;
+pub use pgsvm_expand::hash::{of_number, of_text};
 
 /// Counts distinct texts in four kilobytes, to within 2 % mostly: HyperLogLog (Flajolet, Fusy, Gandouet
 /// and Meunier 2007, figure 3) with linear counting of few.

@@ -11,6 +11,8 @@ pub enum Feature<'a> {
     Column(&'a str),
     /// An element of an array, from 1.
     Element(&'a str, u64),
+    /// What is made of numbers, from 0.
+    Made(&'a FeaturePart, u64),
     /// An index of a sparse part.
     Index(&'a FeaturePart, u64),
     /// A value of a category column.
@@ -19,10 +21,14 @@ pub enum Feature<'a> {
     Null(&'a str),
     /// What the values of a category column share that have this hash.
     Hashed(&'a str, u32),
+    /// Two values together of columns that are crossed.
+    Pair(&'a FeaturePart, Category<'a>),
     /// A word of a text.
     Word(&'a FeaturePart, &'a str),
     /// What the words of a text share that have this hash.
     HashedWord(&'a FeaturePart, u64),
+    /// A run of letters at its place in a string.
+    Run(&'a FeaturePart, u64),
     /// None of the model's features.
     Unknown(u64),
 }
@@ -32,12 +38,23 @@ impl fmt::Display for Feature<'_> {
         match self {
             Self::Column(column) => write!(f, "{column}"),
             Self::Element(column, element) => write!(f, "{column}[{element}]"),
+            Self::Made(part, at) => match part.made() {
+                Some(made) => write!(f, "{}[{}]", part.name(), made.label(*at)),
+                None => write!(f, "{}[{at}]", part.name()),
+            },
             Self::Index(part, index) => write!(f, "{}[{index}]", part.name()),
             Self::Category(column, value) => write!(f, "{column}={value}"),
             Self::Null(column) => write!(f, "{column} IS NULL"),
             Self::Hashed(column, bucket) => write!(f, "{column}#{bucket}"),
+            Self::Pair(part, Category::Value(value)) => write!(f, "{}={value}", part.name()),
+            Self::Pair(part, Category::Null) => write!(f, "{} IS NULL", part.name()),
+            Self::Pair(part, Category::Hashed(bucket)) => write!(f, "{}#{bucket}", part.name()),
             Self::Word(part, word) => write!(f, "{}[{word}]", part.name()),
             Self::HashedWord(part, bucket) => write!(f, "{}#{bucket}", part.name()),
+            Self::Run(part, number) => match part.run(*number) {
+                Some((place, letters)) => write!(f, "{}[{}:{letters}]", part.name(), place + 1),
+                None => write!(f, "{}[{number}]", part.name()),
+            },
             Self::Unknown(id) => write!(f, "feature {id}"),
         }
     }
@@ -49,10 +66,17 @@ impl Feature<'_> {
         let named = |wanted: &str| part.columns().next() == Some(wanted);
         match self {
             Self::Column(column) => matches!(part, FeaturePart::Column { .. }) && named(column),
-            Self::Element(column, _) => matches!(part, FeaturePart::Array { .. }) && named(column),
-            Self::Index(of, _) | Self::Word(of, _) | Self::HashedWord(of, _) => part.same_as(of),
+            Self::Element(column, _) => {
+                matches!(part, FeaturePart::Array { made: None, .. }) && named(column)
+            }
+            Self::Made(of, _)
+            | Self::Index(of, _)
+            | Self::Pair(of, _)
+            | Self::Word(of, _)
+            | Self::HashedWord(of, _)
+            | Self::Run(of, _) => part.same_as(of),
             Self::Category(column, _) | Self::Null(column) | Self::Hashed(column, _) => {
-                part.dictionary().is_some() && named(column)
+                part.dictionary().is_some() && part.crossed().is_none() && named(column)
             }
             Self::Unknown(_) => false,
         }
@@ -81,6 +105,7 @@ impl FeatureSet {
                 FeaturePart::Array { name, length, .. } => {
                     match rest.checked_sub(length.map_or(0, u64::from)) {
                         Some(behind) => rest = behind,
+                        None if part.made().is_some() => return Feature::Made(part, rest),
                         None => return Feature::Element(name, rest + 1),
                     }
                 }
@@ -104,6 +129,7 @@ impl FeatureSet {
         if let Some(part) = self.parts.iter().filter(plain).nth(place as usize) {
             return match part.vocabulary() {
                 None => Some(Feature::Index(part, index)),
+                Some(_) if part.run(0).is_some() => Some(Feature::Run(part, index)),
                 Some(known) => match known.word(index) {
                     Some(word) => Some(Feature::Word(part, word)),
                     None => Some(Feature::HashedWord(part, known.bucket(index)?)),
@@ -111,8 +137,10 @@ impl FeatureSet {
             };
         }
         let code = u32::try_from(index).ok()?;
-        self.categories().find_map(|(column, dictionary)| {
-            Some(match dictionary.category(code)? {
+        self.parts.iter().find_map(|part| {
+            let column = part.columns().next().unwrap_or_default();
+            Some(match part.dictionary()?.category(code)? {
+                found if part.crossed().is_some() => Feature::Pair(part, found),
                 Category::Value(value) => Feature::Category(column, value),
                 Category::Null => Feature::Null(column),
                 Category::Hashed(bucket) => Feature::Hashed(column, bucket),

@@ -17,6 +17,8 @@ use std::rc::Rc;
 pub(super) struct OneHot {
     /// Codes of enum values met so far, by oid, for each part.
     enums: Vec<HashMap<u32, Option<u32>>>,
+    /// Two values together.
+    pair: Vec<u8>,
     /// While a training reads.
     learning: Option<Learning>,
 }
@@ -52,6 +54,7 @@ impl OneHot {
     pub fn new(parts: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             enums: gathered((0..parts).map(|_| HashMap::default()))?,
+            pair: Vec::new(),
             learning: None,
         })
     }
@@ -157,28 +160,73 @@ impl OneHot {
         datum: pg_sys::Datum,
         kind: CategoryKind,
     ) -> Result<Option<u32>, FeatureError> {
-        let (name, dictionary) = category_part(part);
-        let learning = self.learning.as_mut();
-        let learning = learning.filter(|learning| learning.row_teaches);
-        let find = |bytes: &[u8]| {
-            let value = utf8(name, bytes)?;
-            let Some(learning) = learning else {
-                return Ok(dictionary.code(value));
-            };
-            let tally = &mut learning.tallies[number];
-            // an enum's values are few by their type
-            if kind != CategoryKind::Enum {
-                tally.count();
-            }
-            match dictionary.known(value) {
-                Some(code) => Ok(Some(code)),
-                None => own(dictionary)?
-                    .learn(value, &learning.limits, tally, &mut learning.codes)
-                    .map_err(|reason| no_code(name, bytes.len(), reason)),
-            }
-        };
+        // an enum's values are few by their type
+        let counts = kind != CategoryKind::Enum;
+        let find = |bytes: &[u8]| self.bytes_code(part, number, bytes, counts);
         // SAFETY: as the caller promises.
         unsafe { word::with_text(datum, kind, find) }
+    }
+
+    /// The same of the bytes of the text. `counts`: whether there may be so many values that they are a key.
+    #[inline]
+    fn bytes_code(
+        &mut self,
+        part: &mut FeaturePart,
+        number: usize,
+        bytes: &[u8],
+        counts: bool,
+    ) -> Result<Option<u32>, FeatureError> {
+        let (name, dictionary) = category_part(part);
+        let value = utf8(name, bytes)?;
+        let learning = self.learning.as_mut();
+        let Some(learning) = learning.filter(|learning| learning.row_teaches) else {
+            return Ok(dictionary.code(value));
+        };
+        let tally = &mut learning.tallies[number];
+        if counts {
+            tally.count();
+        }
+        match dictionary.known(value) {
+            Some(code) => Ok(Some(code)),
+            None => own(dictionary)?
+                .learn(value, &learning.limits, tally, &mut learning.codes)
+                .map_err(|reason| no_code(name, bytes.len(), reason)),
+        }
+    }
+
+    /// The code of two values together: a comma and a blank between them, a backslash before commas and backslashes of the
+    /// first.
+    ///
+    /// # Safety
+    /// As for `code`, of both.
+    pub unsafe fn pair_code(
+        &mut self,
+        part: &mut FeaturePart,
+        number: usize,
+        values: [(pg_sys::Datum, CategoryKind); 2],
+    ) -> Result<Option<u32>, FeatureError> {
+        let mut pair = core::mem::take(&mut self.pair);
+        pair.clear();
+        for (at, (datum, kind)) in values.into_iter().enumerate() {
+            let add = |bytes: &[u8]| {
+                pair.room(2 * bytes.len() + 2)?;
+                for byte in bytes {
+                    if at == 0 && matches!(byte, b',' | b'\\') {
+                        pair.push(b'\\');
+                    }
+                    pair.push(*byte);
+                }
+                if at == 0 {
+                    pair.extend(b", ");
+                }
+                Ok::<_, OutOfMemory>(())
+            };
+            // SAFETY: as the caller promises.
+            unsafe { word::with_text(datum, kind, add) }?;
+        }
+        let code = self.bytes_code(part, number, &pair, true);
+        self.pair = pair;
+        code
     }
 
     /// The code of NULL in a category part, where it is a category of its own.

@@ -2,8 +2,10 @@
 //! Called when a decoder is made, and when `features` is resolved.
 
 use super::error::FeatureError;
+use super::made_form::Made;
 use super::resolve::{wrong_type, ByName};
 use super::set::FeaturePart;
+use super::text_form::Unit;
 use crate::pg::query::Column;
 use crate::pg::text_search::Configuration;
 use crate::pg::types::{
@@ -11,6 +13,7 @@ use crate::pg::types::{
 };
 use crate::pg::vector::VectorKind;
 use pgrx::pg_sys;
+use pgsvm_expand::numbers::How;
 
 /// Where a part's values stand in a row, and as what.
 #[derive(Clone, Copy)]
@@ -49,6 +52,13 @@ pub(super) enum Part {
         at: usize,
         kind: TextKind,
     },
+    /// The values of two columns together.
+    Crossed {
+        first: (usize, CategoryKind),
+        second: (usize, CategoryKind),
+    },
+    /// By this reader of those that the decoder has.
+    Made(usize),
 }
 
 /// How the words of a value are found.
@@ -57,6 +67,15 @@ pub(super) enum TextKind {
     Words(WordsKind),
     /// By this text search configuration.
     Lexemes(pg_sys::Oid),
+    /// Runs of characters, of `char(n)` or not, as they are or in lower case.
+    Characters {
+        padded: bool,
+        as_they_are: bool,
+    },
+    /// Runs of letters at their places.
+    Places {
+        padded: bool,
+    },
 }
 
 impl Part {
@@ -84,10 +103,19 @@ impl Part {
         };
         match part {
             FeaturePart::Column { name, time, .. } => Self::number(at(name)?, *time),
-            FeaturePart::Category { name, .. } => {
-                let (at, column) = at(name)?;
+            FeaturePart::Category { name, crossed, .. } => {
+                let (first, column) = at(name)?;
                 let kind = check_category(column)?;
-                Ok(Self::Category { at, kind })
+                Ok(match crossed {
+                    None => Self::Category { at: first, kind },
+                    Some((second, _)) => {
+                        let (second, column) = at(second)?;
+                        Self::Crossed {
+                            first: (first, kind),
+                            second: (second, check_category(column)?),
+                        }
+                    }
+                })
             }
             FeaturePart::Array { name, .. } => Self::array(at(name)?),
             FeaturePart::Sparse { index, value, .. } => {
@@ -107,7 +135,14 @@ impl Part {
             FeaturePart::Text { name, form, .. } => {
                 let (at, column) = at(name)?;
                 let kind = check_words(column, form.asked)?;
+                let padded = kind == WordsKind::Padded;
+                let as_they_are = form.unit == Unit::Spectrum;
                 let kind = match &form.configuration {
+                    _ if form.unit == Unit::Degree => TextKind::Places { padded },
+                    _ if form.unit != Unit::Words => TextKind::Characters {
+                        padded,
+                        as_they_are,
+                    },
                     None => TextKind::Words(kind),
                     Some(configuration) => {
                         TextKind::Lexemes(find_configuration(configuration)?.oid)
@@ -191,4 +226,25 @@ pub(super) fn find_configuration(name: &str) -> Result<Configuration, FeatureErr
 pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {
     category_kind(column.type_oid)
         .ok_or_else(|| wrong_type(column, "text, an enum, a boolean or an integer"))
+}
+
+/// One input of a made part.
+#[derive(Clone, Copy)]
+pub(super) enum Input {
+    Number(NumberKind),
+    Array(NumberKind),
+}
+
+/// How a column is an input.
+pub(super) fn made_input(made: &Made, column: &Column) -> Result<Input, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Number(kind) if kind.is_time() => match made.how {
+            How::Parts => Ok(Input::Number(kind)),
+            _ => Err(wrong_type(column, "a number")),
+        },
+        _ if made.how == How::Parts => Err(wrong_type(column, "a date or a timestamp")),
+        TypeKind::Number(kind) if made.array.is_none() => Ok(Input::Number(kind)),
+        _ if made.array.is_some() => array_kind(column).map(Input::Array),
+        _ => Err(wrong_type(column, "a number")),
+    }
 }

@@ -2,8 +2,9 @@
 //! part whose indices are those that pgvector prints, from 1. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{check_length, Decoded, Decoder, Null, RowValues};
+use super::decode::{check_length, Decoder};
 use super::error::FeatureError;
+use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use crate::pg::varlena::Varlena;

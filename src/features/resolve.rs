@@ -1,12 +1,15 @@
 //! From the `features` argument and the source's columns to a `FeatureSet`. Called once per training,
 //! in the leader.
 
+use super::category::CategoryLimits;
+use super::entry::{parse_form, unquoted, EntryForm};
 use super::error::FeatureError;
+use super::made_form::Made;
 use super::part::{
-    array_kind, check_category, check_text, check_words, find_configuration, index_kind,
+    array_kind, check_category, check_text, check_words, find_configuration, index_kind, made_input,
 };
 use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
-use super::text_form::TextForm;
+use super::text_form::{TextForm, Unit, MOST_CHARACTERS};
 use crate::base::near;
 use crate::pg::query::Column;
 use crate::pg::types::{
@@ -15,7 +18,8 @@ use crate::pg::types::{
 use crate::pg::vector::VectorKind;
 use core::mem::{discriminant, Discriminant};
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::MOST_RUN;
+use pgsvm_expand::numbers::{count, How, MOST_DEGREE, MOST_KNOTS};
+use pgsvm_expand::{Degree, MOST_RUN};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -133,6 +137,7 @@ fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
     let columns = part.columns().map(str::to_owned);
     // of one text there may be words, and words of another kind
     let words = part.vocabulary().map(|_| part.name());
+    let words = words.or_else(|| part.made().map(|_| part.name()));
     (discriminant(part), columns.chain(words).collect())
 }
 
@@ -143,6 +148,16 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
             EntryForm::Category(name) => return category_part(&name, columns),
             EntryForm::Text(arguments) => return text_part(entry, &arguments, columns),
+            EntryForm::Characters(unit, arguments) => {
+                return characters_part(entry, unit, &arguments, columns)
+            }
+            EntryForm::Made(How::Product, arguments) => {
+                return crossed_part(entry, &arguments, columns)
+            }
+            EntryForm::Made(how, arguments) => return made_part(entry, how, &arguments, columns),
+            EntryForm::Hashed(index, value, bits) => {
+                return hashed_part(entry, (&index, &value), &bits, columns)
+            }
             EntryForm::Unknown => {
                 return Err(FeatureError::Entry {
                     entry: entry.to_owned(),
@@ -179,11 +194,13 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             name,
             type_name,
             length: None,
+            made: None,
         }),
         _ if category_kind(column.type_oid).is_some() => Some(FeaturePart::Category {
             name,
             type_name,
             asked: false,
+            crossed: None,
             dictionary: Rc::default(),
         }),
         _ => words_kind(column.type_oid).map(|_| FeaturePart::Text {
@@ -201,6 +218,7 @@ fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, Featur
         name: column.name.clone(),
         type_name: type_of(column),
         asked: matches!(check_category(column)?, CategoryKind::Integer(_)),
+        crossed: None,
         dictionary: Rc::default(),
     })
 }
@@ -240,6 +258,170 @@ fn text_part(
     })
 }
 
+/// Runs of characters: `ngrams(column, least, most)`, `spectrum(column, length)`, `weighted_degree(column, most, letters)`.
+fn characters_part(
+    entry: &str,
+    unit: Unit,
+    arguments: &[String],
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(&arguments[0])?;
+    check_words(column, true)?;
+    let refused = || FeatureError::Characters {
+        entry: entry.to_owned(),
+    };
+    let number = |at: usize| -> Result<u32, FeatureError> {
+        let number = arguments[at].parse().map_err(|_| refused())?;
+        match (1..=MOST_CHARACTERS).contains(&number) {
+            true => Ok(number),
+            false => Err(refused()),
+        }
+    };
+    let (least, runs) = match unit {
+        Unit::Ngrams => (number(1)?, number(2)?),
+        Unit::Spectrum => (number(1)?, number(1)?),
+        _ => (1, number(1)?),
+    };
+    let form = TextForm {
+        unit,
+        least,
+        runs,
+        alphabet: arguments
+            .get(2)
+            .filter(|letters| unit == Unit::Degree && *letters != Degree::USUAL)
+            .cloned(),
+        asked: true,
+        ..TextForm::default()
+    };
+    if least > runs || (unit == Unit::Degree && form.degree().is_none()) {
+        return Err(refused());
+    }
+    Ok(FeaturePart::Text {
+        name: column.name.clone(),
+        type_name: type_of(column),
+        form,
+        vocabulary: Rc::default(),
+    })
+}
+
+/// Numbers made of numbers.
+fn made_part(
+    entry: &str,
+    how: How,
+    arguments: &[String],
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let (names, number) = match (how, arguments.split_last()) {
+        (How::Polynomial | How::Bucket | How::Spline, Some((last, names))) => {
+            let most = match how {
+                How::Polynomial => MOST_DEGREE,
+                _ => MOST_KNOTS,
+            };
+            let number = last.parse().ok().filter(|it| (1..=most).contains(it));
+            let number = number.ok_or_else(|| FeatureError::Making {
+                entry: entry.to_owned(),
+            })?;
+            (names, number)
+        }
+        _ => (arguments, 0),
+    };
+    let first = columns.find(&names[0])?;
+    let takes_arrays = names.len() == 1 && matches!(how, How::Log | How::Polynomial);
+    let is_array = takes_arrays && matches!(type_kind(first.type_oid), TypeKind::Array(_));
+    let mut made = Made {
+        how,
+        number,
+        others: Vec::new(),
+        knots: Vec::new(),
+        array: is_array.then_some(0),
+        learned: false,
+    };
+    for name in &names[1..] {
+        let column = columns.find(name)?;
+        let others = made.others.room(1)?;
+        others.push((column.name.clone(), type_of(column)));
+    }
+    // of an array the first row tells, of what is cut into ranges all of them
+    let length = match is_array || !made.is_learned() {
+        true => None,
+        false => {
+            let made_of_all = count(how, names.len(), number, &[]);
+            let made_of_all = made_of_all.ok_or_else(|| FeatureError::TooManyMade {
+                entry: entry.to_owned(),
+            })?;
+            Some(made_of_all as u32)
+        }
+    };
+    let part = FeaturePart::Array {
+        name: first.name.clone(),
+        type_name: type_of(first),
+        length,
+        made: Some(made),
+    };
+    for name in names {
+        if let Some(made) = part.made() {
+            made_input(made, columns.find(name)?)?;
+        }
+    }
+    Ok(part)
+}
+
+/// Columns that are crossed: the product of numbers, or pairs of categories.
+fn crossed_part(
+    entry: &str,
+    names: &[String],
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let mut all = Vec::new();
+    for name in names {
+        all.room(1)?.push(columns.find(name)?);
+    }
+    let is_number = |column: &&Column| {
+        let kind = type_kind(column.type_oid);
+        matches!(kind, TypeKind::Number(kind) if kind != NumberKind::Boolean && !kind.is_time())
+    };
+    if all.iter().all(is_number) {
+        return made_part(entry, How::Product, names, columns);
+    }
+    match all.as_slice() {
+        [first, second]
+            if [first, second]
+                .into_iter()
+                .all(|column| !is_number(column) && category_kind(column.type_oid).is_some()) =>
+        {
+            Ok(FeaturePart::Category {
+                name: first.name.clone(),
+                type_name: type_of(first),
+                asked: true,
+                crossed: Some((second.name.clone(), type_of(second))),
+                dictionary: Rc::default(),
+            })
+        }
+        _ => Err(FeatureError::Crossed {
+            entry: entry.to_owned(),
+        }),
+    }
+}
+
+/// A sparse part whose indices are hashed.
+fn hashed_part(
+    entry: &str,
+    (index, value): (&str, &str),
+    bits: &str,
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let bits = bits.parse().ok();
+    let bits = bits.filter(|bits| (1..=CategoryLimits::MOST_HASH_BITS).contains(bits));
+    let bits = bits.ok_or_else(|| FeatureError::HashBits {
+        entry: entry.to_owned(),
+    })?;
+    let mut part = sparse_part(index, value, columns)?;
+    if let FeaturePart::Sparse { hash_bits, .. } = &mut part {
+        *hash_bits = Some(bits);
+    }
+    Ok(part)
+}
+
 fn sparse_part(
     index: &str,
     value: &str,
@@ -254,6 +436,7 @@ fn sparse_part(
         index_type: type_of(index),
         value: value.name.clone(),
         value_type: type_of(value),
+        hash_bits: None,
     })
 }
 
@@ -323,66 +506,5 @@ pub(super) fn wrong_type(column: &Column, expected: &'static str) -> FeatureErro
         column: column.name.clone(),
         type_name: type_of(column),
         expected,
-    }
-}
-
-/// An entry as written.
-enum EntryForm {
-    Sparse(String, String),
-    Libsvm(String),
-    Category(String),
-    /// What stands between its parentheses.
-    Text(Vec<String>),
-    /// No parentheses: a column's name.
-    Name,
-    /// Parentheses, and nothing that is known in front of or between them.
-    Unknown,
-}
-
-fn parse_form(entry: &str) -> EntryForm {
-    let entry = entry.trim();
-    let Some((word, rest)) = entry.split_once('(') else {
-        return EntryForm::Name;
-    };
-    let Some(inside) = rest.strip_suffix(')') else {
-        return EntryForm::Name;
-    };
-    let word = word.trim().to_ascii_lowercase();
-    let Some(names) = parse_names(inside) else {
-        return EntryForm::Unknown;
-    };
-    match (word.as_str(), names.as_slice()) {
-        ("sparse", [index, value]) => EntryForm::Sparse(index.clone(), value.clone()),
-        ("libsvm", [name]) => EntryForm::Libsvm(name.clone()),
-        ("text", [_] | [_, _] | [_, _, _]) => EntryForm::Text(names),
-        ("category", [name]) => EntryForm::Category(name.clone()),
-        _ => EntryForm::Unknown,
-    }
-}
-
-/// Splits `a, "b,c"` at the commas outside quotes and takes the quotes off. None where a quote is
-/// open or a name empty.
-fn parse_names(inside: &str) -> Option<Vec<String>> {
-    let mut pieces = vec![String::new()];
-    let mut quoted = false;
-    for character in inside.chars() {
-        quoted ^= character == '"';
-        match character {
-            ',' if !quoted => pieces.push(String::new()),
-            _ => pieces.last_mut()?.push(character),
-        }
-    }
-    let names: Vec<String> = pieces.iter().map(|piece| unquoted(piece.trim())).collect();
-    (!quoted && names.iter().all(|name| !name.is_empty())).then_some(names)
-}
-
-/// A name without its double quotes.
-fn unquoted(name: &str) -> String {
-    match name
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    {
-        Some(inside) => inside.replace("\"\"", "\""),
-        None => name.to_owned(),
     }
 }

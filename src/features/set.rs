@@ -2,8 +2,10 @@
 
 use super::category::Dictionary;
 use super::kernel_form::KernelForm;
+use super::made_form::Made;
+use super::quoted::quoted;
 use super::stored;
-use super::text_form::TextForm;
+use super::text_form::{TextForm, Unit};
 use crate::base::text::listed;
 use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
@@ -41,13 +43,20 @@ pub enum FeaturePart {
         #[serde(rename = "type")]
         type_name: String,
         length: Option<u32>,
+        /// Where the numbers are made of those of the column.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made: Option<Made>,
     },
+
     /// Two arrays of equal length: indices and values.
     Sparse {
         index: String,
         index_type: String,
         value: String,
         value_type: String,
+        /// Where indices are hashed, into two to the power of this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hash_bits: Option<u32>,
     },
     /// Text in LIBSVM notation.
     Libsvm {
@@ -69,6 +78,9 @@ pub enum FeaturePart {
         /// Whether `features` must ask for categories, as the column alone would be a number.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         asked: bool,
+        /// The column whose values its own are paired with, and its type.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        crossed: Option<(String, String)>,
         #[serde(flatten)]
         dictionary: Rc<Dictionary>,
     },
@@ -145,10 +157,26 @@ impl FeaturePart {
     /// How the user names it in `features`: the column, or a form such as `sparse(idx, val)`.
     pub fn name(&self) -> String {
         match self {
+            Self::Array {
+                name,
+                made: Some(made),
+                ..
+            } => made.name(&quoted(name)),
             Self::Column { name, .. } | Self::Array { name, .. } | Self::Sparsevec { name, .. } => {
                 name.clone()
             }
+            Self::Sparse {
+                index,
+                value,
+                hash_bits: Some(bits),
+                ..
+            } => format!("hash(sparse({}, {}), {bits})", quoted(index), quoted(value)),
             Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
+            Self::Category {
+                name,
+                crossed: Some((second, _)),
+                ..
+            } => format!("cross({}, {})", quoted(name), quoted(second)),
             Self::Libsvm { name, .. } => format!("libsvm({name})"),
             Self::Category { name, asked, .. } => match asked {
                 true => format!("category({})", quoted(name)),
@@ -169,7 +197,12 @@ impl FeaturePart {
             | Self::Text { name, .. } => (name, None),
             Self::Sparse { index, value, .. } => (index, Some(value)),
         };
-        core::iter::once(first.as_str()).chain(second.map(String::as_str))
+        let others = self.made().map_or(&[][..], |made| &made.others);
+        let others = others.iter().chain(self.crossed());
+        let others = others.map(|(name, _)| name.as_str());
+        core::iter::once(first.as_str())
+            .chain(second.map(String::as_str))
+            .chain(others)
     }
 
     /// The SQL type of its first column.
@@ -189,7 +222,10 @@ impl FeaturePart {
     fn unlearned(&self) -> Self {
         let mut part = self.clone();
         match &mut part {
-            Self::Array { length, .. } => *length = None,
+            Self::Array { length, made, .. } => {
+                *length = None;
+                *made = made.as_ref().map(Made::unlearned);
+            }
             Self::Category { dictionary, .. } => *dictionary = Rc::default(),
             Self::Text { vocabulary, .. } => *vocabulary = Rc::default(),
             Self::Column { .. }
@@ -203,6 +239,22 @@ impl FeaturePart {
     /// Whether another part reads the same columns in the same way, whatever rows have taught.
     pub fn same_as(&self, other: &Self) -> bool {
         self.unlearned() == other.unlearned()
+    }
+
+    /// Of a category column the one whose values its own are paired with.
+    pub fn crossed(&self) -> Option<&(String, String)> {
+        match self {
+            Self::Category { crossed, .. } => crossed.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What it makes of numbers.
+    pub fn made(&self) -> Option<&Made> {
+        match self {
+            Self::Array { made, .. } => made.as_ref(),
+            _ => None,
+        }
     }
 
     /// The same text in a column of another name.
@@ -222,9 +274,22 @@ impl FeaturePart {
         }
     }
 
+    /// Of the weighted degree the place from 0, and the letters, of the feature with this number.
+    pub fn run(&self, number: u64) -> Option<(u64, String)> {
+        match self {
+            Self::Text { form, .. } => form.degree().map(|degree| degree.run(number)),
+            _ => None,
+        }
+    }
+
     /// Whether it holds texts of which nothing is known yet.
     pub fn is_unlearned_text(&self) -> bool {
-        self.vocabulary().is_some_and(|known| !known.is_learned())
+        match self {
+            Self::Text {
+                form, vocabulary, ..
+            } => form.unit != Unit::Degree && !vocabulary.is_learned(),
+            _ => false,
+        }
     }
 
     /// The codes of its values, where it is a category column.
@@ -309,7 +374,7 @@ impl FeatureSet {
     pub fn weigh_sublinearly(&mut self, sublinear: bool) {
         for part in &mut self.parts {
             if let FeaturePart::Text { form, .. } = part {
-                form.sublinear = sublinear;
+                form.sublinear = sublinear && form.unit != Unit::Degree;
             }
         }
     }
@@ -382,6 +447,17 @@ impl FeatureSet {
 
 /// A text as `features` asks for it: a vector or an array of words by its column alone.
 fn text_name(name: &str, form: &TextForm) -> String {
+    let (name_given, last) = (quoted(name), form.runs);
+    match (form.unit, &form.alphabet) {
+        (Unit::Words, _) => {}
+        (Unit::Ngrams, _) => return format!("ngrams({name_given}, {}, {last})", form.least),
+        (Unit::Spectrum, _) => return format!("spectrum({name_given}, {last})"),
+        (Unit::Degree, None) => return format!("weighted_degree({name_given}, {last})"),
+        (Unit::Degree, Some(letters)) => {
+            let letters = quoted(letters);
+            return format!("weighted_degree({name_given}, {last}, {letters})");
+        }
+    }
     let configuration = form.configuration.iter().map(|it| quoted(it));
     let runs = (form.runs > 1).then(|| form.runs.to_string());
     let more: Vec<_> = configuration.chain(runs).collect();
@@ -389,14 +465,5 @@ fn text_name(name: &str, form: &TextForm) -> String {
         (false, _) => name.to_owned(),
         (true, true) => format!("text({})", quoted(name)),
         (true, false) => format!("text({}, {})", quoted(name), more.join(", ")),
-    }
-}
-
-/// A name as the forms take it: in double quotes where it would not be read as it is.
-pub(super) fn quoted(name: &str) -> String {
-    let plain = name.trim() == name && !name.contains(['"', ',', '(', ')']);
-    match plain {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }

@@ -2,10 +2,11 @@
 //! their ids. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{Decoded, Null, RowValues};
 use super::error::FeatureError;
+use super::hash::of_number;
 use super::name::Feature;
 use super::precision::Precision;
+use super::row::{Decoded, Null, RowValues};
 use super::set::{FeaturePart, FeatureSet};
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
@@ -24,6 +25,7 @@ pub(super) struct SparseScratch {
     index: Vec<f64>,
     value: Vec<f64>,
     pairs: Vec<(u32, f32)>,
+    hashed: Vec<(u64, f64)>,
     /// In a training.
     pub(super) precision: Option<Precision>,
 }
@@ -67,6 +69,14 @@ impl SparseScratch {
                 indices,
                 values,
             });
+        }
+        if let FeaturePart::Sparse {
+            hash_bits: Some(bits),
+            ..
+        } = part
+        {
+            self.push_hashed(part, *bits, number, out)?;
+            return Ok((index_nulls || value_nulls).then_some(Null));
         }
         if !index_nulls && self.push_all(number, out) {
             return Ok(value_nulls.then_some(Null));
@@ -117,6 +127,40 @@ impl SparseScratch {
                     precision.take(id, *value)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the pairs of the two arrays at the hashes of their indices, with a sign that the hash says too; values that meet add up.
+    fn push_hashed(
+        &mut self,
+        part: &FeaturePart,
+        bits: u32,
+        number: i64,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        self.hashed.clear();
+        self.hashed.room(self.index.len())?;
+        for (index, value) in self.index.iter().zip(&self.value) {
+            if index.is_nan() {
+                continue;
+            }
+            let whole = *index as i64;
+            if whole < 0 || whole as f64 != *index {
+                return Err(no_index(part, *index));
+            }
+            if !(*value as f32).is_finite() {
+                return Err(not_finite(part, *index, *value));
+            }
+            let hash = of_number(whole as u64);
+            let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+            self.hashed.push((hash & ((1 << bits) - 1), sign * value));
+        }
+        check_for_interrupts();
+        self.hashed.sort_unstable_by_key(|(bucket, _)| *bucket);
+        for same in self.hashed.chunk_by(|a, b| a.0 == b.0) {
+            let sum: f64 = same.iter().map(|(_, value)| value).sum();
+            push_pair(part, (same[0].0 as f64, sum), self.parts, number, out)?;
         }
         Ok(())
     }

@@ -3,12 +3,13 @@
 //! a field, does not do.
 
 use super::category::{Dictionary, Hashed};
+use super::made_form::Made;
 use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
-use super::text_form::{one, TextForm};
+use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
 use pgsvm_core::Spread;
-use pgsvm_expand::{Vocabulary, Words, MOST_RUN};
+use pgsvm_expand::{Vocabulary, Words};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::rc::Rc;
@@ -23,6 +24,9 @@ pub struct StoredPart {
     #[serde(default)]
     time: bool,
     length: Option<u32>,
+    made: Option<Made>,
+    crossed: Option<(String, String)>,
+    hash_bits: Option<u32>,
     index: Option<String>,
     index_type: Option<String>,
     value: Option<String>,
@@ -36,6 +40,11 @@ pub struct StoredPart {
     null_code: Option<u32>,
     hashed: Option<Hashed>,
     configuration: Option<String>,
+    #[serde(default)]
+    unit: Unit,
+    #[serde(default = "one")]
+    least: u32,
+    alphabet: Option<String>,
     #[serde(default = "one")]
     runs: u32,
     #[serde(default)]
@@ -60,16 +69,21 @@ impl TryFrom<StoredPart> for FeaturePart {
                 type_name: given(type_name)?,
                 time: part.time,
             },
+            "array" if part.made.as_ref().is_some_and(|made| !made.is_sound()) => {
+                return Err("a part of a feature set makes nothing".to_owned())
+            }
             "array" => Self::Array {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 length: part.length,
+                made: part.made,
             },
             "sparse" => Self::Sparse {
                 index: given(part.index)?,
                 index_type: given(part.index_type)?,
                 value: given(part.value)?,
                 value_type: given(part.value_type)?,
+                hash_bits: part.hash_bits.filter(|bits| (1..=24).contains(bits)),
             },
             "libsvm" => Self::Libsvm {
                 name: given(name)?,
@@ -83,6 +97,7 @@ impl TryFrom<StoredPart> for FeaturePart {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 asked: part.asked,
+                crossed: part.crossed,
                 dictionary: Rc::new(Dictionary::stored(
                     part.values,
                     part.codes,
@@ -90,13 +105,19 @@ impl TryFrom<StoredPart> for FeaturePart {
                     part.hashed,
                 )?),
             },
-            "text" if !(1..=MOST_RUN).contains(&part.runs) => {
+            "text"
+                if !(1..=MOST_CHARACTERS).contains(&part.runs)
+                    || !(1..=part.runs).contains(&part.least) =>
+            {
                 return Err("a part of a feature set has runs of no words".to_owned())
             }
             "text" => Self::Text {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 form: TextForm {
+                    unit: part.unit,
+                    least: part.least,
+                    alphabet: part.alphabet,
                     configuration: part.configuration,
                     runs: part.runs,
                     sublinear: part.sublinear,

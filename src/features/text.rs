@@ -2,12 +2,12 @@
 //! search configuration or of a `tsvector`, or the elements of an array of texts. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
-use super::decode::{Decoded, Null, RowValues};
 use super::error::{utf8, FeatureError};
 use super::part::TextKind;
+use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
-use super::text_form::TextForm;
+use super::text_form::{TextForm, Unit};
 use crate::pg::text_array;
 use crate::pg::text_search::{self, Lexemes};
 use crate::pg::types::WordsKind;
@@ -15,13 +15,16 @@ use crate::pg::varlena::Varlena;
 use crate::pg::word::without_padding;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::{Tokens, Vocabulary, Weigher};
+use pgsvm_expand::{Degree, NoLetter, Tokens, Vocabulary, Weigher};
+use std::ops::RangeInclusive;
 
 /// Takes values apart into words, and words into weights; kept from row to row.
 #[derive(Default)]
 pub(super) struct TextReader {
     tokens: Tokens,
     weigher: Weigher,
+    /// By form, how strings are read whose runs have places.
+    degrees: Vec<(TextForm, Degree)>,
     /// Places of a vector's lexemes, and which ones stand there.
     places: Vec<(u16, u32)>,
 }
@@ -35,32 +38,38 @@ impl TextReader {
         &mut self,
         column: &str,
         (datum, kind): (pg_sys::Datum, TextKind),
-        runs: u32,
+        runs: &RangeInclusive<u32>,
         visit: impl FnMut(&str) -> Result<(), OutOfMemory>,
     ) -> Result<(), FeatureError> {
         // SAFETY: as the caller promises; what is opened stays in place until it has been read.
         unsafe {
             match kind {
-                TextKind::Words(WordsKind::Vector) => self.vector(column, datum, runs)?,
+                TextKind::Words(WordsKind::Vector) => self.vector(column, datum, *runs.end())?,
                 TextKind::Words(WordsKind::Array) => self.array(column, datum)?,
                 TextKind::Words(kind) => {
                     let value = Varlena::open(datum);
-                    let text = match kind {
-                        WordsKind::Padded => without_padding(value.payload()),
-                        _ => value.payload(),
-                    };
+                    let text = unpadded(value.payload(), kind == WordsKind::Padded);
                     self.tokens.split(utf8(column, text)?)?;
                 }
                 TextKind::Lexemes(configuration) => {
                     let lexemes = text_search::lexemes(configuration, datum);
-                    let read = self.vector(column, lexemes, runs);
+                    let read = self.vector(column, lexemes, *runs.end());
                     pg_sys::pfree(lexemes.cast_mut_ptr());
                     read?;
                 }
+                TextKind::Characters {
+                    padded,
+                    as_they_are,
+                } => {
+                    let value = Varlena::open(datum);
+                    let text = utf8(column, unpadded(value.payload(), padded))?;
+                    self.tokens.split_characters(text, as_they_are)?;
+                    return Ok(self.tokens.each_gram(runs.clone(), visit)?);
+                }
+                TextKind::Places { .. } => self.tokens.clear(),
             }
         }
-        self.tokens.each(runs, visit)?;
-        Ok(())
+        Ok(self.tokens.each(*runs.end(), visit)?)
     }
 
     /// # Safety
@@ -135,21 +144,87 @@ impl TextReader {
             return Ok(Some(Null));
         }
         let (name, form, known) = text_part(part);
+        if let TextKind::Places { padded } = kind {
+            // SAFETY: as the caller promises; the value stays in place until it has been read.
+            let value = unsafe { Varlena::open(row.values[at]) };
+            let text = unpadded(value.payload(), padded);
+            let to = (sparse_part, sparse, out);
+            return self.places(part, text, to).map(|()| None);
+        }
         let mut weigher = core::mem::take(&mut self.weigher);
         weigher.clear();
         // SAFETY: as the caller promises.
         unsafe {
-            self.words(name, (row.values[at], kind), form.runs, |word| {
+            let runs = form.least..=form.runs;
+            self.words(name, (row.values[at], kind), &runs, |word| {
                 weigher.take(known, word)
             })?;
         }
-        let weights = weigher.finish(known, form.sublinear)?;
+        let weights = weigher.finish(known, (form.sublinear, form.unit == Unit::Spectrum))?;
         sparse.room(weights.len(), out)?;
         for (number, weight) in weights {
             sparse.push(part, (f64::from(*number), *weight), sparse_part, out)?;
         }
         self.weigher = weigher;
         Ok(None)
+    }
+
+    /// The runs of letters of a string at their places.
+    fn places(
+        &mut self,
+        part: &FeaturePart,
+        text: &[u8],
+        (sparse_part, sparse, out): (i64, &SparseScratch, &mut FeatureBuffer),
+    ) -> Result<(), FeatureError> {
+        let (name, form, _) = text_part(part);
+        if self.degrees.iter().all(|(known, _)| known != form) {
+            let degree = form.degree().ok_or_else(|| damaged(name))?;
+            self.degrees.room(1)?.push((form.clone(), degree));
+        }
+        let degree = self.degrees.iter().find(|(known, _)| known == form);
+        let Some((_, degree)) = degree else {
+            return Ok(());
+        };
+        sparse.room(text.len(), out)?;
+        degree
+            .each(text, |number, weight| {
+                Ok::<_, Stopped>(sparse.push(part, (number as f64, weight), sparse_part, out)?)
+            })
+            .map_err(|stopped| match stopped {
+                Stopped::Other(error) => error,
+                Stopped::Letter(found) => FeatureError::Letter {
+                    column: name.to_owned(),
+                    place: found.place as u64 + 1,
+                    byte: found.byte,
+                    alphabet: form.alphabet.as_deref().unwrap_or(Degree::USUAL).to_owned(),
+                },
+            })
+    }
+}
+
+/// Why a string is not read to its end.
+enum Stopped {
+    Letter(NoLetter),
+    Other(FeatureError),
+}
+
+impl From<NoLetter> for Stopped {
+    fn from(found: NoLetter) -> Self {
+        Self::Letter(found)
+    }
+}
+
+impl From<FeatureError> for Stopped {
+    fn from(error: FeatureError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// A text without the blanks at the end of a `char(n)`.
+fn unpadded(text: &[u8], padded: bool) -> &[u8] {
+    match padded {
+        true => without_padding(text),
+        false => text,
     }
 }
 

@@ -1,14 +1,45 @@
 //! How a text becomes words, as models store it. Pure.
 
+use pgsvm_expand::Degree;
 use serde::{Deserialize, Serialize};
+
+/// What the features of a text are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Words, lexemes, elements.
+    #[default]
+    Words,
+    /// Runs of characters in lower case, of `least` to `runs` ones.
+    Ngrams,
+    /// Runs of `runs` characters as they are, counted without idf.
+    Spectrum,
+    /// Runs of up to `runs` letters of an alphabet, each at its place.
+    Degree,
+}
+
+impl Unit {
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_words(&self) -> bool {
+        *self == Self::Words
+    }
+}
 
 /// How a text becomes words, and words become weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextForm {
+    #[serde(default, skip_serializing_if = "Unit::is_words")]
+    pub unit: Unit,
+    /// Of n-grams the shortest.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub least: u32,
+    /// Of the weighted degree the letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alphabet: Option<String>,
     /// The text search configuration whose lexemes are the words, with its schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
-    /// Most words of a run that is a feature.
+    /// Most words, or characters, of a run that is a feature.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub runs: u32,
     /// Whether 1 + ln tf is in the place of tf.
@@ -22,6 +53,9 @@ pub struct TextForm {
 impl Default for TextForm {
     fn default() -> Self {
         Self {
+            unit: Unit::Words,
+            least: 1,
+            alphabet: None,
             configuration: None,
             runs: 1,
             sublinear: false,
@@ -29,6 +63,20 @@ impl Default for TextForm {
         }
     }
 }
+
+impl TextForm {
+    /// Of the weighted degree how strings are read; None of what is something else, or no such form.
+    pub fn degree(&self) -> Option<Degree> {
+        let alphabet = self.alphabet.as_deref().unwrap_or(Degree::USUAL);
+        match self.unit {
+            Unit::Degree => Degree::new(alphabet, self.runs),
+            _ => None,
+        }
+    }
+}
+
+/// Longest runs of characters.
+pub const MOST_CHARACTERS: u32 = 64;
 
 /// Runs of one word.
 pub fn one() -> u32 {

@@ -4,8 +4,10 @@
 use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
 use super::hash::of_text;
+use super::made::MadeReader;
 use super::part::{Part, TextKind};
 use super::resolve::ByName;
+use super::row::RowValues;
 use super::set::{FeaturePart, FeatureSet};
 use super::text::{text_part, TextReader};
 use super::text_form::TextForm;
@@ -14,14 +16,25 @@ use crate::pg::types::{words_kind, WordsKind};
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::numbers::{How, Quantiles};
 use pgsvm_expand::{Learner, Limits};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-/// Counts the words of texts.
+/// Counts the words of texts, and finds the quantiles of numbers.
 pub struct VocabularyLearner {
     texts: Vec<Counted>,
     reader: TextReader,
+    numbers: Vec<Spread>,
+}
+
+/// One column of numbers that are cut into ranges.
+struct Spread {
+    number: usize,
+    reader: MadeReader,
+    name: String,
+    values: Quantiles,
 }
 
 /// One column of texts.
@@ -30,7 +43,7 @@ struct Counted {
     number: usize,
     at: usize,
     kind: TextKind,
-    runs: u32,
+    runs: RangeInclusive<u32>,
     name: String,
     learner: Learner,
 }
@@ -54,17 +67,39 @@ impl VocabularyLearner {
                     number,
                     at,
                     kind,
-                    runs: form.runs,
+                    runs: form.least..=form.runs,
                     name: name.to_owned(),
                     learner: Learner::new(limits),
                 });
             }
         }
-        let reader = TextReader::default();
-        Ok((!texts.is_empty()).then_some(Self { texts, reader }))
+        let this = Self {
+            texts,
+            reader: TextReader::default(),
+            numbers: Self::spreads(features, &by_name)?,
+        };
+        let needed = !this.texts.is_empty() || !this.numbers.is_empty();
+        Ok(needed.then_some(this))
     }
 
-    /// Takes the texts of a row.
+    /// Columns of numbers of which something is to be learned.
+    fn spreads(features: &FeatureSet, by_name: &ByName<'_>) -> Result<Vec<Spread>, FeatureError> {
+        let mut all = Vec::new();
+        for (number, part) in features.parts.iter().enumerate() {
+            let unlearned = part.made().is_some_and(|made| !made.is_learned());
+            if let Some(reader) = MadeReader::new(part, by_name)?.filter(|_| unlearned) {
+                all.room(1)?.push(Spread {
+                    number,
+                    reader,
+                    name: part.name(),
+                    values: Quantiles::default(),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Takes the texts and numbers of a row.
     ///
     /// # Safety
     /// As for `Decoder::decode`.
@@ -73,6 +108,14 @@ impl VocabularyLearner {
         values: &[pg_sys::Datum],
         nulls: &[bool],
     ) -> Result<(), FeatureError> {
+        let row = RowValues { values, nulls };
+        for column in &mut self.numbers {
+            // SAFETY: as the caller promises.
+            let numbers = unsafe { column.reader.numbers(&column.name, &row) }?;
+            if let Some([value, ..]) = numbers {
+                column.values.take(*value)?;
+            }
+        }
         for text in &mut self.texts {
             text.learner.begin()?;
             if nulls[text.at] {
@@ -82,7 +125,7 @@ impl VocabularyLearner {
             // SAFETY: as the caller promises.
             unsafe {
                 self.reader
-                    .words(&text.name, value, text.runs, |word| learner.take(word))?;
+                    .words(&text.name, value, &text.runs, |word| learner.take(word))?;
             }
         }
         Ok(())
@@ -95,6 +138,23 @@ impl VocabularyLearner {
         features: &mut FeatureSet,
         named: bool,
     ) -> Result<Vec<String>, FeatureError> {
+        for column in self.numbers {
+            let part = &mut features.parts[column.number];
+            if let FeaturePart::Array {
+                length,
+                made: Some(made),
+                ..
+            } = part
+            {
+                let pieces = match made.how {
+                    How::Bucket => made.number,
+                    _ => made.number + 1,
+                };
+                made.knots = column.values.cuts(pieces)?;
+                made.learned = true;
+                *length = Some(made.knots.len() as u32 + 1);
+            }
+        }
         let mut without = Vec::new();
         // from the last, as those behind a part that goes get another place
         for text in self.texts.into_iter().rev() {
@@ -142,7 +202,10 @@ impl TextGuess {
         for (number, part) in features.parts.iter().enumerate() {
             // what a model before has learned stays
             let FeaturePart::Category {
-                name, dictionary, ..
+                name,
+                dictionary,
+                crossed: None,
+                ..
             } = part
             else {
                 continue;

@@ -10,6 +10,7 @@ use crate::pg::select::text_datum;
 use crate::pg::value;
 use pgrx::{pg_sys, IntoDatum};
 use pgsvm_core::memory::{filled, gathered, owned, OutOfMemory, Room};
+use pgsvm_expand::numbers::How;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -155,8 +156,28 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
                 false => FieldKind::Number,
             },
         )],
+        FeaturePart::Array {
+            name,
+            type_name,
+            made: Some(made),
+            ..
+        } => {
+            let kind = match (made.how, made.array) {
+                (How::Parts, _) => FieldKind::Time(time_type(type_name)),
+                (_, Some(_)) => FieldKind::Numbers,
+                (_, None) => FieldKind::Number,
+            };
+            let others = made.others.iter();
+            let others = others.map(|(name, _)| (name.as_str(), FieldKind::Number));
+            core::iter::once((name.as_str(), kind))
+                .chain(others)
+                .collect()
+        }
         FeaturePart::Array { name, .. } => vec![(name, FieldKind::Numbers)],
-        FeaturePart::Category { name, .. } => vec![(name, FieldKind::Category)],
+        FeaturePart::Category { .. } => part
+            .columns()
+            .map(|name| (name, FieldKind::Category))
+            .collect(),
         FeaturePart::Sparse { index, value, .. } => {
             vec![(index, FieldKind::Indices), (value, FieldKind::Numbers)]
         }

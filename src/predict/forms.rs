@@ -50,6 +50,7 @@ fn array_decoder(
             name: ARGUMENT.to_owned(),
             type_name: type_name(type_id, -1),
             length: Some(model.dense_count as u32),
+            made: None,
         }],
         means: model.features.means.clone(),
         ..FeatureSet::default()

@@ -3,7 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{Dictionary, FeaturePart, FeatureSet, SUPPORT_VECTORS};
+use crate::features::{Dictionary, FeaturePart, FeatureSet, Unit, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
@@ -522,9 +522,13 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
 /// The texts, and how many words each has; where words share numbers, so many numbers besides.
 fn texts(features: &FeatureSet) -> Vec<String> {
     let texts = features.parts.iter().filter_map(|part| {
-        let known = part.vocabulary()?;
+        let known = part.vocabulary().filter(|known| known.is_learned())?;
         let words = known.words().len() as u64;
-        let mut told = format!("{} of {}", counted(words, "word"), part.name());
+        let what = match part {
+            FeaturePart::Text { form, .. } if form.unit == Unit::Words => "word",
+            _ => "run",
+        };
+        let mut told = format!("{} of {}", counted(words, what), part.name());
         if known.is_hashed() {
             let hashed = known.len() as u64 - words;
             told += &format!(" and {hashed} hashed");

@@ -5,6 +5,7 @@ use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::model;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
+use pgsvm_expand::numbers::How;
 
 /// What a row of the listing says of a part of the features.
 struct Listed {
@@ -91,6 +92,12 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
         features: match part {
             FeaturePart::Column { .. } => Some(1),
             FeaturePart::Array { length, .. } => length.map(u64::from),
+            FeaturePart::Sparse {
+                hash_bits: Some(bits),
+                ..
+            } => Some(1 << bits),
+            // as many as the longest string has
+            FeaturePart::Text { form, .. } if form.degree().is_some() => None,
             FeaturePart::Text { vocabulary, .. } => Some(vocabulary.len() as u64),
             _ => dictionary.map(Dictionary::len),
         },
@@ -102,11 +109,25 @@ fn treatment(part: &FeaturePart) -> &'static str {
     match part {
         FeaturePart::Column { time: true, .. } => "time",
         FeaturePart::Column { .. } => "number",
+        FeaturePart::Array {
+            made: Some(made), ..
+        } => match made.how {
+            How::Log => "logarithm",
+            How::Polynomial => "polynomial",
+            How::Bucket => "buckets",
+            How::Spline => "spline",
+            How::Parts => "parts of a time",
+            How::Product => "product",
+        },
         FeaturePart::Array { .. } => "array",
+        FeaturePart::Sparse {
+            hash_bits: Some(_), ..
+        } => "hashed sparse",
         FeaturePart::Sparse { .. } | FeaturePart::Sparsevec { .. } => "sparse",
         FeaturePart::Libsvm { .. } => "libsvm",
         FeaturePart::Category { dictionary, .. } if dictionary.is_hashed() => "hashed category",
         FeaturePart::Category { .. } => "category",
+        FeaturePart::Text { form, .. } if form.degree().is_some() => "weighted degree",
         FeaturePart::Text { vocabulary, .. } if vocabulary.is_hashed() => "hashed text",
         FeaturePart::Text { .. } => "text",
     }

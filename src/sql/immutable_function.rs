@@ -5,7 +5,7 @@
 
 use super::function::{place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
-use crate::features::FeaturePart;
+use crate::features::{FeaturePart, Made};
 use crate::model::{text, Model};
 use crate::pg::select;
 use crate::pg::types::{type_kind, TypeKind};
@@ -14,6 +14,7 @@ use crate::targets::labels::qualified_type_name;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::numbers::How;
 
 /// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
 const MOST_COLUMNS: usize = 90;
@@ -137,6 +138,22 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             time,
         } => one(name, number_type(type_name, *time).to_owned()),
         FeaturePart::Array {
+            name,
+            type_name,
+            made: Some(made),
+            ..
+        } => {
+            let first = match made.array {
+                Some(_) => array_type(type_name),
+                None => made_type(made, type_name),
+            };
+            let others = made.others.iter();
+            let others = others.map(|(name, kind)| (name.clone(), made_type(made, kind)));
+            core::iter::once((name.clone(), first))
+                .chain(others)
+                .collect()
+        }
+        FeaturePart::Array {
             name, type_name, ..
         } => one(name, array_type(type_name)),
         FeaturePart::Sparsevec { name, type_name } => {
@@ -148,14 +165,23 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             index_type,
             value,
             value_type,
+            ..
         } => vec![
             (index.clone(), array_type(index_type)),
             (value.clone(), array_type(value_type)),
         ],
         FeaturePart::Libsvm { name, .. } => one(name, "text".to_owned()),
         FeaturePart::Category {
-            name, type_name, ..
-        } => one(name, category_type(type_name)),
+            name,
+            type_name,
+            crossed,
+            ..
+        } => {
+            let first = (name.clone(), category_type(type_name));
+            let second = crossed.iter();
+            let second = second.map(|(name, kind)| (name.clone(), category_type(kind)));
+            core::iter::once(first).chain(second).collect()
+        }
         FeaturePart::Text {
             name,
             type_name,
@@ -170,6 +196,10 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             one(name, kind.to_owned())
         }
     }
+}
+
+fn made_type(made: &Made, type_name: &str) -> String {
+    number_type(type_name, made.how == How::Parts).to_owned()
 }
 
 fn number_type(type_name: &str, time: bool) -> &str {

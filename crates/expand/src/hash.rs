@@ -11,6 +11,12 @@ pub fn of_text(text: &str) -> u64 {
     for byte in text.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
+    of_number(hash)
+}
+
+/// The hash of a number: the finalizer alone, which maps 0 to itself.
+pub fn of_number(number: u64) -> u64 {
+    let mut hash = number;
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ hash >> 33

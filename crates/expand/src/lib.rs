@@ -4,15 +4,19 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`degree`] | the weighted degree features of strings |
 //! | [`letters`] | which characters words are made of |
+//! | [`numbers`] | numbers made of numbers: polynomials, buckets, splines, … |
 //! | [`tokens`] | a text's words in lower case, and runs of several words |
 //! | [`hash`] | the hash by which words without a number of their own share one |
 //! | [`words`] | many words one behind the other, found by hash |
 //! | [`vocabulary`] | learned from all texts: which word has which number, and in how many texts it is |
 //! | [`weights`] | a text's words as numbers with tf-idf weights |
 
+pub mod degree;
 pub mod hash;
 pub mod letters;
+pub mod numbers;
 pub mod tokens;
 pub mod vocabulary;
 pub mod weights;
@@ -20,6 +24,7 @@ pub mod words;
 
 pub(crate) use pgsvm_base as base;
 
+pub use degree::{Degree, NoLetter};
 pub use tokens::{Tokens, MOST_RUN};
 pub use vocabulary::{Frequency, Learner, Limits, Vocabulary};
 pub use weights::Weigher;

@@ -1,6 +1,8 @@
 //! The words of a text as scikit-learn takes them by default: lower case, runs of two or more characters of words, and of
 //! those runs of up to so many words with blanks between them. One buffer for all texts.
 
+use std::ops::RangeInclusive;
+
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::letters::{is_ascii_of_word, is_of_word};
@@ -39,6 +41,74 @@ impl Tokens {
             false => self.lower(text)?,
         }
         self.find()
+    }
+
+    /// Takes the characters of a text in place of what was there before: in lower case, and one blank for several, as
+    /// scikit-learn's analyzer of characters has them, or as they are.
+    pub fn split_characters(&mut self, text: &str, as_they_are: bool) -> Result<(), OutOfMemory> {
+        self.clear();
+        match as_they_are {
+            true => self.text.room(text.len())?.push_str(text),
+            false => {
+                self.lower(text)?;
+                self.join_blanks()?;
+            }
+        }
+        let characters = self.text.char_indices().enumerate();
+        self.places.room(self.text.len())?;
+        self.places.extend(characters.map(|(count, (at, it))| {
+            if count.is_multiple_of(BYTES_A_LOOK) {
+                interrupts::check();
+            }
+            (at as u32, (at + it.len_utf8()) as u32)
+        }));
+        Ok(())
+    }
+
+    /// Visits all runs of so many characters.
+    pub fn each_gram<E: From<OutOfMemory>>(
+        &self,
+        lengths: RangeInclusive<u32>,
+        mut visit: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for length in lengths {
+            for (at, places) in self.places.windows(length as usize).enumerate() {
+                if at.is_multiple_of(WORDS_A_LOOK) {
+                    interrupts::check();
+                }
+                let [begin, .., end] = places else {
+                    // a run of one
+                    visit(&self.text[places[0].0 as usize..places[0].1 as usize])?;
+                    continue;
+                };
+                visit(&self.text[begin.0 as usize..end.1 as usize])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts one blank in the place of several, whatever they are.
+    fn join_blanks(&mut self) -> Result<(), OutOfMemory> {
+        let is_blank = |it: char| it.is_whitespace() || ('\x1c'..='\x1f').contains(&it);
+        self.run.clear();
+        self.run.room(self.text.len())?;
+        let mut rest = self.text.as_str();
+        while let Some(at) = rest.find(is_blank) {
+            interrupts::check();
+            let blanks = rest[at..]
+                .find(|it| !is_blank(it))
+                .unwrap_or(rest.len() - at);
+            let several = rest[at..at + blanks].chars().nth(1).is_some();
+            self.run.push_str(&rest[..at]);
+            match several {
+                true => self.run.push(' '),
+                false => self.run.push_str(&rest[at..at + blanks]),
+            }
+            rest = &rest[at + blanks..];
+        }
+        self.run.push_str(rest);
+        core::mem::swap(&mut self.text, &mut self.run);
+        Ok(())
     }
 
     /// Adds one word as it is.
@@ -212,6 +282,27 @@ mod tests {
         assert!(words(&text).iter().all(|word| word == "ab" || word == "cd"));
         let text = "äb ".repeat(1 << 15);
         assert_eq!(words(&text).len(), 1 << 15);
+    }
+
+    #[test]
+    fn characters_come_in_runs() {
+        let grams = |text: &str, lengths, as_they_are| {
+            let mut tokens = Tokens::default();
+            tokens.split_characters(text, as_they_are).unwrap();
+            let mut all = Vec::new();
+            let visit = |gram: &str| {
+                all.push(gram.to_owned());
+                Ok::<_, OutOfMemory>(())
+            };
+            tokens.each_gram(lengths, visit).unwrap();
+            all
+        };
+        assert_eq!(
+            grams("Aé \t\nB\t", 1..=2, false),
+            ["a", "é", " ", "b", "\t", "aé", "é ", " b", "b\t"]
+        );
+        assert_eq!(grams("ACa", 2..=2, true), ["AC", "Ca"]);
+        assert!(grams("ab", 3..=4, false).is_empty());
     }
 
     #[test]

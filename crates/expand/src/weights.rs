@@ -28,11 +28,12 @@ impl Weigher {
         Ok(())
     }
 
-    /// Numbers and weights of the text, ascending. `sublinear`: 1 + ln tf in place of tf, how often a word is there.
+    /// Numbers and weights of the text, ascending. `sublinear`: 1 + ln tf in place of tf, how often a word is there;
+    /// `counted`: without idf.
     pub fn finish(
         &mut self,
         known: &Vocabulary,
-        sublinear: bool,
+        (sublinear, counted): (bool, bool),
     ) -> Result<&[(u32, f64)], OutOfMemory> {
         self.numbers.sort_unstable();
         let mut squares = 0.0;
@@ -42,7 +43,10 @@ impl Weigher {
                 true => 1.0 + times.ln(),
                 false => times,
             };
-            let weight = frequency * known.idf(same[0]);
+            let weight = match counted {
+                true => frequency,
+                false => frequency * known.idf(same[0]),
+            };
             squares += weight * weight;
             self.weights.room(1)?.push((same[0], weight));
         }
@@ -77,7 +81,7 @@ mod tests {
         words
             .iter()
             .for_each(|word| weigher.take(&known, word).unwrap());
-        weigher.finish(&known, sublinear).unwrap().to_vec()
+        weigher.finish(&known, (sublinear, false)).unwrap().to_vec()
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Many words: their bytes one behind the other, and a table that finds a word's number. The table's hash has a key of its own,
 //! drawn for each, so that nobody can choose words that all fall together.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 
+use foldhash::quality::RandomState;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use twox_hash::XxHash3_64;
 
 use crate::base::memory::{filled, owned, OutOfMemory, Room};
 
@@ -15,24 +15,44 @@ pub const LONGEST_WORD_BYTES: usize = 1000;
 const MOST_BYTES: usize = 1 << 30;
 
 /// Words by number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Words {
     text: String,
     /// Where each word ends.
     ends: Vec<u32>,
-    /// A part of the hash, and the number + 1; 0 where there is none.
-    slots: Vec<(u32, u32)>,
-    seed: u64,
+    /// As many as a power of two, at most half of them taken.
+    slots: Vec<Slot>,
+    hash: RandomState,
 }
 
-impl Default for Words {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            ends: Vec::new(),
-            slots: Vec::new(),
-            seed: RandomState::new().hash_one(0),
+/// A place of the table: a short word is known by it alone, so that one line of the processor's cache tells it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Slot {
+    packed: u64,
+    /// Bits of the hash, and the length up to 255.
+    tag: u32,
+    /// The number + 1; 0 where there is none.
+    number: u32,
+}
+
+/// Most bytes of a word that is packed whole.
+const PACKED_BYTES: usize = 8;
+
+/// The first bytes of a word in one number; all of a short one, so far that it is told from others of its length.
+#[inline(always)]
+fn packed(word: &[u8]) -> u64 {
+    let four = |at: usize| {
+        let bytes = [word[at], word[at + 1], word[at + 2], word[at + 3]];
+        u64::from(u32::from_le_bytes(bytes))
+    };
+    match word.len() {
+        0 => 0,
+        length @ 1..4 => {
+            let [first, middle, last] = [0, length / 2, length - 1].map(|at| u64::from(word[at]));
+            first | middle << 8 | last << 16
         }
+        length @ 4..=PACKED_BYTES => four(0) | four(length - 4) << 32,
+        _ => four(0) | four(4) << 32,
     }
 }
 
@@ -61,7 +81,7 @@ impl Words {
     pub fn bytes(&self) -> usize {
         self.text.capacity()
             + self.ends.capacity() * size_of::<u32>()
-            + self.slots.capacity() * size_of::<(u32, u32)>()
+            + self.slots.capacity() * size_of::<Slot>()
     }
 
     /// The word with this number.
@@ -85,14 +105,18 @@ impl Words {
         if self.slots.is_empty() {
             return None;
         }
-        let (part, mut at) = self.place(word);
+        let (wanted, mut at) = self.place(word);
         loop {
-            match self.slots[at] {
-                (_, 0) => return None,
-                (known, number) if known == part && self.get(number as usize - 1) == Some(word) => {
-                    return Some(number - 1);
-                }
-                _ => {}
+            let slot = self.slots[at];
+            if slot.number == 0 {
+                return None;
+            }
+            let number = slot.number - 1;
+            if slot.packed == wanted.packed
+                && slot.tag == wanted.tag
+                && (word.len() <= PACKED_BYTES || self.get(number as usize) == Some(word))
+            {
+                return Some(number);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -112,34 +136,41 @@ impl Words {
         self.text.room(word.len())?.push_str(word);
         self.ends.room(1)?.push(self.text.len() as u32);
         let number = self.ends.len() as u32;
-        let (part, at) = self.place(word);
-        self.put(part, at, number);
+        let (slot, at) = self.place(word);
+        self.put(Slot { number, ..slot }, at);
         Ok(number - 1)
     }
 
-    /// A part of the word's hash, and the slot from which it is looked for.
-    #[inline]
-    fn place(&self, word: &str) -> (u32, usize) {
-        let hash = XxHash3_64::oneshot_with_seed(self.seed, word.as_bytes());
-        let slot = hash as usize & (self.slots.len() - 1);
-        ((hash >> 32) as u32, slot)
+    /// What a word's slot is but for its number, and the place from which it is looked for.
+    #[inline(always)]
+    fn place(&self, word: &str) -> (Slot, usize) {
+        let mut hasher = self.hash.build_hasher();
+        hasher.write(word.as_bytes());
+        let hash = hasher.finish();
+        let slot = Slot {
+            packed: packed(word.as_bytes()),
+            tag: (hash >> 32) as u32 & !0xff | word.len().min(0xff) as u32,
+            number: 0,
+        };
+        (slot, hash as usize & (self.slots.len() - 1))
     }
 
-    fn put(&mut self, part: u32, mut at: usize, number: u32) {
-        while self.slots[at].1 != 0 {
+    fn put(&mut self, slot: Slot, mut at: usize) {
+        while self.slots[at].number != 0 {
             at = (at + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = (part, number);
+        self.slots[at] = slot;
     }
 
     #[cold]
     fn widen(&mut self) -> Result<(), OutOfMemory> {
         let slots = (2 * self.slots.len()).max(16);
-        self.slots = filled((0, 0), slots)?;
+        self.slots = filled(Slot::default(), slots)?;
         for number in 0..self.len() {
             let word = self.get(number).unwrap_or_default();
-            let (part, at) = self.place(word);
-            self.put(part, at, number as u32 + 1);
+            let (slot, at) = self.place(word);
+            let number = number as u32 + 1;
+            self.put(Slot { number, ..slot }, at);
         }
         Ok(())
     }
@@ -215,6 +246,25 @@ mod tests {
         }
         assert_eq!(words.find("w"), None);
         assert_eq!(words.len(), 10_000);
+    }
+
+    #[test]
+    fn short_words_are_told_apart_by_what_is_packed() {
+        let mut all = vec![String::new()];
+        for length in 1..=5 {
+            let longer = all.iter().filter(|word| word.len() == length - 1);
+            let longer: Vec<_> = longer
+                .flat_map(|word| ["a", "b", "\0"].map(|letter| format!("{word}{letter}")))
+                .collect();
+            all.extend(longer);
+        }
+        let mut seen = std::collections::HashSet::new();
+        for word in &all {
+            assert!(
+                seen.insert((packed(word.as_bytes()), word.len())),
+                "{word:?}"
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,78 @@
+//! What is made of numbers, as models store it. Pure.
+
+use super::quoted::quoted;
+use pgsvm_core::memory::list;
+use pgsvm_expand::numbers::{self, How, MOST_MADE};
+use serde::{Deserialize, Serialize};
+
+/// What is made of a column, or of several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    pub how: How,
+    /// The degree, or how many buckets or knots there are.
+    #[serde(default)]
+    pub number: u32,
+    /// Columns behind the first, and their types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<(String, String)>,
+    /// Where buckets end, or the knots.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub knots: Vec<f64>,
+    /// Whether the first column is an array, of so many numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<u32>,
+    /// Whether buckets or knots have been learned.
+    #[serde(default)]
+    pub learned: bool,
+}
+
+impl Made {
+    /// Whether something is to be learned of the values first.
+    pub fn is_learned(&self) -> bool {
+        self.learned || !matches!(self.how, How::Bucket | How::Spline)
+    }
+
+    /// As `features` asks for it; `first` is its first column, quoted.
+    pub fn name(&self, first: &str) -> String {
+        let others = self.others.iter().map(|(name, _)| quoted(name));
+        let mut all: Vec<_> = core::iter::once(first.to_owned()).chain(others).collect();
+        let word = match self.how {
+            How::Log => "log",
+            How::Polynomial => "polynomial",
+            How::Bucket => "bucket",
+            How::Spline => "spline",
+            How::Parts => "parts",
+            How::Product => "cross",
+        };
+        if self.number > 0 {
+            all.push(self.number.to_string());
+        }
+        format!("{word}({})", all.join(", "))
+    }
+
+    /// As a listing calls one of its features, by its number from 0.
+    pub fn label(&self, at: u64) -> String {
+        let numbers = self.array.map_or(1 + self.others.len(), |it| it as usize);
+        numbers::label(self.how, at as usize, (numbers, self.number), &self.knots)
+    }
+
+    /// The same before anything was learned.
+    pub fn unlearned(&self) -> Self {
+        Self {
+            knots: Vec::new(),
+            array: self.array.map(|_| 0),
+            learned: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether what was stored makes sense.
+    pub fn is_sound(&self) -> bool {
+        let degree = self.how != How::Polynomial || self.number <= numbers::MOST_DEGREE;
+        degree && self.knots.len() < MOST_MADE && self.knots.is_sorted()
+    }
+}

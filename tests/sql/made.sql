@@ -1,0 +1,83 @@
+-- Features made of other values: logarithms, polynomials, ranges, splines, parts of a time, crossed columns, hashed indices.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE TABLE loans AS
+SELECT i AS id, 1 + i % 97 AS amount, (i * 7 % 41) / 4.0 AS rate, ARRAY[i % 5, i % 7, i % 3]::real[] AS v,
+    (ARRAY['rent', 'own, paid', 'own'])[1 + i % 3] AS home, (ARRAY['car', 'paid, car', 'boat'])[1 + i / 3 % 3] AS use,
+    timestamptz '2024-01-01 00:00+00' + i * interval '7 hours' AS at, ARRAY[i % 50, 1000 + i * 13 % 700, 70000]::int[] AS idx,
+    ARRAY[1, 2, i % 3]::real[] AS val,
+    (1 + i % 97 > 60) <> ((i * 7 % 41) / 4.0 > 6) AS good
+FROM generate_series(1, 2000) AS i;
+
+-- products make an exclusive or linear, by hand and made
+SELECT svm_train('loans', 'good', '{"polynomial(amount, rate, 2)"}', 'made', tolerance => 1e-6);
+SELECT svm_train_query('SELECT amount::float8 AS x1, rate::float8 AS x2, amount::float8 ^ 2 AS x11, amount::float8 * rate AS x12, rate::float8 ^ 2 AS x22, good FROM loans', 'good', model => 'by_hand', tolerance => 1e-6);
+SELECT column_name, type, treatment, features FROM svm_features('made');
+SELECT count(DISTINCT round(primal::numeric, 2)) AS objectives, count(DISTINCT training_accuracy) AS accuracies FROM svm_models WHERE name IN ('made', 'by_hand');
+SELECT string_agg(feature, ', ' ORDER BY feature) AS names FROM svm_weights('made');
+SELECT max(abs(svm_decision('made', l) - svm_decision('by_hand', h))) < 1e-3 AS same
+FROM loans AS l, LATERAL (SELECT amount::float8 AS x1, rate::float8 AS x2, amount::float8 ^ 2 AS x11, amount::float8 * rate AS x12, rate::float8 ^ 2 AS x22) AS h;
+
+-- of arrays
+SELECT svm_train('loans', 'good', '{"polynomial(v, 2)",log(v),log(amount)}', 'arrays');
+SELECT column_name, treatment, features FROM svm_features('arrays');
+SELECT feature, round(value::numeric, 4) AS value FROM svm_expand('arrays', (SELECT l FROM loans AS l WHERE id = 8));
+SELECT bool_and(svm_decision('arrays', l) = svm_decision('arrays', to_jsonb(l))) AS same FROM loans AS l;
+
+-- ranges and splines, learned
+SELECT svm_train('loans', 'good', '{"bucket(amount, 4)","spline(rate, 3)"}', 'ranges');
+SELECT column_name, treatment, features FROM svm_features('ranges');
+SELECT "position", feature, value FROM svm_expand('ranges', (SELECT l FROM loans AS l WHERE id = 8));
+SELECT bool_and(svm_decision('ranges', l) = svm_decision('ranges', to_jsonb(l))) AS same FROM loans AS l;
+
+-- parts of a time
+SELECT svm_train('loans', 'good', '{parts(at)}', 'times', tolerance => 0.1);
+SELECT feature, round(value::numeric, 4) AS value FROM svm_expand('times', (SELECT l FROM loans AS l WHERE id = 11));
+SELECT bool_and(svm_decision('times', l) = svm_decision('times', to_jsonb(l))) AS same FROM loans AS l;
+
+-- crossed columns
+SELECT svm_train('loans', 'good', '{"cross(home, use)","cross(amount, rate)",home}', 'crossed', tolerance => 0.1);
+SELECT column_name, type, treatment, features, categories FROM svm_features('crossed');
+SELECT "position", feature, value FROM svm_expand('crossed', (SELECT l FROM loans AS l WHERE id = 7));
+SELECT bool_and(svm_decision('crossed', l) = svm_decision('crossed', to_jsonb(l))) AS same FROM loans AS l;
+
+-- hashed indices
+SELECT svm_train('loans', 'good', '{"hash(sparse(idx, val), 4)"}', 'hashed', tolerance => 0.1);
+SELECT column_name, treatment, features FROM svm_features('hashed');
+SELECT "position", feature, value FROM svm_expand('hashed', (SELECT l FROM loans AS l WHERE id = 7));
+SELECT bool_and(svm_decision('hashed', l) = svm_decision('hashed', to_jsonb(l))) AS same FROM loans AS l;
+
+-- all of them together, from another database too, and for a refresh
+SELECT svm_train('loans', 'good', '{log(amount),"polynomial(amount, rate, 2)","bucket(amount, 4)","spline(rate, 3)",parts(at),"cross(home, use)","hash(sparse(idx, val), 6)",amount}', 'all_of_them', key => 'id');
+SELECT svm_refresh('all_of_them');
+SELECT svm_import('copied', svm_export('all_of_them', 'pgsvm')) IS NOT NULL AS copied;
+SELECT bool_and(svm_decision('copied', l) = svm_decision('all_of_them', l)) AS same FROM loans AS l;
+SELECT svm_create_function('all_of_them') IS NOT NULL AS created;
+
+-- as other programs read it
+SELECT good::int || ' ' || string_agg("position" || ':' || value, ' ' ORDER BY "position") AS libsvm
+FROM (SELECT * FROM loans WHERE id < 3) AS l, svm_expand('ranges', l) GROUP BY l.id, good ORDER BY l.id;
+
+-- NULL
+SELECT svm_train_query('SELECT nullif(amount, 3) AS amount, rate, nullif(home, ''own'') AS home, use, good FROM loans', 'good',
+    '{"polynomial(amount, rate, 2)","bucket(amount, 4)","cross(home, use)"}', 'gaps');
+SELECT svm_train_query('SELECT nullif(amount, 3) AS amount, rate, nullif(home, ''own'') AS home, use, good FROM loans', 'good',
+    '{"polynomial(amount, rate, 2)","bucket(amount, 4)","cross(home, use)"}', 'gaps', nulls => 'mean');
+SELECT column_name, features, nulls FROM svm_features('gaps');
+SELECT svm_decision('gaps', r) IS NOT NULL AS decided FROM (SELECT NULL::int AS amount, 1 AS rate, NULL AS home, 'car' AS use) AS r;
+
+-- what is wrong
+SELECT svm_train('loans', 'good', '{"polynomial(amount, 9)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"polynomial(home, 2)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"bucket(amount, 0)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"bucket(v, 3)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{parts(amount)}', 'wrong');
+SELECT svm_train('loans', 'good', '{log(at)}', 'wrong');
+SELECT svm_train('loans', 'good', '{"cross(home, amount)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"hash(sparse(idx, val), 99)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"hash(libsvm(home), 9)"}', 'wrong');
+SELECT svm_train_query('SELECT array_fill(1.0, ARRAY[200]) AS x, good FROM loans', 'good', '{"polynomial(x, 2)"}', 'wrong');
+SELECT svm_train_query('SELECT ''NaN''::float8 AS x, good FROM loans', 'good', '{log(x)}', 'wrong');
+SELECT svm_as_sql('made');
+SELECT * FROM svm_expand('nobody', 'a'::text);
+SELECT count(*) FROM svm_expand('made', NULL::loans);

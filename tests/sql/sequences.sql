@@ -1,0 +1,44 @@
+-- Strings as features: runs of characters, and runs of letters at their places.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE TABLE strings AS
+SELECT i, translate(substr(md5(i::text) || md5((-i)::text), 1, 30), '0123456789abcdef', 'ACGTACGTACGTACGT') AS dna, i % 2 = 0 AS y FROM generate_series(1, 300) AS i;
+UPDATE strings SET dna = overlay(dna PLACING 'GATTACA' FROM CASE WHEN y THEN 11 ELSE 13 END);
+
+-- runs of characters, as words are
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 1, 3)"}', 'ngrams');
+SELECT column_name, treatment, features FROM svm_features('ngrams');
+SELECT feature FROM svm_weights('ngrams') WHERE feature ~ '\[ga' ORDER BY feature;
+SELECT svm_decision('ngrams', 'gattaca'::text) = svm_decision('ngrams', 'GATTACA'::text) AS lower, svm_decision('ngrams', ''::text) IS NOT NULL AS empty;
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 2, 5)"}', 'hashed', options => '{"max_words": 0, "hash_bits": 10}');
+SELECT treatment, features FROM svm_features('hashed');
+
+-- counts of runs as they are
+SELECT svm_train('strings', 'y', '{"spectrum(dna, 4)"}', 'spectrum');
+SELECT treatment, features FROM svm_features('spectrum');
+SELECT value FROM svm_explain('spectrum', 'ACGTTACGTACCCC'::text) WHERE feature = 'spectrum(dna, 4)[ACGT]';
+
+-- places count for the weighted degree
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 4)"}', 'degree');
+SELECT column_name, treatment, features FROM svm_features('degree');
+SELECT bool_and(svm_predict('degree', s) = y::int) AS learned, bool_and(svm_decision('degree', s) = svm_decision('degree', s.dna)) AS same_text,
+    bool_and(svm_decision('degree', s) = svm_decision('degree', to_jsonb(s))) AS same_document FROM strings AS s;
+SELECT feature FROM svm_weights('degree') ORDER BY abs(weight) DESC LIMIT 1;
+SELECT feature, round(value::numeric, 6) AS value FROM svm_explain('degree', 'ACG'::text) WHERE feature ~ 'dna' ORDER BY feature;
+CREATE TABLE moved AS SELECT y, i, dna FROM strings;
+SELECT svm_train('moved', 'y', '{"spectrum(dna, 4)",i,"weighted_degree(dna, 3, ACGT)","weighted_degree(dna, 2, TGCA)"}', 'mixed');
+SELECT "position", treatment, features FROM svm_features('mixed');
+SELECT bool_and(svm_decision('mixed', m) = svm_decision('mixed', to_jsonb(m))) AS same FROM moved AS m;
+SELECT svm_import('copied', svm_export('mixed', 'pgsvm')) IS NOT NULL AS copied;
+SELECT bool_and(svm_decision('copied', m) = svm_decision('mixed', m)) AS same FROM moved AS m;
+
+-- what is wrong
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 3, 1)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 0, 1)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"spectrum(dna, -1)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"spectrum(i, 3)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 16)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 2, AA)"}', 'wrong');
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 2, ACG)"}', 'wrong');
+SELECT svm_decision('degree', 'ACGNT'::text);
+SELECT svm_decision('degree', r) FROM (SELECT 1 AS dna) AS r;
