@@ -33,6 +33,7 @@ CASES = [
     "ocas",
     "citus",
     "indexed",
+    "suspects",
     "bandwidth",
     "profile",
     "heads",

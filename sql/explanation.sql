@@ -78,12 +78,12 @@ COMMENT ON FUNCTION svm_weights(text) IS
     'the weights of a model that are not zero by class and feature, the most important first, the intercept among them';
 
 CREATE OR REPLACE FUNCTION svm_suspects(
-    model text, relation regclass, n int DEFAULT 20,
+    model text, relation regclass, n int DEFAULT 20, folds int DEFAULT NULL,
     OUT example jsonb, OUT label text, OUT predicted text, OUT margin float8
 ) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
-COMMENT ON FUNCTION svm_suspects(text, regclass, int) IS
-    'the rows of a relation whose labels the model doubts, the most doubtful first';
+COMMENT ON FUNCTION svm_suspects(text, regclass, int, int) IS
+    'the rows of a relation whose labels the model doubts, the most doubtful first; with folds, machines that have not seen a row judge it';
 
 CREATE OR REPLACE FUNCTION svm_as_sql(model text, class anycompatible DEFAULT NULL::text) RETURNS text
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_as_sql_wrapper';

@@ -73,7 +73,7 @@ SELECT
         THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,landmarks}')::numeric END AS landmarks,
     CASE pg_catalog.jsonb_typeof(version.features OPERATOR(pg_catalog.#>) '{kernel,left_out}') WHEN 'number'
         THEN (version.features OPERATOR(pg_catalog.#>>) '{kernel,left_out}')::numeric::float8 END AS left_out,
-    -- of a truncated loss, summed over the heads; primal, dual and gap are those of the rows that are no outliers
+    -- of a truncated loss, summed over the heads; in primal, dual and gap outliers cost a constant
     version.truncation,
     (SELECT pg_catalog.sum(head.truncated_primal) FROM svm_head AS head WHERE head.version_id = version.id) AS truncated_primal,
     (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers
@@ -251,23 +251,26 @@ CREATE OR REPLACE FUNCTION svm_training_log(model text) RETURNS TABLE (
     gap float8,
     cache_rows bigint,
     evictions bigint,
-    projected_gradient float8
+    projected_gradient float8,
+    test_error float8,
+    test_auc float8
 )
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT entry.*
     FROM svm_log AS log, LATERAL (
         SELECT ordinality::int, event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap,
-            cache_rows, evictions, projected_gradient
+            cache_rows, evictions, projected_gradient, test_error, test_auc
         FROM ROWS FROM (
             pg_catalog.unnest(log.event), pg_catalog.unnest(log.seconds), pg_catalog.unnest(log.pass),
             pg_catalog.unnest(log.block), pg_catalog.unnest(log.heads), pg_catalog.unnest(log.rows_read),
             pg_catalog.unnest(log.visits), pg_catalog.unnest(log.updates), pg_catalog.unnest(log.dual),
             pg_catalog.unnest(log.primal), pg_catalog.unnest(log.gap), pg_catalog.unnest(log.cache_rows),
-            pg_catalog.unnest(log.evictions), pg_catalog.unnest(log.projected_gradient)
+            pg_catalog.unnest(log.evictions), pg_catalog.unnest(log.projected_gradient),
+            pg_catalog.unnest(log.test_error), pg_catalog.unnest(log.test_auc)
         ) WITH ORDINALITY
             AS entry (event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap, cache_rows,
-                evictions, projected_gradient, ordinality)
+                evictions, projected_gradient, test_error, test_auc, ordinality)
     ) AS entry
     WHERE log.version_id OPERATOR(pg_catalog.=) @extschema@.svm_version_id(svm_training_log.model)
     ORDER BY entry.ordinality;

@@ -158,7 +158,7 @@ CREATE TABLE svm_head (
     sigmoid_offset float8,
     -- of Pegasos: how many updates its dual variables come from, those of the versions that it continues included
     updates bigint,
-    -- of a truncated loss: its objective over all rows, and the rows beyond; primal and dual are those of the other rows
+    -- of a truncated loss: its objective, and the rows beyond; in primal and dual those cost a constant
     truncated_primal float8,
     outliers bigint,
     PRIMARY KEY (version_id, head)
@@ -209,7 +209,10 @@ CREATE TABLE svm_log (
     cache_rows bigint[] NOT NULL,
     evictions bigint[] NOT NULL,
     -- NULL of versions of 0.2.0
-    projected_gradient float8[]
+    projected_gradient float8[],
+    -- on the rows of the relation that was watched; NULL where none was
+    test_error float8[],
+    test_auc float8[]
 );
 
 -- A role other than the owner that may see a model and predict with it.

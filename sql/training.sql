@@ -91,7 +91,7 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     coef0 float8 DEFAULT NULL,
     rank int DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
-                 score float8, overall float8, best boolean, gamma float8)
+                 score float8, overall float8, best boolean, gamma float8, truncation float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS
     'accuracy, area under the curve and objective of each C, and gamma, on each fold, trained on the other folds; best marks the C, and gamma, of the best overall score';

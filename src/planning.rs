@@ -9,3 +9,4 @@ pub mod prepare;
 mod roles;
 pub mod scans;
 pub mod source_columns;
+pub mod watched;

@@ -14,6 +14,7 @@ pub mod scans;
 mod solver;
 pub mod source;
 mod truncated;
+mod watching;
 pub mod words;
 
 pub use class_weight::ClassWeight;
@@ -36,7 +37,7 @@ use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Inner, Scale};
+use pgsvm_core::{Inner, Leader, Scale};
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
@@ -106,6 +107,8 @@ pub struct Request {
     pub key: Option<String>,
     /// The model from which to begin.
     pub warm_start: Option<String>,
+    /// The relation on whose rows weights on the way are tested, written as SQL writes it.
+    pub watch: Option<String>,
     /// The limit on passes as given.
     pub max_passes: Option<i32>,
     pub class_weight: ClassWeight,
@@ -192,15 +195,24 @@ impl Arguments {
         };
         // beyond the usual C there may be better ones; whoever names some wants these
         let usual = c.is_none() && choices.costs.is_none();
+        let truncations = choices.truncations(&terms);
         let (costs, given) = costs(c, choices.costs)?;
         let mut plan = Plan {
             costs,
+            truncations,
             folds: None,
             purpose,
             probability: self.probability.unwrap_or(false),
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
         };
+        if is_grid && !plan.truncations.is_empty() {
+            return Err(
+                invalid("\"truncation\" and gamma are not chosen in one training").hint(
+                    "Choose gamma first, or name a truncation: options => '{\"truncation\": 1}'",
+                ),
+            );
+        }
         let holds_out = plan.holds_out() || is_grid;
         if self.metric.is_some() && !holds_out {
             return Err(invalid("metric says by what c is chosen, but c is given")
@@ -213,7 +225,7 @@ impl Arguments {
             plan.folds = Some(folds(count, fold_column.as_deref(), fold_order.as_deref())?);
         } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
         {
-            return Err(invalid("rows are held out only to choose c or gamma or to fit probabilities")
+            return Err(invalid("rows are held out only to choose c, gamma or \"truncation\" or to fit probabilities")
                 .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
         }
         if let Some(name) = &choices.warm_start {
@@ -245,6 +257,7 @@ impl Arguments {
             weight_column: self.weight,
             key: self.key,
             warm_start: choices.warm_start,
+            watch: choices.watch,
             max_passes: self.max_passes,
             class_weight,
             deploy,
@@ -254,7 +267,35 @@ impl Arguments {
         };
         scans::check(&request)?;
         truncated::check(&request)?;
+        watching::check(&request)?;
         Ok(request)
+    }
+}
+
+impl Request {
+    /// The same training with each of so many folds held out, and no final model; `key` is an integer column by which rows are
+    /// known.
+    pub fn out_of_fold(mut self, folds: i32, key: &str) -> Result<Self, Failure> {
+        if self.terms.interior_point {
+            return Err(
+                invalid("rows are not held out with solver 'interior_point'")
+                    .hint("Leave folds out"),
+            );
+        }
+        if self.terms.leader == Leader::Scans {
+            self.terms.leader = Leader::Auto;
+        }
+        self.plan = Plan {
+            folds: Some(holding_out::folds(Some(folds), None, None)?),
+            purpose: Purpose::Validate,
+            probability: false,
+            truncations: Vec::new(),
+            beyond: 0,
+            ..self.plan
+        };
+        (self.fold_column, self.fold_order) = (None, None);
+        self.key = Some(key.to_owned());
+        Ok(self)
     }
 }
 
@@ -269,11 +310,21 @@ fn check_chosen(given: Option<&[Option<f64>]>) -> Result<(), Failure> {
 
 /// Refuses to begin from model `name` what cannot.
 fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure> {
+    let begins_not = |what: &str, hint: &str| {
+        let message = format!("a training that chooses {what} cannot begin from model \"{name}\"");
+        Err(invalid(message).hint(hint))
+    };
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
-        return Err(invalid(format!(
-            "a training that chooses c cannot begin from model \"{name}\""
-        ))
-        .hint("Choose c first, without \"warm_start\", or name one: c => 1"));
+        return begins_not(
+            "c",
+            "Choose c first, without \"warm_start\", or name one: c => 1",
+        );
+    }
+    if !plan.truncations.is_empty() {
+        return begins_not(
+            "\"truncation\"",
+            "Choose it first, without \"warm_start\", or name one: options => '{\"truncation\": 1}'",
+        );
     }
     if matches!(inner, Inner::Pegasos(_)) {
         return Err(

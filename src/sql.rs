@@ -7,8 +7,10 @@ pub mod function;
 mod immutable_function;
 
 pub mod life;
+mod out_of_fold;
 mod predict_query;
 pub mod repair;
 mod selection;
 mod split;
+mod suspects;
 pub mod train;

@@ -14,6 +14,7 @@ mod recheck;
 mod roles;
 mod spool;
 pub mod validation;
+pub mod watch;
 pub mod weights;
 mod worker;
 

@@ -66,6 +66,7 @@ SELECT @extschema@.svm_outdated('FUNCTION', 'svm_confusion(text, regclass, text)
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_roc(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_weights(text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_training_log(text)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_suspects(text, regclass, int)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_internal.svm_weights_unordered(text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_explain(text, anyelement, int, anycompatible)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_explain(text, text, int, anycompatible)');
@@ -95,4 +96,4 @@ ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation fl
 
 -- what Pegasos is carried on with, and what StreamSVM stops by
 ALTER TABLE svm_head ADD COLUMN updates bigint, ADD COLUMN truncated_primal float8, ADD COLUMN outliers bigint;
-ALTER TABLE svm_log ADD COLUMN projected_gradient float8[];
+ALTER TABLE svm_log ADD COLUMN projected_gradient float8[], ADD COLUMN test_error float8[], ADD COLUMN test_auc float8[];

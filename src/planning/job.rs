@@ -9,6 +9,7 @@ use crate::request::Terms;
 use crate::targets::labels::LabelValue;
 use bincode::enc::write::Writer;
 use bincode::error::EncodeError;
+use pgrx::pg_sys;
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, text, OutOfMemory, Room};
 use pgsvm_core::plan::{Plan, Purpose};
@@ -58,6 +59,12 @@ pub struct Job {
     pub kernel: Option<KernelTerms>,
     /// Whether each row's margin slack is measured, so that trainings that continue this one can screen rows.
     pub slacks: bool,
+    /// The relation on whose rows weights on the way are tested.
+    #[serde(skip)]
+    pub watch: Option<pg_sys::Oid>,
+    /// Where rows are held out, the margin below which those are told that are doubted; None where that is not wanted.
+    #[serde(skip)]
+    pub doubts: Option<f64>,
     /// Whether each class counts as much as every other.
     pub balance: Balance,
     /// Weights of classes by label.

@@ -13,6 +13,7 @@ use crate::planning::parts;
 use crate::planning::pieces::Cut;
 use crate::planning::roles;
 use crate::planning::source_columns::{self, Checked, LeftOut};
+use crate::planning::watched::watched;
 use crate::request::reads::Reads;
 use crate::request::source::Source;
 use crate::request::{ClassWeight, Request};
@@ -84,7 +85,8 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     };
     let planned = query::plan(&select);
     let mut roles = roles::assign(&planned, &checked.features);
-    if continuing.is_some() || request.warm_start.is_some() || request.kernel.is_some() {
+    let led = request.warm_start.is_some() || request.kernel.is_some() || request.watch.is_some();
+    if continuing.is_some() || led {
         roles.retain(|role| *role == Role::Helper);
     }
     if request.terms.leader == Leader::Scans {
@@ -97,8 +99,12 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
     };
     let named = continuing.is_some() || request.features.is_some();
+    let mut job = job(request, statement, checked.features, named, roles);
+    if let Some(name) = &request.watch {
+        job.watch = Some(watched(name, &job, &planned)?);
+    }
     Ok(Prepared {
-        job: job(request, statement, checked.features, named, roles),
+        job,
         planned,
         label_type: checked.label_type,
         left_out: checked.left_out,
@@ -230,6 +236,8 @@ fn job(
         kernel: request.kernel.clone(),
         slacks: measures_slacks(request, &features),
         features,
+        watch: None,
+        doubts: None,
         balance: request.class_weight.balance(),
         class_weights: match &request.class_weight {
             ClassWeight::ByLabel(weights) => weights.clone(),
@@ -266,7 +274,7 @@ fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
         && matches!(request.nulls, Nulls::Error | Nulls::Skip)
         && !request.class_weight.is_balanced()
         && features.categories().next().is_none()
-        && request.plan.costs.len() == 1
+        && request.plan.candidate_count() == 1
         && request.plan.purpose == Purpose::Train
         && request.plan.folds.is_none()
         && !request.plan.probability

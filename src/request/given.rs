@@ -6,7 +6,7 @@
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::text::written;
 use crate::pg::json::JsonText;
-use crate::request::options::{is_of_one_training, read_options};
+use crate::request::options::{is_of_one_training, read_options, AUTO};
 use crate::request::Arguments;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
@@ -158,7 +158,13 @@ fn taken_options(
     let chooses = in_force("c") == Some(&Value::Null)
         || names_choice(&options, "c")
         || names_choice(&taken, "c");
-    let holds_out = chooses || chooses_gamma || in_force("probability") == Some(&Value::Bool(true));
+    let chooses_s = [&options, &taken]
+        .iter()
+        .any(|it| it.get("truncation").is_some_and(|word| word == AUTO));
+    let holds_out = chooses
+        || chooses_gamma
+        || chooses_s
+        || in_force("probability") == Some(&Value::Bool(true));
     taken.retain(|name, _| {
         let means_something = match name.as_str() {
             "costs" => chooses,

@@ -68,10 +68,13 @@ struct Member<'a> {
     text: String,
 }
 
+/// s of a truncated loss, chosen by cross-validation.
+pub(super) const AUTO: &str = "auto";
+
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 38] = [
+static OPTIONS: [Entry; 39] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -255,7 +258,14 @@ static OPTIONS: [Entry; 38] = [
         part.map(|part| all.lambda = Some(part))
     }),
     entry("truncation", Solvers::All, Of::Model, |all, it| {
-        it.positive(1).map(|s| all.truncation = Some(s))
+        let given = match it.text.as_str() {
+            AUTO => Ok(TruncationWord::Auto),
+            _ => it.positive(1).map(TruncationWord::Is),
+        };
+        given.map(|given| all.truncation = Some(given))
+    }),
+    entry("watch", Solvers::All, Of::Training, |all, it| {
+        it.copy().map(|relation| all.watch = Some(relation))
     }),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
@@ -288,6 +298,14 @@ pub(super) enum InterceptWord {
     /// Its weight is in the norm.
     Regularized,
     Free,
+}
+
+/// What is given for `truncation`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum TruncationWord {
+    Is(f64),
+    /// Chosen by cross-validation.
+    Auto,
 }
 
 /// The word given for `inner`.
@@ -336,13 +354,14 @@ pub(super) struct Choices {
     pub(super) categories: CategoryLimits,
     pub(super) texts: TextTerms,
     pub(super) warm_start: Option<String>,
+    pub(super) watch: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
     pub(super) method: Option<Method>,
     pub(super) machines: Option<usize>,
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
     pub(super) lambda: Option<f64>,
-    pub(super) truncation: Option<f64>,
+    pub(super) truncation: Option<TruncationWord>,
 }
 
 impl Choices {

@@ -2,7 +2,7 @@
 //! solved, checked against each other: [`Terms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::request::options::{Choices, InnerWord, InterceptWord};
+use crate::request::options::{Choices, InnerWord, InterceptWord, TruncationWord};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
@@ -24,6 +24,9 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
     ("ramp", (Loss::Hinge, Some(1.0))),
     ("truncated_squared_hinge", (Loss::SquaredHinge, Some(1.25))),
 ];
+
+/// Where s is to be chosen, the ones that are tried: so many times the usual one of the loss.
+const TRUNCATIONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// The word for PSVM.
 pub(super) const INTERIOR_POINT: &str = "interior_point";
@@ -264,7 +267,18 @@ impl Choices {
         match (usual, self.truncation) {
             (None, Some(_)) => Err(invalid("\"truncation\" is that of a truncated loss")
                 .hint("loss => 'ramp' or 'truncated_squared_hinge', or leave \"truncation\" out of the options")),
-            (usual, given) => Ok(given.or(usual)),
+            (Some(_), Some(TruncationWord::Is(s))) => Ok(Some(s)),
+            (usual, _) => Ok(usual),
+        }
+    }
+
+    /// The s to choose from, where it is to be chosen.
+    pub(super) fn truncations(&self, terms: &Terms) -> Vec<f64> {
+        match (self.truncation, terms.truncation) {
+            (Some(TruncationWord::Auto), Some(usual)) => {
+                TRUNCATIONS.map(|times| times * usual).to_vec()
+            }
+            _ => Vec::new(),
         }
     }
 

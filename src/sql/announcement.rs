@@ -65,7 +65,7 @@ impl Announcement<'_> {
         let reader = &self.trained.reader.report;
         let mut parts = Vec::new();
         if let (true, Some(c)) = (
-            self.request.plan.costs.len() > 1 || self.is_grid(),
+            self.request.plan.candidate_count() > 1 || self.is_grid(),
             report.c,
         ) {
             parts.push(self.held_out(c));
@@ -103,6 +103,9 @@ impl Announcement<'_> {
             let least = plan.costs.iter().copied().fold(f64::INFINITY, f64::min);
             let most = plan.costs.iter().copied().fold(0.0, f64::max);
             text += &format!(" (beyond the usual {least} to {most})");
+        }
+        if let Some(s) = self.trained.trainer.report.truncation {
+            text += &format!(", truncation {s}");
         }
         if let (true, Some(gamma)) = (self.is_grid(), self.trained.trainer.report.gamma) {
             text += &format!(", gamma {gamma:.6}");
@@ -230,8 +233,8 @@ impl Announcement<'_> {
 
     /// Of a truncated loss what is certified, and what the outliers came to.
     fn truncated(&self) -> Option<String> {
-        let s = self.request.terms.truncation?;
         let report = &self.trained.trainer.report;
+        let s = report.truncation.or(self.request.terms.truncation)?;
         let heads = report.heads.iter().filter_map(|head| head.truncated);
         let (objective, outliers) = heads.fold((0.0, 0), |(objective, outliers), it| {
             (objective + it.objective, outliers + it.outliers)
@@ -242,7 +245,7 @@ impl Announcement<'_> {
             false => "; which rows these are may still change",
         };
         Some(format!(
-            "Truncation {s}: {} treated as {}; the gap is that of the convex problem over the others{rest}. The truncated objective, {objective:.6e}, may have smaller values elsewhere.",
+            "Truncation {s}: {} treated as {}; the gap is that of the convex problem in which these cost a constant{rest}. The truncated objective, {objective:.6e}, may have smaller values elsewhere.",
             counted(outliers, "row"),
             match outliers {
                 1 => "an outlier",

@@ -75,6 +75,7 @@ fn svm_cross_validate(
         name!(overall, Option<f64>),
         name!(best, bool),
         name!(gamma, Option<f64>),
+        name!(truncation, Option<f64>),
     ),
 > {
     let call = call(fcinfo);
@@ -103,10 +104,11 @@ fn svm_cross_validate(
             overall,
             best,
             gamma,
+            truncation,
             ..
         } = row;
         (
-            c, fold, rows, accuracy, auc, objective, score, overall, best, gamma,
+            c, fold, rows, accuracy, auc, objective, score, overall, best, gamma, truncation,
         )
     }))
 }

@@ -5,6 +5,7 @@ use crate::base::errors::OrRaise;
 use crate::model;
 use crate::pg::kept_statement::Kept;
 use crate::pg::statement;
+use crate::training::watch::Tested;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiClient, SpiError};
@@ -23,12 +24,14 @@ pub fn insert(
     client: &mut SpiClient<'_>,
     schema: &str,
     version_id: i64,
-    log: &[LogEntry],
+    (log, tested): (&[LogEntry], &[Tested]),
 ) -> Result<(), SpiError> {
     fn all<T>(log: &[LogEntry], value: impl Fn(&LogEntry) -> T) -> Vec<T> {
         log.iter().map(value).collect()
     }
-    let values: [DatumWithOid<'_>; 15] = [
+    let of = |entry: &LogEntry| tested.iter().find(|it| it.seconds == entry.seconds);
+    let watched = |all: Vec<Option<f64>>| (!tested.is_empty()).then_some(all);
+    let values: [DatumWithOid<'_>; 17] = [
         version_id.into(),
         all(log, |entry| event_word(entry.event)).into(),
         all(log, |entry| entry.seconds).into(),
@@ -44,12 +47,14 @@ pub fn insert(
         all(log, |entry| entry.cache_rows as i64).into(),
         all(log, |entry| entry.evictions as i64).into(),
         all(log, |entry| entry.projected_gradient).into(),
+        watched(all(log, |entry| of(entry).map(|it| it.error))).into(),
+        watched(all(log, |entry| of(entry).and_then(|it| it.auc))).into(),
     ];
     client.update(
         Kept(&format!(
             "INSERT INTO {schema}.svm_log (version_id, event, seconds, pass, block, heads, rows_read, visits, updates,
-                 dual, primal, gap, cache_rows, evictions, projected_gradient)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+                 dual, primal, gap, cache_rows, evictions, projected_gradient, test_error, test_auc)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
         )),
         None,
         &values,

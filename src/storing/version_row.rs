@@ -54,6 +54,8 @@ pub fn insert(
     columns.extend(documents.fields());
     columns.extend(asked(request, labelled));
     columns.extend(found(trained, labelled));
+    let s = trained.trainer.report.truncation;
+    columns.push(("truncation", s.or(request.terms.truncation).into()));
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
     let row = client.update(
@@ -114,7 +116,6 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("label_values", labelled.values.to_vec().into()),
         ("nulls", request.nulls.word().into()),
         ("loss", terms.loss_word().into()),
-        ("truncation", terms.truncation.into()),
         ("scale", labelled.scale.into()),
         ("solver", terms.solver().into()),
         ("intercept_used", terms.intercept.into()),

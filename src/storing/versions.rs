@@ -31,7 +31,8 @@ pub fn store(
         provenance::check(schema, request).or_raise();
         let id = version_row::insert(client, schema, (model, version), request, trained, labelled)?;
         version_row::insert_heads(client, schema, id, trained, labelled)?;
-        training_log::insert(client, schema, id, &trained.trainer.log)?;
+        let log = (&trained.trainer.log[..], &trained.tested[..]);
+        training_log::insert(client, schema, id, log)?;
         provenance::insert_query(client, schema, id, &request.source)?;
         Ok((model, id, version, current, deployment))
     })

@@ -20,6 +20,7 @@ use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
+use crate::training::watch;
 use crate::training::weights::KeptDuals;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
@@ -85,6 +86,9 @@ fn attempt(
     let (plan, surveyed, chosen) = choose(job, &problem, surveyed, &rows.source, &mut progress)?;
     let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, started);
     let mut trainer = trainer.map_err(train_failure)?;
+    if job.watch.is_some() {
+        trainer.keep_weights();
+    }
     if let Some(chosen) = chosen {
         trainer.tell_chosen(chosen);
     }
@@ -102,8 +106,12 @@ fn attempt(
     let fitted = fitted(job, &read, &trainer)?;
     let (rechecked, processes) = (Rechecked::default(), rows.processes(parts, anew));
     let cost = job.cost();
+    let tested = match job.watch {
+        Some(relation) => watch::test(job, relation, &read.outcome, &trainer.snapshots()?)?,
+        None => Vec::new(),
+    };
     let trained = Trained::assemble(cost, read, fitted, rechecked, processes);
-    Ok(Some(trained))
+    Ok(Some(Trained { tested, ..trained }))
 }
 
 /// The plan of the final heads, where C and sigmoids are to be found first on the sample.

@@ -29,6 +29,7 @@ use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
 use crate::training::roles::{ReaderRole, TrainerRole};
+use crate::training::watch;
 use crate::training::weights::{Folding, KeptDuals, StoredWeights};
 use crate::training::worker;
 use crate::warm_start::following::Following;
@@ -147,6 +148,11 @@ impl<'a> Turns<'a> {
         let gamma = reader.gamma();
         let compared = reader.compare(job, trainer.report().c);
         let mut read = reader.leave(solved);
+        let doubts = trainer.doubts();
+        let tested = job
+            .watch
+            .map(|relation| watch::test(job, relation, &read.outcome, &trainer.snapshots()));
+        let tested = tested.transpose().or_raise().unwrap_or_default();
         let mut fitted = fitted_here(job, &read, &trainer);
         let report = &mut fitted.outcome.report;
         match grid {
@@ -166,6 +172,8 @@ impl<'a> Turns<'a> {
         };
         Trained {
             compared,
+            doubts,
+            tested,
             ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
         }
     }

@@ -7,13 +7,14 @@ use crate::planning::job::{ReaderOutcome, TrainerOutcome};
 use crate::scanning::statement::Sent;
 use crate::targets::labels;
 use crate::training::recheck::{Covers, Rechecked};
+use crate::training::watch::Tested;
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
 use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes};
+use pgsvm_core::{Doubt, ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes};
 
 /// A finished training.
 pub struct Trained {
@@ -31,6 +32,10 @@ pub struct Trained {
     pub followed: Option<Followed>,
     /// What versions of rows are known by, and their margin slacks, where those were measured.
     pub slacks: Option<RowSlacks>,
+    /// How good weights on the way were on the rows that were watched.
+    pub tested: Vec<Tested>,
+    /// Rows held out that are doubted, where that was asked for.
+    pub doubts: Vec<Doubt>,
     /// Whether the certificate covers all rows, those screened too.
     pub covers: Covers,
     /// How a kernel machine does on a sample of the rows, where that was looked at.
@@ -163,6 +168,8 @@ impl Trained {
             covers,
             reader,
             trainer,
+            tested: Vec::new(),
+            doubts: Vec::new(),
             compared: None,
             processes,
         }

@@ -26,12 +26,12 @@ use crate::warm_start::following::Following;
 use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError};
 use pgsvm_core::leeway::Metric;
-use pgsvm_core::memory::gathered;
+use pgsvm_core::memory::{copied, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    check_by, Cache, Crew, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorProgress,
-    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Problem, Scaling,
-    Start, Step, TrainError, Trainer, TrainerReport, Weights,
+    check_by, Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, InteriorOutcome,
+    InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads,
+    Problem, Scaling, Snapshot, Start, Step, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -399,6 +399,12 @@ impl TrainerRole {
         if job.slacks {
             trainer.measure_leeways(Vec::new());
         }
+        if job.watch.is_some() {
+            trainer.keep_weights();
+        }
+        if let Some(below) = job.doubts {
+            trainer.note_doubts(below);
+        }
         Self {
             trainer,
             threads: job.trainers > 1,
@@ -415,6 +421,16 @@ impl TrainerRole {
     /// The margin slacks of the rows, where those are measured.
     pub fn slacks(&self) -> Option<&Leeways> {
         self.trainer.leeways()
+    }
+
+    /// Weights on the way, where they were to be kept.
+    pub fn snapshots(&self) -> Vec<&Snapshot> {
+        self.trainer.snapshots().or_raise()
+    }
+
+    /// Rows held out that are doubted, where that is asked for.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        copied(self.trainer.doubts()).or_raise()
     }
 
     /// Begins from here; to be called once every row was read.

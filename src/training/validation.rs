@@ -13,6 +13,9 @@ pub struct Validated {
     /// Of a kernel machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
+    /// s of a truncated loss, where it was to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<f64>,
     /// The fold column's value, or the number from 1 of a fold that was drawn.
     pub fold: String,
     /// Rows held out.
@@ -43,6 +46,7 @@ pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOf
     let row = |found: &Validation| Validated {
         c: found.c,
         gamma: found.gamma,
+        truncation: found.truncation,
         fold: fold_name(found.fold),
         rows: found.rows as i64,
         accuracy: (found.rows > 0).then_some(found.accuracy),
@@ -67,7 +71,9 @@ pub fn json(trained: &Trained, scoring: Scoring) -> Result<String, OutOfMemory> 
 
 /// Whether it is about the C chosen, and the gamma.
 fn is_chosen(report: &TrainerReport, found: &Validation) -> bool {
-    Some(found.c) == report.c && found.gamma == report.gamma
+    Some(found.c) == report.c
+        && found.gamma == report.gamma
+        && found.truncation == report.truncation
 }
 
 /// The score of the best C, and gamma, on all held-out rows.
@@ -78,7 +84,7 @@ pub fn best_score(report: &TrainerReport) -> Option<f64> {
 
 /// Every C that was tried at the gamma chosen, ascending, and its score on all held-out rows.
 pub fn scores(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
-    let own = |it: &&Validation| it.gamma == report.gamma;
+    let own = |it: &&Validation| it.gamma == report.gamma && it.truncation == report.truncation;
     of_each(report.validation.iter().filter(own), |it| Some(it.c))
 }
 

@@ -41,6 +41,8 @@ pub struct Stored {
     /// The settings that somebody gave, as they were recorded.
     #[serde(skip)]
     given: Option<JsonText>,
+    /// s of a truncated loss.
+    truncation: Option<f64>,
     scale: String,
     solver: String,
     intercept_used: bool,
@@ -67,7 +69,8 @@ pub struct Stored {
 }
 
 /// Options that belong to one training only.
-const OF_ONE_TRAINING: [&str; 9] = [
+const OF_ONE_TRAINING: [&str; 10] = [
+    "watch",
     "costs",
     "choose",
     "gammas",
@@ -182,9 +185,20 @@ impl Stored {
         features: &FeatureSet,
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
+        self.request_of(self.source(model)?, model, features, options)
+    }
+
+    /// The same on the rows of this source.
+    pub fn request_of(
+        &self,
+        source: Source,
+        model: &str,
+        features: &FeatureSet,
+        options: Option<JsonText>,
+    ) -> Result<Request, Failure> {
         let entries = features.parts.iter().map(|part| Some(part.name()));
         let mut arguments = Arguments {
-            source: Some(self.source(model)?),
+            source: Some(source),
             label: Some(self.label_column.clone()),
             features: Some(gathered(entries)?),
             model: Some(model.to_owned()),
@@ -234,6 +248,10 @@ impl Stored {
     fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
         options.retain(|key, _| !OF_ONE_TRAINING.contains(&key.as_str()));
+        if let (Some(s), Some(given)) = (self.truncation, options.get_mut("truncation")) {
+            // which was chosen, maybe
+            *given = s.into();
+        }
         if !self.probabilities {
             options.remove("folds");
             options.remove("fold_column");

@@ -13,7 +13,7 @@ SELECT svm_train('marks', 'side', '{x, y}', 'plain', loss => 'hinge'), svm_train
     svm_train('marks', 'side', '{x, y}', 'bent', loss => 'truncated_squared_hinge', options => '{"truncation": 2}'),
     svm_train('marks', 'side', '{x, y}', 'heavy', loss => 'ramp', weight => 'w', probability => true, key => 'id');
 SELECT name, loss, truncation, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 300 AS has_outliers,
-    truncated_primal > primal AS is_more, stop_reason
+    truncated_primal <= primal AS is_less, stop_reason
 FROM svm_models ORDER BY name;
 -- right about what is true, where the hinge believes the labels
 SELECT avg(((svm_decision('guarded', m) > 0) = truth)::int) > 0.99 AS guarded, avg(((svm_decision('bent', m) > 0) = truth)::int) > 0.97 AS bent,
@@ -43,7 +43,7 @@ SELECT svm_train('marks', 'side', '{x, y}', 'streamed', loss => 'ramp');
 RESET pgsvm.cache_size;
 SELECT name, version, loss, truncation, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 0 AS has_outliers, stop_reason
 FROM svm_models WHERE name IN ('heavy', 'warm', 'parts', 'chosen', 'round', 'streamed') ORDER BY name;
-SELECT count(*), every(head.outliers IS NOT NULL AND head.truncated_primal >= head.primal)
+SELECT count(*), every(head.outliers IS NOT NULL AND head.truncated_primal <= head.primal)
 FROM svm_head AS head JOIN svm_version AS version ON version.id = head.version_id JOIN svm_model AS model ON model.id = version.model_id
 WHERE model.name = 'parts';
 -- a retraining takes the loss and s over

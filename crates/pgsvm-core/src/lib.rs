@@ -85,11 +85,11 @@ pub use task::problem::{
     StopRule, Timing, Updates,
 };
 pub use task::report::{
-    relative_gap, Certificate, Fit, HeadReport, Stage, StopReason, TrainerReport, Truncation,
-    Validation,
+    relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,
+    Truncation, Validation,
 };
 pub use task::scoring::Scoring;
 pub use training::by_scans::{Chosen, Holding, SampleSearch, ScanProgress, ScanTrainer};
 pub use training::error::TrainError;
-pub use training::log::{Event, LogEntry};
+pub use training::log::{Event, LogEntry, Snapshot};
 pub use training::Trainer;

@@ -323,9 +323,14 @@ impl<T: Real> Solver<T> {
         Ok(self.scales.looks_again || self.running().any(HeadState::asks_again))
     }
 
-    /// Whether a round of a truncated loss has begun with the verifying pass that has ended.
-    pub(crate) fn begins_round(&self) -> bool {
-        self.running().any(|state| state.truncated.begins_round())
+    /// Whether rows of a truncated loss have been sorted by the verifying pass that has ended.
+    pub(crate) fn has_sorted(&self) -> bool {
+        self.running().any(|state| state.truncated.has_sorted())
+    }
+
+    /// Whether visits put rows of a truncated loss on their sides.
+    pub(crate) fn opens(&self) -> bool {
+        self.running().any(|state| state.truncated.opens())
     }
 
     /// Corrects kappa and moves the centre after a full pass and its verification.

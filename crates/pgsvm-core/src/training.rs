@@ -45,8 +45,8 @@ use crate::solver::weights::Weights;
 use crate::solver::weights::WIDE_FEATURES;
 use crate::task::heads::HeadSpec;
 use crate::task::heads::Start;
-use crate::task::report::HeadReport;
 use crate::task::report::TrainerReport;
+use crate::task::report::{Doubt, HeadReport};
 use crate::training::error::TrainError;
 use std::time::Instant;
 
@@ -58,8 +58,8 @@ use crate::screening::slack::Metric;
 use crate::solver::driver::Method;
 use crate::task::plan::Goal;
 use crate::task::problem::Problem;
-use log::LogEntry;
-use run::Run;
+use log::{LogEntry, Snapshot};
+use run::{Notes, Run};
 
 /// The trainer role: see the crate's head.
 pub struct Trainer {
@@ -70,6 +70,8 @@ pub struct Trainer {
     start: Vec<Start>,
     /// As [`Self::measure_leeways`] has it.
     wants_leeways: Option<Vec<Metric>>,
+    /// As [`Self::note_doubts`] and [`Self::keep_weights`] have it.
+    notes: Notes,
     side: Side,
     started: Instant,
 }
@@ -96,6 +98,7 @@ impl Trainer {
             goal,
             start: Vec::new(),
             wants_leeways: None,
+            notes: Notes::default(),
             side,
             started: Instant::now(),
         })
@@ -116,6 +119,35 @@ impl Trainer {
     /// one more pass.
     pub fn measure_leeways(&mut self, metrics: Vec<Metric>) {
         self.wants_leeways = Some(metrics);
+    }
+
+    /// Has rows that are held out noted where their margin, in the heads that have not seen them, is below this, at the best C; to
+    /// be called before the first step behind loading.
+    pub fn note_doubts(&mut self, below: f64) {
+        self.notes.doubts_below = Some(below);
+    }
+
+    /// Those rows, in their order; none before the end.
+    pub fn doubts(&self) -> &[Doubt] {
+        match &self.side {
+            Side::Wide(run) => run.doubts(),
+            Side::Narrow(run) => run.doubts(),
+            Side::Waiting(_) | Side::Ended => &[],
+        }
+    }
+
+    /// Has weights kept on the way, at entries of the log; to be called before the first step behind loading.
+    pub fn keep_weights(&mut self) {
+        self.notes.weights = true;
+    }
+
+    /// Those weights, in order of time; none before training has begun.
+    pub fn snapshots(&self) -> Result<Vec<&Snapshot>, OutOfMemory> {
+        match &self.side {
+            Side::Wide(run) => gathered(run.snapshots()),
+            Side::Narrow(run) => gathered(run.snapshots()),
+            Side::Waiting(_) | Side::Ended => Ok(Vec::new()),
+        }
     }
 
     /// The leeways of the rows; None before the end, and where they get none.
@@ -183,10 +215,15 @@ impl Trainer {
             side => {
                 let start = std::mem::take(&mut self.start);
                 let leeways = self.wants_leeways.take();
+                let notes = self.notes;
                 let (problem, goal, started) = (&self.problem, &self.goal, self.started);
                 match wide {
-                    true => Side::Wide(Run::new(problem, goal, start, leeways, side, started)?),
-                    false => Side::Narrow(Run::new(problem, goal, start, leeways, side, started)?),
+                    true => Side::Wide(
+                        Run::new(problem, goal, start, leeways, side, started)?.noting(notes),
+                    ),
+                    false => Side::Narrow(
+                        Run::new(problem, goal, start, leeways, side, started)?.noting(notes),
+                    ),
                 }
             }
         };
@@ -226,6 +263,7 @@ impl Trainer {
                 heads: Vec::new(),
                 validation: Vec::new(),
                 c: None,
+                truncation: None,
                 gamma: None,
                 sigmoids: Vec::new(),
                 fit: None,

@@ -15,6 +15,8 @@ pub struct HeadSpec {
     pub positive_weight: f32,
     /// Gap at which it stops; None: the problem's tolerance.
     pub tolerance: Option<f64>,
+    /// Where losses are truncated, its s; None: the problem's.
+    pub truncation: Option<f64>,
     /// Full passes after which it stops with the gap reached; None: as many as the problem says.
     pub max_passes: Option<u32>,
 }
@@ -27,6 +29,7 @@ impl HeadSpec {
             c,
             positive_weight: 1.0,
             tolerance: None,
+            truncation: None,
             max_passes: None,
         }
     }

@@ -16,7 +16,8 @@
 //! | one C | final heads | |
 //! | one C, probabilities | final heads and held-out heads | |
 //! | several C | held-out heads of each C | final heads at the best C |
-//! | to validate | held-out heads of each C | |
+//! | several s of a truncated loss | held-out heads of each C and s | final heads at the best of them |
+//! | to validate | held-out heads of each C and s | |
 //!
 //! Where the best C is the smallest or the largest, and scores rise towards it, there may be stages in between: each with the
 //! held-out heads of one C beyond, as long as that is better ([`Plan::beyond`]).
@@ -71,6 +72,8 @@ pub enum Purpose {
 pub struct Plan {
     /// Values of C to choose from, positive and finite; one: no choice.
     pub costs: Vec<f64>,
+    /// Where losses are truncated, the s to choose from; none or one: no choice, and none: the problem's.
+    pub truncations: Vec<f64>,
     /// How rows are held out; None: none is.
     pub folds: Option<Folds>,
     /// What it is for.
@@ -83,6 +86,14 @@ pub struct Plan {
     pub beyond: u32,
 }
 
+/// What heads of one classifier are trained with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Candidate {
+    pub(crate) c: f64,
+    /// s, where the plan says which; else it is the problem's.
+    pub(crate) truncation: Option<f64>,
+}
+
 /// Why a plan cannot be carried out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PlanError {
@@ -90,6 +101,8 @@ pub enum PlanError {
     NoCost,
     /// A C that is not positive and finite.
     Cost(f64),
+    /// An s that is not positive and finite.
+    Truncation(f64),
     /// A number of folds out of 2 to [`MOST_FOLDS`].
     FoldCount(u32),
     /// To choose C, to validate and to fit sigmoids rows must be held out.
@@ -103,6 +116,9 @@ impl fmt::Display for PlanError {
         match self {
             Self::NoCost => write!(f, "there is no value of c"),
             Self::Cost(c) => write!(f, "c must be positive and finite, but is {c}"),
+            Self::Truncation(s) => {
+                write!(f, "truncation must be positive and finite, but is {s}")
+            }
             Self::FoldCount(count) => write!(
                 f,
                 "the number of folds must lie between 2 and {MOST_FOLDS}, but is {count}"
@@ -122,6 +138,7 @@ impl Plan {
     pub fn train(c: f64) -> Self {
         Self {
             costs: vec![c],
+            truncations: Vec::new(),
             folds: None,
             purpose: Purpose::Train,
             probability: false,
@@ -139,9 +156,23 @@ impl Plan {
         }
     }
 
+    /// What there is to choose from, by C and then s.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate> + '_ {
+        let count = self.truncations.len().max(1);
+        (0..self.costs.len() * count).map(move |number| Candidate {
+            c: self.costs[number / count],
+            truncation: self.truncations.get(number % count).copied(),
+        })
+    }
+
+    /// How many those are.
+    pub fn candidate_count(&self) -> usize {
+        self.costs.len() * self.truncations.len().max(1)
+    }
+
     /// Whether rows are held out.
     pub fn holds_out(&self) -> bool {
-        self.costs.len() > 1 || self.probability || self.purpose == Purpose::Validate
+        self.candidate_count() > 1 || self.probability || self.purpose == Purpose::Validate
     }
 
     /// Checks what does not depend on the rows.
@@ -149,8 +180,12 @@ impl Plan {
         if self.costs.is_empty() {
             return Err(PlanError::NoCost);
         }
-        if let Some(&c) = self.costs.iter().find(|c| !(**c > 0.0 && c.is_finite())) {
+        let wrong = |value: &&f64| !(**value > 0.0 && value.is_finite());
+        if let Some(&c) = self.costs.iter().find(wrong) {
             return Err(PlanError::Cost(c));
+        }
+        if let Some(&s) = self.truncations.iter().find(wrong) {
+            return Err(PlanError::Truncation(s));
         }
         match self.folds {
             Some(Folds::Count(count) | Folds::Forward(count))
@@ -286,26 +321,30 @@ impl Layout {
         }
     }
 
-    /// The final heads at this C, appended to `heads`.
-    pub(crate) fn add_final(&self, c: f64, heads: &mut Vec<HeadSpec>) -> Result<(), OutOfMemory> {
-        self.add(c, HeldOut::Nothing, heads)
+    /// The final heads, appended to `heads`.
+    pub(crate) fn add_final(
+        &self,
+        candidate: Candidate,
+        heads: &mut Vec<HeadSpec>,
+    ) -> Result<(), OutOfMemory> {
+        self.add(candidate, HeldOut::Nothing, heads)
     }
 
-    /// The held-out heads, by C, fold and class, appended to `heads`.
+    /// The held-out heads, by candidate, fold and class, appended to `heads`.
     pub(crate) fn add_held_out(
         &self,
-        costs: &[f64],
+        candidates: impl Iterator<Item = Candidate>,
         problem: &Problem,
         heads: &mut Vec<HeadSpec>,
     ) -> Result<(), OutOfMemory> {
         let first = heads.len();
-        for &c in costs {
+        for candidate in candidates {
             for &fold in &self.folds {
                 let held_out = match self.forward {
                     true => HeldOut::From(fold),
                     false => HeldOut::Fold(fold),
                 };
-                self.add(c, held_out, heads)?;
+                self.add(candidate, held_out, heads)?;
             }
         }
         for head in &mut heads[first..] {
@@ -315,7 +354,12 @@ impl Layout {
         Ok(())
     }
 
-    fn add(&self, c: f64, held_out: HeldOut, heads: &mut Vec<HeadSpec>) -> Result<(), OutOfMemory> {
+    fn add(
+        &self,
+        candidate: Candidate,
+        held_out: HeldOut,
+        heads: &mut Vec<HeadSpec>,
+    ) -> Result<(), OutOfMemory> {
         let groups = self.classes.max(2) * self.stride;
         for head in 0..self.heads() {
             let signs = Signs::Against {
@@ -329,7 +373,8 @@ impl Layout {
             let weight = self.positive_weights.get(self.positive(head));
             heads.push(HeadSpec {
                 positive_weight: weight.copied().unwrap_or(1.0),
-                ..HeadSpec::new(signs, c)
+                truncation: candidate.truncation,
+                ..HeadSpec::new(signs, candidate.c)
             });
         }
         Ok(())

@@ -93,6 +93,8 @@ pub struct HeadReport {
 pub struct Validation {
     /// The C of these heads.
     pub c: f64,
+    /// s of the truncated loss, where several were to be chosen from.
+    pub truncation: Option<f64>,
     /// The gamma of the kernel, said by who trains on rows that a kernel's map makes; the trainer knows of none.
     pub gamma: Option<f64>,
     /// The fold held out.
@@ -110,6 +112,17 @@ pub struct Validation {
     pub score: Option<f64>,
     /// The same of all held-out rows at this C: areas as their mean over the folds, all else as if of one fold.
     pub overall: Option<f64>,
+}
+
+/// A row that was held out and is doubted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Doubt {
+    /// Its number, in the order in which rows came.
+    pub row: usize,
+    /// The class that it gets.
+    pub class: usize,
+    /// Its decision for its own class, of more than two less the best one for another.
+    pub margin: f32,
 }
 
 /// What a trainer is at.
@@ -179,6 +192,8 @@ pub struct TrainerReport {
     pub validation: Vec<Validation>,
     /// The C of the final heads, or the best one of those validated; None for given heads and before it is chosen.
     pub c: Option<f64>,
+    /// s of the truncated loss likewise; None where the plan names none.
+    pub truncation: Option<f64>,
     /// The gamma of the kernel likewise, said by who trains on rows that a kernel's map makes.
     pub gamma: Option<f64>,
     /// One for each final head where the plan asks for probabilities, else none.

@@ -36,7 +36,7 @@ use crate::task::plan::{Goal, Plan};
 use crate::task::problem::{Leader, Problem};
 use crate::task::report::{Fit, TrainerReport};
 use crate::training::error::TrainError;
-use crate::training::log::{Event, Log, LogEntry, Moment};
+use crate::training::log::{Event, Log, LogEntry, Moment, Snapshot};
 use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
 use bundles::Bundles;
@@ -142,6 +142,16 @@ impl ScanTrainer {
             fit: None,
             chosen: None,
         })
+    }
+
+    /// Has weights kept on the way, at entries of the log; to be called before the first step.
+    pub fn keep_weights(&mut self) {
+        self.log.watch(self.heads.specs.len());
+    }
+
+    /// Those weights, in order of time.
+    pub fn snapshots(&self) -> Result<Vec<&Snapshot>, OutOfMemory> {
+        gathered(self.log.snapshots())
     }
 
     /// Has the report tell what was found on rows held out: the C of the plan is that of it.
@@ -291,7 +301,8 @@ impl ScanTrainer {
         Ok(TrainerReport {
             heads: gathered(heads.take(self.heads.finals))?,
             validation: gathered(validation.iter().copied())?,
-            c: self.heads.c,
+            c: self.heads.chosen.map(|it| it.c),
+            truncation: None,
             gamma: None,
             sigmoids: copied(sigmoids)?,
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,

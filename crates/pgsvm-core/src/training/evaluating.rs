@@ -2,10 +2,11 @@
 //! best is chosen, and the final heads get their sigmoids from its decisions.
 
 use crate::base::interrupts;
-use crate::base::memory::filled;
+use crate::base::memory::{filled, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
-use crate::task::report::{HeadReport, Validation};
+use crate::task::plan::Candidate;
+use crate::task::report::{Doubt, HeadReport, Validation};
 use crate::task::scoring::{Counts, Scoring};
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
@@ -17,8 +18,8 @@ pub(super) const ROWS_A_STEP: usize = 1 << 16;
 /// What held-out decisions say.
 pub(super) struct Verdict {
     pub(super) validation: Vec<Validation>,
-    /// The best C, its score, and the scores of all in their order.
-    pub(super) c: f64,
+    /// The best candidate, its score, and the scores of all in their order.
+    pub(super) best: Candidate,
     pub(super) score: Option<f64>,
     pub(super) scores: Vec<Option<f64>>,
     pub(super) sigmoids: Vec<Sigmoid>,
@@ -93,7 +94,7 @@ impl Evaluation {
             all: Counts::new(held_out.layout.classes())?,
             scores: Vec::new(),
             best: 0,
-            sigmoids: filled(Vec::new(), held_out.costs.len())?,
+            sigmoids: filled(Vec::new(), held_out.candidates.len())?,
             task: Task::Counting,
             gone: 0,
             held_out,
@@ -197,7 +198,7 @@ impl Evaluation {
             return Ok(());
         };
         let held_out = &self.held_out;
-        let cost = match self.at.cost == held_out.costs.len() {
+        let cost = match self.at.cost == held_out.candidates.len() {
             true => self.best,
             false => self.at.cost,
         };
@@ -234,7 +235,7 @@ impl Evaluation {
     fn go_on(&mut self) -> Result<(), TrainError> {
         let held_out = &self.held_out;
         let cost = self.at.cost;
-        let decided = cost == held_out.costs.len();
+        let decided = cost == held_out.candidates.len();
         if decided {
             self.best = self.choose();
         }
@@ -280,7 +281,8 @@ impl Evaluation {
         let reports = &self.reports[first..first + head];
         let score = |counts: &Counts| counts.score(held_out.scoring, held_out.positive);
         self.validation.push(Validation {
-            c: held_out.costs[cost],
+            c: held_out.candidates[cost].c,
+            truncation: held_out.candidates[cost].truncation,
             gamma: None,
             fold: held_out.layout.folds()[fold],
             rows: self.fold.rows(),
@@ -312,16 +314,25 @@ impl Evaluation {
 
     /// The C with the best score, the smallest of equals.
     fn choose(&self) -> usize {
-        let HeldOutDecisions { costs, scoring, .. } = &self.held_out;
+        let HeldOutDecisions {
+            candidates,
+            scoring,
+            ..
+        } = &self.held_out;
         let mut best = 0;
         for (cost, &score) in self.scores.iter().enumerate() {
             let equal = score == self.scores[best];
             let better = scoring.is_better(score, self.scores[best]);
-            if better || (equal && costs[cost] < costs[best]) {
+            if better || (equal && candidates[cost].c < candidates[best].c) {
                 best = cost;
             }
         }
         best
+    }
+
+    /// The rows whose margin at the best candidate is below this.
+    pub(super) fn doubts(&self, below: f64) -> Result<Vec<Doubt>, OutOfMemory> {
+        self.held_out.doubts(self.best, below)
     }
 
     pub(super) fn verdict(mut self) -> Verdict {
@@ -335,7 +346,7 @@ impl Evaluation {
         Verdict {
             sources: sources.collect(),
             validation: self.validation,
-            c: self.held_out.costs[best],
+            best: self.held_out.candidates[best],
             score: self.scores[best],
             scores: self.scores,
             sigmoids: match self.held_out.sigmoids {

@@ -1,30 +1,32 @@
 //! Held-out decisions: one more pass over the rows when the heads of a stage have ended.
 //!
-//! Each row is decided by the held-out heads of its own fold: one f32 for each C and head of a classifier. Beside them
+//! Each row is decided by the held-out heads of its own fold: one f32 for each candidate, a C or a C and s, and head of a classifier. Beside them
 //! stands the group of each row.
 
 use crate::base::interrupts;
+use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
-use crate::task::evaluation::Sigmoid;
-use crate::task::plan::{Layout, Plan, Purpose, MOST_FOLDS};
+use crate::task::evaluation::{predicted_class, Sigmoid};
+use crate::task::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
+use crate::task::report::Doubt;
 use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
 
 /// The decisions of held-out heads, as they come.
 pub(super) struct HeldOutDecisions {
     pub(super) layout: Layout,
-    pub(super) costs: Vec<f64>,
+    pub(super) candidates: Vec<Candidate>,
     pub(super) scoring: Scoring,
     /// Of two classes, the one that scores take for positive.
     pub(super) positive: usize,
     /// Whether the final heads are to get sigmoids.
     pub(super) sigmoids: bool,
-    /// The first held-out head of the stage; they come by C, fold and class.
+    /// The first held-out head of the stage; they come by candidate, fold and class.
     first: usize,
     /// By fold, its place among those that have heads of their own.
     places: [Option<usize>; MOST_FOLDS as usize],
@@ -47,21 +49,21 @@ impl HeldOutDecisions {
             places[fold as usize] = Some(place);
         }
         Ok(Self {
-            costs: plan.costs.clone(),
+            candidates: gathered(plan.candidates())?,
             scoring: plan.scoring,
             positive: facts.positive,
             sigmoids: plan.probability && plan.purpose == Purpose::Train,
             first,
             places,
             groups: zeros(rows)?,
-            decisions: zeros(rows * plan.costs.len() * layout.heads())?,
+            decisions: zeros(rows * plan.candidate_count() * layout.heads())?,
             layout,
         })
     }
 
     /// Decisions of a row.
     fn width(&self) -> usize {
-        self.costs.len() * self.layout.heads()
+        self.candidates.len() * self.layout.heads()
     }
 
     /// The first head of the stage that this C and the fold at this place have.
@@ -76,7 +78,7 @@ impl HeldOutDecisions {
         let Some(place) = self.place(row.group()) else {
             return;
         };
-        for cost in 0..self.costs.len() {
+        for cost in 0..self.candidates.len() {
             interrupts::check();
             let first = self.head(cost, place);
             for head in 0..heads {
@@ -105,6 +107,36 @@ impl HeldOutDecisions {
     pub(super) fn for_head(&self, row: usize, cost: usize, head: usize) -> (f32, bool) {
         let positive = self.class(row) == self.layout.positive(head);
         (self.of(row, cost)[head], positive)
+    }
+
+    /// How far a row's decisions at one C speak for its own class: of more than two less than for another, the best one.
+    fn margin(&self, row: usize, cost: usize) -> f32 {
+        let (decisions, class) = (self.of(row, cost), self.class(row));
+        match *decisions {
+            [decision] if class == 1 => decision,
+            [decision] => -decision,
+            _ => {
+                let others = decisions.iter().enumerate();
+                let best = others
+                    .filter(|(other, _)| *other != class)
+                    .fold(f32::NEG_INFINITY, |best, (_, it)| best.max(*it));
+                decisions[class] - best
+            }
+        }
+    }
+
+    /// The rows whose margin at one C is below this.
+    pub(super) fn doubts(&self, cost: usize, below: f64) -> Result<Vec<Doubt>, OutOfMemory> {
+        let mut found = Vec::new();
+        for (row, group) in self.groups.iter().enumerate() {
+            interrupts::check();
+            let margin = self.margin(row, cost);
+            if self.place(*group as usize).is_some() && f64::from(margin) < below {
+                let class = predicted_class(self.of(row, cost));
+                found.room(1)?.push(Doubt { row, class, margin });
+            }
+        }
+        Ok(found)
     }
 
     /// The probability of a row's own class at one C, by these sigmoids of the heads.

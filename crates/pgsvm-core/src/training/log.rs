@@ -8,11 +8,16 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::memory::{OutOfMemory, Room};
 use crate::rows::facts::Facts;
 use crate::solver::driver::Method;
 
 /// Entries kept: 200 KB.
 const MOST_ENTRIES: usize = 2048;
+/// Weights are kept of so many entries and heads at most, as far as that takes no more bytes.
+const MOST_SNAPSHOTS: usize = 128;
+const WEIGHT_BYTES: usize = 16 << 20;
+const LEAST_SNAPSHOTS: usize = 4;
 /// The dual is computed where visits since the last entry went over so many values for each feature.
 const VALUES_PER_FEATURE: u64 = 32;
 
@@ -83,11 +88,9 @@ pub(super) struct Moment {
 pub(super) struct Log {
     started: Instant,
     facts: Facts,
-    entries: Vec<LogEntry>,
-    last: Option<LogEntry>,
-    /// One entry in so many is kept, and how many have come since.
-    stride: u32,
-    skipped: u32,
+    kept: Thinned<LogEntry>,
+    /// Weights at some of the entries, where they are wanted.
+    weights: Option<Thinned<Snapshot>>,
     /// Visits and updates of the stage before.
     visits: u64,
     updates: u64,
@@ -95,6 +98,84 @@ pub(super) struct Log {
     visits_at_dual: u64,
     /// The last pass of the stage before.
     pass_before: u32,
+}
+
+/// Weights on the way.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The time of the entry that they belong to.
+    pub seconds: f64,
+    /// Head by head, for scaled rows, the intercept behind the others.
+    pub weights: Vec<f32>,
+}
+
+impl Snapshot {
+    fn of(seconds: f64, solver: &impl Method) -> Result<Self, OutOfMemory> {
+        let mut weights = Vec::new();
+        for head in 0..solver.len() {
+            let of_head = solver.weights(head);
+            let room = weights.room(of_head.len() + 1)?;
+            room.extend(of_head.iter().map(|weight| weight as f32));
+            room.push(of_head.intercept() as f32);
+        }
+        Ok(Self { seconds, weights })
+    }
+}
+
+/// What comes in order of time, in bounded memory: when it is full every second one is dropped, and from then on every second
+/// one is kept. The last one always is.
+struct Thinned<E> {
+    most: usize,
+    kept: Vec<E>,
+    last: Option<E>,
+    /// One in so many is kept, and how many have come since.
+    stride: u32,
+    skipped: u32,
+}
+
+impl<E> Thinned<E> {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            kept: Vec::new(),
+            last: None,
+            stride: 1,
+            skipped: 0,
+        }
+    }
+
+    fn keep(&mut self, one: E) {
+        self.skipped += 1;
+        if self.skipped < self.stride {
+            self.last = Some(one);
+            return;
+        }
+        self.skipped = 0;
+        if self.kept.len() == self.most {
+            let mut place = 0;
+            self.kept.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
+        }
+        // a log that cannot grow is shorter, and no reason to end
+        match self.kept.try_reserve(1) {
+            Ok(()) => {
+                self.kept.push(one);
+                self.last = None;
+            }
+            Err(_) => self.last = Some(one),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &E> {
+        self.kept.iter().chain(&self.last)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut E> {
+        self.kept.iter_mut().chain(&mut self.last)
+    }
 }
 
 impl LogEntry {
@@ -125,16 +206,14 @@ impl Log {
         let mut this = Self {
             started,
             facts: *facts,
-            entries: Vec::new(),
-            last: None,
-            stride: 1,
-            skipped: 0,
+            kept: Thinned::new(MOST_ENTRIES),
+            weights: None,
             visits: 0,
             updates: 0,
             visits_at_dual: 0,
             pass_before: 0,
         };
-        this.keep(LogEntry::loaded(started, facts, heads));
+        this.kept.keep(LogEntry::loaded(started, facts, heads));
         this
     }
 
@@ -143,9 +222,11 @@ impl Log {
         let visits = self.visits + solver.visits();
         let dual = self.dual(solver, visits, moment.event);
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
-        self.keep(LogEntry {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.keep_weights(seconds, solver);
+        self.kept.keep(LogEntry {
             event: moment.event,
-            seconds: self.started.elapsed().as_secs_f64(),
+            seconds,
             pass: moment.pass,
             block: moment.block,
             heads: solver.len() as u32,
@@ -178,26 +259,28 @@ impl Log {
         }
     }
 
-    fn keep(&mut self, entry: LogEntry) {
-        self.last = Some(entry);
-        self.skipped += 1;
-        if self.skipped < self.stride {
+    /// Keeps the weights of the entries that follow, of as many as there is room for.
+    pub(super) fn watch(&mut self, heads: usize) {
+        let heads = heads.max(1);
+        let bytes = size_of::<f32>() * (self.facts.features + 1) * heads;
+        let most = (WEIGHT_BYTES / bytes).min(MOST_SNAPSHOTS / heads);
+        self.weights = Some(Thinned::new(most.max(LEAST_SNAPSHOTS)));
+    }
+
+    /// Keeps the weights at an entry of this time, where they are wanted.
+    fn keep_weights(&mut self, seconds: f64, solver: &impl Method) {
+        let Some(kept) = &mut self.weights else {
             return;
+        };
+        // those that cannot be had are missing, and no reason to end
+        if let Ok(snapshot) = Snapshot::of(seconds, solver) {
+            kept.keep(snapshot);
         }
-        self.skipped = 0;
-        if self.entries.len() == MOST_ENTRIES {
-            let mut place = 0;
-            self.entries.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
-            self.stride *= 2;
-        }
-        // a log that cannot grow is shorter, and no reason to end
-        if self.entries.try_reserve(1).is_ok() {
-            self.entries.push(entry);
-            self.last = None;
-        }
+    }
+
+    /// The weights kept, in order of time.
+    pub(super) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.weights.iter().flat_map(Thinned::iter)
     }
 
     /// Other heads are trained from here on, after so many visits and updates.
@@ -210,7 +293,7 @@ impl Log {
     /// The heads have ended with what is proved now. Bounds that were noted on the way came from sums that rounding had moved a
     /// little: none is left that says more than the proof.
     pub(super) fn settle(&mut self, primal: f64, dual: f64, gap: Option<f64>) {
-        for entry in self.entries.iter_mut().chain(&mut self.last) {
+        for entry in self.kept.iter_mut() {
             if entry.pass <= self.pass_before {
                 continue;
             }
@@ -226,7 +309,7 @@ impl Log {
 
     /// The entries, in order of time.
     pub(super) fn entries(&self) -> impl Iterator<Item = LogEntry> + '_ {
-        self.entries.iter().copied().chain(self.last)
+        self.kept.iter().copied()
     }
 }
 
@@ -255,10 +338,10 @@ mod tests {
     #[test]
     fn a_long_training_is_thinned_out_and_keeps_its_end() {
         let mut log = log();
-        let first = log.entries[0];
+        let first = log.kept.kept[0];
         let many = 10 * MOST_ENTRIES as u64 + 3;
         for visits in 1..=many {
-            log.keep(LogEntry { visits, ..first });
+            log.kept.keep(LogEntry { visits, ..first });
         }
         let visits: Vec<_> = log.entries().map(|entry| entry.visits).collect();
         assert!(visits.len() > MOST_ENTRIES / 2 && visits.len() <= MOST_ENTRIES + 1);

@@ -17,14 +17,14 @@ use crate::solver::newton::choice;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::{Goal, Layout, Purpose};
+use crate::task::plan::{Candidate, Goal, Layout, Purpose};
 use crate::task::problem::Problem;
-use crate::task::report::{Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
+use crate::task::report::{Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
 use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
 use crate::training::evaluating::{Evaluation, Verdict};
 use crate::training::held_out::HeldOutDecisions;
-use crate::training::log::{Log, LogEntry};
+use crate::training::log::{Log, LogEntry, Snapshot};
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::{Sample, Survey};
@@ -55,7 +55,18 @@ pub(super) struct Run<T> {
     updates: u64,
     /// The metrics to measure leeways in, empty to learn them; None where leeways are not wanted.
     wants_leeways: Option<Vec<Metric>>,
+    /// The margin below which rows held out are doubted; None where that is not wanted.
+    doubts_below: Option<f64>,
     found: Found,
+}
+
+/// What is noted on the way, besides the log.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Notes {
+    /// The margin below which rows held out are doubted; None where that is not wanted.
+    pub(super) doubts_below: Option<f64>,
+    /// Whether weights are kept.
+    pub(super) weights: bool,
 }
 
 /// What a training finds besides its heads.
@@ -64,6 +75,7 @@ struct Found {
     validation: Vec<Validation>,
     sigmoids: Vec<Sigmoid>,
     leeways: Option<Leeways>,
+    doubts: Vec<Doubt>,
     fit: Option<Fit>,
 }
 
@@ -143,6 +155,7 @@ impl<T: Real> Run<T> {
             visits: 0,
             updates: 0,
             wants_leeways,
+            doubts_below: None,
             found: Found::default(),
         })
     }
@@ -365,6 +378,25 @@ impl<T: Real> Run<T> {
         Step::Done
     }
 
+    /// The same with more noted on the way.
+    pub(super) fn noting(mut self, notes: Notes) -> Self {
+        self.doubts_below = notes.doubts_below;
+        if notes.weights {
+            self.schedule.log_mut().watch(self.heads.specs.len());
+        }
+        self
+    }
+
+    /// Weights on the way.
+    pub(super) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.schedule.log().snapshots()
+    }
+
+    /// Rows held out that are doubted.
+    pub(super) fn doubts(&self) -> &[Doubt] {
+        &self.found.doubts
+    }
+
     /// The leeways of the rows, once they are measured.
     pub(super) fn leeways(&self) -> Option<&Leeways> {
         self.found.leeways.as_ref()
@@ -390,6 +422,8 @@ impl<T: Real> Run<T> {
         else {
             return Ok(Step::Done);
         };
+        let doubts = self.doubts_below.map(|below| evaluation.doubts(below));
+        let doubts = doubts.transpose()?;
         let mut verdict = evaluation.verdict();
         self.keep_validation(std::mem::take(&mut verdict.validation))?;
         let (costs, purpose) = match &self.heads.plan {
@@ -399,7 +433,8 @@ impl<T: Real> Run<T> {
         let is_best = self.search.take(costs, &verdict);
         if is_best {
             self.found.sigmoids = std::mem::take(&mut verdict.sigmoids);
-            self.heads.c = Some(verdict.c);
+            self.heads.chosen = Some(verdict.best);
+            self.found.doubts = doubts.unwrap_or_default();
         }
         self.next = self.search.next();
         match (purpose, is_best) {
@@ -438,7 +473,7 @@ impl<T: Real> Run<T> {
 
     /// Begins to try the next C, or to train the final heads.
     fn begin_next_stage(&mut self) -> Result<Step, TrainError> {
-        let (Some(plan), Some(c)) = (&self.heads.plan, self.heads.c) else {
+        let (Some(plan), Some(chosen)) = (&self.heads.plan, self.heads.chosen) else {
             return Ok(Step::Done);
         };
         if self.next.is_none() && plan.purpose == Purpose::Validate {
@@ -449,7 +484,7 @@ impl<T: Real> Run<T> {
         self.schedule.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
         *self.schedule.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
-        let begun = self.lay_out_next_stage(c)?;
+        let begun = self.lay_out_next_stage(chosen)?;
         let mut solver = Solver::new(&self.problem, &self.heads.specs, &self.facts, self.together)?;
         (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
         self.activity = Activity::Starting {
@@ -460,8 +495,8 @@ impl<T: Real> Run<T> {
         Ok(Step::Progress)
     }
 
-    /// The heads of the next stage, final ones of this C where no other is tried; returns what they begin from.
-    fn lay_out_next_stage(&mut self, c: f64) -> Result<Vec<Vec<f32>>, TrainError> {
+    /// The heads of the next stage, final ones of what was chosen where no other is tried; returns what they begin from.
+    fn lay_out_next_stage(&mut self, chosen: Candidate) -> Result<Vec<Vec<f32>>, TrainError> {
         self.heads.specs.clear();
         let Some(plan) = &mut self.heads.plan else {
             return Ok(Vec::new());
@@ -470,11 +505,11 @@ impl<T: Real> Run<T> {
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
         if let Some(next) = self.next.take() {
             plan.costs = vec![next];
-            layout.add_held_out(&plan.costs, &self.problem, &mut self.heads.specs)?;
+            layout.add_held_out(plan.candidates(), &self.problem, &mut self.heads.specs)?;
             self.heads.stage = Stage::Beyond;
             return Ok(Vec::new());
         }
-        layout.add_final(c, &mut self.heads.specs)?;
+        layout.add_final(chosen, &mut self.heads.specs)?;
         self.heads.finals = self.heads.specs.len();
         self.heads.plan = None;
         (self.heads.stage, self.heads.folds) = (Stage::Final, 0);
@@ -541,7 +576,8 @@ impl<T: Real> Run<T> {
         Ok(TrainerReport {
             heads: gathered(heads)?,
             validation: gathered(self.found.validation.iter().cloned())?,
-            c: self.heads.c,
+            c: self.heads.chosen.map(|it| it.c),
+            truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
             sigmoids: copied(&self.found.sigmoids)?,
             fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,

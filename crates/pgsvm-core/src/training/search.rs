@@ -36,7 +36,7 @@ impl Search {
             self.ratio = None;
             return false;
         }
-        self.best = Some((verdict.c, verdict.score));
+        self.best = Some((verdict.best.c, verdict.score));
         if is_first {
             self.ratio = outwards(self.scoring, costs, verdict);
         }
@@ -59,9 +59,10 @@ impl Search {
 fn outwards(scoring: Scoring, costs: &[f64], verdict: &Verdict) -> Option<f64> {
     let beside = |smaller: bool| {
         let inner = costs.iter().zip(&verdict.scores);
-        let inner = inner.filter(|(c, _)| (**c < verdict.c) == smaller && **c != verdict.c);
+        let inner =
+            inner.filter(|(c, _)| (**c < verdict.best.c) == smaller && **c != verdict.best.c);
         inner.min_by(|(a, _), (b, _)| {
-            let distance = |c: f64| (c / verdict.c).ln().abs();
+            let distance = |c: f64| (c / verdict.best.c).ln().abs();
             distance(**a).total_cmp(&distance(**b))
         })
     };
@@ -71,5 +72,5 @@ fn outwards(scoring: Scoring, costs: &[f64], verdict: &Verdict) -> Option<f64> {
     };
     scoring
         .is_better(verdict.score, *score)
-        .then(|| verdict.c / c)
+        .then(|| verdict.best.c / c)
 }

@@ -8,7 +8,7 @@ use crate::simd::Real;
 use crate::solver::driver::Method;
 use crate::solver::Solver;
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::{Goal, Layout, Plan, Purpose};
+use crate::task::plan::{Candidate, Goal, Layout, Plan, Purpose};
 use crate::task::problem::Problem;
 use crate::task::report::Stage;
 use crate::training::error::TrainError;
@@ -24,8 +24,8 @@ pub(super) struct StageHeads {
     pub(super) folds: usize,
     /// What is to be done when they have ended; None after the last stage.
     pub(super) plan: Option<Plan>,
-    /// The C of the final heads, once it is known.
-    pub(super) c: Option<f64>,
+    /// What the final heads are trained with, once it is known.
+    pub(super) chosen: Option<Candidate>,
     /// The classes of the final heads, those of a later stage too, until they are evaluated; None where that is not wanted.
     pub(super) layout: Option<Layout>,
 }
@@ -44,7 +44,7 @@ impl StageHeads {
             stage: Stage::Final,
             folds: 0,
             plan: None,
-            c: None,
+            chosen: None,
             layout: None,
         };
         match goal {
@@ -87,16 +87,18 @@ impl StageHeads {
     }
 
     fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
-        if let ([only], Purpose::Train) = (plan.costs.as_slice(), plan.purpose) {
-            layout.add_final(*only, &mut self.specs)?;
+        if let (1, Purpose::Train) = (plan.candidate_count(), plan.purpose) {
+            self.chosen = plan.candidates().next();
+            if let Some(only) = self.chosen {
+                layout.add_final(only, &mut self.specs)?;
+            }
             self.finals = self.specs.len();
-            self.c = Some(*only);
         }
         if plan.purpose == Purpose::Train {
             self.layout = Some(layout.clone());
         }
         if plan.holds_out() {
-            layout.add_held_out(&plan.costs, problem, &mut self.specs)?;
+            layout.add_held_out(plan.candidates(), problem, &mut self.specs)?;
             self.plan = Some(plan.clone());
         }
         Ok(())

@@ -123,6 +123,7 @@ impl HeadState {
         } else {
             problem.proximal()
         };
+        let truncated = Truncated::of(problem, spec);
         let rule = Rule::new(
             proximal,
             problem.loss().slope(),
@@ -135,7 +136,7 @@ impl HeadState {
             terms: Terms {
                 c: spec.c,
                 positive_weight: spec.positive_weight,
-                loss: Truncated::of(problem).first_loss(),
+                loss: problem.loss(),
                 shrink_above: f64::INFINITY,
                 shrink_below: f64::NEG_INFINITY,
             },
@@ -164,7 +165,7 @@ impl HeadState {
                 && spec.signs.among_classes(heads)
                 && problem.truncation().is_none(),
             verifies_primal: false,
-            truncated: Truncated::of(problem),
+            truncated,
             updates: None,
         }
     }
@@ -232,7 +233,6 @@ impl HeadState {
 
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
     pub(in crate::solver) fn begin_elsewhere(&mut self, at_weights: bool) {
-        self.truncated.begin_elsewhere();
         self.begins = match at_weights {
             true => Beginning::AtWeights,
             false => Beginning::AtDual,
@@ -241,7 +241,10 @@ impl HeadState {
 
     /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
     pub(in crate::solver) fn cannot_wait(&self) -> bool {
-        self.begins != Beginning::Zero || self.stop.is_last() || self.stop.asks_again()
+        self.begins != Beginning::Zero
+            || self.stop.is_last()
+            || self.stop.asks_again()
+            || self.truncated.wants_sorting(self.stop.full_passes())
     }
 
     /// Whether other dual variables are to be proved at once.
@@ -269,7 +272,8 @@ impl HeadState {
         }
         self.truncated.begin_full();
         self.stop.begin_full();
-        self.start_dual = self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
+        self.start_dual =
+            self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
@@ -305,11 +309,12 @@ impl HeadState {
         self.note_limits();
         self.stop.end_scan(self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
-        let (dual, shrink) = shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded());
+        let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
         self.support = full.support;
         let visits = self.sums.visits;
         let is_best = self.bounds.take_dual(dual, full.support, visits);
-        let estimate = (0.5 * norms.w + self.terms.c * full.visit_loss).min(self.best_primal());
+        let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
+        let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
@@ -332,9 +337,20 @@ impl HeadState {
     /// intercept if there is one.
     fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let full = self.sums.full;
-        let primal = 0.5 * norm + self.terms.c * full.start_loss;
+        let primal = self.constant_part() + 0.5 * norm + self.terms.c * full.start_loss;
         let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
+    }
+
+    /// The best multiple of dual variables whose sum, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
+    fn dual_of(&self, sum: f64, norm: f64, diag: f64) -> (f64, f64) {
+        let (dual, shrink) = shrunk_dual(sum, norm, diag, self.terms.loss.unbounded());
+        (self.constant_part() + dual, shrink)
+    }
+
+    /// What primal and dual have beside the rows that are trained on: what outliers cost.
+    fn constant_part(&self) -> f64 {
+        self.truncated.constant(self.terms.c)
     }
 
     fn note_limits(&mut self) {
@@ -392,7 +408,7 @@ impl HeadState {
             return self.best_dual();
         }
         let Sums { alpha, diag, .. } = sums;
-        shrunk_dual(alpha, norms.v, diag, self.terms.loss.unbounded()).0
+        self.dual_of(alpha, norms.v, diag).0
     }
 
     /// The smallest relative gap known.
@@ -432,7 +448,7 @@ impl HeadState {
     /// Corrects kappa after a full pass; `metric` when columns have just been found to call for it, or when it is one that
     /// follows the dual variables.
     pub(in crate::solver) fn advance(&mut self, metric: Option<&ShiftMetric>) -> Shift {
-        if self.truncated.begins_round() {
+        if self.truncated.has_sorted() {
             // what was measured is of another problem, and the centre has moved
             return Shift::Stay;
         }
@@ -457,7 +473,12 @@ impl HeadState {
     }
 
     fn adapt(&mut self) -> Shift {
-        match self.rule.adapt(self.measured) {
+        let wanted = match self.truncated.opens() {
+            // primal and dual are of other rows at the beginning of a pass than at its end
+            true => self.rule.follow(self.measured.mean_aq),
+            false => self.rule.adapt(self.measured),
+        };
+        match wanted {
             Some(kappa) => {
                 wake(&mut self.terms);
                 Shift::Move(kappa)
@@ -504,7 +525,8 @@ impl HeadState {
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(in crate::solver) fn wants_proof(&self) -> bool {
-        self.cannot_wait() || self.is_known() || self.stop.expects()
+        // as long as rows change sides at any visit nothing is known
+        self.cannot_wait() || (!self.truncated.opens() && (self.is_known() || self.stop.expects()))
     }
 
     /// Whether the gap is there: to verify it takes the rows with a > 0 only.
@@ -523,7 +545,6 @@ impl HeadState {
         if self.truncated.is() {
             // sides are taken at the newest weights, and the problem is that of the rows on this side then
             self.verifies_primal = true;
-            self.terms.loss = self.truncated.loss();
             self.sums.full = Tally::EMPTY;
             return Verifying {
                 primal: true,
@@ -584,11 +605,9 @@ impl HeadState {
             self.exactness = Exactness::Known;
             self.bounds.primal.value = f64::INFINITY;
         }
+        self.truncated.take_sorted();
         if self.truncated.is() {
-            // sides are those at the newest weights, which are the only ones known to agree with them
-            self.bounds.primal.value = f64::INFINITY;
-        }
-        if self.truncated.take_moved() {
+            // what was known is of rows that had other sides
             self.bounds = Bounds::UNKNOWN;
         }
         self.verifies_primal && self.take_primal(norm, shifted).1
@@ -597,7 +616,7 @@ impl HeadState {
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
     pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verified {
         let Proved { alpha, diag, .. } = proved;
-        let (dual, shrink) = shrunk_dual(alpha, proved.norm, diag, self.terms.loss.unbounded());
+        let (dual, shrink) = self.dual_of(alpha, proved.norm, diag);
         self.support = proved.support;
         let proof = ProvedDual {
             dual,
@@ -607,6 +626,8 @@ impl HeadState {
         self.bounds.take_proved(proof);
         let gap = relative_gap(self.best_primal(), dual);
         self.shrinking.come_near(self.bounds.trained_gap().min(gap));
+        let most = self.tolerance() * self.best_primal();
+        self.truncated.fit_band(self.terms.c, most);
         if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
             if self.stop.ends_anyway()
                 || self
@@ -617,11 +638,10 @@ impl HeadState {
             }
             self.stop.ask_again();
         }
-        let moved = self.truncated.begins_round();
-        if self.truncated.is() && !moved {
-            self.stop.doubt();
-        }
-        if moved {
+        if self.truncated.is() {
+            if self.truncated.stood_still() {
+                self.stop.doubt();
+            }
             self.stop.begin_round(gap);
         } else if self.exactness == Exactness::Known {
             // it was not there after all

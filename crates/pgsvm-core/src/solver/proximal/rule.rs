@@ -206,9 +206,17 @@ impl Rule {
         let share = measured.inner / measured.present();
         self.balance(share, measured);
         self.watch(share, measured.gap);
+        self.follow(measured.mean_aq)
+    }
+
+    /// The same by the mean of a Q alone.
+    pub(crate) fn follow(&mut self, mean_aq: f64) -> Option<f64> {
+        if self.proximal == Proximal::Off {
+            return None;
+        }
         let plain = self.kappa == 0.0 && self.proximal == Proximal::Auto && self.slow < 2;
         let floor = if plain { 0.0 } else { self.floor };
-        let wanted = self.factor * self.boost * measured.mean_aq / self.target - self.offset;
+        let wanted = self.factor * self.boost * mean_aq / self.target - self.offset;
         let limited = wanted
             .max(floor)
             .clamp(self.kappa / 4.0, (4.0 * self.kappa).max(floor));

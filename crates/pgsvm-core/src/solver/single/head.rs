@@ -333,7 +333,11 @@ impl<T: Real> Head<T> {
             (shift, _) => self.shift(shift)?,
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
-            if self.state.wants_dual_metric() || self.rounds_want_metric(squares.len()) {
+            let wants = match self.outliers {
+                Some(_) => self.rounds_want_metric(squares.len()),
+                None => self.state.wants_dual_metric(),
+            };
+            if wants {
                 self.dual_moments = Some(DualMoments::new(squares.len())?);
             }
         }
@@ -343,7 +347,7 @@ impl<T: Real> Head<T> {
     /// Whether the rounds of a truncated loss are spared passes by a metric that follows the dual variables, as it follows the rows
     /// that are left. A whole one of many features takes longer than that.
     fn rounds_want_metric(&self, features: usize) -> bool {
-        self.outliers.is_some() && !(FEW_FEATURES..MOST_WEIGHTS).contains(&features)
+        !(FEW_FEATURES..MOST_WEIGHTS).contains(&features)
     }
 
     /// Measures the shift from the start in the metric that was learned, if there is one. `mean_squares`: of the columns.

@@ -33,8 +33,8 @@ impl<T: Real> HeadView<'_, T> {
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
-        if self.leaves_out(loss, row, (y, score), proof) {
-            return;
+        if self.sort(loss, row, (y, score), proof) {
+            return self.leave_out(row, proof);
         }
         let before = dual.get();
         let checked = proof.check::<K, L>(row, (loss, &self.terms), (y, before, score), intercept);
@@ -48,10 +48,9 @@ impl<T: Real> HeadView<'_, T> {
 }
 
 impl<T> HeadView<'_, T> {
-    /// Where the loss is truncated, puts a row with sign `y` on its side at this score; whether it is an outlier, whose dual
-    /// variable is 0 from now on.
+    /// Where the loss is truncated, puts a row with sign `y` on its side at this score. Whether it is an outlier.
     #[inline(always)]
-    fn leaves_out<L: LossFunction>(
+    fn sort<L: LossFunction>(
         &self,
         loss: L,
         row: &Row<'_>,
@@ -62,15 +61,15 @@ impl<T> HeadView<'_, T> {
             return false;
         };
         let at = (self.terms.cost(row.cost(), y), loss.value(y * score));
-        let (is_out, moves) = outliers.sort(row.ordinal(), at, &mut proof.sorted);
-        if moves {
-            self.shrunk.set(row.ordinal(), is_out);
-        }
-        if is_out {
-            proof.leave_out();
-            self.alpha[row.ordinal()].set(0.0);
-        }
-        is_out
+        outliers.sort(row.ordinal(), at, &mut proof.sorted)
+    }
+
+    /// An outlier, whose dual variable is 0 from now on.
+    #[inline(always)]
+    fn leave_out(&self, row: &Row<'_>, proof: &mut Proof) {
+        proof.leave_out();
+        self.alpha[row.ordinal()].set(0.0);
+        self.shrunk.set(row.ordinal(), true);
     }
 }
 
@@ -86,7 +85,8 @@ impl<T: Real> Head<T> {
         }
         let verifying = self.state.begin_verify(present);
         if let Some(outliers) = &mut self.outliers {
-            (outliers.most_loss, outliers.band) = self.state.truncated.line();
+            outliers.line = self.state.truncated.line();
+            outliers.open = false;
         }
         if verifying.exact {
             self.start.copy_from_slice(&self.best_w);
@@ -153,7 +153,7 @@ impl<T: Real> Head<T> {
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
-                if self.state.truncated.begins_round() {
+                if self.state.truncated.has_sorted() {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;
                 }
@@ -177,7 +177,7 @@ impl<T: Real> Head<T> {
         match lay {
             Some(shrink) => self.lay_duals(shrink),
             // those laid aside are of other rows
-            None if self.state.truncated.begins_round() => self.laid.fill(0.0),
+            None if self.state.truncated.has_sorted() => self.laid.fill(0.0),
             None => {}
         }
     }

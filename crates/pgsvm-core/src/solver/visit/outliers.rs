@@ -1,56 +1,49 @@
-//! Truncated losses, min(L(m), 1 + s): which rows of a head are outliers, beyond the truncation at the weights that were
-//! verified last, and what that means for the head's certificate.
-//!
-//! The relaxation of Yen, Chang, Lin, Lin and Lin (KDD 2013, equation 5): with the outliers left out, each costing the constant
-//! c C (1 + s), what is left is the convex problem over the others, IN, which is solved as ever. A verifying pass draws the line
-//! anew at the weights it verifies, takes the dual variables of rows that have become outliers out of v, and proves the gap of
-//! the convex problem over the rows that are then left. So a head ends with weights that solve, within its tolerance, the
-//! problem over the very rows that these weights call IN; P over them and the outliers' constants are the truncated objective.
+//! Truncated losses, min(L(m), 1 + s): which rows of a head are outliers, beyond the truncation, and leave the problem that is
+//! solved. A visit puts the row on its side by the weights as they are, and a verifying pass all rows by the weights that it verifies.
+//! See [`crate::solver::certificate::truncated`].
 
-use crate::base::interrupts;
 use crate::base::memory::OutOfMemory;
-use crate::base::random::{Random, Stream};
 use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::per_row::Shrunk;
 
-/// A head that begins from nothing begins with so many rows drawn at random, or one in so many where that is more; the others
-/// are outliers until it has weights.
-const DRAWN: usize = 10_000;
-const DRAWN_SHARE: f64 = 0.1;
-/// Rows between two looks for interrupts.
-const ROWS_A_LOOK: usize = 1 << 16;
-
-/// The outliers of a head.
-pub(in crate::solver) struct Outliers {
-    /// The loss beyond which a row is one.
+/// The line between the sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::solver) struct Line {
+    /// The loss beyond which a row is an outlier.
     pub(in crate::solver) most_loss: f64,
     /// A row changes sides where its loss is further from that than this.
     pub(in crate::solver) band: f64,
+}
+
+impl Line {
+    /// Whether a row of this loss is an outlier, which was one before or not.
+    #[inline(always)]
+    fn is_out(&self, loss: f64, was_out: bool) -> bool {
+        let beyond = loss - self.most_loss;
+        match beyond.abs() > self.band {
+            true => beyond > 0.0,
+            false => was_out,
+        }
+    }
+}
+
+/// The outliers of a head.
+pub(in crate::solver) struct Outliers {
+    pub(in crate::solver) line: Line,
+    /// Whether visits put rows on their sides, and not verifying passes alone.
+    pub(in crate::solver) open: bool,
     /// Their bits, kept like those of rows that are shrunk.
     rows: Shrunk,
 }
 
 impl Outliers {
-    /// All but some rows drawn.
-    pub(in crate::solver) fn all_but_drawn(
-        most_loss: f64,
-        rows: usize,
-        seed: u64,
-    ) -> Result<Self, OutOfMemory> {
-        let this = Self {
-            most_loss,
-            band: 0.0,
+    /// None yet.
+    pub(in crate::solver) fn none(line: Line, rows: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            line,
+            open: true,
             rows: nothing_shrunk(rows)?,
-        };
-        let share = (DRAWN as f64 / rows.max(1) as f64).max(DRAWN_SHARE);
-        let mut random = Random::new(seed, Stream::Sample);
-        for row in 0..rows {
-            if row % ROWS_A_LOOK == 0 {
-                interrupts::check();
-            }
-            this.rows.set(row, random.unit() >= share);
-        }
-        Ok(this)
+        })
     }
 
     #[inline(always)]
@@ -58,31 +51,35 @@ impl Outliers {
         self.rows.get(row)
     }
 
-    /// Puts a row of this cost on its side, by its loss. Whether it is an outlier, and whether it was on the other side before.
+    /// Puts a row on its side by its loss; whether it is an outlier.
+    #[inline(always)]
+    pub(in crate::solver) fn put(&self, row: usize, loss: f64) -> bool {
+        let was_out = self.has(row);
+        let is_out = self.line.is_out(loss, was_out);
+        if is_out != was_out {
+            self.rows.set(row, is_out);
+        }
+        is_out
+    }
+
+    /// The same for a row of this cost in a verifying pass, which counts.
     #[inline(always)]
     pub(in crate::solver) fn sort(
         &self,
         row: usize,
         (cost, loss): (f64, f64),
         sorted: &mut Sorted,
-    ) -> (bool, bool) {
+    ) -> bool {
         let was_out = self.has(row);
-        let beyond = loss - self.most_loss;
-        let is_out = match beyond.abs() > self.band {
-            true => beyond > 0.0,
-            false => was_out,
-        };
-        let moves = is_out != was_out;
-        if moves {
-            self.rows.set(row, is_out);
-            sorted.moved += 1;
-        }
+        let is_out = self.put(row, loss);
+        let beyond = loss - self.line.most_loss;
+        sorted.moved += u64::from(is_out != was_out);
         sorted.outliers += u64::from(is_out);
         sorted.cost += if is_out { cost } else { 0.0 };
         if is_out != (beyond > 0.0) {
             sorted.excess += cost * beyond.abs();
         }
-        (is_out, moves)
+        is_out
     }
 }
 

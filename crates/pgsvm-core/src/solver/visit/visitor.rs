@@ -149,10 +149,46 @@ impl<T: Real> HeadView<'_, T> {
 impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     #[inline(always)]
     pub(in crate::solver) fn sign(&self, row: &Row<'_>) -> f64 {
+        f64::from(self.head.signs[row.group()])
+    }
+
+    /// Whether a row is an outlier, to be looked at by itself.
+    #[inline(always)]
+    fn is_out(&self, row: &Row<'_>) -> bool {
         match self.head.outliers {
-            Some(outliers) if outliers.has(row.ordinal()) => 0.0,
-            _ => f64::from(self.head.signs[row.group()]),
+            Some(outliers) => outliers.has(row.ordinal()),
+            None => false,
         }
+    }
+
+    /// The sign of a row that is visited: 0 for outliers that visits leave out.
+    #[inline(always)]
+    fn sign_visited(&self, row: &Row<'_>) -> f64 {
+        match self.head.outliers {
+            Some(outliers) if !outliers.open && outliers.has(row.ordinal()) => 0.0,
+            _ => self.sign(row),
+        }
+    }
+
+    /// The sign of a row in the problem that is solved: 0 for outliers.
+    #[inline(always)]
+    fn sign_inside(&self, row: &Row<'_>) -> f64 {
+        match self.is_out(row) {
+            true => 0.0,
+            false => self.sign(row),
+        }
+    }
+
+    /// An outlier at this score: what becomes of it where it stays one; None where it is none any more.
+    #[inline(always)]
+    fn stays_out(&mut self, row: &Row<'_>, y: f64, score: f64) -> Option<Outcome> {
+        let outliers = self.head.outliers.filter(|it| it.open)?;
+        let is_out = outliers.put(row.ordinal(), self.loss.value(y * score));
+        // one that may come back is looked at in every pass
+        is_out.then_some(Outcome {
+            shrinks: false,
+            ..Outcome::NONE
+        })
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred steps, and leaves
@@ -168,7 +204,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         if let Some(whole) = self.view.form.whole {
             return self.visit_in_whole::<K, FULL>(row, whole, deferred);
         }
-        let y = self.sign(row);
+        let y = self.sign_visited(row);
         if y == 0.0 || self.view.form.dense == 0 {
             // no product over dense values does
             next.ask_from(0);
@@ -180,6 +216,11 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         }
         let start = self.head.start.filter(|_| FULL);
         let ([place], _) = self.view.places::<K, 1>([row], start, [next], deferred);
+        if self.is_out(row) {
+            if let Some(outcome) = self.stays_out(row, y, place.score) {
+                return outcome;
+            }
+        }
         self.learn::<K, FULL>(row, y, place, deferred).0
     }
 
@@ -191,11 +232,16 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         whole: WholeStep<'_>,
         deferred: &mut Deferred<'r>,
     ) -> Outcome {
-        let y = self.sign(row);
+        let y = self.sign_visited(row);
         if y == 0.0 {
             return Outcome::NONE;
         }
         let score = self.view.score::<K>(row, self.view.u);
+        if self.is_out(row) {
+            if let Some(outcome) = self.stays_out(row, y, score) {
+                return outcome;
+            }
+        }
         let cost = self.head.terms.cost(row.cost(), y);
         let conjugate = self.loss.conjugate(self.head.terms.c * cost);
         let alpha = self.head.alpha[row.ordinal()].get();
@@ -224,8 +270,9 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: [Next<'_>; 2],
         deferred: &mut Deferred<'r>,
     ) -> [Outcome; 2] {
-        let y = [self.sign(rows[0]), self.sign(rows[1])];
-        if y[0] == 0.0 || y[1] == 0.0 {
+        let y = [self.sign_visited(rows[0]), self.sign_visited(rows[1])];
+        let apart = |at: usize| y[at] == 0.0 || self.is_out(rows[at]);
+        if apart(0) || apart(1) {
             let [first, second] = rows;
             return [
                 self.visit::<K, FULL>(first, next[0], deferred),
@@ -293,7 +340,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         row: &Row<'_>,
         scale: f64,
     ) -> Option<(f64, f64, f64)> {
-        let y = self.sign(row);
+        let y = self.sign_inside(row);
         if y == 0.0 {
             return None;
         }
@@ -339,7 +386,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     /// Sums the loss at the weights of the pass's start, without a visit.
     #[inline(always)]
     pub(in crate::solver) fn measure<K: Isa>(&mut self, row: &Row<'_>) {
-        let y = self.sign(row);
+        let y = self.sign_inside(row);
         if y == 0.0 {
             return;
         }
@@ -377,17 +424,25 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         self.sums.visits += 1;
         self.sums.high = self.sums.high.max(projected);
         self.sums.low = self.sums.low.min(projected);
-        if !FULL || self.head.shrunk.get(row.ordinal()) {
+        let is_out = match self.head.outliers.filter(|it| it.open) {
+            None => false,
+            Some(outliers) => outliers.put(row.ordinal(), self.loss.value(margin)),
+        };
+        if !is_out && (!FULL || self.head.shrunk.get(row.ordinal())) {
             self.sums.open += self.loss.gap(weight, margin, old, &conjugate);
         }
         let mut outcome = Outcome {
             gradient,
             alpha: before,
             upper,
-            shrinks: (at_zero & (gradient > self.head.terms.shrink_above))
-                | (at_upper & (gradient < self.head.terms.shrink_below)),
+            shrinks: !is_out
+                & ((at_zero & (gradient > self.head.terms.shrink_above))
+                    | (at_upper & (gradient < self.head.terms.shrink_below))),
         };
-        let wanted = self.loss.advance(old, gradient, inverse, &conjugate);
+        let wanted = match is_out {
+            false => self.loss.advance(old, gradient, inverse, &conjugate),
+            true => 0.0,
+        };
         if wanted.is_nan() {
             return (outcome, 0.0);
         }

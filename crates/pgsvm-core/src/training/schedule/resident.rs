@@ -279,6 +279,9 @@ impl<T: Real> Resident<T> {
                 }
                 self.solver.advance()?;
                 self.begin_round();
+                if self.solver.opens() {
+                    return self.begin_full();
+                }
             }
             Pass::Verify { .. } => {
                 let due = self.solver.end_verify()?;
@@ -290,7 +293,7 @@ impl<T: Real> Resident<T> {
                     return self.begin_verify();
                 }
                 match std::mem::replace(&mut self.after, After::Round) {
-                    _ if self.solver.begins_round() => {
+                    _ if self.solver.has_sorted() => {
                         self.begin_round();
                         return self.begin_sorted();
                     }

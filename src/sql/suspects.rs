@@ -10,6 +10,7 @@ use crate::pg::select;
 use crate::pg::varlena::Varlena;
 use crate::request::source::{free_name, quote, Source};
 use crate::request::words::sql_float;
+use crate::sql::out_of_fold;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use pgsvm_core::Loss;
@@ -21,16 +22,16 @@ c_function!(
     svm_suspects
 );
 
-/// `svm_suspects(model, relation, n) -> TABLE(example jsonb, label text, predicted text, margin float8)`.
+/// `svm_suspects(model, relation, n, folds) -> TABLE(example jsonb, label text, predicted text, margin float8)`.
 ///
 /// # Safety
-/// `fcinfo` is PostgreSQL's, with three arguments.
+/// `fcinfo` is PostgreSQL's, with four arguments.
 unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises; the values are of the declared types.
     unsafe {
         let mut rows = ResultSet::begin(fcinfo);
-        let [name, relation, count] = *(*fcinfo).args.as_slice(3) else {
-            unreachable!("three arguments");
+        let [name, relation, count, folds] = *(*fcinfo).args.as_slice(4) else {
+            unreachable!("four arguments");
         };
         if name.isnull || relation.isnull {
             return pg_sys::Datum::from(0);
@@ -41,6 +42,21 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let source = Source::Relation(pg_sys::Oid::from(relation.value.value() as u32));
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);
+        if !folds.isnull {
+            let asked = out_of_fold::Asked {
+                schema: &schema,
+                model: &model,
+                source: &source,
+                folds: folds.value.value() as i32,
+                below: select::connected(|| doubted_below(&schema, &model.name)),
+                limit,
+            };
+            out_of_fold::visit(&asked, |row| {
+                rows.put(|| [1, 2, 3, 4].map(|column| row.datum(column)))
+            })
+            .or_raise();
+            return pg_sys::Datum::from(0);
+        }
         let asked = Asked {
             name: &name,
             below: select::connected(|| doubted_below(&schema, &model.name)),

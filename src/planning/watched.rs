@@ -1,0 +1,66 @@
+//! The relation of `options => '{"watch": "relation"}'`: looked at before the training, so that what is wrong with it is said then.
+
+use crate::base::errors::{shortened, Code, Failure};
+use crate::catalog::spi_failure;
+use crate::pg::query::{self, Planned};
+use crate::pg::types::type_name;
+use crate::planning::columns::Wanted;
+use crate::planning::job::Job;
+use crate::request::source::Source;
+use crate::targets::labels::LabelColumn;
+use pgrx::{pg_sys, Spi};
+
+/// What is read of the relation.
+pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> {
+    Wanted {
+        label: &label.name,
+        label_kind: label.kind,
+        features,
+        weight: None,
+        fold: None,
+        order: None,
+        key: None,
+        added: None,
+    }
+}
+
+/// The relation of this name, whose rows are to have the label and the features of the source.
+pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, Failure> {
+    let relation = Spi::get_one_with_args::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
+        &[name.into()],
+    );
+    let relation = relation.map_err(spi_failure)?.ok_or_else(|| {
+        Failure::new(
+            Code::ERRCODE_UNDEFINED_TABLE,
+            format!("relation {} to watch does not exist", shortened(name)),
+        )
+        .hint("options => '{\"watch\": \"schema.relation\"}'")
+    })?;
+    let source = Source::Relation(relation);
+    let columns = source.columns()?;
+    let label = &job.columns.label;
+    let wanted = wanted(label, job.features.columns());
+    for name in wanted.features.iter().chain([&wanted.label]) {
+        if !columns.iter().any(|column| column.name == *name) {
+            return Err(Failure::new(
+                Code::ERRCODE_UNDEFINED_COLUMN,
+                format!("column \"{name}\" does not exist"),
+            )
+            .detail("The relation to watch has the label and the features of the source."));
+        }
+    }
+    let (list, places) = wanted.list();
+    let others = query::plan(&source.select(&list)?);
+    for (at, name) in places.features.zip(job.features.columns()) {
+        let both = [&others, planned].map(|it| &it.columns[at]);
+        if both[0].type_oid != both[1].type_oid {
+            let [now, before] = both.map(|column| type_name(column.type_oid, column.typmod));
+            return Err(Failure::new(
+                Code::ERRCODE_DATATYPE_MISMATCH,
+                format!("column \"{name}\" to watch has type {now}, that of the source {before}"),
+            ));
+        }
+    }
+    Ok(relation)
+}

@@ -1,0 +1,179 @@
+//! `svm_suspects(…, folds => 5)`: rows judged out of fold. The relation is trained on as the model was, without storing anything: each
+//! row is decided by the heads that were trained on the other folds, so that none speaks for a label that it has learned.
+//!
+//! Rows are told apart by their number in the order of a hash of their text. That does not depend on how they are fetched, and of
+//! rows that are equal each is as good as the other.
+
+use crate::base::errors::Failure;
+use crate::base::text::{joined, terminated, written};
+use crate::keys::chunks::{read_keys, KeyKind};
+use crate::model::Model;
+use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
+use crate::planning::prepare::prepare;
+use crate::request::source::{free_name, quote, Source};
+use crate::training::leader;
+use crate::training::outcome::Trained;
+use crate::warm_start::stored::Stored;
+use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
+use pgsvm_core::memory::{gathered, Room};
+use std::fmt::Display;
+
+/// What is asked for.
+pub(super) struct Asked<'a> {
+    /// The extension's schema, quoted.
+    pub(super) schema: &'a str,
+    pub(super) model: &'a Model,
+    pub(super) source: &'a Source,
+    pub(super) folds: i32,
+    /// The margin below which labels are doubted.
+    pub(super) below: f64,
+    pub(super) limit: Option<i32>,
+}
+
+/// The rows that have a label, numbered.
+struct Numbered {
+    /// What follows FROM, and what a row is called there.
+    from: String,
+    row: String,
+    /// SQL for its label and its number, and what the number is called.
+    label: String,
+    number: String,
+    column: String,
+}
+
+/// What was found.
+struct Doubts {
+    /// By class, its label.
+    labels: Vec<String>,
+    /// The rows that are doubted, the most doubtful first: number, class, margin.
+    rows: Vec<(i64, usize, f64)>,
+}
+
+/// Judges the rows, and gives `visit` those that are doubted, the most doubtful first: the row as jsonb, its label, the one that
+/// is predicted, its margin.
+pub(super) fn visit(asked: &Asked<'_>, visit: impl FnMut(&ResultRow)) -> Result<(), Failure> {
+    let numbered = Numbered::of(asked)?;
+    let doubts = find(asked, &numbered)?;
+    let query = terminated(&query(&numbered, &doubts.labels)?)?;
+    let rows = || doubts.rows.iter();
+    let lists = [
+        array(rows().map(|it| it.0))?,
+        array(rows().map(|it| it.1 + 1))?,
+        array(rows().map(|it| it.2))?,
+    ];
+    select::connected(|| {
+        let values = lists.each_ref().map(|list| Parameter::Text(list));
+        let types = [pg_sys::TEXTOID; 3];
+        PreparedSelect::once(&query, &types).for_each_at_once(&values, visit);
+    });
+    Ok(())
+}
+
+/// An array's text.
+fn array<T: Display>(items: impl IntoIterator<Item = T>) -> Result<String, Failure> {
+    Ok(written(format_args!("{{{}}}", joined(items, ",")?))?)
+}
+
+impl Numbered {
+    fn of(asked: &Asked<'_>) -> Result<Self, Failure> {
+        let columns = asked.source.columns()?;
+        let row = quote(&free_name("pgsvm row", &columns));
+        let label = format!("{row}.{}", quote(&asked.model.label_column));
+        Ok(Self {
+            from: written(format_args!(
+                "(SELECT * FROM {}) AS {row} WHERE {label} IS NOT NULL",
+                asked.source.table_expression()?
+            ))?,
+            number: format!(
+                "pg_catalog.row_number() OVER (ORDER BY pg_catalog.md5({row}::pg_catalog.text))"
+            ),
+            label: format!("CAST({label} AS pg_catalog.text)"),
+            column: free_name("pgsvm number", &columns),
+            row,
+        })
+    }
+
+    /// The same as a source to train on.
+    fn source(&self) -> Result<Source, Failure> {
+        let Self {
+            from,
+            row,
+            number,
+            column,
+            ..
+        } = self;
+        let column = quote(column);
+        let query = written(format_args!(
+            "SELECT {row}.*, {number} AS {column} FROM {from}"
+        ))?;
+        Ok(Source::query(query))
+    }
+}
+
+/// Trains on the rows with each fold held out.
+fn find(asked: &Asked<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
+    let (name, version) = asked.model.name_and_version();
+    let stored = Stored::load(asked.schema, name, version.unwrap_or_default())?;
+    let features = &asked.model.features;
+    let request = stored.request_of(numbered.source()?, name, features, None)?;
+    let request = request.out_of_fold(asked.folds, &numbered.column)?;
+    let mut prepared = prepare(&request, None)?;
+    // whoever called may be in a query that is in parallel mode
+    (prepared.job.roles, prepared.job.cut) = (Vec::new(), None);
+    prepared.job.doubts = Some(asked.below);
+    let trained = leader::train(&prepared.job, &prepared.planned, None);
+    doubts(asked, &trained)
+}
+
+fn doubts(asked: &Asked<'_>, trained: &Trained) -> Result<Doubts, Failure> {
+    let numbers = numbers(trained)?;
+    let mut rows = gathered(trained.doubts.iter().map(|doubt| {
+        let number = numbers.get(doubt.row).copied().unwrap_or_default();
+        (number, doubt.class, f64::from(doubt.margin))
+    }))?;
+    rows.sort_by(|(a, _, one), (b, _, other)| one.total_cmp(other).then(a.cmp(b)));
+    if let Some(limit) = asked.limit {
+        rows.truncate(limit.max(0) as usize);
+    }
+    let classes = trained.reader.classes.iter();
+    let labels = gathered(classes.map(|class| class.text.clone()))?;
+    Ok(Doubts { labels, rows })
+}
+
+/// The numbers of the rows that were trained on.
+fn numbers(trained: &Trained) -> Result<Vec<i64>, Failure> {
+    let mut numbers = Vec::new();
+    for chunk in &trained.keys {
+        let rows = chunk.rows as usize;
+        let read = read_keys(KeyKind::Integer, rows, &chunk.keys, &chunk.digests)?;
+        let keys = read.unwrap_or_default();
+        numbers
+            .room(keys.len())?
+            .extend(keys.iter().map(|(key, _)| *key as u64 as i64));
+    }
+    Ok(numbers)
+}
+
+/// The SELECT of the rows whose numbers, classes from 1 and margins are given.
+fn query(numbered: &Numbered, labels: &[String]) -> Result<String, Failure> {
+    let Numbered {
+        from,
+        row,
+        label,
+        number,
+        ..
+    } = numbered;
+    let labels = joined(labels.iter().map(|label| quote_literal(label)), ", ")?;
+    Ok(written(format_args!(
+        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
+             (ARRAY[{labels}]::pg_catalog.text[])[doubt.class], doubt.margin
+         FROM (SELECT {row} AS example, {label} AS label, {number} AS number FROM {from}) AS suspect
+         JOIN ROWS FROM (
+             pg_catalog.unnest($1::pg_catalog.int8[]),
+             pg_catalog.unnest($2::pg_catalog.int4[]),
+             pg_catalog.unnest($3::pg_catalog.float8[])
+         ) AS doubt (number, class, margin) ON doubt.number OPERATOR(pg_catalog.=) suspect.number
+         ORDER BY doubt.margin, doubt.number"
+    ))?)
+}
