@@ -47,6 +47,7 @@ CASES = [
     "reading",
     "following",
     "prediction",
+    "expansion",
 ]
 FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"
