@@ -48,6 +48,7 @@ CASES = [
     "reading",
     "following",
     "prediction",
+    "expansion",
 ]
 FOUND = machine.TARGET / "found"
 RESULTS = machine.ROOT / "bench"

@@ -8,12 +8,14 @@ use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use super::text_form::{TextForm, Unit};
+use crate::pg::check_for_interrupts;
 use crate::pg::text_array;
 use crate::pg::text_search::{self, Lexemes};
 use crate::pg::types::WordsKind;
 use crate::pg::varlena::Varlena;
 use crate::pg::word::without_padding;
 use pgrx::pg_sys;
+use pgsvm_core::checked_by;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::{Degree, NoLetter, Tokens, Vocabulary, Weigher};
 use std::ops::RangeInclusive;
@@ -41,10 +43,31 @@ impl TextReader {
         runs: &RangeInclusive<u32>,
         visit: impl FnMut(&str) -> Result<(), OutOfMemory>,
     ) -> Result<(), FeatureError> {
+        checked_by(check_for_interrupts, || {
+            // SAFETY: as the caller promises.
+            unsafe { self.take_apart(column, (datum, kind), *runs.end()) }?;
+            match kind {
+                TextKind::Characters { .. } => self.tokens.each_gram(runs.clone(), visit)?,
+                _ => self.tokens.each(*runs.end(), visit)?,
+            }
+            Ok(())
+        })
+    }
+
+    /// Has `tokens` hold the words of a value, or its characters.
+    ///
+    /// # Safety
+    /// As for `words`.
+    unsafe fn take_apart(
+        &mut self,
+        column: &str,
+        (datum, kind): (pg_sys::Datum, TextKind),
+        longest: u32,
+    ) -> Result<(), FeatureError> {
         // SAFETY: as the caller promises; what is opened stays in place until it has been read.
         unsafe {
             match kind {
-                TextKind::Words(WordsKind::Vector) => self.vector(column, datum, *runs.end())?,
+                TextKind::Words(WordsKind::Vector) => self.vector(column, datum, longest)?,
                 TextKind::Words(WordsKind::Array) => self.array(column, datum)?,
                 TextKind::Words(kind) => {
                     let value = Varlena::open(datum);
@@ -53,7 +76,7 @@ impl TextReader {
                 }
                 TextKind::Lexemes(configuration) => {
                     let lexemes = text_search::lexemes(configuration, datum);
-                    let read = self.vector(column, lexemes, *runs.end());
+                    let read = self.vector(column, lexemes, longest);
                     pg_sys::pfree(lexemes.cast_mut_ptr());
                     read?;
                 }
@@ -64,12 +87,11 @@ impl TextReader {
                     let value = Varlena::open(datum);
                     let text = utf8(column, unpadded(value.payload(), padded))?;
                     self.tokens.split_characters(text, as_they_are)?;
-                    return Ok(self.tokens.each_gram(runs.clone(), visit)?);
                 }
                 TextKind::Places { .. } => self.tokens.clear(),
             }
         }
-        Ok(self.tokens.each(*runs.end(), visit)?)
+        Ok(())
     }
 
     /// # Safety
@@ -186,11 +208,12 @@ impl TextReader {
             return Ok(());
         };
         sparse.room(text.len(), out)?;
-        degree
-            .each(text, |number, weight| {
-                Ok::<_, Stopped>(sparse.push(part, (number as f64, weight), sparse_part, out)?)
-            })
-            .map_err(|stopped| match stopped {
+        let push = |number: u64, weight| {
+            let pair = (number as f64, weight);
+            Ok::<_, Stopped>(sparse.push(part, pair, sparse_part, out)?)
+        };
+        checked_by(check_for_interrupts, || degree.each(text, push)).map_err(
+            |stopped| match stopped {
                 Stopped::Other(error) => error,
                 Stopped::Letter(found) => FeatureError::Letter {
                     column: name.to_owned(),
@@ -198,7 +221,8 @@ impl TextReader {
                     byte: found.byte,
                     alphabet: form.alphabet.as_deref().unwrap_or(Degree::USUAL).to_owned(),
                 },
-            })
+            },
+        )
     }
 }
 

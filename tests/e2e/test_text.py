@@ -4,8 +4,10 @@ import inspect
 import json
 import pkgutil
 import random
+import time
 
 import numpy as np
+import psycopg
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -111,3 +113,17 @@ def test_as_scikit_learn(connection, texts, chosen):
             assert feature == f"{entry}[{part['words'][position - 1]}]"
             ours[position - 1] = value
         assert np.abs(ours - expected[at].toarray()[0]).max() < 1e-6
+
+
+def test_a_long_text_can_be_cancelled(connection):
+    connection.execute(
+        "DROP TABLE IF EXISTS t; CREATE TABLE t AS SELECT 'word ' || i % 7 AS body, i % 2 = 0 AS y FROM generate_series(1, 50) AS i"
+    )
+    one(connection, "SELECT svm_train('t', 'y', ARRAY['text(body)'], 'long', max_passes => 2)")
+    connection.execute("CREATE TABLE long AS SELECT repeat('Wörter und mehr ', 12000000) AS body")
+    connection.execute("SET statement_timeout = '1s'")
+    began = time.monotonic()
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        connection.execute("SELECT svm_decision('long', body) FROM long, generate_series(1, 20)")
+    assert time.monotonic() - began < 4
+    connection.execute("RESET statement_timeout; DROP TABLE long")

@@ -14,6 +14,14 @@ pub fn check_by(check: fn()) {
     CHECK.set(check);
 }
 
+/// While `work` lasts `check` is called, and then again what was before; unless it unwinds.
+pub fn checked_by<T>(check: fn(), work: impl FnOnce() -> T) -> T {
+    let before = CHECK.replace(check);
+    let result = work();
+    CHECK.set(before);
+    result
+}
+
 /// Looks whether something must be answered.
 #[inline]
 pub fn check() {

@@ -1,0 +1,204 @@
+"""Features that are made while rows are read. Texts: `svm_train(table, label, '{text(body)}')` beside COPY, scikit-learn's
+TfidfVectorizer and LinearSVC, both with their defaults. Products: `polynomial(x, 2)` beside the products stored in the table.
+
+Generated documents have a vocabulary by Zipf's law, of which the two classes take a part in another order; real ones are
+docstrings of numpy and scipy, told apart. A fifth of the documents is held out. The peer's start, imports among it, is left
+out of its time. Pass 1 is a training of one pass, as a whole: two passes over the text and one over the rows.
+"""
+
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+
+import numpy as np
+
+import machine
+import server
+from machine import ServerWatch, median
+from report import seconds, table
+
+TITLE = "Features made while rows are read"
+DOCUMENTS = {"quick": 40_000, "full": 200_000}
+ROWS = {"quick": 50_000, "full": 500_000}
+WORDS, LONGEST = 100_000, 120
+
+
+def measure(run):
+    mode = "quick" if run.quick else "full"
+    found = {"texts": [], "products": None}
+    with server.connect() as connection:
+        connection.execute("SET client_min_messages = error; SET pgsvm.cache_size = '256MB'")
+        for name, make in {"Zipf": zipf, "docstrings": docstrings}.items():
+            texts, labels = make(DOCUMENTS[mode])
+            found["texts"].append({"set": name, **texts_of(connection, texts, labels, 3 if run.quick else 5)})
+            run.say(f"  {name}: {found['texts'][-1]}")
+        found["products"] = products(connection, ROWS[mode], 3 if run.quick else 5)
+        run.say(f"  products: {found['products']}")
+        connection.execute("DROP TABLE IF EXISTS texts_trained, texts_held, products, squares")
+    return found
+
+
+def zipf(count):
+    """Documents of 20 words to LONGEST, a tenth of them by another order of the words in the second class."""
+    random = np.random.default_rng(1)
+    letters = np.array(list("etaoinshrdlucmfwypvbgk"))
+    words = np.array(["".join(random.choice(letters, size=random.integers(2, 10))) for _ in range(WORDS)])
+    share = 1 / np.arange(1, WORDS + 1) ** 1.05
+    share /= share.sum()
+    shares = [share, 0.9 * share + 0.1 * np.roll(share, 300)]
+    labels = random.integers(0, 2, size=count)
+    lengths = random.integers(20, LONGEST, size=count)
+    drawn = [random.choice(WORDS, size=int(lengths.sum()), p=share) for share in shares]
+    ends = np.cumsum(lengths)
+    return [
+        " ".join(words[drawn[label][end - length : end]]).capitalize() + "."
+        for label, length, end in zip(labels, lengths, ends)
+    ], labels
+
+
+def docstrings(count):
+    """What functions and classes of numpy and scipy say of themselves."""
+    texts, labels = [], []
+    for label, package in enumerate(["numpy", "scipy"]):
+        known = set()
+        root = importlib.import_module(package)
+        for module in sorted(
+            pkgutil.walk_packages(root.__path__, f"{package}.", onerror=lambda _: None), key=lambda it: it.name
+        ):
+            if any(part in module.name for part in ("test", "_build", "conftest", "setup", "f2py", "distutils")):
+                continue
+            try:
+                members = vars(importlib.import_module(module.name))
+            except Exception:
+                continue
+            for _, member in sorted(members.items()):
+                text = inspect.getdoc(member) if callable(member) else None
+                # names of the packages would give them away
+                if text and len(text) > 100 and text not in known and len(known) < count:
+                    known.add(text)
+                    texts.append(text.replace("\0", " ").replace(package, ""))
+                    labels.append(label)
+    return texts, np.array(labels)
+
+
+def texts_of(connection, texts, labels, repeats):
+    held = np.random.default_rng(2).random(len(texts)) < 0.2
+    for name, rows in [("trained", ~held), ("held", held)]:
+        connection.execute(f"DROP TABLE IF EXISTS texts_{name}; CREATE TABLE texts_{name} (label int2, body text)")
+        with connection.cursor().copy(f"COPY texts_{name} FROM STDIN") as copy:
+            for at in np.flatnonzero(rows):
+                copy.write_row([int(labels[at]), texts[at]])
+        connection.execute(f"VACUUM ANALYZE texts_{name}")
+    folder = machine.TARGET / "texts"
+    paths = [str(folder / f"{name}.tsv") for name in ("trained", "held")]
+    server.copy_out(connection, "SELECT label, body FROM texts_held", paths[1])
+    ours, one_pass, theirs = [], [], []
+    for _ in range(repeats):
+        ours.append(trained(connection, "'{text(body)}'"))
+        one_pass.append(trained(connection, "'{text(body)}', model => 'one_pass', max_passes => 1"))
+        copied = server.copy_out(connection, "SELECT label, body FROM texts_trained", paths[0])
+        script = os.path.join(os.path.dirname(__file__), "..", "tfidf.py")
+        peer = json.loads(subprocess.run([sys.executable, script, *paths, "1"], check=True, capture_output=True).stdout)
+        steps = peer["steps"]
+        total = {kind: sum(steps[step][kind] for step in ("read", "rows", "fit")) for kind in ("wall", "cpu")}
+        theirs.append(
+            {"wall": copied.wall + total["wall"], "cpu": copied.cpu + total["cpu"], "rows": steps["rows"]["cpu"]}
+        )
+    accuracy = connection.execute("SELECT accuracy FROM svm_evaluate('texts_trained_label', 'texts_held')").fetchone()[
+        0
+    ]
+    words = connection.execute("SELECT features FROM svm_features('texts_trained_label')").fetchone()[0]
+    assert words == peer["features"]
+    connection.execute("SELECT svm_drop(name) FROM unnest('{texts_trained_label,one_pass}'::text[]) AS name")
+    return {
+        "documents": int((~held).sum()),
+        "megabytes": peer["megabytes"],
+        "words": words,
+        "ours": {kind: median([one[kind] for one in ours]) for kind in ("wall", "cpu")},
+        "one_pass": median([one["cpu"] for one in one_pass]),
+        "theirs": {kind: median([one[kind] for one in theirs]) for kind in ("wall", "cpu", "rows")},
+        "accuracy": {"ours": accuracy, "theirs": peer["accuracy"]},
+    }
+
+
+def trained(connection, arguments, name="texts_trained"):
+    with ServerWatch(connection) as watch:
+        connection.execute(f"SELECT svm_train('{name}', 'label', {arguments})")
+    return {"wall": watch.usage.wall, "cpu": watch.usage.cpu}
+
+
+def products(connection, rows, repeats):
+    """Ten numbers, of which squares and products tell the classes apart."""
+    random = np.random.default_rng(3)
+    x = random.standard_normal((rows, 10)).astype(np.float32)
+    score = x[:, 0] * x[:, 1] - x[:, 2] ** 2 + x[:, 3] + 1 + random.standard_normal(rows)
+    y = np.where(score > 0, 1, -1)
+    pairs = [(i, j) for i in range(10) for j in range(i, 10)]
+    stored = np.column_stack([x, *(x[:, i] * x[:, j] for i, j in pairs)])
+    server.load_arrays(connection, "products", y, x)
+    server.load_arrays(connection, "squares", y, stored)
+    times = {"made": [], "stored": []}
+    for _ in range(repeats):
+        times["made"].append(trained(connection, "'{\"polynomial(x, 2)\"}', model => 'made'", "products"))
+        times["stored"].append(trained(connection, "'{x}', model => 'stored'", "squares"))
+    auc = dict(
+        connection.execute("SELECT name, training_auc FROM svm_models WHERE name IN ('made', 'stored')").fetchall()
+    )
+    connection.execute("SELECT svm_drop(name) FROM unnest('{made,stored}'::text[]) AS name")
+    cpu = {name: median([one["cpu"] for one in all]) for name, all in times.items()}
+    return {"rows": rows, "cpu": cpu, "auc": auc}
+
+
+def report(found):
+    rows, verdicts = [], []
+    for cell in found["texts"]:
+        ours, theirs, name = cell["ours"], cell["theirs"], cell["set"]
+        megabytes = cell["megabytes"]
+        ratio, rate = theirs["cpu"] / ours["cpu"], theirs["rows"] / cell["one_pass"]
+        behind = 100 * abs(cell["accuracy"]["theirs"] - cell["accuracy"]["ours"])
+        rows.append(
+            [
+                f"{name}, {cell['documents']} of {megabytes:.0f} MB, {cell['words']} words",
+                seconds(ours["wall"]),
+                seconds(theirs["wall"]),
+                f"{ratio:.1f}",
+                f"{megabytes / cell['one_pass']:.0f}",
+                f"{megabytes / theirs['rows']:.0f}",
+                f"{cell['accuracy']['ours']:.4f}",
+                f"{cell['accuracy']['theirs']:.4f}",
+            ]
+        )
+        verdicts += [
+            (f"texts, {name}: COPY, TfidfVectorizer and LinearSVC / ours, processor time", ratio, 5, 15, False),
+            (f"texts, {name}: accuracy held out, points apart", behind, 0.5, None, True),
+            (f"texts, {name}: pass 1, MB a second / TfidfVectorizer's", rate, 5, 15, False),
+        ]
+    made = found["products"]
+    ratio = made["cpu"]["made"] / made["cpu"]["stored"]
+    verdicts += [
+        ("polynomial(x, 2) / stored products, processor time", ratio, 1.2, 0.8, True),
+        (
+            "polynomial(x, 2), AUC apart from stored products",
+            abs(made["auc"]["made"] - made["auc"]["stored"]),
+            0.005,
+            None,
+            True,
+        ),
+    ]
+    header = [
+        "documents",
+        "ours, wall s",
+        "theirs",
+        "ratio of processor time",
+        "pass 1, MB/s",
+        "theirs",
+        "accuracy",
+        "theirs",
+    ]
+    text = f"\n\n`polynomial(x, 2)` of ten numbers, {made['rows']} rows: {made['cpu']['made']:.2f} s, stored products {made['cpu']['stored']:.2f} s; "
+    text += f"AUC {made['auc']['made']:.4f} and {made['auc']['stored']:.4f}."
+    return table(header, rows) + text, verdicts, []
