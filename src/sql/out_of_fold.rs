@@ -164,7 +164,7 @@ fn query(numbered: &Numbered, labels: &[String]) -> Result<String, Failure> {
         number,
         ..
     } = numbered;
-    let labels = joined(labels.iter().map(|label| quote_literal(label)), ", ")?;
+    let labels = joined(labels.iter().map(quote_literal), ", ")?;
     Ok(written(format_args!(
         "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
              (ARRAY[{labels}]::pg_catalog.text[])[doubt.class], doubt.margin
