@@ -48,5 +48,5 @@ pub use made_form::Made;
 pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
-pub use text_form::Unit;
+pub use text_form::{ReadAs, Unit};
 pub use vocabularies::{TextGuess, VocabularyLearner, LOOKED_AT};

@@ -1,6 +1,6 @@
 """Wrong labels: the hinge and its truncated form, 'ramp', where labels of rows that are trained on are flipped at random.
 
-C = 1, standardized, s = 1, to a gap of 1e-3 (of the ramp the gap of the convex problem over the rows that are no outliers). A fifth of
+C = 1, standardized, s = 1, to a gap of 1e-3 (of the ramp the gap of the convex problem with what outliers cost beside it). A fifth of
 the rows is held out with its labels as they are: accuracy is the share of them that get theirs. Flips are drawn, which human noise
 is not. Seconds are processor seconds of the solver alone.
 """

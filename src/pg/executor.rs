@@ -7,7 +7,8 @@ use super::deform::{heap_tuple, RowColumns};
 use super::long_errors::cut_off;
 use super::origin::Origins;
 use super::pages::PageScans;
-use super::{compat, query::Planned, table_scans, whole_rows};
+use super::{check_for_interrupts, compat, query::Planned, table_scans, whole_rows};
+use crate::base::errors::Failure;
 use core::ffi::c_int;
 use core::ops::Range;
 use pgrx::pg_sys;
@@ -18,6 +19,9 @@ pub enum Continue {
     Yes,
     No,
 }
+
+/// Rows between two looks for interrupts.
+const ROWS_A_STEP: u64 = 100;
 
 type Visit<'a> = dyn FnMut(&Row<'_>) -> Continue + 'a;
 
@@ -331,5 +335,36 @@ impl Drop for FixedOrder {
     fn drop(&mut self) {
         // SAFETY: a plain flag of this process.
         unsafe { pg_sys::synchronize_seqscans = self.before };
+    }
+}
+
+/// Visits up to so many rows of a query, each with its number from 1.
+pub fn each_row(
+    planned: &Planned,
+    most: u64,
+    mut visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut running = Running::start(planned);
+    let (mut number, mut failure) = (0, None);
+    loop {
+        check_for_interrupts();
+        let rows = ROWS_A_STEP.min(most - number);
+        let more = running.run(rows, &mut |row| {
+            number += 1;
+            match visit(row, number) {
+                Ok(()) => Continue::Yes,
+                Err(error) => {
+                    failure = Some(error);
+                    Continue::No
+                }
+            }
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if !more || number >= most {
+            running.finish();
+            return Ok(());
+        }
     }
 }

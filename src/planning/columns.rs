@@ -3,6 +3,8 @@
 
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::KeyColumn;
+use crate::pg::query::Planned;
+use crate::pg::types::type_name;
 use crate::request::source::quote;
 use crate::targets::costs::WeightColumn;
 use crate::targets::groups::FoldColumn;
@@ -111,4 +113,21 @@ fn piece(column: &str, pieces: u32) -> String {
         format!("pg_catalog.floor({rank} OPERATOR(pg_catalog.*) {pieces}::pg_catalog.float8)");
     let last = pieces - 1;
     format!("CASE WHEN {column} IS NOT NULL THEN LEAST({piece}, {last})::pg_catalog.int4 END")
+}
+
+/// The first of these columns, each with its place, that has another type in one query than in the other, and both types.
+pub(super) fn differing<'a>(
+    mut columns: impl Iterator<Item = (usize, &'a str)>,
+    queries: [&Planned; 2],
+) -> Option<(&'a str, [String; 2])> {
+    columns.find_map(|(at, name)| {
+        let both = queries.map(|query| &query.columns[at]);
+        let differs = both[0].type_oid != both[1].type_oid;
+        differs.then(|| {
+            (
+                name,
+                both.map(|column| type_name(column.type_oid, column.typmod)),
+            )
+        })
+    })
 }

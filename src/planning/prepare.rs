@@ -6,8 +6,7 @@ use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::check_kind;
 use crate::pg::query::{self, Planned};
-use crate::pg::types::type_name;
-use crate::planning::columns::{Columns, Wanted};
+use crate::planning::columns::{differing, Columns, Wanted};
 use crate::planning::job::{Job, Role};
 use crate::planning::parts;
 use crate::planning::pieces::Cut;
@@ -130,14 +129,11 @@ pub fn prepare_added(
     };
     let (list, places) = wanted(request, &checked, Some(true)).list();
     let planned = query::plan(&source.select(&list)?);
-    for (at, name) in places.features.zip(checked.features.columns()) {
-        let both = [&planned, &prepared.planned].map(|it| &it.columns[at]);
-        if both[0].type_oid != both[1].type_oid {
-            let types = both.map(|column| type_name(column.type_oid, column.typmod));
-            return Err(changed(request, "feature", name, types));
-        }
+    let features = places.features.zip(checked.features.columns());
+    match differing(features, [&planned, &prepared.planned]) {
+        Some((name, types)) => Err(changed(request, "feature", name, types)),
+        None => Ok(planned),
     }
-    Ok(planned)
 }
 
 impl Continuing {

@@ -3,8 +3,7 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
 use crate::pg::query::{self, Planned};
-use crate::pg::types::type_name;
-use crate::planning::columns::Wanted;
+use crate::planning::columns::{differing, Wanted};
 use crate::planning::job::Job;
 use crate::request::source::Source;
 use crate::targets::labels::LabelColumn;
@@ -52,15 +51,12 @@ pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, 
     }
     let (list, places) = wanted.list();
     let others = query::plan(&source.select(&list)?);
-    for (at, name) in places.features.zip(job.features.columns()) {
-        let both = [&others, planned].map(|it| &it.columns[at]);
-        if both[0].type_oid != both[1].type_oid {
-            let [now, before] = both.map(|column| type_name(column.type_oid, column.typmod));
-            return Err(Failure::new(
-                Code::ERRCODE_DATATYPE_MISMATCH,
-                format!("column \"{name}\" to watch has type {now}, that of the source {before}"),
-            ));
-        }
+    let features = places.features.zip(job.features.columns());
+    match differing(features, [&others, planned]) {
+        Some((name, [now, before])) => Err(Failure::new(
+            Code::ERRCODE_DATATYPE_MISMATCH,
+            format!("column \"{name}\" to watch has type {now}, that of the source {before}"),
+        )),
+        None => Ok(relation),
     }
-    Ok(relation)
 }

@@ -2,7 +2,9 @@
 //! rows takes, so that `to_jsonb(row)` predicts what the row does.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet};
+use crate::features::{
+    utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ReadAs,
+};
 use crate::model::Model;
 use crate::pg::document::{Document, Elements, Field};
 use crate::pg::query::Column;
@@ -190,10 +192,10 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
             form,
             ..
         } => {
-            let kind = match (form.asked, type_name.as_str()) {
-                (true, _) => FieldKind::Text,
-                (false, "tsvector") => FieldKind::Vector,
-                (false, _) => FieldKind::Words,
+            let kind = match form.read_as(type_name) {
+                ReadAs::Text => FieldKind::Text,
+                ReadAs::Vector => FieldKind::Vector,
+                ReadAs::Words => FieldKind::Words,
             };
             vec![(name, kind)]
         }

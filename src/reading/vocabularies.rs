@@ -3,15 +3,10 @@
 
 use crate::base::errors::Failure;
 use crate::features::{FeatureError, Nulls, TextGuess, VocabularyLearner, LOOKED_AT};
-use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row, Running};
-use crate::pg::query::Planned;
+use crate::pg::executor::each_row;
 use crate::planning::prepare::Prepared;
 use crate::request::Request;
 use crate::targets::costs::Costs;
-
-/// Rows between two looks for interrupts.
-const ROWS_A_STEP: u64 = 100;
 
 /// Learns what the training's texts are, as far as it is not known yet; with the snapshot by which it will read.
 pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
@@ -27,7 +22,7 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
     let features = job.columns.features.clone();
     let nulls = job.nulls;
-    each(planned, u64::MAX, |row, number| {
+    each_row(planned, u64::MAX, |row, number| {
         let lacks = row.nulls[features.clone()].contains(&true);
         if (nulls == Nulls::Skip && lacks) || costs.weight(row, number)? == 0.0 {
             return Ok(());
@@ -54,42 +49,11 @@ fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(),
     let Some(mut guess) = TextGuess::new(&job.features, &planned.columns[..width])? else {
         return Ok(());
     };
-    each(planned, LOOKED_AT, |row, _| {
+    each_row(planned, LOOKED_AT, |row, _| {
         // SAFETY: the executor's row has the columns of the plan for which the guess was made.
         unsafe { guess.take(row.values, row.nulls) }
             .map_err(|error| FeatureError::from(error).into())
     })?;
     guess.finish(&mut job.features, request.texts.sublinear);
     Ok(())
-}
-
-/// Visits up to so many rows, each with its number from 1.
-fn each(
-    planned: &Planned,
-    most: u64,
-    mut visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut running = Running::start(planned);
-    let (mut number, mut failure) = (0, None);
-    loop {
-        check_for_interrupts();
-        let rows = ROWS_A_STEP.min(most - number);
-        let more = running.run(rows, &mut |row| {
-            number += 1;
-            match visit(row, number) {
-                Ok(()) => Continue::Yes,
-                Err(error) => {
-                    failure = Some(error);
-                    Continue::No
-                }
-            }
-        });
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if !more || number >= most {
-            running.finish();
-            return Ok(());
-        }
-    }
 }

@@ -5,7 +5,7 @@
 
 use super::function::{place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
-use crate::features::{FeaturePart, Made};
+use crate::features::{FeaturePart, Made, ReadAs};
 use crate::model::{text, Model};
 use crate::pg::select;
 use crate::pg::types::{type_kind, TypeKind};
@@ -188,10 +188,10 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             form,
             ..
         } => {
-            let kind = match (form.asked, type_name.as_str()) {
-                (true, _) => "text",
-                (false, "tsvector") => "tsvector",
-                (false, _) => "text[]",
+            let kind = match form.read_as(type_name) {
+                ReadAs::Text => "text",
+                ReadAs::Vector => "tsvector",
+                ReadAs::Words => "text[]",
             };
             one(name, kind.to_owned())
         }

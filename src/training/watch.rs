@@ -4,7 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, Nulls};
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{each_row, Row};
 use crate::pg::query;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::planning::watched::wanted;
@@ -18,8 +18,6 @@ use pgsvm_core::Snapshot;
 
 /// Rows that may be watched: the decisions of all weights about all of them are in memory at the same time.
 const MOST_ROWS: usize = 1 << 17;
-/// Rows between interrupts.
-const ROWS_AT_A_TIME: u64 = 1000;
 
 /// How good the weights at an entry of the log are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,25 +122,10 @@ impl Watched {
         let mut decoder = Decoder::new(&reader.features, features, job.nulls)?;
         let mut groups = Groups::known(&columns.label, &reader.classes, &job.plan)?;
         let mut buffer = FeatureBuffer::default();
-        let mut running = Running::start(&planned);
-        let (mut failure, mut more) = (None, true);
-        while more {
-            check_for_interrupts();
-            more = running.run(ROWS_AT_A_TIME, &mut |row| match self.take(
-                row,
-                job.nulls,
-                (&mut decoder, &mut groups),
-                &mut buffer,
-            ) {
-                Ok(()) => Continue::Yes,
-                Err(found) => {
-                    failure = Some(found);
-                    Continue::No
-                }
-            }) && failure.is_none();
-        }
-        running.finish();
-        failure.map_or(Ok(()), Err)
+        each_row(&planned, u64::MAX, |row, _| {
+            let by = (&mut decoder, &mut groups);
+            self.take(row, job.nulls, by, &mut buffer)
+        })
     }
 
     fn take(

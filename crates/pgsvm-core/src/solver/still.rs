@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
+use crate::linalg::gram::Added;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 
@@ -65,6 +66,17 @@ pub(in crate::solver) fn add_row<K: Isa>(sum: &mut [f64], by: f64, row: &Row<'_>
     f64::add_sparse::<K>(sum, by, row.sparse());
     if let Some(last) = sum.last_mut() {
         *last += by * intercept;
+    }
+}
+
+/// A row as products take it, with the intercept's constant behind the features.
+#[inline(always)]
+pub(in crate::solver) fn added<'a>(row: &Row<'a>, weight: f64, constant: f64) -> Added<'a> {
+    Added {
+        dense: row.dense(),
+        sparse: row.sparse(),
+        constant,
+        weight,
     }
 }
 

@@ -629,11 +629,7 @@ impl HeadState {
         let most = self.tolerance() * self.best_primal();
         self.truncated.fit_band(self.terms.c, most);
         if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
-            if self.stop.ends_anyway()
-                || self
-                    .truncated
-                    .stays(self.terms.c, self.tolerance() * self.best_primal())
-            {
+            if self.stop.ends_anyway() || self.truncated.stays(self.terms.c, most) {
                 return self.end_with(proof, shrink);
             }
             self.stop.ask_again();

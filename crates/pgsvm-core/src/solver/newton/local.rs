@@ -23,15 +23,13 @@
 
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
-use crate::linalg::gram::Added;
 use crate::linalg::lower::Lower;
-use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::near::{NearRows, Nearness};
 use crate::solver::newton::sums::Sums;
 use crate::solver::newton::value::no_more_than_rounding_above;
-use crate::solver::still::{add_row, product, Numbers};
+use crate::solver::still::{add_row, added, product, Numbers};
 use crate::task::report::relative_gap;
 
 /// Values of near rows gone through before interrupts are looked for.
@@ -65,10 +63,9 @@ pub(super) struct Local {
     products: Lower,
     v: Vec<f64>,
     loss: f64,
-    /// The step so far and F there; the step under way is `base` + `part` of `direction`.
+    /// The step so far and F there; the step under way is `base` + `part` of the head's.
     s: Vec<f64>,
     base: Vec<f64>,
-    direction: Vec<f64>,
     part: f64,
     value: f64,
     /// F - D there.
@@ -161,7 +158,7 @@ impl Newton {
                 return self.end_local(&local);
             }
             local.part *= 0.5;
-            local.try_part();
+            local.try_part(&self.step);
             local.begin_visits(&mut self.sums);
             self.local = Some(local);
             return Next::Near;
@@ -190,10 +187,9 @@ impl Newton {
         if !(gain > ROUNDING * local.value && gain.is_finite()) {
             return self.end_local(&local);
         }
-        local.direction.copy_from_slice(&self.step);
         local.base.copy_from_slice(&local.s);
         local.part = 1.0;
-        local.try_part();
+        local.try_part(&self.step);
         if let (Some(factor), Some(gram)) = (self.factor.take(), &mut self.sums.gram) {
             *gram.sums_mut() = factor.into_memory();
         }
@@ -247,7 +243,6 @@ impl Local {
             loss: negative.loss + positive.loss,
             s: zeros(length)?,
             base: zeros(length)?,
-            direction: zeros(length)?,
             part: 1.0,
             value: f64::INFINITY,
             left: f64::INFINITY,
@@ -270,8 +265,8 @@ impl Local {
         self.at = (0, 0);
     }
 
-    fn try_part(&mut self) {
-        let way = self.base.iter().zip(&self.direction);
+    fn try_part(&mut self, direction: &[f64]) {
+        let way = self.base.iter().zip(direction);
         for (s, (base, direction)) in self.s.iter_mut().zip(way) {
             *s = base + self.part * direction;
         }
@@ -350,14 +345,5 @@ impl Work for Visit<'_> {
         }
         local.at = (number, word);
         number == local.near.rows.len()
-    }
-}
-
-fn added<'a>(row: &Row<'a>, weight: f64, constant: f64) -> Added<'a> {
-    Added {
-        dense: row.dense(),
-        sparse: row.sparse(),
-        constant,
-        weight,
     }
 }

@@ -14,11 +14,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::gram::{Added, Gram};
+use crate::linalg::gram::Gram;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::held_rows::{Beside, HeldRows};
-use crate::solver::still::Numbers;
+use crate::solver::still::{added, Numbers};
 
 /// Which rows of a pass are near.
 #[derive(Serialize, Deserialize)]
@@ -157,12 +157,7 @@ impl NearRows {
 #[inline(always)]
 fn add<K: Isa>(gram: &mut Gram, row: &Row<'_>, near: &Near, intercept: f64) {
     if near.away > 0.0 {
-        gram.add::<K>(Added {
-            dense: row.dense(),
-            sparse: row.sparse(),
-            constant: intercept,
-            weight: near.by.abs(),
-        });
+        gram.add::<K>(added(row, near.by.abs(), intercept));
     }
 }
 

@@ -169,17 +169,13 @@ impl HeadSums {
     /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
     pub(crate) fn join(&mut self, more: &Self) -> bool {
         match (&mut self.0, &more.0) {
-            (Kind::Evaluated(own), Kind::Evaluated(more)) => {
-                own.join(more, true);
-                // rows that gave way to others are packed
-                if let Some(gram) = &mut own.gram {
-                    gram.finish(Level::best());
-                }
-            }
+            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.join(more, true),
             (Kind::Product(own), Kind::Product(more)) => add(&mut own.0, &more.0),
             (Kind::Line(own), Kind::Line(more)) => own.join(more),
             _ => return false,
         }
+        // rows that gave way to others are packed
+        self.finish(Level::best());
         true
     }
 }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
-use crate::linalg::gram::{Added, Gram};
+use crate::linalg::gram::Gram;
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::near::{NearRows, Nearness};
-use crate::solver::still::{add, add_row, Visited};
+use crate::solver::still::{add, add_row, added, Visited};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
 
@@ -177,7 +177,6 @@ impl Sums {
         if y == 0.0 {
             return (0.0, 0);
         }
-        let (dense, sparse) = (row.dense(), row.sparse());
         let lost = self.count::<K>(head, at.w, row, (y, cost));
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
@@ -197,18 +196,13 @@ impl Sums {
         }
         self.costs += cost;
         if let Some(squares) = &mut self.squares {
-            add_squares(squares, cost, dense, sparse);
+            add_squares(squares, cost, row.dense(), row.sparse());
         }
         let Some(gram) = self.gram.as_mut().filter(|_| order == Order::Second) else {
             return (y * dual, 0);
         };
         self.gathered += cost;
-        let products = gram.add::<K>(Added {
-            dense,
-            sparse,
-            constant: head.intercept,
-            weight: cost,
-        });
+        let products = gram.add::<K>(added(row, cost, head.intercept));
         (y * dual, products)
     }
 }
@@ -271,12 +265,7 @@ impl Sums {
         if let Some(found) = nearness.look::<K>(near, row, (lost, y * cost)) {
             near.take::<K>(row, found, gram);
         } else if lost > 0.0 {
-            gram.add::<K>(Added {
-                dense: row.dense(),
-                sparse: row.sparse(),
-                constant: head.intercept,
-                weight: cost,
-            });
+            gram.add::<K>(added(row, cost, head.intercept));
         }
     }
 }

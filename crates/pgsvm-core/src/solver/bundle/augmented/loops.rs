@@ -1,11 +1,10 @@
 //! What goes over all rows that are held.
 
 use crate::base::interrupts;
-use crate::linalg::gram::Added;
 use crate::simd::{Isa, Work};
 use crate::solver::bundle::augmented::Augmented;
 use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
-use crate::solver::still::{add_row, product, score};
+use crate::solver::still::{add_row, added, product, score};
 
 /// What is known of a row beside its multiplier.
 #[derive(Clone, Copy, Default)]
@@ -99,12 +98,8 @@ impl Work for SumUp<'_> {
                 let row = held.row(&known.words, known.dense);
                 add_row::<K>(&mut all.v, a * held.y, &row, known.intercept);
                 if a < held.bound {
-                    all.gram.add::<K>(Added {
-                        dense: row.dense(),
-                        sparse: row.sparse(),
-                        constant: known.intercept,
-                        weight: all.steep * held.bound,
-                    });
+                    let weight = all.steep * held.bound;
+                    all.gram.add::<K>(added(&row, weight, known.intercept));
                 }
             }
         }
