@@ -2,8 +2,8 @@
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE TABLE strings AS
-SELECT i, translate(substr(md5(i::text) || md5((-i)::text), 1, 30), '0123456789abcdef', 'ACGTACGTACGTACGT') AS dna, i % 2 = 0 AS y FROM generate_series(1, 300) AS i;
-UPDATE strings SET dna = overlay(dna PLACING 'GATTACA' FROM CASE WHEN y THEN 11 ELSE 13 END);
+SELECT i, overlay(letters PLACING 'GATTACA' FROM CASE WHEN y THEN 11 ELSE 13 END) AS dna, y
+FROM (SELECT i, i % 2 = 0 AS y, translate(substr(md5(i::text) || md5((-i)::text), 1, 30), '0123456789abcdef', 'ACGTACGTACGTACGT') AS letters FROM generate_series(1, 300) AS i) AS random;
 
 -- runs of characters, as words are
 SELECT svm_train('strings', 'y', '{"ngrams(dna, 1, 3)"}', 'ngrams');
