@@ -98,7 +98,7 @@ def libocas(path, c, method):
 def ours(problem, solver, c):
     features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
     model = f"{solver}_{c:g}"
-    said = trained("real", solver, "hinge", c, "64MB", TOLERANCE, scale="none", features=features, model=model)
+    said = trained("real", solver, "hinge", c, "64MB", TOLERANCE, LONGEST, scale="none", features=features, model=model)
     scans = said["passes"]
     return {
         "what": f"'{solver}'",

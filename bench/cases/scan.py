@@ -30,8 +30,10 @@ CORES = os.cpu_count()
 PARALLEL = [f"max_parallel_workers_per_gather = {CORES}"]
 COSTS = [0.01, 1.0, 100.0]
 TOLERANCE = 1e-3
-# seconds of a training at most
+# seconds of a training on real data at most
 LONGEST = 20
+# and on the large table
+LONGEST_LARGE = 900
 # rows and cores of what is reckoned, not run
 PAPER = [1e7, 1e8, 1e9, 1e10]
 PAPER_CORES = 16
@@ -101,9 +103,9 @@ def summed(connection):
     return median(found[1:])
 
 
-def trained(name, solver, loss, c, cache, tolerance=TOLERANCE, **more):
+def trained(name, solver, loss, c, cache, tolerance=TOLERANCE, longest=LONGEST_LARGE, **more):
     """A training: seconds, scans, memory and files."""
-    settings = [*PARALLEL, f"statement_timeout = '{LONGEST}s'"]
+    settings = [*PARALLEL, f"statement_timeout = '{longest}s'"]
     before = temporary_bytes()
     more = {"scale": "standard"} | more
     usage, _, _, model = server.train(
@@ -140,7 +142,15 @@ def real(run):
                 model = f"{name}_{loss}_{c:g}"
                 try:
                     said = trained(
-                        "real", "scan", loss, c, cache, scale="none", features=features(problem), model=model
+                        "real",
+                        "scan",
+                        loss,
+                        c,
+                        cache,
+                        longest=LONGEST,
+                        scale="none",
+                        features=features(problem),
+                        model=model,
                     )
                 except psycopg.errors.QueryCanceled:
                     said = {"passes": None, "gap": None, "wall": None}
