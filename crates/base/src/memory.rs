@@ -7,6 +7,7 @@
 //! | [`gathered`], [`all_of`], [`copied`], [`filled`], [`owned`], [`lossy`] | new ones |
 //! | [`Written`] | what something writes |
 //! | [`list`], [`text`] | the same for what comes out of a message or JSON: `#[serde(deserialize_with = "…")]` |
+//! | [`words`] | many words in a message: `#[serde(with = "words")]` |
 
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -209,6 +210,84 @@ pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<V
         }
     }
     from.deserialize_seq(Items(PhantomData))
+}
+
+/// Lists of words, written as their bytes in little endian order, a piece at a time.
+pub mod words {
+    use super::{fmt, Room};
+    use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
+    use serde::ser::SerializeSeq;
+    use serde::{Deserializer, Serialize, Serializer};
+
+    /// Words of a piece.
+    const WORDS: usize = 1024;
+    const WIDTH: usize = size_of::<u32>();
+
+    struct Piece<'a>(&'a [u8]);
+
+    impl Serialize for Piece<'_> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.serialize_bytes(self.0)
+        }
+    }
+
+    /// Writes a list.
+    pub fn serialize<S: Serializer>(words: &[u32], to: S) -> Result<S::Ok, S::Error> {
+        let mut pieces = to.serialize_seq(Some(words.len().div_ceil(WORDS)))?;
+        let mut bytes = [0; WORDS * WIDTH];
+        for piece in words.chunks(WORDS) {
+            for (bytes, word) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(piece) {
+                *bytes = word.to_le_bytes();
+            }
+            pieces.serialize_element(&Piece(&bytes[..piece.len() * WIDTH]))?;
+        }
+        pieces.end()
+    }
+
+    /// Reads a list.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+        struct Pieces;
+        impl<'de> Visitor<'de> for Pieces {
+            type Value = Vec<u32>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("words")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut pieces: A) -> Result<Vec<u32>, A::Error> {
+                let mut words = Vec::new();
+                while pieces.next_element_seed(Behind(&mut words))?.is_some() {}
+                Ok(words)
+            }
+        }
+        from.deserialize_seq(Pieces)
+    }
+
+    /// Reads a piece to the end of a list.
+    struct Behind<'a>(&'a mut Vec<u32>);
+
+    impl<'de> DeserializeSeed<'de> for Behind<'_> {
+        type Value = ();
+
+        fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+            from.deserialize_bytes(self)
+        }
+    }
+
+    impl Visitor<'_> for Behind<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("bytes of words")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<(), E> {
+            let (words, _) = bytes.as_chunks::<WIDTH>();
+            let room = self.0.room(words.len()).map_err(E::custom)?;
+            room.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
+            Ok(())
+        }
+    }
 }
 
 /// Reads a text.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::form::RowForm;
 use super::job::{ReaderJob, ReaderReport};
 use super::seen::{grown, out_of_memory, Seen};
-use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::base::memory::{copied, list, words, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
@@ -28,7 +28,7 @@ pub struct Survey {
 /// Rows with a number below the bar, as they were packed.
 #[derive(Serialize, Deserialize)]
 struct Sample {
-    #[serde(deserialize_with = "list")]
+    #[serde(with = "words")]
     words: Vec<u32>,
     /// By row.
     #[serde(deserialize_with = "list")]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{gathered, list, OutOfMemory, Room};
+use crate::base::memory::{gathered, list, words, OutOfMemory, Room};
 use crate::rows::row::Row;
 
 /// Of rows that are too many for their room so many stay.
@@ -21,7 +21,7 @@ pub(in crate::solver) trait Beside: Copy {
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "B: Deserialize<'de>"))]
 pub(in crate::solver) struct HeldRows<B> {
-    #[serde(deserialize_with = "list")]
+    #[serde(with = "words")]
     words: Vec<u32>,
     #[serde(deserialize_with = "list")]
     beside: Vec<B>,

@@ -62,6 +62,9 @@ pub struct ScanTrainer {
     chosen: Option<Chosen>,
 }
 
+/// Rows that come along with the sums of a Hessian are there so many times at once: in each of a few processes, and on the way.
+const COPIES: usize = 4;
+
 /// Rows that are held beside the sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Holding {
@@ -121,7 +124,7 @@ impl ScanTrainer {
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
         let method = match problem.loss() {
             Loss::SquaredHinge => {
-                let room = holding.bytes / 4;
+                let room = holding.bytes / size_of::<u32>() / COPIES;
                 ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample, room)?))
             }
             Loss::Hinge => {
