@@ -1,7 +1,7 @@
 //! The processes of a training, the roles they play, and what comes out. Knows neither the SQL face nor the tables.
 
 mod any_reader;
-mod by_scans;
+pub mod by_scans;
 mod failures;
 pub mod fit;
 mod grid;

@@ -6,6 +6,7 @@ pub mod following;
 pub mod memory;
 pub mod remembered;
 pub mod screening;
+pub mod standing;
 pub mod stored;
 mod stored_rows;
 mod stored_slacks;

@@ -12,7 +12,7 @@ import subprocess
 
 import datasets
 import server
-from cases.scan import put, trained
+from cases.scan import LONGEST, put, trained
 from machine import TARGET
 from report import seconds, table
 

@@ -198,6 +198,7 @@ impl Announcement<'_> {
             };
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
+        sentences.extend(self.went_over());
         sentences.extend(self.by_a_sample());
         sentences.extend(self.truncated());
         sentences.extend(self.kernel());
@@ -208,6 +209,12 @@ impl Announcement<'_> {
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")
+    }
+
+    /// Whether it began by scans and gave that up.
+    fn went_over(&self) -> Option<String> {
+        let scans = counted(self.trained.gave_way?.into(), "scan");
+        Some(format!("Went over from solver 'scan' after {scans}, as those near the margin are too many to be solved between scans; begun from the weights found so far."))
     }
 
     /// By scans what is found on rows that are held out, and of how many those were.

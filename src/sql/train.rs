@@ -10,6 +10,7 @@ use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
+use crate::planning::job::Role;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::reading::vocabularies;
 use crate::request::source::Source;
@@ -20,6 +21,7 @@ use crate::storing::predecessor::{self, TakenOver};
 use crate::storing::version_row::Labelled;
 use crate::storing::{deployment, provenance, versions};
 use crate::targets::labels;
+use crate::training::by_scans::{self, Outcome};
 use crate::training::leader;
 use crate::training::outcome::Trained;
 use crate::training::validation::{self, Validated};
@@ -211,10 +213,31 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
     });
     let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, &request)?;
-        Ok::<_, Failure>(run(&prepared, following))
+        match prepared.job.terms.leader {
+            Leader::Scans => scan(&mut request, &mut prepared),
+            _ => Ok(run(&prepared, following)),
+        }
     })?;
     let taken_over = taken_over.as_ref();
     store(&schema, request, &prepared, taken_over, trained, started)
+}
+
+/// Trains by scans, and where that gives way goes on with rows that stream.
+fn scan(request: &mut Request, prepared: &mut Prepared) -> Result<Trained, Failure> {
+    let standing = match by_scans::train(&prepared.job, &prepared.planned, true)? {
+        Outcome::Trained(trained) => return Ok(*trained),
+        Outcome::GaveWay(standing) => standing,
+    };
+    request.terms.leader = Leader::Auto;
+    *prepared = prepare(request, None)?;
+    prepared.job.roles.retain(|role| *role == Role::Helper);
+    vocabularies::learn(prepared, request)?;
+    let scans = standing.scans;
+    let trained = leader::go_on(&prepared.job, &prepared.planned, standing);
+    Ok(Trained {
+        gave_way: Some(scans),
+        ..trained
+    })
 }
 
 /// Trains, with the active snapshot.

@@ -22,6 +22,7 @@ use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::watch;
 use crate::training::weights::KeptDuals;
+use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
@@ -38,14 +39,33 @@ const MOST_SAMPLE_BYTES: usize = 16 << 20;
 const ROWS_A_STEP: usize = 1000;
 const VALUES_A_STEP: usize = 1 << 20;
 
-/// Runs the training that `job` describes to its end. Several servers have no common snapshot: where their rows change between scans
-/// it begins anew, once.
-pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
+/// How a training by scans has ended.
+pub enum Outcome {
+    Trained(Box<Trained>),
+    /// Rows that stream are expected to be faster.
+    GaveWay(Standing),
+}
+
+/// How an attempt has.
+enum Attempt {
+    Ended(Outcome),
+    /// A scan has found other rows than the one before.
+    Changed,
+}
+
+/// Runs the training that `job` describes to its end, or until it gives way where it may: never with rows on several servers, which
+/// would all have to come here. Those have no common snapshot: where their rows change between scans it begins anew, once.
+pub fn train(job: &Job, planned: &Planned, may_give_way: bool) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let scan = Scan::new(job, planned)?;
     for anew in [false, true] {
-        if let Some(trained) = attempt(job, planned, &scan, started, anew)? {
-            return Ok(trained);
+        let run = Run {
+            started,
+            anew,
+            may_give_way: may_give_way && !on_servers(job, planned),
+        };
+        if let Attempt::Ended(outcome) = attempt(job, planned, &scan, run)? {
+            return Ok(outcome);
         }
         if !on_servers(job, planned) {
             return Err(changed());
@@ -54,19 +74,20 @@ pub fn train(job: &Job, planned: &Planned) -> Result<Trained, Failure> {
     Err(changed_again())
 }
 
+/// Which attempt it is.
+#[derive(Clone, Copy)]
+struct Run {
+    started: Instant,
+    anew: bool,
+    may_give_way: bool,
+}
+
 /// Whether several servers have the rows.
 fn on_servers(job: &Job, planned: &Planned) -> bool {
     planned.spread.shards > 0 || !job.parts.is_empty()
 }
 
-/// None where a scan has found other rows than the one before.
-fn attempt(
-    job: &Job,
-    planned: &Planned,
-    scan: &Scan,
-    started: Instant,
-    anew: bool,
-) -> Result<Option<Trained>, Failure> {
+fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attempt, Failure> {
     let mut progress = Progress::start("leader", job.terms.tolerance);
     let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
     let rows = Rows {
@@ -84,7 +105,7 @@ fn attempt(
         lets_go: planned.runs == Runs::Anywhere,
     };
     let (plan, surveyed, chosen) = choose(job, &problem, surveyed, &rows.source, &mut progress)?;
-    let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, started);
+    let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, run.started);
     let mut trainer = trainer.map_err(train_failure)?;
     if job.watch.is_some() {
         trainer.keep_weights();
@@ -92,8 +113,13 @@ fn attempt(
     if let Some(chosen) = chosen {
         trainer.tell_chosen(chosen);
     }
-    let Some(parts) = rows.train(&mut trainer, &mut progress)? else {
-        return Ok(None);
+    let parts = match rows.train(&mut trainer, run.may_give_way, &mut progress)? {
+        Scanned::By(parts) => parts,
+        Scanned::GaveWay => {
+            let standing = rows.standing(&trainer)?;
+            return Ok(Attempt::Ended(Outcome::GaveWay(standing)));
+        }
+        Scanned::Changed => return Ok(Attempt::Changed),
     };
     let read = Collected {
         outcome: outcome(&rows.source, report)?,
@@ -104,14 +130,15 @@ fn attempt(
         screening: None,
     };
     let fitted = fitted(job, &read, &trainer)?;
-    let (rechecked, processes) = (Rechecked::default(), rows.processes(parts, anew));
+    let (rechecked, processes) = (Rechecked::default(), rows.processes(parts, run.anew));
     let cost = job.cost();
     let tested = match job.watch {
         Some(relation) => watch::test(job, relation, &read.outcome, &trainer.snapshots()?)?,
         None => Vec::new(),
     };
     let trained = Trained::assemble(cost, read, fitted, rechecked, processes);
-    Ok(Some(Trained { tested, ..trained }))
+    let trained = Box::new(Trained { tested, ..trained });
+    Ok(Attempt::Ended(Outcome::Trained(trained)))
 }
 
 /// The plan of the final heads, where C and sigmoids are to be found first on the sample.
@@ -227,34 +254,57 @@ struct Rows<'a> {
     source: RowSource,
 }
 
+/// How the scans have ended.
+enum Scanned {
+    /// By so many processes at most.
+    By(u32),
+    GaveWay,
+    /// With other rows than before.
+    Changed,
+}
+
 impl Rows<'_> {
-    /// Has them scanned until the trainer has ended; gives back by how many processes at most, or None where rows have changed.
+    /// Has them scanned until the trainer has ended, or gives way.
     fn train(
         &self,
         trainer: &mut ScanTrainer,
+        may_give_way: bool,
         progress: &mut Progress,
-    ) -> Result<Option<u32>, Failure> {
+    ) -> Result<Scanned, Failure> {
         let (mut digest, mut parts) = (None, 1);
         loop {
             check_for_interrupts();
             progress.show_scans(&trainer.progress());
+            if may_give_way && trainer.gives_way() {
+                return Ok(Scanned::GaveWay);
+            }
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
                 Step::Blocked => {
                     let pass = trainer.pass()?;
                     let Some(sums) = self.sums(&pass)? else {
-                        return Ok(None);
+                        return Ok(Scanned::Changed);
                     };
                     let is_same = *digest.get_or_insert(sums.digest()) == sums.digest();
                     if sums.rows() != trainer.rows() || !is_same {
-                        return Ok(None);
+                        return Ok(Scanned::Changed);
                     }
                     parts = parts.max(sums.parts());
                     trainer.take(pass, sums).map_err(train_failure)?;
                 }
-                Step::Done => return Ok(Some(parts)),
+                Step::Done => return Ok(Scanned::By(parts)),
             }
         }
+    }
+
+    /// Where the trainer has got to.
+    fn standing(&self, trainer: &ScanTrainer) -> Result<Standing, Failure> {
+        let classes = self.source.known_classes().iter();
+        Ok(Standing {
+            classes: gathered(classes.map(|class| class.text.clone()))?,
+            weights: trainer.standing()?,
+            scans: trainer.progress().scans,
+        })
     }
 
     /// Who went over them, in so many parts.

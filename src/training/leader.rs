@@ -21,7 +21,7 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
-use crate::training::by_scans;
+use crate::training::by_scans::{self, Outcome};
 use crate::training::failures::{cache_failure, no_gamma, warn_of_gamma};
 use crate::training::grid::Grid;
 use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
@@ -34,6 +34,7 @@ use crate::training::weights::{Folding, KeptDuals, StoredWeights};
 use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
+use crate::warm_start::standing::Standing;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered, Room};
@@ -47,14 +48,46 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
     if job.terms.leader == Leader::Scans {
-        return by_scans::train(job, planned).or_raise();
+        return match by_scans::train(job, planned, false).or_raise() {
+            Outcome::Trained(trained) => *trained,
+            Outcome::GaveWay(_) => stalled(),
+        };
     }
     let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
         .map_err(cache_failure)
         .or_raise();
     match job.workers() {
-        0 => train_alone(job, planned, &layout, following),
+        0 => train_alone(job, planned, &layout, Beginning::of(following)),
         _ => train_with_workers(job, planned, &layout),
+    }
+}
+
+/// Goes on where a training by scans has got to; like one that begins from something it has no workers but helpers.
+pub fn go_on(job: &Job, planned: &Planned, standing: Standing) -> Trained {
+    let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
+        .map_err(cache_failure)
+        .or_raise();
+    let standing = Some(standing).filter(|_| !job.plan.holds_out());
+    let beginning = Beginning {
+        following: None,
+        standing,
+    };
+    train_alone(job, planned, &layout, beginning)
+}
+
+/// What a training begins from, where it does: a version, or scans.
+#[derive(Default)]
+struct Beginning {
+    following: Option<Following>,
+    standing: Option<Standing>,
+}
+
+impl Beginning {
+    fn of(following: Option<Following>) -> Self {
+        Self {
+            following,
+            standing: None,
+        }
     }
 }
 
@@ -62,7 +95,7 @@ fn train_alone(
     job: &Job,
     planned: &Planned,
     layout: &CacheLayout,
-    following: Option<Following>,
+    beginning: Beginning,
 ) -> Trained {
     let memory = private_memory(job, layout);
     // SAFETY: the region is private and of that size.
@@ -72,7 +105,7 @@ fn train_alone(
     let fresh = || unsafe { Cache::create(memory.address(), layout) };
     let turns = Turns::new(job, planned, &fresh);
     let Some(mut workers) = processes::helpers(job) else {
-        return turns.take(following, None, Processes::default());
+        return turns.take(beginning, None, Processes::default());
     };
     // they may come late: nothing waits for a helper that has taken no piece
     let launched = workers.group.launch();
@@ -84,7 +117,7 @@ fn train_alone(
         helpers: launched,
         ..Processes::default()
     };
-    let trained = turns.take(following, helpers, processes);
+    let trained = turns.take(beginning, helpers, processes);
     workers.group.finish();
     trained
 }
@@ -109,6 +142,14 @@ struct Turns<'a> {
     fresh: &'a dyn Fn() -> Cache,
 }
 
+/// Where heads begin, once all rows have been read.
+enum Begins {
+    Nowhere,
+    /// Where the version does that the reader follows.
+    Followed,
+    Standing(Standing),
+}
+
 /// The roles of a training when both have ended.
 struct Ended {
     reader: ReaderRole,
@@ -127,11 +168,20 @@ impl<'a> Turns<'a> {
 
     fn take(
         &self,
-        following: Option<Following>,
+        beginning: Beginning,
         helpers: Option<Helpers>,
         processes: Processes,
     ) -> Trained {
-        let (job, begins) = (self.job, following.is_some());
+        let job = self.job;
+        let Beginning {
+            following,
+            standing,
+        } = beginning;
+        let begins = match standing {
+            Some(standing) => Begins::Standing(standing),
+            None if following.is_some() => Begins::Followed,
+            None => Begins::Nowhere,
+        };
         let cache = (self.fresh)();
         let mut progress = Progress::start("leader", job.terms.tolerance);
         let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
@@ -193,7 +243,7 @@ impl<'a> Turns<'a> {
         let mut refused = Vec::new();
         for at in 0..maps {
             progress.begin_gamma(at + 1, maps);
-            let mut ended = self.run(cache, reader, job.comparing(), false, progress);
+            let mut ended = self.run(cache, reader, job.comparing(), Begins::Nowhere, progress);
             let gamma = ended.reader.gamma();
             let error = ended.reader.refused();
             match error {
@@ -218,7 +268,7 @@ impl<'a> Turns<'a> {
         }
         let c = grid.best().map_or(job.cost(), |best| best.c);
         progress.begin_gamma(0, 0);
-        let ended = self.run(cache, reader, job.at_cost(c), false, progress);
+        let ended = self.run(cache, reader, job.at_cost(c), Begins::Nowhere, progress);
         Ended {
             grid: Some(grid),
             ..ended
@@ -235,13 +285,13 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Until both are done. `begins`: whether the training begins from something.
+    /// Until both are done.
     fn run(
         &self,
         cache: Cache,
         mut reader: ReaderRole,
         plan: Plan,
-        begins: bool,
+        begins: Begins,
         progress: &mut Progress,
     ) -> Ended {
         let mut trainer = TrainerRole::start(cache.clone(), self.job, plan);
@@ -254,8 +304,10 @@ impl<'a> Turns<'a> {
             }
             if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
-                if begins {
-                    trainer.begin_from(reader.take_starts());
+                match &begins {
+                    Begins::Nowhere => {}
+                    Begins::Followed => trainer.begin_from(reader.take_starts()),
+                    Begins::Standing(standing) => trainer.begin_from(reader.starts_at(standing)),
                 }
                 let metrics = reader.metrics();
                 if !metrics.is_empty() {
@@ -449,7 +501,8 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {
             let cache = || shared.cache.clone();
-            let trained = Turns::new(job, planned, &cache).take(None, None, processes);
+            let trained =
+                Turns::new(job, planned, &cache).take(Beginning::default(), None, processes);
             shared.workers.group.finish();
             return trained;
         }

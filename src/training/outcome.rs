@@ -41,6 +41,8 @@ pub struct Trained {
     /// How a kernel machine does on a sample of the rows, where that was looked at.
     pub compared: Option<Compared>,
     pub processes: Processes,
+    /// Scans after which it went over to rows that stream, where it began by scans.
+    pub gave_way: Option<u32>,
 }
 
 /// What a head has learned.
@@ -172,6 +174,7 @@ impl Trained {
             doubts: Vec::new(),
             compared: None,
             processes,
+            gave_way: None,
         }
     }
 

@@ -23,6 +23,7 @@ use crate::training::machines::Processes;
 use crate::training::outcome::{Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
+use crate::warm_start::standing::Standing;
 use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError};
 use pgsvm_core::leeway::Metric;
@@ -379,6 +380,15 @@ impl ReaderRole {
         };
         following
             .take_starts(report.rows as usize, &classes, scaling, features, &dropped)
+            .or_raise()
+    }
+
+    /// By final head, where it begins that goes on where scans have got to.
+    pub fn starts_at(&mut self, standing: &Standing) -> Vec<Start> {
+        let report = self.reader.report().or_raise();
+        let classes = self.reader.source().classes().or_raise();
+        standing
+            .starts(report.rows as usize, &classes, report.features as usize)
             .or_raise()
     }
 }

@@ -97,3 +97,23 @@ def test_a_scan_reads_with_the_rights_of_the_caller(points, connect):
         configure(connection, settings)
         connection.execute(training)
         assert model(connection, "seen")["rows_used"] == 20000
+
+
+def test_rows_near_the_margin_that_are_too_many_are_streamed(points, connect):
+    """Labels by chance on 300 columns: what is near the margin is nearly all, and its problem takes longer than passes over all."""
+    connection = connect()
+    said = []
+    connection.add_notice_handler(lambda notice: said.append(notice.message_detail or ""))
+    connection.execute("""
+        CREATE TABLE chance AS
+        SELECT hashint8extended(i, 0) % 2 = 0 AS y, ARRAY(SELECT (hashint8extended(i, c) & 255)::float4 / 255 FROM generate_series(1, 300) AS c) AS x
+        FROM generate_series(1, 6000) AS i;
+        ANALYZE chance""")
+    ask = "SELECT svm_train('chance', 'y', '{x}', '%s', solver => '%s', loss => 'hinge', c => 10)"
+    connection.execute(ask % ("over", "scan"))
+    told = "".join(said)
+    assert "Went over from solver 'scan'" in told and "solver stream" in told, said
+    connection.execute(ask % ("kept", "stream"))
+    over, kept = (model(connection, name) for name in ["over", "kept"])
+    assert over["gap"] <= 1e-3 and abs(over["primal"] / kept["primal"] - 1) <= 1e-3
+    connection.execute("DROP TABLE chance")

@@ -195,6 +195,23 @@ impl ScanTrainer {
         }
     }
 
+    /// Whether rows that stream are expected to be faster: too many are near the margin, or their problem takes too long.
+    pub fn gives_way(&self) -> bool {
+        match &self.method {
+            ByScans::Led(_) => false,
+            ByScans::Bundles(bundles) => bundles.gives_way(),
+        }
+    }
+
+    /// By head the weights so far, for scaled rows, the intercept's last: what a training that goes on otherwise begins from. None where
+    /// Newton's method leads, which never gives way.
+    pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        match &self.method {
+            ByScans::Led(_) => Ok(Vec::new()),
+            ByScans::Bundles(bundles) => bundles.standing(),
+        }
+    }
+
     /// What the scan that is wanted is to sum up.
     pub fn pass(&self) -> Result<ScanPass, OutOfMemory> {
         let heads = match &self.method {

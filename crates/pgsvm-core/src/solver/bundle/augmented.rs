@@ -46,6 +46,9 @@ const STEEP_AFRESH: f64 = 0.01;
 const GROWTH: f64 = 3.0;
 /// Planes are rounded over 1/k of this part of what the solution may be off.
 const PART_OF_PLANES: f64 = 0.1;
+/// A step goes over the rows so many times, and so many products of a matrix take the time of a value that is gone over.
+const PASSES_A_STEP: u64 = 2;
+const PRODUCTS_A_VALUE: u64 = 2;
 /// Halvings of the way along a step, and doublings at most.
 const HALVINGS: u32 = 16;
 const DOUBLINGS: u32 = 12;
@@ -66,6 +69,8 @@ pub(super) struct Augmented {
     of_round: u32,
     /// Whether multipliers are known from a solution before.
     is_known: bool,
+    /// Values that all solutions have gone over.
+    work: u64,
 }
 
 impl Augmented {
@@ -86,7 +91,13 @@ impl Augmented {
             steps: 0,
             of_round: 0,
             is_known: false,
+            work: 0,
         })
+    }
+
+    /// Values that it has gone over, of rows and of the matrix.
+    pub(super) fn work(&self) -> u64 {
+        self.work
     }
 
     /// Begins another solution at the weights of what is known, which may be off by `off`.
@@ -126,6 +137,7 @@ impl Augmented {
             self.gram.clear();
             return found;
         }
+        self.work += PASSES_A_STEP * known.words.len() as u64;
         self.gram.finish(level);
         self.simplex
             .add_to_matrix(&known.planes, self.steep, self.gram.sums_mut());
@@ -168,6 +180,8 @@ impl Augmented {
             matrix.set(column, column, 1.0);
             *side = scale * (self.v[column] - known.w[column]);
         }
+        let length = self.step.len() as u64;
+        self.work += length * length * length / 6 / PRODUCTS_A_VALUE;
         let mut factor = Cholesky::new(matrix);
         while !factor.is_done() {
             interrupts::check();

@@ -32,6 +32,8 @@ pub(super) struct Descent {
     floor: f64,
     random: Random,
     passes: u32,
+    /// Values that all solutions have gone over.
+    work: u64,
     /// To which gap planes are solved.
     gap: f64,
     room: Vec<f64>,
@@ -48,9 +50,15 @@ impl Descent {
             floor: floor.max(FLOOR),
             random: Random::new(seed, Stream::Trainer),
             passes: 0,
+            work: 0,
             gap: 0.0,
             room: zeros(length)?,
         })
+    }
+
+    /// Values that it has gone over.
+    pub(super) fn work(&self) -> u64 {
+        self.work
     }
 
     /// Rows have other numbers from now on.
@@ -83,6 +91,7 @@ impl Descent {
         enough: impl Fn(&Solved) -> bool,
     ) -> Result<Option<Solved>, OutOfMemory> {
         self.passes += 1;
+        self.work += known.words.len() as u64;
         let mut order = std::mem::take(&mut self.order);
         self.random.shuffle(&mut order);
         let damp = 1.0 + self.kappa;

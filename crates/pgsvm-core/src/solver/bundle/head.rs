@@ -22,6 +22,11 @@ const USED_AND_LET_GO: f64 = 0.5;
 const PART: f64 = 0.2;
 const SAMPLE_GAP: f64 = 1e-2;
 
+/// It gives way once passes and what was computed have cost so many passes over all rows, and so many values: where rows stream,
+/// that takes fewer, and each solution is of what is known alone.
+const PASSES_TO_GIVE_WAY: f64 = 30.0;
+const VALUES_TO_GIVE_WAY: f64 = 4e8;
+
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
@@ -74,6 +79,8 @@ pub(crate) struct BundleHead {
     passes: u32,
     arrived: bool,
     tally: Tally,
+    /// Values that the sample's solution has gone over.
+    worked: u64,
     /// Rows in the newest plane, and those that are held in the end.
     in_plane: u64,
     held: u64,
@@ -141,6 +148,7 @@ impl BundleHead {
             passes: 0,
             arrived: false,
             tally: Tally::EMPTY,
+            worked: 0,
             in_plane: 0,
             held: 0,
             visited,
@@ -199,6 +207,28 @@ impl BundleHead {
         }
     }
 
+    /// Whether so many rows stay near, or their problem takes so long, that rows that stream are expected to be faster. Of the published
+    /// forms never.
+    pub(crate) fn gives_way(&self) -> bool {
+        let solved = match &self.stage {
+            Stage::Sample(master) | Stage::Solving(master) | Stage::Waiting(master) => {
+                master.work()
+            }
+            Stage::Ended => return false,
+        };
+        let pass = self.rows * self.mean_words;
+        let values = (self.worked + solved) as f64 + f64::from(self.passes) * pass;
+        self.cuts == Cuts::BesideHeld && values > VALUES_TO_GIVE_WAY.max(PASSES_TO_GIVE_WAY * pass)
+    }
+
+    /// The weights so far, the intercept's last: before the first pass those of the sample.
+    pub(crate) fn standing(&self) -> &[f64] {
+        match self.primal.is_finite() {
+            true => &self.best,
+            false => &self.newest,
+        }
+    }
+
     /// The weights of the smallest primal.
     pub(crate) fn best(&self) -> &[f64] {
         &self.best
@@ -212,6 +242,7 @@ impl BundleHead {
                 match master.step(enough)? {
                     Some(at) if at.ended => {
                         self.newest.copy_from_slice(master.w());
+                        self.worked = master.work();
                         let rows = (self.room as f64 / self.mean_words) as usize;
                         let master = self.master(rows, &self.visited, seed)?;
                         self.stage = Stage::Waiting(Box::new(master));

@@ -98,6 +98,14 @@ impl Master {
         self.known.words.len()
     }
 
+    /// Values that its solutions have gone over.
+    pub(super) fn work(&self) -> u64 {
+        match &self.by {
+            By::Augmented(augmented) => augmented.work(),
+            By::Descent(descent) => descent.work(),
+        }
+    }
+
     /// Its rows.
     pub(super) fn held(&self) -> u64 {
         self.known.rows.len() as u64

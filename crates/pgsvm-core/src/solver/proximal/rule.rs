@@ -125,8 +125,12 @@ impl Rule {
     }
 
     /// Starts at the scale of dual variables that came from elsewhere, `mean_a` on average where they are above 0. Returns
-    /// the new kappa.
+    /// the new kappa. Where none is, as with weights alone, it stays as at a beginning from nothing: the weights are the centre then,
+    /// and without a shift the first visits would leave them at once.
     pub(crate) fn begin_from(&mut self, mean_a: f64) -> f64 {
+        if mean_a == 0.0 {
+            return self.kappa;
+        }
         let wanted = self.factor * mean_a * self.mean_q / self.target - self.offset;
         let least = match self.proximal {
             Proximal::Auto => 0.0,

@@ -1,6 +1,6 @@
 //! Heads that are each solved by a bundle; rows are scanned for all of them at once.
 
-use crate::base::memory::{OutOfMemory, Room};
+use crate::base::memory::{all_of, copied, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
@@ -53,6 +53,16 @@ impl Bundles {
             solver.take_found(place, &found, head.best());
         }
         Ok(Step::Progress)
+    }
+
+    /// Whether a head gives way to rows that stream.
+    pub(super) fn gives_way(&self) -> bool {
+        self.heads.iter().any(BundleHead::gives_way)
+    }
+
+    /// The weights of each head so far.
+    pub(super) fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        all_of(self.heads.iter().map(|head| copied(head.standing())))
     }
 
     /// What the next pass is to sum up for the heads that have not ended.

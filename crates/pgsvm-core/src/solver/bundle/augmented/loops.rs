@@ -2,7 +2,7 @@
 
 use crate::base::interrupts;
 use crate::simd::{Isa, Work};
-use crate::solver::bundle::augmented::Augmented;
+use crate::solver::bundle::augmented::{Augmented, PRODUCTS_A_VALUE};
 use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
 use crate::solver::still::{add_row, added, product, score};
 
@@ -100,6 +100,8 @@ impl Work for SumUp<'_> {
                 if a < held.bound {
                     let weight = all.steep * held.bound;
                     all.gram.add::<K>(added(&row, weight, known.intercept));
+                    let values = row.values() as u64;
+                    all.work += values * values / 2 / PRODUCTS_A_VALUE;
                 }
             }
         }
