@@ -3,7 +3,7 @@
 
 use crate::base::errors::Failure;
 use crate::features::{word_of, KERNELS};
-use crate::request::options::Choices;
+use crate::request::options::{Choices, MachinesWord};
 use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, required, sql_float};
 use crate::request::Arguments;
@@ -211,7 +211,14 @@ fn interior_point(
         ..LowRankJob::new(spec)
     };
     let asked = InteriorAsked {
-        machines: choices.machines,
+        machines: match choices.machines {
+            Some(MachinesWord::Average) => return Err(invalid(
+                "solver 'interior_point' averages nothing: its machines find one solution together",
+            )
+            .hint("options => '{\"machines\": 2}'")),
+            Some(MachinesWord::Count(machines)) => Some(machines),
+            None => None,
+        },
         rank,
         trace_tolerance: choices.trace_tolerance.unwrap_or(map.tolerance),
     };

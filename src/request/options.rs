@@ -27,6 +27,7 @@ pub(super) enum Solvers {
     Blocks,
     Block,
     InteriorPoint,
+    Machines,
     Ocas,
 }
 
@@ -39,9 +40,19 @@ impl Solvers {
             Self::Blocks => Some("'block' or 'selective_block'"),
             Self::Block => Some("'block'"),
             Self::InteriorPoint => Some("'interior_point'"),
+            Self::Machines => Some("'interior_point', or 'scan' with \"average\""),
             Self::Ocas => Some("'ocas'"),
         }
     }
+}
+
+/// Who trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MachinesWord {
+    /// So many, together.
+    Count(usize),
+    /// Whoever holds rows, each on its own; what they find is averaged.
+    Average,
 }
 
 /// To whom an option belongs.
@@ -222,15 +233,15 @@ static OPTIONS: [Entry; 39] = [
         it.word(&LANDMARKS)
             .map(|landmarks| all.landmarks = Some(landmarks))
     }),
-    entry(
-        "machines",
-        Solvers::InteriorPoint,
-        Of::Training,
-        |all, it| {
-            it.number(1, InteriorTerms::MOST_MACHINES, 2)
-                .map(|machines| all.machines = Some(machines as usize))
-        },
-    ),
+    entry("machines", Solvers::Machines, Of::Training, |all, it| {
+        it.or_number(
+            &[("average", MachinesWord::Average)],
+            InteriorTerms::MOST_MACHINES,
+            2,
+            |machines| MachinesWord::Count(machines as usize),
+        )
+        .map(|machines| all.machines = Some(machines))
+    }),
     entry(
         "rank_exponent",
         Solvers::InteriorPoint,
@@ -357,7 +368,7 @@ pub(super) struct Choices {
     pub(super) watch: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
     pub(super) method: Option<Method>,
-    pub(super) machines: Option<usize>,
+    pub(super) machines: Option<MachinesWord>,
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
     pub(super) lambda: Option<f64>,

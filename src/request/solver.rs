@@ -2,7 +2,7 @@
 //! solved, checked against each other: [`Terms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::request::options::{Choices, InnerWord, InterceptWord, TruncationWord};
+use crate::request::options::{Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
@@ -54,6 +54,8 @@ pub struct Terms {
     pub cuts: Cuts,
     /// Whether the intercept's weight is left out of the norm.
     pub free_intercept: bool,
+    /// Whether whoever holds rows trains on them by itself, and what they find is averaged.
+    pub averages: bool,
     /// Whether interior points on a factor of the kernel matrix solve it.
     pub interior_point: bool,
     pub proximal: Proximal,
@@ -145,6 +147,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         leader: choices.leader_of(solver, loss)?,
         cuts: choices.cuts_of(solver),
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
+        averages: choices.averages(solver)?,
         interior_point: solver == INTERIOR_POINT,
         proximal: choices.proximal,
         inner_rounds: choices
@@ -279,6 +282,22 @@ impl Choices {
                 TRUNCATIONS.map(|times| times * usual).to_vec()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether parts of the rows are trained on by themselves.
+    fn averages(&self, solver: &str) -> Result<bool, Failure> {
+        match self.machines {
+            Some(MachinesWord::Count(_)) if solver == SCAN => Err(invalid(
+                "solver 'scan' has as many machines as there are servers and workers with rows",
+            )
+            .hint("Leave \"machines\" out of the options, or options => '{\"machines\": \"average\"}' for the average of what each finds alone")),
+            Some(MachinesWord::Average) if self.intercept == Some(InterceptWord::Free) => {
+                Err(invalid("an average has no free intercept")
+                    .hint("Leave \"intercept\" or \"machines\" out of the options"))
+            }
+            Some(MachinesWord::Average) => Ok(solver == SCAN),
+            _ => Ok(false),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::planning::job::{decode, encode, sent, Job};
 use crate::targets::labels::{LabelKind, LabelValue};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{list, OutOfMemory};
-use pgsvm_core::{ReaderJob, RowForm, ScanPass};
+use pgsvm_core::{PartOrder, ReaderJob, RowForm, ScanPass};
 use serde::{Deserialize, Serialize};
 
 /// What the bytes begin with.
@@ -27,17 +27,18 @@ pub enum Task<'a> {
         part_bytes: usize,
     },
     /// The sums of a pass.
-    Sum(Known<'a>),
+    Sum(Known<'a>, &'a ScanPass),
+    /// What a training on the rows of each process alone finds.
+    Train(Known<'a>, &'a PartOrder),
 }
 
-/// What is known of the rows of a pass.
+/// What is known of rows that have been surveyed.
 #[derive(Clone, Copy, Serialize)]
 pub struct Known<'a> {
     #[serde(with = "sent")]
     pub features: &'a FeatureSet,
     pub classes: &'a [LabelValue],
     pub form: &'a RowForm,
-    pub pass: &'a ScanPass,
 }
 
 /// The same as it arrives.
@@ -48,17 +49,17 @@ pub(super) enum ToldTask {
         sample_bytes: usize,
         part_bytes: usize,
     },
-    Sum(Box<ToldSum>),
+    Sum(Box<ToldRows>, Box<ScanPass>),
+    Train(Box<ToldRows>, Box<PartOrder>),
 }
 
 #[derive(Deserialize)]
-pub(super) struct ToldSum {
+pub(super) struct ToldRows {
     #[serde(with = "sent")]
     pub(super) features: FeatureSet,
     #[serde(deserialize_with = "list")]
     pub(super) classes: Vec<LabelValue>,
     pub(super) form: RowForm,
-    pub(super) pass: ScanPass,
 }
 
 #[derive(Serialize)]

@@ -3,13 +3,14 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
 use crate::pg::deform::Row;
-use crate::planning::job::{decode, encode};
+use crate::pg::query::Column;
+use crate::planning::job::{decode, encode, Job};
 use crate::reading::learned::Learned;
 use crate::reading::row_decoder::RowDecoder;
-use crate::scanning::order::{Told, ToldTask};
+use crate::scanning::order::{Told, ToldRows, ToldTask};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{filled, OutOfMemory, Room};
-use pgsvm_core::{RowError, RowMaker, ScanPass, ScanSums, Survey};
+use pgsvm_core::{PartRows, PartsFound, RowError, RowMaker, ScanPass, ScanSums, Survey};
 use serde::{Deserialize, Serialize};
 use std::mem::take;
 
@@ -31,6 +32,7 @@ enum Stage {
 pub enum Found {
     Learned(Box<Learned>),
     Summed(Box<ScanSums>),
+    Trained(Box<PartsFound>),
 }
 
 /// Rows are taken in.
@@ -50,12 +52,23 @@ enum Sink {
         sample_bytes: usize,
     },
     Sum(Box<Summing>),
+    Train(Box<(RowMaker, PartRows)>),
 }
 
 struct Summing {
     maker: RowMaker,
     pass: ScanPass,
     sums: ScanSums,
+}
+
+/// Who decodes and makes rows that are known.
+fn knowing(
+    job: &Job,
+    columns: &[Column],
+    rows: &ToldRows,
+) -> Result<(RowDecoder, RowMaker), Failure> {
+    let decode = RowDecoder::knowing(job, columns, &rows.features, &rows.classes)?;
+    Ok((decode, rows.form.maker()?))
 }
 
 impl ScanState {
@@ -124,15 +137,21 @@ impl Taking {
                     sample_bytes,
                 },
             ),
-            ToldTask::Sum(sum) => {
-                if !sum.pass.fits(&sum.form) {
+            ToldTask::Sum(rows, pass) => {
+                if !pass.fits(&rows.form) {
                     return Err(damaged());
                 }
-                let decode = RowDecoder::knowing(&told.job, read, &sum.features, &sum.classes)?;
-                let sums = sum.pass.begin()?;
-                let maker = sum.form.maker()?;
-                let pass = sum.pass;
+                let (decode, maker) = knowing(&told.job, read, &rows)?;
+                let (sums, pass) = (pass.begin()?, *pass);
                 (decode, Sink::Sum(Box::new(Summing { maker, pass, sums })))
+            }
+            ToldTask::Train(rows, order) => {
+                if !order.fits(&rows.form) {
+                    return Err(damaged());
+                }
+                let (decode, maker) = knowing(&told.job, read, &rows)?;
+                let part = PartRows::new(*order);
+                (decode, Sink::Train(Box::new((maker, part))))
             }
         };
         Ok(Self {
@@ -175,6 +194,13 @@ impl Taking {
                     Ok::<_, RowError>(())
                 })
             }
+            Sink::Train(training) => {
+                let (maker, part) = &mut **training;
+                self.decode.visit(&row, &mut |example| {
+                    part.take(&maker.make(example)?);
+                    Ok::<_, RowError>(())
+                })
+            }
         }
     }
 
@@ -192,6 +218,7 @@ impl Taking {
                 summing.sums.finish();
                 Found::Summed(Box::new(summing.sums))
             }
+            Sink::Train(training) => Found::Trained(Box::new(training.1.train())),
         })
     }
 }
@@ -207,6 +234,10 @@ impl State for ScanState {
             }
             (Some(Found::Summed(mut own)), Some(Found::Summed(more))) => match own.join(&more) {
                 true => Some(Found::Summed(own)),
+                false => return Err(damaged()),
+            },
+            (Some(Found::Trained(mut own)), Some(Found::Trained(more))) => match own.join(&more) {
+                true => Some(Found::Trained(own)),
                 false => return Err(damaged()),
             },
             _ => return Err(damaged()),

@@ -198,6 +198,7 @@ impl Announcement<'_> {
             };
             sentences.push(format!("{what} that of {} of the rows.", fit.rows));
         }
+        sentences.extend(self.averaged());
         sentences.extend(self.went_over());
         sentences.extend(self.by_a_sample());
         sentences.extend(self.truncated());
@@ -209,6 +210,12 @@ impl Announcement<'_> {
         sentences.extend(self.followed());
         sentences.extend(self.about_columns());
         sentences.join("\n")
+    }
+
+    /// Of an average, of what it is one.
+    fn averaged(&self) -> Option<String> {
+        let parts = counted(self.trained.processes.averaged?.into(), "part");
+        Some(format!("The average of what each of {parts} of the rows finds alone; the gap is what it is off at most over all rows."))
     }
 
     /// Whether it began by scans and gave that up.
@@ -363,7 +370,8 @@ impl Announcement<'_> {
     /// What is said of a training that did not come to its tolerance.
     fn unfinished(&self) -> Option<Failure> {
         let sum = self.trained.trainer.report.summary();
-        if sum.stop.is_some_and(StopReason::arrived) {
+        // an average is what it is
+        if sum.stop.is_some_and(StopReason::arrived) || self.trained.processes.averaged.is_some() {
             return None;
         }
         let passes = self.trained.trainer.report.passes;

@@ -26,9 +26,10 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Chosen, Holding, Problem, RowForm, SampleSearch, ScanPass, ScanSums, ScanTrainer, Source, Step,
-    Survey, Surveyed, TrainError,
+    Chosen, Holding, PartOrder, PartRefusal, PartsFound, Problem, RowForm, SampleSearch, ScanPass,
+    ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
 };
+use std::cell::Cell;
 use std::time::Instant;
 
 /// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
@@ -95,6 +96,7 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         planned,
         scan,
         form: surveyed.form.copied()?,
+        averaged: Cell::new(0),
         features: source.decoded_features(&surveyed.report.means)?,
         source,
     };
@@ -105,7 +107,10 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         lets_go: planned.runs == Runs::Anywhere,
     };
     let (plan, surveyed, chosen) = choose(job, &problem, surveyed, &rows.source, &mut progress)?;
-    let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, run.started);
+    let trainer = match job.terms.averages {
+        true => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
+        false => ScanTrainer::new(&problem, &plan, surveyed, holding, run.started),
+    };
     let mut trainer = trainer.map_err(train_failure)?;
     if job.watch.is_some() {
         trainer.keep_weights();
@@ -249,6 +254,8 @@ struct Rows<'a> {
     planned: &'a Planned,
     scan: &'a Scan,
     form: RowForm,
+    /// Of an average of how many parts.
+    averaged: Cell<u32>,
     /// As they are decoded in each scan.
     features: FeatureSet,
     source: RowSource,
@@ -272,6 +279,7 @@ impl Rows<'_> {
         progress: &mut Progress,
     ) -> Result<Scanned, Failure> {
         let (mut digest, mut parts) = (None, 1);
+        let problem = self.job.problem().map_err(problem_failure)?;
         loop {
             check_for_interrupts();
             progress.show_scans(&trainer.progress());
@@ -281,6 +289,15 @@ impl Rows<'_> {
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
                 Step::Blocked => {
+                    if let Some(order) = trainer.part_order(&problem, self.job.cache_bytes) {
+                        match self.parts(&order)? {
+                            Some(found) if found.rows() == trainer.rows() => {
+                                self.averaged.set(found.parts());
+                                trainer.take_parts(found)?;
+                            }
+                            _ => return Ok(Scanned::Changed),
+                        }
+                    }
                     let pass = trainer.pass()?;
                     let Some(sums) = self.sums(&pass)? else {
                         return Ok(Scanned::Changed);
@@ -310,6 +327,7 @@ impl Rows<'_> {
     /// Who went over them, in so many parts.
     fn processes(&self, parts: u32, anew: bool) -> Processes {
         let spread = self.planned.spread;
+        let averaged = self.averaged.get();
         let away = Away {
             spread,
             sent: self.scan.sent(),
@@ -321,25 +339,62 @@ impl Rows<'_> {
                 _ => 0,
             },
             helpers: 0,
+            averaged: (averaged > 0).then_some(averaged),
             away: on_servers(self.job, self.planned).then_some(away),
         }
     }
 
     /// The sums of a pass over all of them; None where there were none.
     fn sums(&self, pass: &ScanPass) -> Result<Option<ScanSums>, Failure> {
-        let known = Known {
-            features: &self.features,
-            classes: self.source.known_classes(),
-            form: &self.form,
-            pass,
-        };
-        match self
-            .scan
-            .run(&told(self.job, &self.planned.columns, Task::Sum(known))?)?
-        {
+        match self.run(Task::Sum(self.known(), pass))? {
             Some(Found::Summed(sums)) => Ok(Some(*sums)),
             _ => Ok(None),
         }
+    }
+
+    /// What a training on the rows of each process alone finds; None where there were none.
+    fn parts(&self, order: &PartOrder) -> Result<Option<PartsFound>, Failure> {
+        let Some(Found::Trained(found)) = self.run(Task::Train(self.known(), order))? else {
+            return Ok(None);
+        };
+        match found.refused() {
+            Some(why) => Err(refused(why, self.job.cache_bytes)),
+            None => Ok(Some(*found)),
+        }
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            features: &self.features,
+            classes: self.source.known_classes(),
+            form: &self.form,
+        }
+    }
+
+    fn run(&self, task: Task<'_>) -> Result<Option<Found>, Failure> {
+        self.scan.run(&told(self.job, &self.planned.columns, task)?)
+    }
+}
+
+/// A part of the rows has found nothing by itself.
+fn refused(why: PartRefusal, bytes: usize) -> Failure {
+    match why {
+        PartRefusal::Room => Failure::new(
+            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!("a part of the rows does not fit the {} kB of pgsvm.cache_size", bytes / 1024),
+        )
+        .detail("For an average each process holds its rows while it trains on them.")
+        .hint("SET pgsvm.cache_size to more; or leave \"machines\" out of the options, as scans keep no rows"),
+        PartRefusal::Memory => Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "out of memory in a training on a part of the rows",
+        )
+        .hint("Leave \"machines\" out of the options: scans keep no rows"),
+        PartRefusal::Numbers => Failure::new(
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "a training on a part of the rows is out of range",
+        )
+        .hint("Scale the features, or take a smaller c: scale => 'standard', c => 1"),
     }
 }
 

@@ -497,6 +497,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
         workers,
         helpers: launched - workers,
         away: None,
+        averaged: None,
     };
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {

@@ -125,6 +125,8 @@ pub struct Processes {
     pub helpers: i32,
     /// Where rows of Citus were summed up.
     pub away: Option<Away>,
+    /// Of an average of what parts of the rows have found alone, how many parts.
+    pub averaged: Option<u32>,
 }
 
 /// A training by scans on other nodes.

@@ -12,7 +12,8 @@ from harness.sessions import listen, model, one
 
 ROWS = """
     SELECT i AS id, (hashint8extended(i, 1) & 1023) / 1024.0::float8 AS a, (hashint8extended(i, 2) & 1023) / 1024.0::float8 AS b,
-           (hashint8extended(i, 1) & 1023) + (hashint8extended(i, 2) & 1023) + (hashint8extended(i, 3) & 511) > 1280 AS y
+           (hashint8extended(i, 1) & 1023) + (hashint8extended(i, 2) & 1023) + (hashint8extended(i, 3) & 511) > 1280 AS y,
+           i > 8000 AS elsewhere
     FROM generate_series(%s, %s) AS i"""
 ROWS_A_SERVER = 8000
 
@@ -42,7 +43,9 @@ def spread(server, database, others):
     """The table over all three."""
     with server.connect(database) as connection:
         connection.execute("CREATE EXTENSION postgres_fdw")
-        connection.execute("CREATE TABLE spread (id int, a float8, b float8, y bool) PARTITION BY RANGE (id)")
+        connection.execute(
+            "CREATE TABLE spread (id int, a float8, b float8, y bool, elsewhere bool) PARTITION BY RANGE (id)"
+        )
         connection.execute(f"CREATE TABLE here PARTITION OF spread FOR VALUES FROM (0) TO ({ROWS_A_SERVER + 1})")
         connection.execute("INSERT INTO spread " + ROWS % (1, ROWS_A_SERVER))
         for part, other in enumerate(others, start=1):
@@ -81,6 +84,27 @@ def test_three_servers_find_what_one_does(spread, connect, loss):
         [2 if loss == "squared_hinge" else 1],
     )
     assert recomputed <= apart["primal"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_an_average_of_three_servers_is_told_for_what_it_is(spread, connect, loss):
+    """Rows of each server are drawn alike, so that the average is good; with a label each it is not, and says so."""
+    connection = connect()
+    said = []
+    connection.add_notice_handler(lambda notice: said.append(notice.message_detail or ""))
+    gaps = {}
+    for name, label in [("alike", "y"), ("one_label_each", "elsewhere")]:
+        for how, options in [("best", "{}"), ("average", '{"machines": "average"}')]:
+            connection.execute(
+                f"SELECT svm_train('spread', '{label}', '{{a, b}}', '{name}_{loss}_{how}', solver => 'scan', loss => '{loss}', tolerance => 1e-4,"
+                f" options => '{options}')"
+            )
+        best, average = (model(connection, f"{name}_{loss}_{how}") for how in ["best", "average"])
+        assert "3 parts of the rows" in "".join(said)
+        # the dual of the average is below the optimum, its primal above
+        assert average["dual"] <= best["primal"] and average["primal"] >= best["dual"]
+        gaps[name] = average["gap"]
+    assert 0 <= gaps["alike"] < 0.02 < gaps["one_label_each"]
 
 
 def test_what_is_summed_up_is_shipped(spread, connect):

@@ -89,7 +89,10 @@ pub use task::report::{
     Truncation, Validation,
 };
 pub use task::scoring::Scoring;
-pub use training::by_scans::{Chosen, Holding, SampleSearch, ScanProgress, ScanTrainer};
+pub use training::by_scans::{
+    Chosen, Holding, PartOrder, PartRefusal, PartRows, PartsFound, SampleSearch, ScanProgress,
+    ScanTrainer,
+};
 pub use training::error::TrainError;
 pub use training::log::{Event, LogEntry, Snapshot};
 pub use training::Trainer;

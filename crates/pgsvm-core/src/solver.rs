@@ -35,6 +35,7 @@ macro_rules! ask {
 }
 
 pub(crate) mod apart;
+pub(crate) mod averaged;
 pub(crate) mod block;
 pub(crate) mod bundle;
 mod certificate;

@@ -8,9 +8,9 @@ use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, Plan, Problem, ReaderJob,
-    RowForm, SampleSearch, Scale, ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey,
-    TrainError, TrainerReport,
+    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, PartRefusal, PartRows,
+    PartsFound, Plan, Problem, ReaderJob, RowForm, SampleSearch, Scale, ScanPass, ScanSums,
+    ScanTrainer, Step, StopReason, Survey, TrainError, TrainerReport,
 };
 use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
@@ -515,4 +515,84 @@ fn planes_alone_arrive_too_and_a_line_search_saves_scans() {
             assert!(scans[0] / 2 < scans[1], "set {at}, C {c}: {scans:?}");
         }
     }
+}
+
+/// What parts that each train on their own rows find on average.
+fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
+    let job = ReaderJob::new(Scale::Standard, problem);
+    let surveyed = parts.survey(&job, 0).finish(&[], 1).unwrap();
+    let form = surveyed.form.copied().unwrap();
+    let plan = Plan::train(problem.c());
+    let mut trainer = ScanTrainer::averaging(problem, &plan, surveyed, Instant::now()).unwrap();
+    let mut all: Option<PartsFound> = None;
+    for part in &parts.parts {
+        let order = trainer.part_order(problem, PLENTY).expect("parts train");
+        let mut rows = PartRows::new(sent(&order));
+        let mut maker = form.maker().unwrap();
+        for row in part {
+            rows.take(&maker.make(&example(row)).expect("a row"));
+        }
+        let found = sent(&rows.train());
+        match &mut all {
+            None => all = Some(found),
+            Some(all) => assert!(all.join(&found)),
+        }
+    }
+    let all = all.expect("a part");
+    assert_eq!(
+        (all.refused(), all.parts()),
+        (None, parts.parts.len() as u32)
+    );
+    trainer.take_parts(all).unwrap();
+    assert!(trainer.part_order(problem, PLENTY).is_none());
+    while trainer.step(1000).unwrap() != Step::Done {
+        if let Ok(pass) = trainer.pass() {
+            let sums = parts.scan(&pass, &form);
+            trainer.take(pass, sums).unwrap();
+        }
+    }
+    trainer.report().unwrap()
+}
+
+#[test]
+fn an_average_of_parts_is_judged_by_what_it_is() {
+    let examples = weighed(clouds(4000, 8, 1.0, 41));
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for c in [0.01, 1.0] {
+            let problem = Problem::new(loss, c, 1e-5).expect("valid");
+            let best = kept(&problem, &examples, Scale::Standard);
+            // alone, by chance, and each part with one label only
+            let dealt = [
+                (Parts::by_turns(&examples, 1), 0.0..1e-5),
+                (Parts::by_turns(&examples, 4), 0.0..0.2),
+                (Parts::by_class(&examples, 2), 0.2..1.0),
+            ];
+            for (parts, gaps) in dealt {
+                let found = averaged(&problem, &parts).heads[0].certificate;
+                let place = format!("{loss:?}, C {c}, {} parts: {found:?}", parts.parts.len());
+                assert!(gaps.contains(&found.gap), "{place}");
+                // the smallest primal lies between both, up to what the best is off
+                assert!(found.dual <= best * (1.0 + 1e-9), "{place}: {best}");
+                assert!(found.primal >= best * (1.0 - 2e-5), "{place}: {best}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_with_too_many_rows_says_so() {
+    let examples = clouds(500, 8, 1.0, 42);
+    let problem = problem(1.0, 1e-3);
+    let parts = Parts::by_turns(&examples, 1);
+    let job = ReaderJob::new(Scale::None, &problem);
+    let surveyed = parts.survey(&job, 0).finish(&[], 1).unwrap();
+    let form = surveyed.form.copied().unwrap();
+    let plan = Plan::train(1.0);
+    let trainer = ScanTrainer::averaging(&problem, &plan, surveyed, Instant::now()).unwrap();
+    let mut rows = PartRows::new(trainer.part_order(&problem, 1000).unwrap());
+    let mut maker = form.maker().unwrap();
+    for row in &examples {
+        rows.take(&maker.make(&example(row)).expect("a row"));
+    }
+    assert_eq!(rows.train().refused(), Some(PartRefusal::Room));
 }

@@ -13,8 +13,10 @@
 //! Keerthi and DeCoste, JMLR 6, 2005. Lin, Weng and Keerthi, JMLR 9, 2008, with a scan a product, where features are many. Franc and
 //! Sonnenburg, ICML 2008.
 
+mod average;
 mod bundles;
 mod led;
+mod packed_rows;
 mod sampled;
 
 use std::sync::Arc;
@@ -39,6 +41,8 @@ use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, LogEntry, Moment, Snapshot};
 use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
+use average::Averaging;
+pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
 use bundles::Bundles;
 use led::LedByScans;
 pub use sampled::{Chosen, SampleSearch};
@@ -76,6 +80,7 @@ pub struct Holding {
 
 /// What solves the heads.
 enum ByScans {
+    Averaging(Box<Averaging>),
     Led(Box<LedByScans>),
     Bundles(Bundles),
 }
@@ -147,6 +152,41 @@ impl ScanTrainer {
         })
     }
 
+    /// One that averages what parts of the rows find by themselves, in place of scans until it arrives: see [`crate::solver::averaged`].
+    pub fn averaging(
+        problem: &Problem,
+        plan: &Plan,
+        surveyed: Surveyed,
+        started: Instant,
+    ) -> Result<Self, TrainError> {
+        let nothing = Holding {
+            bytes: 0,
+            lets_go: false,
+        };
+        let mut this = Self::new(problem, plan, surveyed, nothing, started)?;
+        this.method = ByScans::Averaging(Box::new(Averaging::new(problem, &this.facts)));
+        Ok(this)
+    }
+
+    /// What each part is to train whose rows may take so many bytes; None where no part is to, or all have.
+    pub fn part_order(&self, problem: &Problem, bytes: usize) -> Option<PartOrder> {
+        match &self.method {
+            ByScans::Averaging(averaging) => {
+                averaging.order(problem, &self.facts, &self.heads.specs, bytes)
+            }
+            ByScans::Led(_) | ByScans::Bundles(_) => None,
+        }
+    }
+
+    /// Takes what all parts have found.
+    pub fn take_parts(&mut self, found: PartsFound) -> Result<(), OutOfMemory> {
+        self.passes += 1;
+        match &mut self.method {
+            ByScans::Averaging(averaging) => averaging.take_parts(&self.solver, found),
+            ByScans::Led(_) | ByScans::Bundles(_) => Ok(()),
+        }
+    }
+
     /// Has weights kept on the way, at entries of the log; to be called before the first step.
     pub fn keep_weights(&mut self) {
         self.log.watch(self.heads.specs.len());
@@ -192,13 +232,14 @@ impl ScanTrainer {
         match &mut self.method {
             ByScans::Led(led) => led.step(solver, &self.sample, budget),
             ByScans::Bundles(bundles) => Ok(bundles.step(solver)?),
+            ByScans::Averaging(averaging) => Ok(averaging.step()),
         }
     }
 
     /// Whether rows that stream are expected to be faster: too many are near the margin, or their problem takes too long.
     pub fn gives_way(&self) -> bool {
         match &self.method {
-            ByScans::Led(_) => false,
+            ByScans::Led(_) | ByScans::Averaging(_) => false,
             ByScans::Bundles(bundles) => bundles.gives_way(),
         }
     }
@@ -207,7 +248,7 @@ impl ScanTrainer {
     /// Newton's method leads, which never gives way.
     pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
         match &self.method {
-            ByScans::Led(_) => Ok(Vec::new()),
+            ByScans::Led(_) | ByScans::Averaging(_) => Ok(Vec::new()),
             ByScans::Bundles(bundles) => bundles.standing(),
         }
     }
@@ -217,6 +258,7 @@ impl ScanTrainer {
         let heads = match &self.method {
             ByScans::Led(led) => led.pass()?,
             ByScans::Bundles(bundles) => bundles.pass(&self.sample)?,
+            ByScans::Averaging(averaging) => averaging.pass()?,
         };
         Ok(ScanPass::of(heads))
     }
@@ -228,6 +270,7 @@ impl ScanTrainer {
         match &mut self.method {
             ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
             ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
+            ByScans::Averaging(averaging) => averaging.take(&mut self.solver, pass, sums),
         }
         self.has_scanned = true;
         Ok(())
@@ -251,7 +294,7 @@ impl ScanTrainer {
 
     fn held(&self) -> u64 {
         match &self.method {
-            ByScans::Led(_) => 0,
+            ByScans::Led(_) | ByScans::Averaging(_) => 0,
             ByScans::Bundles(bundles) => bundles.held(),
         }
     }

@@ -454,12 +454,7 @@ impl BundleHead {
         }
         self.primal = primal;
         self.step = found.step.clamp(0.1, 1.0);
-        self.tally = Tally {
-            start_loss: found.loss,
-            correct: found.right,
-            rows: sums.rows,
-            ..Tally::EMPTY
-        };
+        self.tally = sums.tally(found).1;
     }
 }
 

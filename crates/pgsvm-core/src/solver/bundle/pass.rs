@@ -7,13 +7,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{list, OutOfMemory};
+use crate::base::memory::{list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
-use crate::solver::bundle::kinks::Kinks;
+use crate::solver::bundle::kinks::{Kinks, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::still::{add, add_row, Numbers, Visited};
+use crate::solver::sums::tally::Tally;
 
 /// Passes that may sort: a row that comes has a bit for each.
 pub(super) const MOST_CENTRES: usize = 64;
@@ -78,6 +79,28 @@ pub(crate) struct BundleSums {
 }
 
 impl BundlePass {
+    /// One that looks at rows of so many dense features at these weights, and no more.
+    pub(in crate::solver) fn looking(
+        visited: &Visited,
+        w: &[f64],
+        dense: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let mut centres = Vec::new();
+        centres.room(1)?.push(Centre {
+            w: Numbers::of(w)?,
+            theta: -1.0,
+        });
+        Ok(Self {
+            visited: visited.copied()?,
+            best: Numbers::of(w)?,
+            newest: Numbers::of(w)?,
+            centres,
+            room: 0,
+            sorts: false,
+            dense: dense as u32,
+        })
+    }
+
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
     pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
         let fits = |weights: &Numbers| weights.0.len() == features + 1;
@@ -191,6 +214,22 @@ impl Centre {
 }
 
 impl BundleSums {
+    /// The sum of c max(0, 1 - m), and the tally, at the newest weights.
+    pub(in crate::solver) fn losses(&self) -> (f64, Tally) {
+        self.tally(self.kinks.at_newest())
+    }
+
+    /// The losses at a point of the line, and the tally there.
+    pub(super) fn tally(&self, found: Lowest) -> (f64, Tally) {
+        let tally = Tally {
+            start_loss: found.loss,
+            correct: found.right,
+            rows: self.rows,
+            ..Tally::EMPTY
+        };
+        (found.loss, tally)
+    }
+
     #[inline(always)]
     fn add_to_plane<K: Isa>(&mut self, row: &Row<'_>, by: f64) {
         self.in_plane += 1;

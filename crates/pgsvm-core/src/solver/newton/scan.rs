@@ -17,6 +17,7 @@ use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add_product, Order, Places, Sums};
 use crate::solver::still::{add, Numbers, Visited};
+use crate::solver::sums::tally::Tally;
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]
@@ -66,6 +67,15 @@ enum Kind {
 }
 
 impl HeadPass {
+    /// One that looks at the rows at these weights, and no more.
+    pub(in crate::solver) fn looking(visited: &Visited, w: &[f64]) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            visited: visited.copied()?,
+            w: Numbers::of(w)?,
+            task: Task::Evaluate { hessian: None },
+        })
+    }
+
     /// The weights at which it looks at rows, where it evaluates.
     pub(crate) fn evaluated(self) -> Option<Vec<f64>> {
         matches!(self.task, Task::Evaluate { .. }).then_some(self.w.0)
@@ -157,6 +167,16 @@ impl HeadPass {
 }
 
 impl HeadSums {
+    /// The sum of c max(0, 1 - m)^2, and the tally, of a pass that has looked at rows.
+    pub(in crate::solver) fn losses(&self) -> Option<(f64, Tally)> {
+        match &self.0 {
+            Kind::Evaluated(sums) => {
+                Some((sums.sides.iter().map(|side| side.loss).sum(), sums.tally))
+            }
+            Kind::Product(_) | Kind::Line(_) => None,
+        }
+    }
+
     /// Takes the products of what is packed: before they travel or are joined.
     pub(crate) fn finish(&mut self, level: Level) {
         if let Kind::Evaluated(sums) = &mut self.0 {

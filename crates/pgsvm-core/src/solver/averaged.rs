@@ -1,0 +1,155 @@
+//! A head whose weights are the average of those that parts of the rows have found, each by itself: one-shot averaging.
+//!
+//! A part p with n_p of n rows minimizes 1/2 |w|^2 + C n / n_p sum of its losses, so that C means in a part what it means over all
+//! rows. Its dual variables a_p are within C n / n_p. With L the part of its dual that is linear or of each variable alone (for the
+//! hinge sum a, for the squared hinge sum a - sum a^2 / (4 C n / n_p c)) and v = sum a y x:
+//!
+//! | of the average | is |
+//! |---|---|
+//! | weights | sum n_p / n w_p |
+//! | dual variables | n_p / n a_p, which are within C: feasible over all rows |
+//! | dual | sum n_p / n L_p - 1/2 \|sum n_p / n v_p\|^2, since n_p / n a_p has the L of n_p / n L_p for both losses |
+//!
+//! Stop: after one pass over all rows at the average, which says the primal there. The gap is what it is: no bound says that it is small.
+//!
+//! Matsushima, Vishwanathan, Smola, KDD 2012, section 1.3; Mann, McDonald, Mohri, Silberman, Walker, NIPS 2009.
+
+use crate::base::memory::OutOfMemory;
+use crate::base::zeros::zeros;
+use crate::rows::batch::Batch;
+use crate::simd::{Isa, Level, Work};
+use crate::solver::bundle::head::{FoundByPass, GivenHead};
+use crate::solver::bundle::pass::{BundlePass, BundleSums};
+use crate::solver::newton::scan::{HeadPass, HeadSums};
+use crate::solver::still::{add_row, product, Visited};
+use crate::solver::sums::tally::Tally;
+use crate::solver::weights::Duals;
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::report::relative_gap;
+
+/// A head between the parts and the pass that judges their average.
+pub(crate) struct AveragedHead {
+    visited: Visited,
+    tolerance: f64,
+    w: Vec<f64>,
+    dual: f64,
+}
+
+impl AveragedHead {
+    /// With the averages of w, v and L.
+    pub(crate) fn new(given: GivenHead, w: Vec<f64>, v: &[f64], linear: f64) -> Self {
+        Self {
+            visited: given.visited,
+            tolerance: given.tolerance,
+            w,
+            dual: (linear - 0.5 * product(v, v)).max(0.0),
+        }
+    }
+
+    /// The average.
+    pub(crate) fn w(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// The pass that judges it, for the hinge, over rows of so many dense features.
+    pub(crate) fn look_by_hinge(&self, dense: usize) -> Result<BundlePass, OutOfMemory> {
+        BundlePass::looking(&self.visited, &self.w, dense)
+    }
+
+    /// The same for the squared hinge.
+    pub(crate) fn look_by_squared_hinge(&self) -> Result<HeadPass, OutOfMemory> {
+        HeadPass::looking(&self.visited, &self.w)
+    }
+
+    /// What the pass has found.
+    pub(crate) fn by_hinge(&self, sums: &BundleSums) -> FoundByPass {
+        self.judge(sums.losses())
+    }
+
+    /// The same for the squared hinge; None of other sums.
+    pub(crate) fn by_squared_hinge(&self, sums: &HeadSums) -> Option<FoundByPass> {
+        sums.losses().map(|it| self.judge(it))
+    }
+
+    fn judge(&self, (loss, tally): (f64, Tally)) -> FoundByPass {
+        let primal = 0.5 * product(&self.w, &self.w) + self.visited.c * loss;
+        let dual = self.dual.min(primal);
+        let arrived = relative_gap(primal, dual) <= self.tolerance;
+        FoundByPass {
+            primal,
+            dual,
+            tally,
+            arrived,
+            gives_up: !arrived,
+        }
+    }
+}
+
+/// A head of a part that has been trained.
+pub(crate) struct TrainedPart<'a> {
+    pub(crate) loss: Loss,
+    /// The constant behind a row's features.
+    pub(crate) intercept: f64,
+    pub(crate) spec: &'a HeadSpec,
+    pub(crate) duals: Duals<'a>,
+    /// n / n_p
+    pub(crate) stands_for: f64,
+}
+
+impl TrainedPart<'_> {
+    /// v, of so many columns, and L, from the rows in their order.
+    pub(crate) fn dual(
+        &self,
+        rows: Batch<'_>,
+        length: usize,
+    ) -> Result<(Vec<f64>, f64), OutOfMemory> {
+        let mut sum = Sum {
+            part: self,
+            v: zeros(length)?,
+            linear: 0.0,
+        };
+        Level::best().run(Summing(&mut sum, rows));
+        Ok((sum.v, sum.linear))
+    }
+}
+
+struct Sum<'a> {
+    part: &'a TrainedPart<'a>,
+    v: Vec<f64>,
+    linear: f64,
+}
+
+struct Summing<'a, 'b>(&'a mut Sum<'b>, Batch<'a>);
+
+impl Work for Summing<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let Self(sum, rows) = self;
+        let part = sum.part;
+        for (ordinal, row) in rows.enumerate() {
+            let y = f64::from(part.spec.signs.of(row.group()));
+            // a dual variable is never above its bound
+            let weight = match y > 0.0 {
+                true => f64::from(part.spec.positive_weight),
+                false => 1.0,
+            };
+            let bound = part.spec.c * f64::from(row.cost()) * weight * part.stands_for;
+            let a = f64::from(part.duals.get(ordinal));
+            if y == 0.0 || a <= 0.0 {
+                continue;
+            }
+            let a = match part.loss {
+                Loss::Hinge => a.min(bound),
+                Loss::SquaredHinge => a,
+            };
+            sum.linear += match part.loss {
+                Loss::Hinge => a,
+                Loss::SquaredHinge => a - a * a / (4.0 * bound),
+            };
+            add_row::<K>(&mut sum.v, a * y, &row, part.intercept);
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! One-shot averaging: whoever holds a part of the rows trains on it alone, and the weights are averaged; see [`crate::solver::averaged`] for what
+//! follows for all rows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::interrupts;
+use crate::base::memory::{all_of, list, OutOfMemory, Room};
+use crate::base::step::Step;
+use crate::base::zeros::zeros;
+use crate::cache::{Cache, Phase};
+use crate::reader::{Reader, ReaderJob, RowForm};
+use crate::rows::batch::Batch;
+use crate::rows::facts::Facts;
+use crate::rows::row::Row;
+use crate::scaling::Scale;
+use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
+use crate::solver::averaged::{AveragedHead, TrainedPart};
+use crate::solver::Solver;
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::plan::Goal;
+use crate::task::problem::{Cuts, Leader, Problem};
+use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
+use crate::training::error::TrainError;
+use crate::training::Trainer;
+
+/// Values that training goes over between two looks for interrupts.
+const VALUES_A_STEP: usize = 1 << 20;
+
+/// What a part is to train.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PartOrder {
+    problem: Problem,
+    #[serde(deserialize_with = "list")]
+    heads: Vec<HeadSpec>,
+    /// All rows, and their dense features and features.
+    rows: u64,
+    dense: u64,
+    features: u64,
+    /// Bytes that a part's rows may take.
+    bytes: u64,
+}
+
+/// The rows of a part, on their way.
+pub struct PartRows {
+    order: PartOrder,
+    words: Vec<u32>,
+    rows: usize,
+    /// Why they are not trained on.
+    refused: Option<PartRefusal>,
+}
+
+/// Why a part has found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PartRefusal {
+    /// Its rows take more than they may.
+    Room,
+    Memory,
+    /// Its numbers are beyond what a training holds.
+    Numbers,
+}
+
+/// What parts have found, as sums that are divided in the end.
+#[derive(Serialize, Deserialize)]
+pub struct PartsFound {
+    #[serde(deserialize_with = "list")]
+    heads: Vec<HeadOfParts>,
+    rows: u64,
+    parts: u32,
+    refused: Option<PartRefusal>,
+}
+
+/// Sums over parts, each times its rows.
+#[derive(Serialize, Deserialize)]
+struct HeadOfParts {
+    #[serde(deserialize_with = "list")]
+    w: Vec<f64>,
+    #[serde(deserialize_with = "list")]
+    v: Vec<f64>,
+    linear: f64,
+}
+
+impl PartOrder {
+    /// Whether it is one for rows of this form; what came from elsewhere may not be.
+    pub fn fits(&self, form: &RowForm) -> bool {
+        let (features, groups) = form.size();
+        let knows = |head: &HeadSpec| head.signs.groups() >= groups;
+        self.features as usize == features
+            && self.dense <= self.features
+            && self.heads.iter().all(knows)
+    }
+}
+
+impl PartRows {
+    /// None yet.
+    pub fn new(order: PartOrder) -> Self {
+        Self {
+            order,
+            words: Vec::new(),
+            rows: 0,
+            refused: None,
+        }
+    }
+
+    /// Takes a row.
+    pub fn take(&mut self, row: &Row<'_>) {
+        self.rows += 1;
+        let room = self.order.bytes as usize / size_of::<u32>();
+        if self.refused.is_some() {
+            return;
+        }
+        if self.words.len() + row.values() > room {
+            self.refuse(PartRefusal::Room);
+            return;
+        }
+        match self.words.room(row.values()) {
+            Ok(words) => words.extend_from_slice(row.words()),
+            Err(_) => self.refuse(PartRefusal::Memory),
+        }
+    }
+
+    fn refuse(&mut self, why: PartRefusal) {
+        self.refused = Some(why);
+        self.words = Vec::new();
+    }
+
+    /// Trains on them, looking for interrupts on the way.
+    pub fn train(self) -> PartsFound {
+        let (rows, refused) = (self.rows as u64, self.refused);
+        let found = match refused {
+            Some(why) => Err(why),
+            None => self.find().map_err(|error| match error {
+                TrainError::OutOfMemory { .. } | TrainError::Cache(_) => PartRefusal::Memory,
+                _ => PartRefusal::Numbers,
+            }),
+        };
+        let (heads, refused) = match found {
+            Ok(heads) => (heads, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        PartsFound {
+            heads,
+            rows,
+            parts: 1,
+            refused,
+        }
+    }
+
+    fn find(self) -> Result<Vec<HeadOfParts>, TrainError> {
+        let order = &self.order;
+        let facts = Facts {
+            rows: order.rows as usize,
+            dense: order.dense as usize,
+            features: order.features as usize,
+            ..Facts::default()
+        };
+        let problem = order.problem.with_leader(Leader::Nobody);
+        let problem = problem
+            .with_trainers(1)
+            .map_err(|_| TrainError::ReaderFailed)?;
+        let bytes = size_of::<u32>() * self.words.len();
+        let cache = Cache::in_memory(room_for(self.rows, bytes)).map_err(TrainError::Cache)?;
+        let job = ReaderJob::new(Scale::None, &problem);
+        let source = PackedRows::new(self.words, &facts, self.rows, (problem.seed(), 1));
+        let mut reader =
+            Reader::new(cache.clone(), job, source, NoSpool).map_err(TrainError::Cache)?;
+        let mut trainer = Trainer::new(cache.clone(), problem, Goal::Heads(order.heads.clone()))?;
+        loop {
+            interrupts::check();
+            let step = match cache.phase() == Phase::Loading {
+                true => Step::Blocked,
+                false => trainer.step(VALUES_A_STEP)?,
+            };
+            match step {
+                Step::Blocked => {
+                    reader.step(ROWS_A_STEP).map_err(reading)?;
+                }
+                Step::Progress => {}
+                Step::Done => break,
+            }
+        }
+        let words = reader.into_source().into_words();
+        let stands_for = order.rows as f64 / self.rows.max(1) as f64;
+        let (length, times) = (facts.features + 1, self.rows as f64);
+        let heads = order.heads.iter().enumerate();
+        all_of(heads.map(|(head, spec)| {
+            let part = TrainedPart {
+                loss: problem.loss(),
+                intercept: f64::from(u8::from(problem.intercept())),
+                spec,
+                duals: trainer.duals(head),
+                stands_for,
+            };
+            let (mut v, linear) = part.dual(Batch::new(&words, facts.dense), length)?;
+            v.iter_mut().for_each(|v| *v *= times);
+            let mut w = zeros(length)?;
+            let found = trainer.weights(head);
+            for (feature, w) in w[..found.len().min(facts.features)].iter_mut().enumerate() {
+                *w = times * found.get(feature);
+            }
+            w[facts.features] = times * found.intercept();
+            let linear = times * linear;
+            Ok(HeadOfParts { w, v, linear })
+        }))
+    }
+}
+
+impl PartsFound {
+    /// Joins what other parts have found. False where they were told something else.
+    pub fn join(&mut self, more: &Self) -> bool {
+        self.rows += more.rows;
+        self.parts += more.parts;
+        self.refused = self.refused.or(more.refused);
+        if self.refused.is_some() {
+            return true;
+        }
+        let fits = |(own, more): (&HeadOfParts, &HeadOfParts)| {
+            own.w.len() == more.w.len() && own.v.len() == more.v.len()
+        };
+        if self.heads.len() != more.heads.len() || !self.heads.iter().zip(&more.heads).all(fits) {
+            return false;
+        }
+        for (own, more) in self.heads.iter_mut().zip(&more.heads) {
+            let numbers = own.w.iter_mut().zip(&more.w);
+            let numbers = numbers.chain(own.v.iter_mut().zip(&more.v));
+            numbers.for_each(|(own, more)| *own += more);
+            own.linear += more.linear;
+        }
+        true
+    }
+
+    /// Parts that have rows.
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// All their rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Why some part has found nothing.
+    pub fn refused(&self) -> Option<PartRefusal> {
+        self.refused
+    }
+}
+
+/// The heads of an average.
+pub(super) struct Averaging {
+    loss: Loss,
+    dense: usize,
+    /// None before the parts have been trained.
+    heads: Option<Vec<AveragedHead>>,
+    ended: bool,
+}
+
+impl Averaging {
+    pub(super) fn new(problem: &Problem, facts: &Facts) -> Self {
+        Self {
+            loss: problem.loss(),
+            dense: facts.dense,
+            heads: None,
+            ended: false,
+        }
+    }
+
+    /// What parts are to train, before they have.
+    pub(super) fn order(
+        &self,
+        problem: &Problem,
+        facts: &Facts,
+        heads: &[HeadSpec],
+        bytes: usize,
+    ) -> Option<PartOrder> {
+        self.heads.is_none().then(|| PartOrder {
+            problem: *problem,
+            heads: heads.to_vec(),
+            rows: facts.rows as u64,
+            dense: facts.dense as u64,
+            features: facts.features as u64,
+            bytes: bytes as u64,
+        })
+    }
+
+    /// Takes what all parts have found.
+    pub(super) fn take_parts(
+        &mut self,
+        solver: &Solver<f64>,
+        found: PartsFound,
+    ) -> Result<(), OutOfMemory> {
+        let rows = found.rows.max(1) as f64;
+        let mut heads = Vec::new();
+        heads.room(found.heads.len())?;
+        for (head, mut sums) in found.heads.into_iter().enumerate() {
+            sums.w.iter_mut().for_each(|w| *w /= rows);
+            sums.v.iter_mut().for_each(|v| *v /= rows);
+            if let Some(given) = solver.given(head, Cuts::Newest)? {
+                heads.push(AveragedHead::new(
+                    given,
+                    sums.w,
+                    &sums.v,
+                    sums.linear / rows,
+                ));
+            }
+        }
+        self.heads = Some(heads);
+        Ok(())
+    }
+
+    pub(super) fn step(&self) -> Step {
+        match self.ended {
+            true => Step::Done,
+            false => Step::Blocked,
+        }
+    }
+
+    /// The pass that judges the averages.
+    pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
+        let heads = self.heads.iter().flatten();
+        all_of(heads.map(|head| {
+            Ok::<_, OutOfMemory>(match self.loss {
+                Loss::Hinge => HeadScan::Bundle(Box::new(head.look_by_hinge(self.dense)?)),
+                Loss::SquaredHinge => HeadScan::Newton(Box::new(head.look_by_squared_hinge()?)),
+            })
+        }))
+    }
+
+    /// Takes what it has found.
+    pub(super) fn take(&mut self, solver: &mut Solver<f64>, _: ScanPass, sums: ScanSums) {
+        let heads = self.heads.iter().flatten().zip(sums.into_heads());
+        for (place, (head, sums)) in heads.enumerate() {
+            let found = match &sums {
+                HeadFound::Bundle(sums) => Some(head.by_hinge(sums)),
+                HeadFound::Newton(sums) => head.by_squared_hinge(sums),
+            };
+            if let Some(found) = found {
+                solver.take_found(place, &found, head.w());
+            }
+        }
+        self.ended = true;
+    }
+}
