@@ -6,7 +6,7 @@ pub mod job;
 mod parts;
 pub mod pieces;
 pub mod prepare;
-mod roles;
+pub mod roles;
 pub mod scans;
 pub mod source_columns;
 pub mod watched;

@@ -49,7 +49,7 @@ pub(super) fn estimated_bytes(planned: &Planned) -> f64 {
 
 /// Bytes of cache that the rows may take: what the source may come to, but for plain columns and
 /// categories what they take when packed, whatever else the relations hold.
-pub(super) fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
+pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
     let numbers = features.parts.iter().try_fold(0, |sum, part| match part {
         FeaturePart::Column { .. } => Some(sum + 1),
         // the feature's number and its value

@@ -574,7 +574,10 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     }
     let report = &trained.trainer.report;
     // of rows that stream the published forms have one
-    let share = report.resident || !terms.policy.is_published();
+    let share = match terms.leader {
+        Leader::Scans => report.resident,
+        _ => report.resident || !terms.policy.is_published(),
+    };
     // Newton's method sums up in one
     if trainers > 1 && share && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
@@ -613,14 +616,16 @@ fn memory(trained: &Trained, terms: &Terms, cache_bytes: usize) -> String {
     let rows = readable_bytes(reader.bytes);
     let cache = readable_bytes(cache_bytes as u64);
     match reader.resident {
-        _ if terms.leader == Leader::Scans => {
+        _ if terms.leader == Leader::Scans && !trained.trainer.report.resident => {
             let held = trained.trainer.log.iter().map(|it| it.cache_rows).max();
             let held = held.filter(|held| *held > 0);
             let held = held.map(|held| counted(held, "row"));
             format!("{rows}, {} kept", held.as_deref().unwrap_or("none"))
         }
-        true => format!("{rows} of the {cache} cache"),
-        false => format!("{rows} through a {cache} cache"),
+        _ if reader.resident || trained.trainer.report.resident => {
+            format!("{rows} of the {cache} cache")
+        }
+        _ => format!("{rows} through a {cache} cache"),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::features::FeatureSet;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::{Planned, Runs};
 use crate::planning::job::{Job, TrainerOutcome};
+use crate::planning::roles::expected_cache_bytes;
 use crate::reading::rows::RowSource;
 use crate::scanning::order::{told, Known, Task};
 use crate::scanning::state::Found;
@@ -26,8 +27,8 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Chosen, Holding, PartOrder, PartRefusal, PartsFound, Problem, RowForm, SampleSearch, ScanPass,
-    ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
+    Chosen, Cuts, Holding, PartOrder, PartRefusal, PartsFound, Problem, RowForm, SampleSearch,
+    ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
 };
 use std::cell::Cell;
 use std::time::Instant;
@@ -103,15 +104,24 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
     let report = surveyed.report.copied()?;
     let problem = job.problem().map_err(problem_failure)?;
     let holding = Holding {
-        bytes: job.cache_bytes - sample_bytes(job),
+        bytes: job.cache_bytes - sample_bytes(job, planned),
         lets_go: planned.runs == Runs::Anywhere,
     };
-    let (plan, surveyed, chosen) = choose(job, &problem, surveyed, &rows.source, &mut progress)?;
+    let (plan, surveyed, chosen) = choose(
+        (job, planned),
+        &problem,
+        surveyed,
+        &rows.source,
+        &mut progress,
+    )?;
     let trainer = match job.terms.averages {
         true => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
         false => ScanTrainer::new(&problem, &plan, surveyed, holding, run.started),
     };
     let mut trainer = trainer.map_err(train_failure)?;
+    if holds_all(job, planned) {
+        trainer.scan_here(job.trainers)?;
+    }
     if job.watch.is_some() {
         trainer.keep_weights();
     }
@@ -148,7 +158,7 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
 
 /// The plan of the final heads, where C and sigmoids are to be found first on the sample.
 fn choose(
-    job: &Job,
+    (job, planned): (&Job, &Planned),
     problem: &Problem,
     surveyed: Surveyed,
     source: &RowSource,
@@ -158,7 +168,9 @@ fn choose(
         return Ok((job.plan.clone(), surveyed, None));
     };
     let failed = |error| match error {
-        TrainError::Sample { class, rows } => too_few(source, class, rows, job),
+        TrainError::Sample { class, rows } => {
+            too_few(source, class, rows, sample_bytes(job, planned))
+        }
         error => train_failure(error),
     };
     let mut search = SampleSearch::new(problem, plan, surveyed).map_err(failed)?;
@@ -171,9 +183,9 @@ fn choose(
 }
 
 /// Of a class no row of the sample can be held out.
-fn too_few(source: &RowSource, class: usize, rows: u64, job: &Job) -> Failure {
+fn too_few(source: &RowSource, class: usize, rows: u64, bytes: usize) -> Failure {
     let label = source.known_classes().get(class).map(|it| it.text.as_str());
-    let (label, kilobytes) = (label.unwrap_or_default(), sample_bytes(job) / 1024);
+    let (label, kilobytes) = (label.unwrap_or_default(), bytes / 1024);
     Failure::new(
         Code::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
@@ -205,8 +217,18 @@ fn survey(
     Ok((source, surveyed))
 }
 
-fn sample_bytes(job: &Job) -> usize {
-    (job.cache_bytes / SAMPLE_PART).min(MOST_SAMPLE_BYTES)
+fn sample_bytes(job: &Job, planned: &Planned) -> usize {
+    match holds_all(job, planned) {
+        true => job.cache_bytes,
+        false => (job.cache_bytes / SAMPLE_PART).min(MOST_SAMPLE_BYTES),
+    }
+}
+
+/// Whether all rows are to be in the sample: for planes alone, which need no other memory, where rows are expected to fit the cache.
+fn holds_all(job: &Job, planned: &Planned) -> bool {
+    job.terms.cuts != Cuts::BesideHeld
+        && !on_servers(job, planned)
+        && expected_cache_bytes(planned, &job.features) <= job.cache_bytes as f64
 }
 
 /// By a scan; None where that has found nothing, or nothing good.
@@ -215,7 +237,7 @@ fn survey_in_parallel(
     planned: &Planned,
     scan: &Scan,
 ) -> Result<Option<(RowSource, Survey)>, Failure> {
-    let sample_bytes = sample_bytes(job);
+    let sample_bytes = sample_bytes(job, planned);
     let task = Task::Survey {
         reads: reads(job),
         sample_bytes,
@@ -240,7 +262,7 @@ fn survey_alone(
     progress: &mut Progress,
 ) -> Result<(RowSource, Survey), Failure> {
     let mut source = RowSource::start(planned, job, None, None)?;
-    let mut survey = Survey::new(&reads(job), sample_bytes(job));
+    let mut survey = Survey::new(&reads(job), sample_bytes(job, planned));
     while source.fetch(ROWS_A_STEP, &mut |example| survey.take(example))? {
         check_for_interrupts();
         progress.show_survey(survey.rows());

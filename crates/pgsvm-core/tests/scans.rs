@@ -596,3 +596,45 @@ fn a_part_with_too_many_rows_says_so() {
     }
     assert_eq!(rows.train().refused(), Some(PartRefusal::Room));
 }
+
+#[test]
+fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
+    let examples = weighed(clouds(3000, 10, 1.0, 43));
+    for cuts in [Cuts::Ocas(0.1), Cuts::Newest] {
+        let problem = hinge(0.01, 1e-3).with_cuts(cuts);
+        let parts = Parts::by_turns(&examples, 1);
+        let scanned = with_room(&problem, &parts, Scale::Standard, (PLENTY, 0));
+        for threads in [1, 2, 5, 16] {
+            let job = ReaderJob::new(Scale::Standard, &problem);
+            let surveyed = parts.survey(&job, PLENTY).finish(&[], 1).unwrap();
+            let nothing = Holding {
+                bytes: 0,
+                lets_go: true,
+            };
+            let plan = Plan::train(problem.c());
+            let trainer = ScanTrainer::new(&problem, &plan, surveyed, nothing, Instant::now());
+            let mut trainer = trainer.unwrap();
+            assert!(trainer.scan_here(threads).unwrap());
+            loop {
+                match trainer.step(1000).unwrap() {
+                    Step::Progress => {}
+                    Step::Blocked => panic!("no scan is wanted"),
+                    Step::Done => break,
+                }
+            }
+            let report = trainer.report().unwrap();
+            assert!(report.resident);
+            let (found, expected) = (
+                report.heads[0].certificate,
+                scanned.report.heads[0].certificate,
+            );
+            assert!((0.0..=1e-3).contains(&found.gap));
+            let place = format!("{cuts:?}, {threads} threads: {found:?}, {expected:?}");
+            // sums of other parts are rounded otherwise, which planes that hardly matter show
+            assert!((found.primal / expected.primal - 1.0).abs() < 2e-3, "{place}");
+            let more = f64::from(report.passes) / f64::from(scanned.report.passes);
+            assert!((0.7..1.4).contains(&more), "{place}: {more}");
+            assert_eq!(trainer.log().unwrap().len() as u32, report.passes + 1);
+        }
+    }
+}

@@ -15,6 +15,7 @@
 
 mod average;
 mod bundles;
+mod here;
 mod led;
 mod packed_rows;
 mod sampled;
@@ -44,6 +45,7 @@ use crate::training::stage::StageHeads;
 use average::Averaging;
 pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
 use bundles::Bundles;
+use here::Here;
 use led::LedByScans;
 pub use sampled::{Chosen, SampleSearch};
 
@@ -60,6 +62,8 @@ pub struct ScanTrainer {
     /// Whether a scan has been taken in that is not in the log yet.
     has_scanned: bool,
     sample: Vec<u32>,
+    /// What goes over the sample where that is all rows, and these are to be gone over here.
+    here: Option<Here>,
     activity: Activity,
     fit: Option<Fit>,
     /// What rows held out have told before.
@@ -146,6 +150,7 @@ impl ScanTrainer {
             visits: 0,
             has_scanned: false,
             sample,
+            here: None,
             activity: Activity::Training,
             fit: None,
             chosen: None,
@@ -187,6 +192,14 @@ impl ScanTrainer {
         }
     }
 
+    /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. To be called before the first step.
+    pub fn scan_here(&mut self, threads: usize) -> Result<bool, OutOfMemory> {
+        if Batch::new(&self.sample, self.facts.dense).count() == self.facts.rows {
+            self.here = Some(Here::new(&self.sample, self.facts.dense, threads)?);
+        }
+        Ok(self.here.is_some())
+    }
+
     /// Has weights kept on the way, at entries of the log; to be called before the first step.
     pub fn keep_weights(&mut self) {
         self.log.watch(self.heads.specs.len());
@@ -207,9 +220,6 @@ impl ScanTrainer {
         match std::mem::replace(&mut self.activity, Activity::Training) {
             Activity::Training => {
                 let step = self.train(budget_values)?;
-                if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
-                    self.note();
-                }
                 if step == Step::Done {
                     self.begin_fitting()?;
                     return Ok(Step::Progress);
@@ -228,6 +238,33 @@ impl ScanTrainer {
     }
 
     fn train(&mut self, budget: usize) -> Result<Step, TrainError> {
+        if self.here.as_ref().is_some_and(Here::is_running) {
+            return self.go_over_rows(budget);
+        }
+        let step = self.compute(budget)?;
+        if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
+            self.note();
+        }
+        if step == Step::Blocked && self.here.is_some() {
+            let pass = self.pass()?;
+            if let Some(here) = &mut self.here {
+                here.begin(pass)?;
+            }
+            return Ok(Step::Progress);
+        }
+        Ok(step)
+    }
+
+    /// Goes on with a pass over rows that are here.
+    fn go_over_rows(&mut self, budget: usize) -> Result<Step, TrainError> {
+        let here = self.here.as_mut();
+        if let Some((pass, sums)) = here.and_then(|here| here.step(&self.sample, budget)) {
+            self.take(pass, sums)?;
+        }
+        Ok(Step::Progress)
+    }
+
+    fn compute(&mut self, budget: usize) -> Result<Step, TrainError> {
         let solver = &mut self.solver;
         match &mut self.method {
             ByScans::Led(led) => led.step(solver, &self.sample, budget),
@@ -370,7 +407,7 @@ impl ScanTrainer {
             sigmoids: copied(sigmoids)?,
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
-            resident: false,
+            resident: self.here.is_some(),
             passes: self.passes,
             visits: self.visits,
             updates: 0,
