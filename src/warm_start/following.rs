@@ -55,11 +55,11 @@ const PASS: f64 = 1.0;
 const RELEARNING: f64 = 2.0;
 
 /// Rows after which it is judged whether too many are others than before, none of which is screened: so many, or one in so many of
-/// those known. And the share from which on they are: of a training that takes fewer visits of a row than this, and of longer
-/// ones never.
+/// those known. And the share from which on they are: of a training that takes fewer visits of a row than this. Where more
+/// than the last share is other, weights move too far whatever a training takes.
 const ROWS_TO_JUDGE: u64 = 1000;
 const PART_TO_JUDGE: u64 = 16;
-const MOST_DISTURBED: [(f64, f64); 2] = [(4.0, 0.05), (6.0, 0.25)];
+const MOST_DISTURBED: [(f64, f64); 3] = [(4.0, 0.05), (6.0, 0.25), (f64::INFINITY, 0.3)];
 
 impl Choice {
     /// Whether to begin from nothing where that took `effort` visits of a row.
@@ -182,7 +182,7 @@ impl Following {
         let missing = self.passed.map_or(0, u64::from).saturating_sub(found);
         let seen = found + added;
         let share = (changed + added + missing) as f64 / seen.max(1) as f64;
-        let effort = self.memory.effort().unwrap_or(f64::INFINITY);
+        let effort = self.memory.effort().unwrap_or(f64::MAX);
         let most = MOST_DISTURBED.iter().find(|(visits, _)| effort < *visits);
         let enough = ROWS_TO_JUDGE.min(self.memory.rows.len() as u64 / PART_TO_JUDGE);
         most.is_some_and(|(_, most)| seen < enough || share > *most)
