@@ -54,10 +54,11 @@ const PASS: f64 = 1.0;
 /// As if what has changed had to be learned so many times over: dual variables of other rows give way to it.
 const RELEARNING: f64 = 2.0;
 
-/// Rows after which it is judged whether too many are others than before, none of which is screened: so many, or one in so many of
-/// those known. And the share from which on they are: of a training that takes fewer visits of a row than this. Where more
+/// Rows after which it is judged whether too many are others than before, none of which is screened: so many, fewer where the
+/// judgement is rough, or one in so many of those known. And the share from which on they are: of a training that takes fewer visits of a row than this. Where more
 /// than the last share is other, weights move too far whatever a training takes.
 const ROWS_TO_JUDGE: u64 = 1000;
+const ROWS_TO_JUDGE_ROUGHLY: u64 = 100;
 const PART_TO_JUDGE: u64 = 16;
 const MOST_DISTURBED: [(f64, f64); 3] = [(4.0, 0.05), (6.0, 0.25), (f64::INFINITY, 0.3)];
 
@@ -184,7 +185,11 @@ impl Following {
         let share = (changed + added + missing) as f64 / seen.max(1) as f64;
         let effort = self.memory.effort().unwrap_or(f64::MAX);
         let most = MOST_DISTURBED.iter().find(|(visits, _)| effort < *visits);
-        let enough = ROWS_TO_JUDGE.min(self.memory.rows.len() as u64 / PART_TO_JUDGE);
+        let enough = match effort < MOST_DISTURBED[1].0 {
+            true => ROWS_TO_JUDGE,
+            false => ROWS_TO_JUDGE_ROUGHLY,
+        };
+        let enough = enough.min(self.memory.rows.len() as u64 / PART_TO_JUDGE);
         most.is_some_and(|(_, most)| seen < enough || share > *most)
     }
 
