@@ -31,6 +31,7 @@ CASES = [
     "psvm",
     "scan",
     "ocas",
+    "ocas_figures",
     "citus",
     "indexed",
     "suspects",

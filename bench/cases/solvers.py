@@ -274,6 +274,8 @@ Data: {"; ".join(found["data"])}.
 StreamSVM: Matsushima, Vishwanathan, Smola, KDD 2012; its figures show (D* - D) / D*. BM: Yu, Hsieh, Chang, Lin, KDD 2010;
 its figures show |P - P*| / P*. D* and P* are the best found by any training here.
 
+OCAS, CPA and Pegasos as the paper of OCAS shows them are in [results.md](../bench/results.md#cutting-planes-as-their-paper-shows-them).
+
 ## Beside the papers
 """
 
