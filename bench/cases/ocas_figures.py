@@ -162,7 +162,9 @@ def convergence(logs):
             steps = 2 if one["way"] == "OCAS" else 1
             for what, at in [("F", 1), ("F_t", 2)]:
                 points = [
-                    (place / steps + 1, row[at] / best) for place, row in enumerate(one["log"]) if row[at] and row[at] > 0
+                    (place / steps + 1, row[at] / best)
+                    for place, row in enumerate(one["log"])
+                    if row[at] and row[at] > 0
                 ]
                 lines[f"{one['way']}, {what}"] = points
         picture.panel(name, lines)

@@ -631,7 +631,10 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
             assert!((0.0..=1e-3).contains(&found.gap));
             let place = format!("{cuts:?}, {threads} threads: {found:?}, {expected:?}");
             // sums of other parts are rounded otherwise, which planes that hardly matter show
-            assert!((found.primal / expected.primal - 1.0).abs() < 2e-3, "{place}");
+            assert!(
+                (found.primal / expected.primal - 1.0).abs() < 2e-3,
+                "{place}"
+            );
             let more = f64::from(report.passes) / f64::from(scanned.report.passes);
             assert!((0.7..1.4).contains(&more), "{place}: {more}");
             assert_eq!(trainer.log().unwrap().len() as u32, report.passes + 1);
